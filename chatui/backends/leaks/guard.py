@@ -37,10 +37,13 @@ class TextSpan:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What of a text may be shown. ``has_sign``: some of it may not. ``hides_before``: nor may earlier texts of the same completion."""
+    """What of a text may be shown. ``has_sign``: some of it may not. ``hides_before``: nor may earlier texts of the same completion.
+    ``takes_back``: a sign within the text says that what stands before it was no answer.
+    """
 
     spans: list[TextSpan]
     hides_before: bool = False
+    takes_back: bool = False
 
     @property
     def has_sign(self) -> bool:
@@ -58,7 +61,7 @@ def judged(text: str, *, follows: bool = False, asked: Asked = ANY_TEXT) -> Judg
     judge_of_text = _Judge(text[:end], follows=follows, is_json=asked.is_json)
     judge_of_text.read()
     spans = [span for span in judge_of_text.spans if span.text or span.is_withheld]
-    return Judgement([*spans, *withheld(text[end:])], judge_of_text.hides_before)
+    return Judgement([*spans, *withheld(text[end:])], judge_of_text.hides_before, judge_of_text.takes_back)
 
 
 def withheld(text: str) -> list[TextSpan]:
@@ -85,7 +88,8 @@ def begins_answer(text: str) -> bool:
 _ENDS_IN_CALL, _TAIL_CHARS = re.compile(r"(?:[^\s`\"'“‘«(\[{\\]|[.!?…。！？}\])]\s|\n[ \t]*)<\|call\|>\s*\Z"), 200
 """The token that ends a call, behind all of the text: all of it was one."""
 _ANSWER = re.compile(
-    rf"assistant\s*final|(?:(?!<\|(?:message|channel)\|)[\s\S]){{0,200}}?<\|(?:channel\|>\s*final(?![a-z])|(?:{BEGINS_ANSWER.pattern})\|>)",
+    rf"(?:<\|\w+\|>\s*){{0,3}}assistant\s*final|(?:(?!<\|(?:message|channel)\|)[\s\S]){{0,200}}?"
+    rf"(?:<\|channel\|>\s*final(?![a-z])|<\|(?:{BEGINS_ANSWER.pattern})\|>|final\s*<\|message\|>)",
     re.IGNORECASE,
 )
 _LEADING = re.compile(r"[\s\u200b\ufeff]*(?:<\|(?:end|return|call)\|>)?\s*(?:assistant(?=<\|channel\|>))?")
@@ -170,7 +174,7 @@ class _Judge:
         self._follows = self._has_shown = follows
         self._doubts = 0
         self.spans: list[TextSpan] = []
-        self.hides_before = False
+        self.hides_before = self.takes_back = False
 
     def read(self) -> None:
         """Judge the text. What follows hidden text is judged like a new answer, unless some text before it is shown."""
@@ -225,11 +229,13 @@ class _Judge:
         if sign.kind in (SignKind.CLOSING, SignKind.ANSWER):
             # It closes, or only begins answers: all text before it was reasoning.
             self._hide(self._text[sign.start : sign.end], is_withheld=self._has_shown)
-            self._hide_shown()
+            self._take_back()
             return sign.end
         rest = self._text[sign.start :]
         if rest.strip() not in STOP_TOKENS:
-            if sign.kind in (SignKind.COLLAPSED, SignKind.HEADER) or begins_answer(rest):
+            if begins_answer(rest):
+                self._take_back()
+            elif sign.kind in (SignKind.COLLAPSED, SignKind.HEADER):
                 self._hide_shown()
             self._take(judge(rest))
         return None
@@ -276,6 +282,11 @@ class _Judge:
 
     def _hide(self, text: str, *, is_withheld: bool = False) -> None:
         self.spans.append(TextSpan(False, text, is_withheld=is_withheld))
+
+    def _take_back(self) -> None:
+        """What was shown is no answer, for that begins only here."""
+        self.takes_back |= self._has_shown
+        self._hide_shown()
 
     def _hide_shown(self) -> None:
         self.hides_before = self.hides_before or self._follows

@@ -8,12 +8,13 @@ may also be a mention: then the whole text decides.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import islice
 
 import regex
 
 from chatui.backends.leaks import labels, patterns
-from chatui.backends.leaks.guard import STOP_TOKENS, TextSpan, begins_answer, call_at, ends_in_call, judged, withheld
+from chatui.backends.leaks.guard import STOP_TOKENS, TextSpan, call_at, ends_in_call, judged, withheld
 from chatui.backends.leaks.labels import ANY_TEXT, Asked
 from chatui.backends.leaks.patterns import ENDS, Sign, SignKind, UndecidedError, folded
 from chatui.backends.separation import Separation
@@ -216,9 +217,11 @@ class LeakGuard:
         self._text: list[str] = []
         self._whole = ""
         self._thought = "".join(thought.split())
-        self._begin: str | None = ""
-        """The beginning of a text that may repeat the thought, while that is not decided; then None."""
+        self._repeated: int | None = 0
+        """So many characters of the thought the text repeats, which is held as long as it does; then None."""
         self._has_shown = False
+        self._sent = 0
+        """How much of the text went on, shown or hidden."""
         self.has_sign = self.ends_in_call = self.hides_before = False
         """``ends_in_call``: a token behind the text says that all of it was a call. ``hides_before``: what was shown before was reasoning,
         for the header of an answer came only then, or all of the text came as reasoning as well."""
@@ -236,17 +239,19 @@ class LeakGuard:
         self._text.append(text)
         if self._separation is Separation.UNPROVEN:
             return []
-        if self._begin is not None:
-            self._begin += text
-            return [] if self._thought.startswith("".join(self._begin.split())) else self._past_thought()
-        return self._shown(self._scanner.feed(text))
+        if self._repeated is None:
+            return self._shown(self._scanner.feed(text))
+        words = "".join(text.split())
+        if self._thought.startswith(words, self._repeated):
+            self._repeated += len(words)
+            return []
+        return self._past_thought("".join(self._text))
 
-    def _past_thought(self) -> list[TextSpan]:
+    def _past_thought(self, begin: str) -> list[TextSpan]:
         """The first text that can be read: without the thought, if all of that is repeated before it."""
-        begin, self._begin = self._begin or "", None
-        at = after_thought(begin, self._thought)
-        hidden = [TextSpan(False, begin[:at])] if at else []
-        return [*hidden, *self._shown(self._scanner.feed(begin[at:]))]
+        self._repeated, self._sent = None, after_thought(begin, self._thought)
+        hidden = [TextSpan(False, begin[: self._sent])] if self._sent else []
+        return [*hidden, *self._shown(self._scanner.feed(begin[self._sent :]))]
 
     def finish(self, *, complete: bool) -> list[TextSpan]:
         """The field has ended. ``complete``: the server said that the model stopped by itself."""
@@ -254,14 +259,18 @@ class LeakGuard:
         self._text = []
         if self._separation is Separation.UNPROVEN:
             return self._judged(whole, complete=complete)
-        spans = self._rest(complete=complete)
-        if after_thought(whole, self._thought) and "".join(whole.split()) == self._thought:
-            self.has_sign = self.hides_before = True
-            spans = withheld("".join(span.text for span in spans))
+        sent, at = self._sent, after_thought(whole, self._thought)
+        judgement = judged(whole[at:], asked=self._asked)
+        spans = self._rest(has_sign=judgement.has_sign, complete=complete)
         self.ends_in_call = complete and ends_in_call(whole)
-        self.has_sign |= self.ends_in_call
-        if self._separation is Separation.PLAIN:
-            self.has_sign = self.has_sign or judged(whole, asked=self._asked).has_sign
+        self.has_sign |= self.ends_in_call or (self._separation is Separation.PLAIN and judgement.has_sign)
+        if at and not whole[at:].strip():
+            self.has_sign = self.hides_before = True
+            return withheld("".join(span.text for span in spans))
+        if judgement.takes_back:
+            # The server's parser missed the reasoning that was shown: it began in the prompt, or its header is lost.
+            self.has_sign = self.hides_before = True
+            return _without([TextSpan(False, whole[:at]), *judgement.spans], sent) if complete else withheld(whole[sent:])
         return spans
 
     def _judged(self, text: str, *, complete: bool) -> list[TextSpan]:
@@ -273,34 +282,44 @@ class LeakGuard:
         self.has_sign = judgement.has_sign
         return [*([TextSpan(False, text[:at])] if at else []), *judgement.spans]
 
-    def _rest(self, *, complete: bool) -> list[TextSpan]:
-        words = "".join((self._begin or "").split())
-        if words and (self._thought == words if complete else self._thought.startswith(words)):
+    def _rest(self, *, has_sign: bool, complete: bool) -> list[TextSpan]:
+        if self._repeated and (not complete or self._repeated == len(self._thought)):
             # Cut, it may have become the thought. A short answer may well begin like it.
-            return withheld(self._begin or "")
-        shown = [*self._past_thought(), *self._shown(self._scanner.finish())]
+            return withheld(self._whole)
+        shown = [] if self._repeated is None else self._past_thought(self._whole)
+        shown += self._shown(self._scanner.finish())
         call = ""
         if self._scanner.may_be_call:
             held, self._scanner = self._scanner.held, Scanner()
             at = call_at(held, self._asked, complete=complete)
             shown += self._shown(self._scanner.feed(held[:at]) + self._scanner.finish())
             call = held[at:]
-        spans = [*self._of_held(self._scanner.held, complete=complete), *withheld(call)]
+        spans = [*self._of_held(self._scanner.held, has_sign=has_sign, complete=complete), *withheld(call)]
         self.has_sign = any(not span.visible for span in spans)
         return [*shown, *spans]
 
-    def _of_held(self, text: str, *, complete: bool) -> list[TextSpan]:
+    def _of_held(self, text: str, *, has_sign: bool, complete: bool) -> list[TextSpan]:
         if not complete:
             # What is missing may show that it was reasoning.
             return withheld(text)
         if text.strip() in STOP_TOKENS:
             return []
-        if not judged(self._whole, asked=self._asked).has_sign:
+        if not has_sign:
             return [TextSpan(True, text)] if text else []
         judgement = judged(text, follows=self._has_shown)
-        self.hides_before = judgement.has_sign and begins_answer(text)
         return judgement.spans if judgement.has_sign else withheld(text)
 
     def _shown(self, text: str) -> list[TextSpan]:
         self._has_shown = self._has_shown or bool(text.strip())
+        self._sent += len(text)
         return [TextSpan(True, text)] if text else []
+
+
+def _without(spans: list[TextSpan], sent: int) -> list[TextSpan]:
+    """The spans of a whole text without what is hidden of its first ``sent`` characters, which the frame that is withdrawn has."""
+    rest, at = list[TextSpan](), 0
+    for span in spans:
+        hidden = span.text[max(sent - at, 0) :]
+        rest += [span] if span.visible else [replace(span, text=hidden)]
+        at += len(span.text)
+    return rest

@@ -255,6 +255,13 @@ def test_a_model_that_never_reasons_is_found_out_by_one_sign(text: str, has_sign
     assert guard.has_sign is has_sign
 
 
+def test_a_cut_answer_whose_reasoning_was_shown_is_withheld_whole() -> None:
+    text = f"{SECRET}</think>Hi"
+    guard = LeakGuard(Separation.STRUCTURED)
+    assert SECRET in visible([span for piece in text for span in guard.feed(piece)]), "it is seen as it comes"
+    assert not visible(guard.finish(complete=False)) and guard.hides_before
+
+
 @for_each([
     (f"{SECRET}assistantfinalHi", "Hi"),
     (f"{SECRET}<|end|><|start|>assistant<|channel|>final<|message|>Hi<|return|>", "Hi"),
@@ -262,6 +269,13 @@ def test_a_model_that_never_reasons_is_found_out_by_one_sign(text: str, has_sign
     (f"{SECRET} <|call|>\n", ""),
     (f"Hi.assistantanalysis{SECRET}", "Hi."),
     ("Say `assistantfinal`, they said.", "Say `assistantfinal`, they said."),
+    (f"{SECRET}</think>Hi", "Hi"),
+    (f"{SECRET}\n</think>\n\nHi", "\n\nHi"),
+    (f"{SECRET}[/THINK]Hi", "Hi"),
+    (f"{SECRET}\n◁/think▷Hi", "Hi"),
+    (f"{SECRET} <|START_RESPONSE|>Hi", "Hi"),
+    (f"{SECRET}<|end|>assistantfinal<|message|>Hi", ""),
+    ("Close it with `</think>`, or with </think> in words.", "Close it with `</think>`, or with </think> in words."),
 ])  # fmt: skip
 def test_an_end_that_says_that_all_before_was_raw_output_withdraws_it(text: str, result: str) -> None:
     for pieces in cuts(text):
