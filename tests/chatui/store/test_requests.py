@@ -68,6 +68,7 @@ async def _first_event(backend: Backend, request: SampleRequest) -> None:
         pass
     finally:
         await events.aclose()
+        await backend.aclose()
 
 
 Make = Callable[[str, Vocabulary], Backend]
@@ -90,7 +91,6 @@ async def test_each_back_end_reports_the_exact_body_sent_without_the_key(name: s
     async with stub.running(stub.plays(b"data: [DONE]\n\n"), **options) as server:
         backend = make(server.url, vocabulary)
         await _first_event(backend, request)
-        await backend.aclose()
         assert json.loads(received[0][1]) == server.posted, "the premise: the server was asked"
         assert any(KEY in value for request in server.requests for value in request.headers.values()), "the premise: with the key"
     assert [sent[0] for sent in received] == [path]
