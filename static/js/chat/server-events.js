@@ -1,10 +1,10 @@
 // Applies the server's events to the page.
 
-import { LANGUAGE } from "../language/words.js";
+import { LANGUAGE, t } from "../language/words.js";
 import { noteContext, noticeOf } from "../exchange/exchange.js";
 import { refusal } from "../language/refusals.js";
 import { parse } from "../page/dom.js";
-import { callsWait, fetchFor } from "../exchange/waiting.js";
+import { callsWait, filesCame } from "../exchange/waiting.js";
 import { STATE_OF, unhandled } from "../wire/protocol.js";
 import { EventQueue } from "./event-queue.js";
 
@@ -79,12 +79,13 @@ export class ServerEvents {
       case "chatui:queued":
         return announcer.say(transcript.byTurn(event.turn)?.thinking.showQueued(event.place));
       case "chatui:calls_wait":
+        return callsWait(transcript.byTurn(event.turn), event.count);
       case "chatui:files":
-        return fetchFor(transcript.byTurn(event.turn), event);
+        return filesCame(transcript.byTurn(event.turn), event.count);
       case "chatui:checking":
-        return transcript.byTurn(event.turn)?.thinking.showChecking();
+        return void transcript.byTurn(event.turn)?.thinking.say(t("The answer is checked before it is shown…"));
       case "chatui:saving":
-        return transcript.byTurn(event.turn)?.thinking.showSaving();
+        return void transcript.byTurn(event.turn)?.thinking.say(t("Saving…"));
       case "chatui:closing":
         return banner.closing(event.code);
       case "chatui:ping":
@@ -175,7 +176,9 @@ export class ServerEvents {
     this.#queue.resume(snapshot);
     const exchange = transcript.byTurn(snapshot.turn);
     exchange?.showSnapshot(snapshot);
-    fetchFor(exchange, snapshot);
+    if (snapshot.delay) void this.#apply({ ...snapshot, type: snapshot.delay });
+    callsWait(exchange, snapshot.calls_wait);
+    filesCame(exchange, snapshot.files);
     if (exchange && !exchange.isQuestionWhole) void this.#fetch(exchange);
     composer.running = transcript.running.length > 0;
     if (snapshot.working) announcer.thinking(snapshot.turn);

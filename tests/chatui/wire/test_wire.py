@@ -72,12 +72,13 @@ def test_each_page_has_a_case_for_every_event_that_it_is_sent_and_for_no_other(p
 
 @pytest.mark.slow
 def test_the_server_really_sends_every_event() -> None:
-    sources = [source for source in python_sources("chatui/") if not source.is_in("chatui/wire/")]
-    calls = [node.func for source in sources for node in source.nodes() if isinstance(node, ast.Call)]
-    created = {call.attr for call in calls if isinstance(call, ast.Attribute)}
+    nodes = [node for source in python_sources("chatui/") if not source.is_in("chatui/wire/") for node in source.nodes()]
+    created = {node.func.attr for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)}
+    named = {node.value for node in nodes if isinstance(node, ast.Constant)}
     events = {*wire.END_USER_EVENTS, *wire.DEBUG_PAGE_EVENTS}
     assert len(events) > 15, "the premise"
     assert {event.__name__ for event in events} - created == set()
+    assert {name for event in events if len(event.types) > 1 for name in event.types} <= named
 
 
 def test_the_page_really_sends_every_command_and_the_server_handles_each() -> None:
