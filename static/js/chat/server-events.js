@@ -5,7 +5,7 @@ import { noteContext, noticeOf } from "../exchange/exchange.js";
 import { refusal } from "../language/refusals.js";
 import { parse } from "../page/dom.js";
 import { callsWait, filesCame } from "../exchange/waiting.js";
-import { STATE_OF, unhandled } from "../wire/protocol.js";
+import { STATE_OF } from "../wire/protocol.js";
 import { EventQueue } from "./event-queue.js";
 
 /** @import { Accepted, EndUserEvent, TurnEnded, Idle, MessageBegan, Refused, Snapshot } from "../wire/wire.js" */
@@ -65,17 +65,6 @@ export class ServerEvents {
         return this.#snapshot(event);
       case "chatui:idle":
         return this.#idle(event);
-      case "chatui:title":
-      case "chatui:listed":
-      case "chatui:unlisted":
-      case "chatui:archived":
-      case "chatui:answered":
-      case "chatui:seen":
-      case "chatui:waits":
-      case "chatui:folder":
-      case "chatui:folder.gone":
-      case "chatui:rated":
-        return open.changed(event);
       case "chatui:queued":
         return announcer.say(transcript.byTurn(event.turn)?.thinking.showQueued(event.place));
       case "chatui:calls_wait":
@@ -93,7 +82,7 @@ export class ServerEvents {
       case "chatui:beat":
         return undefined; // the connection and the queue have answered them
       default:
-        return unhandled(event);
+        return open.changed(event); // about the person's list, which has a case for each
     }
   }
 

@@ -21,7 +21,10 @@ from tests.support.cases import for_each
 from tests.tools import wire_types
 
 MADE = "static/js/wire/wire.js"
-SWITCHES = {"static/js/chat/server-events.js": wire.END_USER_EVENTS, "static/js/debug/view.js": wire.DEBUG_PAGE_EVENTS}
+SWITCHES = {
+    ("static/js/chat/server-events.js", "static/js/sidebar/list-events.js"): wire.END_USER_EVENTS,
+    ("static/js/debug/view.js",): wire.DEBUG_PAGE_EVENTS,
+}
 CASE = re.compile(r'^\s*case "((?:chatui:|response\.)[\w.]+)":', re.MULTILINE)
 SENT = re.compile(r'\btype: "(\w+)"')
 FIELDS = {
@@ -62,12 +65,11 @@ def test_another_field_on_either_side_would_be_noticed(monkeypatch: pytest.Monke
     assert wire_types.source() != before
 
 
-@pytest.mark.parametrize("path", SWITCHES)
-def test_each_page_has_a_case_for_every_event_that_it_is_sent_and_for_no_other(path: str) -> None:
-    (script,) = [source.text for source in all_sources() if source.path == path]
-    cases = CASE.findall(script)
+@pytest.mark.parametrize("paths", SWITCHES)
+def test_each_page_has_a_case_for_every_event_that_it_is_sent_and_for_no_other(paths: tuple[str, ...]) -> None:
+    cases = CASE.findall("\n".join(source.text for source in all_sources() if source.path in paths))
     assert len(cases) == len(set(cases))
-    assert set(cases) == {name for event in SWITCHES[path] for name in event.types}
+    assert set(cases) == {name for event in SWITCHES[paths] for name in event.types}
 
 
 @pytest.mark.slow
