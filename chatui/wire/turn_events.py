@@ -16,6 +16,7 @@ from renderer.markup.html import SafeHtml
 
 PartKind = Literal["final", "preamble", "tool"]
 DeltaType = Literal["response.delta", "chatui:preamble.delta"]
+Delay = Literal["chatui:checking", "chatui:saving"]
 EndType = Literal["response.completed", "response.incomplete", "response.failed", "response.cancel"]
 
 
@@ -169,17 +170,15 @@ class FilesCame(TurnEvent):
 
 
 @dataclass(frozen=True, slots=True)
-class Checking(TurnEvent):
-    """Text of the answer comes. Nothing proves that the model server keeps reasoning apart, so it is shown once all of it was checked."""
+class Delayed(TurnEvent):
+    """Why people see nothing new for a while, without any fields: the page has a sentence for each type. It holds until text or work comes.
 
-    types = ("chatui:checking",)
+    ``chatui:checking``: text of the answer comes. Nothing proves that the model server keeps reasoning apart, so it is shown once all of it
+    was checked. ``chatui:saving``: the answer is complete, but the database is slow to store it. The end follows once it is stored.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class Saving(TurnEvent):
-    """The answer is complete, but the database is slow to store it. The end follows once it is stored."""
-
-    types = ("chatui:saving",)
+    types = get_args(Delay)
+    type: Delay
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +226,7 @@ class Snapshot(Event):
 
     ``thought`` is None until the answer begins. From then on it includes the seconds of the continued answer, and ``steps`` its lines.
     ``can_answer_now``: as in WorkingBegan. ``calls_wait``: as in CallsWait. ``files``: as in FilesCame.
-    ``checking``: as in Checking; None if it is not, or in a snapshot of the release before.
+    ``delay``: the type of the Delayed that still holds.
     """
 
     types = ("chatui:snapshot",)
@@ -242,7 +241,7 @@ class Snapshot(Event):
     can_answer_now: bool
     calls_wait: int
     files: int
-    checking: bool | None = None
+    delay: Delay | None = None
 
 
 @dataclass(frozen=True, slots=True)

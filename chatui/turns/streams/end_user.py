@@ -109,7 +109,8 @@ class EndUserStream:
         self._cut: str | None = None
         self._joined: tuple[str, str] | None = None
         """The keys of the message that begins with the text of the cut one, and of the cut one; None until it opens."""
-        self._working = self._is_checking = False
+        self._working = False
+        self._delay: wire.Delay | None = None
         self.place = 0
         """The turn's position in the queue; 0 if it is not queued."""
         self._files = 0
@@ -149,7 +150,7 @@ class EndUserStream:
                     self._thinking.go_on()
 
     def _begin(self, key: str, header: Header, elapsed: int) -> None:
-        self._working = self._is_checking = False
+        self._working, self._delay = False, None
         self._has_opened = True
         self._open = message = OpenMessage(key, kind_of(header), self.pages, is_json(header))
         if message.kind == "final":
@@ -176,8 +177,8 @@ class EndUserStream:
                 self.place = place
             case wire.FilesCame(count=count):
                 self._files = count
-            case wire.Checking():
-                self._is_checking = True
+            case wire.Delayed(type=delay):
+                self._delay = delay
 
     def step(self, line: wire.SummaryLine) -> None:
         """Add a line of the summary. It is dropped if the answer has begun."""
@@ -264,12 +265,11 @@ class EndUserStream:
         thought = self._seconds_before + thinking.seconds if thinking.seconds is not None else None
         steps = (*(self._steps_before if is_over else ()), *self._steps)
         can_answer_now, calls_wait = self._can_answer_now and thinking.is_on, self._waiting_calls
-        checking = self._is_checking or None
-        more = (tuple(messages), self.place, can_answer_now, calls_wait, self._files, checking)
+        more = (tuple(messages), self.place, can_answer_now, calls_wait, self._files, self._delay)
         return wire.Snapshot(self._turn, self._number, elapsed, is_working, steps, thought, *more)
 
     def _show_working(self, elapsed: int) -> None:
-        self._working, self._is_checking = True, False
+        self._working, self._delay = True, None
         self._waiting.append(wire.WorkingBegan(elapsed, can_answer_now=self._can_answer_now and self._thinking.is_on))
 
     def _with_more_text(self, message: OpenMessage, text: VisibleText) -> VisibleText:

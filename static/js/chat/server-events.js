@@ -1,11 +1,11 @@
 // Applies the server's events to the page.
 
-import { LANGUAGE } from "../language/words.js";
+import { LANGUAGE, t } from "../language/words.js";
 import { noteContext, noticeOf } from "../exchange/exchange.js";
 import { refusal } from "../language/refusals.js";
 import { parse } from "../page/dom.js";
-import { callsWait, fetchFor } from "../exchange/waiting.js";
-import { STATE_OF, unhandled } from "../wire/protocol.js";
+import { callsWait, filesCame } from "../exchange/waiting.js";
+import { STATE_OF } from "../wire/protocol.js";
 import { EventQueue } from "./event-queue.js";
 
 /** @import { Accepted, EndUserEvent, TurnEnded, Idle, MessageBegan, Refused, Snapshot } from "../wire/wire.js" */
@@ -65,26 +65,16 @@ export class ServerEvents {
         return this.#snapshot(event);
       case "chatui:idle":
         return this.#idle(event);
-      case "chatui:title":
-      case "chatui:listed":
-      case "chatui:unlisted":
-      case "chatui:archived":
-      case "chatui:answered":
-      case "chatui:seen":
-      case "chatui:waits":
-      case "chatui:folder":
-      case "chatui:folder.gone":
-      case "chatui:rated":
-        return open.changed(event);
       case "chatui:queued":
         return announcer.say(transcript.byTurn(event.turn)?.thinking.showQueued(event.place));
       case "chatui:calls_wait":
+        return callsWait(transcript.byTurn(event.turn), event.count);
       case "chatui:files":
-        return fetchFor(transcript.byTurn(event.turn), event);
+        return filesCame(transcript.byTurn(event.turn), event.count);
       case "chatui:checking":
-        return transcript.byTurn(event.turn)?.thinking.showChecking();
+        return void transcript.byTurn(event.turn)?.thinking.say(t("The answer is checked before it is shown…"));
       case "chatui:saving":
-        return transcript.byTurn(event.turn)?.thinking.showSaving();
+        return void transcript.byTurn(event.turn)?.thinking.say(t("Saving…"));
       case "chatui:closing":
         return banner.closing(event.code);
       case "chatui:ping":
@@ -92,7 +82,7 @@ export class ServerEvents {
       case "chatui:beat":
         return undefined; // the connection and the queue have answered them
       default:
-        return unhandled(event);
+        return open.changed(event); // about the person's list, which has a case for each
     }
   }
 
@@ -175,7 +165,9 @@ export class ServerEvents {
     this.#queue.resume(snapshot);
     const exchange = transcript.byTurn(snapshot.turn);
     exchange?.showSnapshot(snapshot);
-    fetchFor(exchange, snapshot);
+    if (snapshot.delay) void this.#apply({ ...snapshot, type: snapshot.delay });
+    callsWait(exchange, snapshot.calls_wait);
+    filesCame(exchange, snapshot.files);
     if (exchange && !exchange.isQuestionWhole) void this.#fetch(exchange);
     composer.running = transcript.running.length > 0;
     if (snapshot.working) announcer.thinking(snapshot.turn);

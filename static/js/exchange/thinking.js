@@ -51,11 +51,10 @@ export class Thinking {
    * What the turn does at the time of a snapshot.
    * @param {Snapshot} snapshot
    */
-  showState({ working, elapsed, can_answer_now: canEnd, place, checking }) {
+  showState({ working, elapsed, can_answer_now: canEnd, place }) {
     if (working) this.begin(elapsed, canEnd);
     else this.hideWorking();
     if (place) this.showQueued(place);
-    if (checking) this.showChecking();
   }
 
   /**
@@ -80,7 +79,7 @@ export class Thinking {
    * @param {PartKind} kind
    */
   opened(kind) {
-    if (kind === "final") this.#say(t("Writing"));
+    if (kind === "final") this.say(t("Writing"));
     else this.wrote(kind);
     if (kind === "tool" && this.#isHidden) this.#show(t("Using a tool"));
   }
@@ -112,22 +111,12 @@ export class Thinking {
    * @returns {string | void} the sentence about its place
    */
   showQueued(place) {
-    if (place) return this.#say(t("You are number %(place)s in the queue…", { place }));
+    if (place) return this.say(t("You are number %(place)s in the queue…", { place }));
     this.showWorking(0);
   }
 
-  /** The answer comes, and is shown once all of it was checked. */
-  showChecking() {
-    this.#say(t("The answer is checked before it is shown…"));
-  }
-
-  /** The answer is complete, but the server is slow to store it. */
-  showSaving() {
-    this.#say(t("Saving…"));
-  }
-
   /** @param {string} sentence to show without the seconds */
-  #say(sentence) {
+  say(sentence) {
     this.hideWorking();
     const line = seek(this.#exchange, ".working", HTMLElement);
     if (!line) return;

@@ -3,19 +3,6 @@
 import { seek } from "../page/dom.js";
 
 /** @import { Exchange } from "./exchange.js" */
-/** @import { CallsWait, FilesCame, Snapshot } from "../wire/wire.js" */
-
-/**
- * @param {Exchange | null} exchange
- * @param {CallsWait | FilesCame | Snapshot} event
- */
-export function fetchFor(exchange, event) {
-  if (event.type === "chatui:calls_wait") callsWait(exchange, event.count);
-  if (event.type === "chatui:files") filesCame(exchange, event.count);
-  if (event.type !== "chatui:snapshot") return;
-  callsWait(exchange, event.calls_wait);
-  filesCame(exchange, event.files);
-}
 
 /**
  * @param {Exchange | null} exchange
@@ -30,6 +17,6 @@ export function callsWait(exchange, count) {
  * @param {Exchange | null} exchange
  * @param {number} count how many files its turn has
  */
-function filesCame(exchange, count) {
+export function filesCame(exchange, count) {
   if (exchange && count) void import("../files/answer-files.js").then(({ showFiles }) => showFiles(exchange.element));
 }

@@ -65,15 +65,14 @@
  * @typedef {{ type: "chatui:queued", turn: string, sequence_number: number, place: number }} Queued
  * @typedef {{ type: "chatui:calls_wait", turn: string, sequence_number: number, count: number }} CallsWait
  * @typedef {{ type: "chatui:files", turn: string, sequence_number: number, count: number }} FilesCame
- * @typedef {{ type: "chatui:checking", turn: string, sequence_number: number }} Checking
- * @typedef {{ type: "chatui:saving", turn: string, sequence_number: number }} Saving
+ * @typedef {{ type: "chatui:checking" | "chatui:saving", turn: string, sequence_number: number }} Delayed
  * @typedef {{ type: "response.completed" | "response.incomplete" | "response.failed" | "response.cancel", turn: string,
  *   sequence_number: number, state: string, code?: string | null, elapsed: number, context?: number | null,
  *   left_out?: number | null, html?: string | null, language?: string | null }} TurnEnded
  * @typedef {{ type: "chatui:beat", turn: string, sequence_number: number }} Beat
  * @typedef {{ type: "chatui:snapshot", turn: string, sequence_number: number, elapsed: number, working: boolean,
  *   steps: SummaryLine[], thought?: number | null, messages: MessageSoFar[], place: number, can_answer_now: boolean,
- *   calls_wait: number, files: number, checking?: boolean | null }} Snapshot
+ *   calls_wait: number, files: number, delay?: "chatui:checking" | "chatui:saving" | null }} Snapshot
  * @typedef {{ type: "chatui:frame.opened", turn: string, sequence_number: number, message_id: string,
  *   header: Record<string, string>, why_hidden?: string | null }} FrameBegan
  * @typedef {{ type: "chatui:frame.delta", turn: string, sequence_number: number, message_id: string, text: string }}
@@ -85,12 +84,12 @@
  * @typedef {{ type: "chatui:debug.snapshot", turn: string, sequence_number: number, frames: FrameSoFar[] }}
  *   DebugSnapshot
  * @typedef {TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded | MessageBegan | MessageRelabelled |
- *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | CallsWait | FilesCame | Checking | Saving |
- *   TurnEnded | FrameBegan | FrameGrew | FrameHidden | FrameEnded} TurnEvent
+ *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | CallsWait | FilesCame | Delayed | TurnEnded
+ *   | FrameBegan | FrameGrew | FrameHidden | FrameEnded} TurnEvent
  * @typedef {Accepted | Refused | Idle | TitleChanged | Listed | Answered | AnswerSeen | AnswerWaits | Archived |
  *   Unlisted | FolderKept | FolderGone | Rated | Closing | Ping | Alive | TurnCreated | WorkingBegan | SummaryStep |
  *   ThoughtEnded | MessageBegan | MessageRelabelled | MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed |
- *   Queued | CallsWait | FilesCame | Checking | Saving | TurnEnded | Beat | Snapshot} EndUserEvent
+ *   Queued | CallsWait | FilesCame | Delayed | TurnEnded | Beat | Snapshot} EndUserEvent
  * @typedef {Refused | Idle | TitleChanged | Closing | Ping | Alive | FrameBegan | FrameGrew | FrameHidden | FrameEnded
  *   | DebugSnapshot} DebugPageEvent
  * @typedef {EndUserEvent | DebugPageEvent} ServerEvent

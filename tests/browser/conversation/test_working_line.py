@@ -70,6 +70,16 @@ def test_the_newest_line_is_shown_in_the_pages_language_and_announced_once(
     assert heard(chat.page) == [thinks.partition(" · ")[0], compares], "the lines, never the seconds"
 
 
+def test_the_line_says_what_delays_the_answer_to_a_page_that_joins_late_too(demo: Server, visits: Visits) -> None:
+    chat, socket = asked(visits, demo)
+    socket.turn("chatui:saving")
+    expect(chat.working).to_have_text("Saving…")
+    socket.snapshot(elapsed=4000, steps=[], delay="chatui:checking")
+    expect(chat.working).to_have_text("The answer is checked before it is shown…")
+    socket.turn("chatui:working", elapsed=5000, can_answer_now=True)
+    expect(chat.last.locator(LINE)).to_have_text("Thinking")
+
+
 def test_the_line_says_that_the_answer_is_being_written_once_the_person_wants_it_now(demo: Server, visits: Visits) -> None:
     chat, socket = asked(visits, demo)
     summary(socket, 0)

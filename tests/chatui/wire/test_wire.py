@@ -21,7 +21,10 @@ from tests.support.cases import for_each
 from tests.tools import wire_types
 
 MADE = "static/js/wire/wire.js"
-SWITCHES = {"static/js/chat/server-events.js": wire.END_USER_EVENTS, "static/js/debug/view.js": wire.DEBUG_PAGE_EVENTS}
+SWITCHES = {
+    ("static/js/chat/server-events.js", "static/js/sidebar/list-events.js"): wire.END_USER_EVENTS,
+    ("static/js/debug/view.js",): wire.DEBUG_PAGE_EVENTS,
+}
 CASE = re.compile(r'^\s*case "((?:chatui:|response\.)[\w.]+)":', re.MULTILINE)
 SENT = re.compile(r'\btype: "(\w+)"')
 FIELDS = {
@@ -62,22 +65,22 @@ def test_another_field_on_either_side_would_be_noticed(monkeypatch: pytest.Monke
     assert wire_types.source() != before
 
 
-@pytest.mark.parametrize("path", SWITCHES)
-def test_each_page_has_a_case_for_every_event_that_it_is_sent_and_for_no_other(path: str) -> None:
-    (script,) = [source.text for source in all_sources() if source.path == path]
-    cases = CASE.findall(script)
+@pytest.mark.parametrize("paths", SWITCHES)
+def test_each_page_has_a_case_for_every_event_that_it_is_sent_and_for_no_other(paths: tuple[str, ...]) -> None:
+    cases = CASE.findall("\n".join(source.text for source in all_sources() if source.path in paths))
     assert len(cases) == len(set(cases))
-    assert set(cases) == {name for event in SWITCHES[path] for name in event.types}
+    assert set(cases) == {name for event in SWITCHES[paths] for name in event.types}
 
 
 @pytest.mark.slow
 def test_the_server_really_sends_every_event() -> None:
-    sources = [source for source in python_sources("chatui/") if not source.is_in("chatui/wire/")]
-    calls = [node.func for source in sources for node in source.nodes() if isinstance(node, ast.Call)]
-    created = {call.attr for call in calls if isinstance(call, ast.Attribute)}
+    nodes = [node for source in python_sources("chatui/") if not source.is_in("chatui/wire/") for node in source.nodes()]
+    created = {node.func.attr for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)}
+    named = {node.value for node in nodes if isinstance(node, ast.Constant)}
     events = {*wire.END_USER_EVENTS, *wire.DEBUG_PAGE_EVENTS}
     assert len(events) > 15, "the premise"
     assert {event.__name__ for event in events} - created == set()
+    assert {name for event in events if len(event.types) > 1 for name in event.types} <= named
 
 
 def test_the_page_really_sends_every_command_and_the_server_handles_each() -> None:

@@ -200,7 +200,7 @@ def test_later_events_wait_in_order_for_a_long_text_and_turn_events_go_on() -> N
         stream.take(event, first, 0)
     for event in (FrameOpened(FINAL), FrameText("Four."), FrameClosed(Terminator.END)):
         stream.take(event, second, 0)
-    stream.add_event(wire.Saving())
+    stream.add_event(wire.Delayed("chatui:saving"))
     assert types(stream)[:2] == ["chatui:saving", "chatui:message"]
     sent = finish(stream)
     assert sent[-2:] == ["chatui:message", "response.delta.flush"] and sent.count("chatui:message") == 1

@@ -34,18 +34,18 @@ def broken(*_: object, **__: object) -> None:
 
 def test_events_of_one_step_are_sent_together_and_the_next_ones_after_a_pause(world: World) -> None:
     turn = followed(world)
-    turn.publisher.add_event(wire.Saving())
-    turn.publisher.add_event(wire.Saving())
+    turn.publisher.add_event(wire.Delayed("chatui:saving"))
+    turn.publisher.add_event(wire.Delayed("chatui:saving"))
     assert world.waits() == [0, 2000] and world.sent == []
     world.go_on()
     [(group, message, elsewhere)] = world.sent
     assert (group, elsewhere, len(json.loads(message["json"]))) == (turn.people, False, 2)
     assert message["type"] == "turn.events" and (message["turn"], message["process"]) == (str(turn.turn_id), PROCESS)
     world.go_on(0.01)
-    turn.publisher.add_event(wire.Saving())
+    turn.publisher.add_event(wire.Delayed("chatui:saving"))
     assert world.waits() == [20, 1990]
     world.go_on(0.019)
-    turn.publisher.add_event(wire.Saving())
+    turn.publisher.add_event(wire.Delayed("chatui:saving"))
     assert len(world.sent) == 1
     world.go_on(0.001)
     assert len(world.sent) == 2 and world.waits() == [1970]
@@ -55,7 +55,7 @@ def test_the_first_words_do_not_wait_for_the_pause(world: World) -> None:
     turn = followed(world)
     turn.open()
     world.go_on()
-    turn.publisher.add_event(wire.Saving())
+    turn.publisher.add_event(wire.Delayed("chatui:saving"))
     assert world.waits() == [30, 2000]
     turn.write("Four")
     assert world.waits() == [0, 2000], "what waited is sent with them"
@@ -69,10 +69,10 @@ def test_the_first_words_do_not_wait_for_the_pause(world: World) -> None:
 
 def test_a_flush_makes_the_next_one_needless(world: World) -> None:
     turn = followed(world)
-    turn.publisher.add_event(wire.Saving())
+    turn.publisher.add_event(wire.Delayed("chatui:saving"))
     turn.publisher.flush()
     assert len(world.sent) == 1 and world.waits() == [2000]
-    turn.publisher.add_event(wire.Saving())
+    turn.publisher.add_event(wire.Delayed("chatui:saving"))
     assert world.waits() == [30, 2000]
 
 
@@ -92,10 +92,10 @@ def test_the_time_in_the_queue_is_no_thinking(world: World, monkeypatch: pytest.
 
 def test_nothing_is_sent_after_the_end(world: World) -> None:
     turn = followed(world)
-    turn.publisher.add_event(wire.Saving())
+    turn.publisher.add_event(wire.Delayed("chatui:saving"))
     turn.publisher.stop()
     assert world.waits() == []
-    turn.publisher.add_event(wire.Saving())
+    turn.publisher.add_event(wire.Delayed("chatui:saving"))
     turn.publisher.stop()
     world.go_on(10)
     assert world.sent == [] and world.waits() == []
@@ -103,7 +103,7 @@ def test_nothing_is_sent_after_the_end(world: World) -> None:
 
 def test_the_end_of_a_turn_does_not_wait_for_events_that_cannot_be_sent(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     turn = followed(world)
-    turn.publisher.add_event(wire.Saving())
+    turn.publisher.add_event(wire.Delayed("chatui:saving"))
     monkeypatch.setattr(EndUserStream, "flush", broken)
     asyncio.run(turn.publisher.catch_up())
     assert world.now == 0.125 and world.sent == []
@@ -119,7 +119,7 @@ def test_a_turn_that_is_silent_says_that_it_still_runs(world: World) -> None:
     [beat] = json.loads(world.sent[-1][1]["json"])
     assert (beat["turn"], beat["sequence_number"]) == (str(turn.turn_id), 1)
     world.go_on(1.5)
-    turn.publisher.add_event(wire.Saving())
+    turn.publisher.add_event(wire.Delayed("chatui:saving"))
     world.go_on(1.9)
     assert turn.types()[2:] == ["chatui:saving"], "the time counts from the last event"
     world.go_on(0.1)
@@ -136,7 +136,7 @@ def test_a_failing_flush_loses_only_pages_and_is_logged_without_its_text(
         patch.setattr(world, "send", broken)
         world.go_on()
     assert "RuntimeError" in caplog.text and str(turn.turn_id) in caplog.text and QUOTED not in caplog.text
-    turn.publisher.add_event(wire.Saving())
+    turn.publisher.add_event(wire.Delayed("chatui:saving"))
     world.go_on(0.03)
     assert turn.types() == ["chatui:saving"]
 
@@ -162,7 +162,7 @@ def test_the_state_of_the_turn_is_sent_and_a_position_only_if_it_is_new(world: W
         lambda: turn.publisher.set_waiting_calls(1),
         lambda: turn.publisher.add_event(wire.FilesCame(2)),
         turn.publisher.note_answer_now,
-        lambda: turn.publisher.add_event(wire.Saving()),
+        lambda: turn.publisher.add_event(wire.Delayed("chatui:saving")),
     ):
         change()
         assert len(world.waits()) == 2, "it is sent soon"
@@ -170,14 +170,14 @@ def test_the_state_of_the_turn_is_sent_and_a_position_only_if_it_is_new(world: W
     assert turn.types() == ["chatui:queued", "chatui:calls_wait", "chatui:files", "chatui:working", "chatui:saving"]
 
 
-def test_a_page_that_joins_late_is_told_that_the_answer_is_checked_until_it_is_shown(world: World) -> None:
+def test_a_page_that_joins_late_is_told_what_delays_the_answer_until_the_model_works_again(world: World) -> None:
     turn = followed(world)
-    turn.publisher.add_event(wire.Checking())
+    turn.publisher.add_event(wire.Delayed("chatui:checking"))
     world.go_on(0.03)
-    assert turn.types() == ["chatui:checking"] and turn.publisher._people.snapshot(0).checking
+    assert turn.types() == ["chatui:checking"] and turn.publisher._people.snapshot(0).delay == "chatui:checking"
     turn.think()
     world.go_on(0.03)
-    assert not turn.publisher._people.snapshot(0).checking, "a new sampling has begun"
+    assert not turn.publisher._people.snapshot(0).delay, "a new sampling has begun"
 
 
 def test_the_time_of_a_turn_is_in_milliseconds_and_of_its_thinking_in_seconds(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,7 +277,7 @@ def test_the_end_of_a_message_does_not_wait_long(world: World) -> None:
 @pytest.mark.parametrize(
     "follows",
     [
-        lambda turn: turn.publisher.add_event(wire.Saving()),
+        lambda turn: turn.publisher.add_event(wire.Delayed("chatui:saving")),
         lambda turn: turn.publisher.take(FrameOpened(ANSWER), uuid4()),
         lambda turn: turn.think(),
     ],

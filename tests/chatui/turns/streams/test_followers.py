@@ -53,7 +53,7 @@ def test_a_new_turn_is_sent_to_other_processes_for_two_seconds(monkeypatch: pyte
     assert turn.types(elsewhere=True) == ["chatui:working"] and turn.types(turn.debug) == []
     world.go_on(0.01)
     assert not turn.publisher.is_watched
-    turn.publisher.add_event(wire.Saving())
+    turn.publisher.add_event(wire.Delayed("chatui:saving"))
     world.go_on(1)
     assert turn.types() == ["chatui:working"]
 
