@@ -138,8 +138,11 @@ def peer(answer: Any) -> Iterator[Peer]:
 
 
 async def _end(server: asyncio.Server, created: Peer) -> None:
-    server.close()
+    # In two steps: if it closed at the moment when a ping is accepted, asyncio would drop that connection without closing its socket.
+    for listening in server.sockets:
+        asyncio.get_running_loop().remove_reader(listening.fileno())
     await asyncio.sleep(0.02)  # lets what was accepted arrive
+    server.close()
     others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     for task in others:
         task.cancel()
