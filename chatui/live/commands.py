@@ -7,7 +7,6 @@ A refused command raises an error with a code.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -88,8 +87,7 @@ async def ask(caller: Caller, command: wire.AskCommand, accept: Callable[[wire.A
 
 
 def _record_hidden(visitor: Visitor, command: wire.Edit | wire.Regenerate) -> None:
-    with contextlib.suppress(NotFoundError):
-        access.refuse_message(visitor, command.question, _ACTIONS[type(command)])
+    access.refusal_of_message(visitor, command.question, _ACTIONS[type(command)])
 
 
 _ACTIONS: dict[type[wire.AskCommand], str] = {wire.Edit: "edit a question", wire.Regenerate: "regenerate an answer"}

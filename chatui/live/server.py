@@ -107,7 +107,7 @@ class Server(daphne.server.Server):  # type: ignore[misc]
         self.ws_factory.setProtocolOptions(perMessageCompressionAccept=accepted_compression)
         reactor.callWhenRunning(self._catch_sigterm)
         # Whatever ends the process: a signal, the second one, or Ctrl-C.
-        reactor.addSystemEventTrigger("before", "shutdown", _close_connections)
+        reactor.addSystemEventTrigger("before", "shutdown", _close_connections)  # type: ignore[arg-type] # an interface, without self
         # Everything loaded by now stays, so the collector need not visit it every few thousand tokens.
         gc.collect()
         gc.freeze()

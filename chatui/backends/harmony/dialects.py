@@ -30,7 +30,6 @@ from renderer.harmony.vocabulary import MARKER_IDS, SPECIAL_IDS, Vocabulary, mar
 from renderer.strict_json import object_of, text_of
 from renderer.tokens import TERMINATORS, Token
 
-
 _log = logging.getLogger(__name__)
 
 
@@ -117,9 +116,9 @@ class Chunks(ABC):
         """
 
     def _token_ids(self, value: object) -> list[int]:
-        """As ``token_ids``. That there are some of no token is logged, once for an answer: the frame has no error, as each is only U+FFFD."""
+        """As ``token_ids``. An id of no token becomes U+FFFD, which is no error of the frame: it is logged, once for an answer."""
         ids = token_ids(value)
-        if not self._has_unknown and ids and not (0 <= min(ids) and max(ids) < SPECIAL_IDS.stop):
+        if not self._has_unknown and ids and (min(ids) < 0 or max(ids) >= SPECIAL_IDS.stop):
             self._has_unknown = True
             _log.warning("a model server (%s) sent ids of no token of gpt-oss: does it run another model?", type(self).__name__)
         return ids

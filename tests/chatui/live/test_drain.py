@@ -123,7 +123,8 @@ async def test_the_connections_to_model_servers_are_closed_with_the_process_and_
         await endless.wait()
 
     async with asyncio.timeout(90), stub.running(never_ends if is_cut else stub.plays(STREAM)) as model:
-        deployment = Deployment(tmp_path, CHATUI_BACKEND_URL=model.url, CHATUI_BACKEND_KIND="chat", CHATUI_BACKEND_MODEL="m", CHATUI_DRAIN_SECONDS="30")
+        settings = {"CHATUI_BACKEND_URL": model.url, "CHATUI_BACKEND_KIND": "chat", "CHATUI_BACKEND_MODEL": "m"}
+        deployment = Deployment(tmp_path, **settings, CHATUI_DRAIN_SECONDS="30")
         try:
             server = await asyncio.to_thread(deployment.start)
             await asyncio.to_thread(deployment.make_people, ada=(False, []))
