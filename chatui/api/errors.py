@@ -45,6 +45,10 @@ class ApiError(Exception):
             response.headers["Retry-After"] = str(max(self.retry_after, 1))
         if self.status == 401:
             response.headers["WWW-Authenticate"] = "Bearer"
+        if (self.status, self.kind) != (500, SERVER_ERROR) and self.status >= 500:
+            # Django would log each as an error of its own, and mail it to the administrators. The turn's line, or that about the database,
+            # says which server failed, and why.
+            response._has_been_logged = True  # type: ignore[attr-defined]
         if not self.may_retry:
             response.headers["x-should-retry"] = "false"  # clients that retry respect it
         return response

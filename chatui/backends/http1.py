@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from io import BytesIO
 from types import SimpleNamespace
+from weakref import WeakKeyDictionary, WeakSet
 
 import aiohttp
 from yarl import URL
@@ -21,6 +22,15 @@ from chatui.backends.route import Route
 IDLE_SECONDS = 4.0
 """How long a connection is kept for another request: a second less than many servers keep it."""
 _MAX_HEADER = 16 * 1024
+
+_opened: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakSet[aiohttp.ClientSession]] = WeakKeyDictionary()
+"""All sessions of an event loop, whoever opened them."""
+
+
+async def close_all() -> None:
+    """Close every connection of the running event loop, even one that a request uses. Only before the loop ends."""
+    for session in list(_opened.get(asyncio.get_running_loop(), ())):
+        await session.close()
 
 
 class Connections:
@@ -76,6 +86,7 @@ class Connections:
                 max_field_size=_MAX_HEADER,
                 trace_configs=[tracing],
             )
+            _opened.setdefault(asyncio.get_running_loop(), WeakSet()).add(self._session)
         return self._session
 
     async def aclose(self) -> None:

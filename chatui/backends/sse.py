@@ -135,7 +135,5 @@ def number(value: object) -> int | None:
 
 
 def choice_of(chunk: object) -> dict[str, Any] | None:
-    """The first choice of a completion, or of a chunk of one."""
-    choices = object_of(chunk).get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    return choice if isinstance(choice, dict) else None
+    """The one choice that is read of a completion, or of a chunk of one: that with index 0 or without an index, wherever it stands."""
+    return next((choice for choice in tables(object_of(chunk).get("choices")) if choice.get("index") in (0, None)), None)

@@ -81,10 +81,10 @@ def see(person: User, conversation_id: object) -> bool:
     return had_news
 
 
-def open_branch(person: User, conversation_id: object, message_id: object) -> tuple[Conversation, UUID | None]:
+def open_branch(visitor: Visitor, conversation_id: object, message_id: object) -> tuple[Conversation, UUID | None]:
     """Open the branch that a message is on. Also returns the key of the question that the message is, or belongs to, if there is one."""
-    row = access.own_conversation(person, conversation_id)
-    message = access.message_of(row, message_id, asked=transcripts.question_at())
+    message = access.message_on_branch(visitor, conversation_id, message_id, action="open branch", asked=transcripts.question_at())
+    row, person = message.conversation, access.person_of(visitor)
     transcripts.activate(row, person, transcripts.deepest(row, message))
     return row, message.asked  # type: ignore[attr-defined]
 

@@ -30,6 +30,7 @@ from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import files as store_files
 from chatui.store import transcripts
+from renderer.frame_kinds import is_document
 from renderer.frames import Channel, Frame, Role, Terminator
 from renderer.gate import Audience, VisibleText, as_debug_text, show, why_hidden
 from renderer.harmony.vocabulary import VocabularyError
@@ -157,7 +158,7 @@ class ShownTurn:
 
 @dataclass(frozen=True, slots=True)
 class FrameGroup:
-    """Frames that belong together: a question with its answer, an answer alone, or the frames before the first question."""
+    """Frames that belong together: a question with its files and its answer, an answer alone, or the frames before the first question."""
 
     turn: ShownTurn | None
     frames: tuple[ShownFrame, ...]
@@ -339,16 +340,20 @@ class _Page:
 
     def groups(self) -> tuple[FrameGroup, ...]:
         cut: list[tuple[Turn | None, list[Message]]] = []
+        follows_document = False
         for message in self._messages:
-            turn = message.turn
-            if not cut or message.is_question or (turn and cut[-1][0] and turn != cut[-1][0]):
+            turn, is_file = message.turn, is_document(self._frames[message.pk].header)
+            # A question's files come before it, and belong to it.
+            begins = (message.is_question or is_file) and not follows_document
+            follows_document = is_file
+            if not cut or begins or (turn and cut[-1][0] and turn != cut[-1][0]):
                 cut.append((turn, [message]))
             else:
                 cut[-1] = (cut[-1][0] or turn, [*cut[-1][1], message])
         silent = self._silent_turns()
         found: list[FrameGroup] = []
         for turn, messages in cut:
-            empty = silent.get(messages[0].pk, [])
+            empty = next((silent[message.pk] for message in messages if message.pk in silent), [])
             if turn is None and empty:
                 turn = empty.pop()
             found.append(self._group(turn, messages))

@@ -20,6 +20,7 @@ from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from chatui.audit_log.record import Visitor
 from chatui.documents.kinds import HiddenPart, NoTextReason
 from chatui.env import environment
 from chatui.model_servers import choice as model_choice
@@ -155,12 +156,12 @@ def waiting_at(person: User, conversation_id: UUID | None, choice: str) -> dict[
     return {"ok": True, "files": [chip for chip in _all_as_json(files, asked) if chip is not None]}
 
 
-def of_question(person: User, conversation_id: UUID, question_id: str, choice: str) -> dict[str, Any]:
+def of_question(visitor: Visitor, conversation_id: object, question_id: object, choice: str) -> dict[str, Any]:
     """The files of a question that its owner is editing, without deleted ones. Each is as in ``as_json``, with how the model got it, and
     cannot be deleted from there."""
-    question = access.message_of(access.own_conversation(person, conversation_id), question_id)
+    question = access.visible_message(visitor, conversation_id, question_id, action="files of a question")
     rows = store_documents.of_questions([question]).get(question.pk, ()) if question.is_question else ()
-    asked = reader(person, choice)
+    asked = reader(access.person_of(visitor), choice)
     there = [(row, row.file) for row in rows if row.file is not None]
     chips = [(row, chip) for (row, _), chip in zip(there, _all_as_json([file for _, file in there], asked), strict=True)]
     return {"ok": True, "files": [{**chip, "delete": "", "use": row.use, "chosen": row.places} for row, chip in chips if chip]}

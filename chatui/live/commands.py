@@ -18,6 +18,7 @@ from chatui import wire
 from chatui.accounts.sessions import SignedIn, is_same, query_person_of
 from chatui.audit_log.record import Visitor
 from chatui.codes import ProductCode
+from chatui.database import pools
 from chatui.display import conversation_actions
 from chatui.json_schemas import DEFAULT_NAME, AnswerFormat, UnusableError, answer_format, schema_of
 from chatui.permissions import access
@@ -74,8 +75,25 @@ async def ask(caller: Caller, command: wire.AskCommand, accept: Callable[[wire.A
     """Store the question, and launch its turn. The session is checked in the transaction that stores the question.
 
     ``accept`` is called in between, with the reply to the browser. Returns what to follow if the turn had already started; None for a new
-    turn, because a socket that follows it from ``accept`` on misses nothing.
+    turn, because a socket that follows it from ``accept`` on misses nothing. A refused command that names a hidden message is an attempt.
     """
+    try:
+        return await _ask(caller, command, accept)
+    except (AskRefusedError, NotFoundError):
+        if isinstance(command, wire.Edit | wire.Regenerate):
+            # Only now: what the refusal rolled back would have taken the record with it.
+            await pools.commands.run_or_busy(run_command, caller, _record_hidden, command)
+        raise
+
+
+def _record_hidden(visitor: Visitor, command: wire.Edit | wire.Regenerate) -> None:
+    access.refusal_of_message(visitor, command.question, _ACTIONS[type(command)])
+
+
+_ACTIONS: dict[type[wire.AskCommand], str] = {wire.Edit: "edit a question", wire.Regenerate: "regenerate an answer"}
+
+
+async def _ask(caller: Caller, command: wire.AskCommand, accept: Callable[[wire.Accepted, Following], None]) -> Following | None:
     if caller.session is None:
         raise AskRefusedError(ProductCode.SIGNED_OUT)
     parsed = _ask_of(command, caller)

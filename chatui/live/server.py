@@ -34,12 +34,14 @@ from daphne.http_protocol import WebRequest
 from daphne.ws_protocol import WebSocketProtocol
 from django.conf import settings
 from twisted.internet import reactor
+from twisted.internet.defer import Deferred
 from twisted.internet.tcp import Connection
 from twisted.python.failure import Failure
 from twisted.web.http import HTTPChannel, _GenericHTTPChannelProtocol
 
 from chatui.env import environment
 from chatui.live.consumer import CLOSE_RESTART
+from chatui.model_servers import connected
 from chatui.observability import tracing
 from chatui.proxies import setup_faults
 from chatui.transfer.upload import MAX_EXPORT_BYTES
@@ -104,6 +106,8 @@ class Server(daphne.server.Server):  # type: ignore[misc]
         self.http_factory.buildProtocol = partial(_connection, self.http_factory.buildProtocol)
         self.ws_factory.setProtocolOptions(perMessageCompressionAccept=accepted_compression)
         reactor.callWhenRunning(self._catch_sigterm)
+        # Whatever ends the process: a signal, the second one, or Ctrl-C.
+        reactor.addSystemEventTrigger("before", "shutdown", _close_connections)  # type: ignore[arg-type] # an interface, without self
         # Everything loaded by now stays, so the collector need not visit it every few thousand tokens.
         gc.collect()
         gc.freeze()
@@ -141,6 +145,11 @@ class Server(daphne.server.Server):  # type: ignore[misc]
         for port in self._ports:
             port.stopListening()
         bus().send(wire_bus.OWN_PROCESS, {"type": "process.ends"}, elsewhere=False)
+
+
+def _close_connections() -> Deferred[None]:
+    """What Twisted waits for before it ends the event loop. Otherwise each connection that is left would be reported as an error."""
+    return Deferred.fromFuture(asyncio.ensure_future(connected.close_all()))
 
 
 def _connection(build: Callable[[object], Any], address: object) -> Any:

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from django.db import DatabaseError, InterfaceError
 
 from chatui import sealing
-from chatui.backends import keys, registry
+from chatui.backends import http1, keys, registry
 from chatui.backends import spec as backend_spec
 from chatui.backends.address_pool import PooledBackend
 from chatui.backends.auto import AUTO, AutoBackend
@@ -247,6 +247,11 @@ def _close(unwanted: Backend) -> None:
     task = asyncio.get_running_loop().create_task(unwanted.aclose())
     _closing.add(task)
     task.add_done_callback(_closing.discard)
+
+
+async def close_all() -> None:
+    """Close the connections to all model servers, because the running event loop is about to end."""
+    await http1.close_all()
 
 
 _NOT_YET = "no wire format chosen yet for model server %s (%s); its server is asked again with the first question"

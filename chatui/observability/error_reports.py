@@ -6,7 +6,6 @@ exceptions about files, networks and settings are kept.
 
 from __future__ import annotations
 
-import copy
 import json
 import logging
 import re
@@ -37,7 +36,7 @@ class SafeTextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Format the line. The record is left unchanged for other handlers."""
-        line = copy.copy(record)
+        line = logging.makeLogRecord(vars(record))  # not ``copy``, which imports: what a process reports as it ends would be lost
         fields = fields_of(record)
         line.msg, line.args, line.exc_text = " ".join(filter(None, (_safe_message(record), *_logfmt(fields)))), None, None
         return without_tokens(super().format(line))

@@ -369,17 +369,30 @@ def refuse(visitor: Visitor, conversation_id: object, action: str) -> NoReturn:
 
 
 def visible_message(visitor: Visitor, conversation_id: object, message_id: object, *, action: str) -> Message:
-    """A visible message of the visitor's own conversation. Raises NotFoundError for any other message. A request for a hidden message, in
-    anybody's conversation, is recorded as an attempt."""
+    """A visible message of the visitor's own conversation. Raises NotFoundError for any other message, as ``refusal_of_message`` says."""
     with contextlib.suppress(NotFoundError):
         message = message_of(own_conversation(visitor.user, conversation_id), message_id)
         if message.is_visible and not message.is_old_summary:
             return message
+    raise refusal_of_message(visitor, message_id, action)
+
+
+def message_on_branch(visitor: Visitor, conversation_id: object, message_id: object, *, action: str, **annotations: Combinable) -> Message:
+    """Any message of the visitor's own conversation, to open the branch that it is on: pages name an answer by its first message, which may
+    be hidden. Nothing of it is shown. Raises NotFoundError for any other message, as ``refusal_of_message`` says."""
+    with contextlib.suppress(NotFoundError):
+        return message_of(own_conversation(visitor.user, conversation_id), message_id, **annotations)
+    raise refusal_of_message(visitor, message_id, action)
+
+
+def refusal_of_message(visitor: Visitor, message_id: object, action: str) -> NotFoundError:
+    """The error for a message that is refused. Records an attempt if it is a hidden one, in anybody's conversation, that the visitor may
+    not see: not in a transaction that the error rolls back, which would take the record with it."""
     key = key_in(message_id)
     hidden = Message.objects.select_related("conversation__owner").filter(pk=key, is_visible=False).first() if key else None
     if hidden is not None and not may_view_hidden(visitor.user, hidden.conversation):
         debug_views.record_attempt(visitor, hidden.conversation, action)
-    raise NotFoundError
+    return NotFoundError()
 
 
 def person_of(visitor: Visitor) -> User:

@@ -3,8 +3,9 @@
 A debug view has an audit line when it is opened, and a line with the counts of pages and streams when it ends. Downloaded files also get
 separate lines.
 
-The first attempt on a conversation gets a line at once. Repetitions within an hour are only counted, and so are attempts on more than a
-certain number of conversations. So nobody can flood the log.
+The first attempt on a conversation gets a line at once. Repetitions within an hour are only counted. After a certain number of lines in an
+hour, only what has no line yet gets one: a new action, or an action on a conversation that this person never tried it on. So nobody can
+flood the log, and nobody can hide what they try behind other attempts.
 """
 
 from __future__ import annotations
@@ -77,13 +78,13 @@ LISTED_PER_HOUR_TOTAL = 500
 """The same limit for all such addresses together, so that attempts from many addresses cannot flood the log either."""
 
 LISTED_OF_PERSON = 20
-"""For how many targets (such as conversations) a person's attempts within an hour get separate lines."""
+"""How many of a person's different attempts within an hour get separate lines, whether or not the log has such a line already."""
 
 COUNTING_PERIOD = timedelta(hours=1)
 """How long repetitions are counted after a first attempt. Then one line says how many there were."""
 
 NOT_LISTED = "further attempts not listed"
-ONLY_COUNTED = "further attempts on other conversations are only counted"
+ONLY_COUNTED = "further ones, where nothing exists or a line says so already, are only counted"
 
 _strangers = RepeatedAction(
     "stranger", per_key=LISTED_PER_HOUR, total=LISTED_PER_HOUR_TOTAL, over=NOT_LISTED, over_all=NOT_LISTED, reported=()
@@ -140,10 +141,25 @@ def _record_person(visitor: Visitor, person: User, target: Conversation | UUID |
 
     with transaction.atomic():
         lock()
-        if aggregation.is_open(key) or aggregation.count_open(person, kind) < LISTED_OF_PERSON:
+        has_room = aggregation.is_open(key) or aggregation.count_open(person, kind) < LISTED_OF_PERSON
+        if has_room or _is_first(visitor, person, target, action):
             aggregation.count(key, aggregation.MORE, visitor, ends_at, line)
         else:
-            aggregation.count(f"further {kind}", aggregation.MORE_ELSEWHERE, visitor, ends_at, lambda: line(ONLY_COUNTED))
+            # One counter for each action, so that twenty harmless attempts do not hide that another action was tried.
+            further = f"further {kind}{visitor.way}:{action}"
+            aggregation.count(further, aggregation.MORE_ELSEWHERE, visitor, ends_at, lambda: line(ONLY_COUNTED))
+
+
+def _is_first(visitor: Visitor, person: User, target: Conversation | UUID | None, action: str) -> bool:
+    """Whether the log has no line yet of this person's attempt at this action on this conversation.
+
+    Of all time, not of this hour: then the lines are at most as many as conversations times actions, and cannot fill a disk. An id of which
+    nothing exists is never a first, because anybody can make up any number of them.
+    """
+    if not isinstance(target, Conversation):
+        return False
+    lines = AuditEvent.objects.filter(conversation_id=target.pk, actor=person.pk, code=Code.PERM_VISIBILITY)
+    return not lines.filter(action=action, way=visitor.way).exists()
 
 
 def _warn(person: User) -> None:

@@ -238,7 +238,7 @@ def restore(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @signed_in("POST")
 def branch(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Open the branch that a message is on, and redirect to the part of the conversation with its question."""
-    row, question = conversation_actions.open_branch(person_of(request), conversation_id, request.POST.get("message"))
+    row, question = conversation_actions.open_branch(visitor_of(request, "page"), conversation_id, request.POST.get("message"))
     url = reverse("conversation", args=[row.pk])
     return done(request, f"{url}?at={question}#m-{question}" if question else url)
 

@@ -77,12 +77,15 @@ _TEMPORARY = ("busy", "unchecked", NoTextReason.UNAVAILABLE)
 @signed_in("GET", "POST")
 def files(request: HttpRequest) -> HttpResponse:
     """Upload one file for the message box of ``conversation``, or list those that wait there, or those sent with its ``question``."""
-    person, choice, conversation_id = person_of(request), request.GET.get("choice", ""), _message_box(request)
+    person, choice, question = person_of(request), request.GET.get("choice", ""), request.GET.get("question", "")
+    if request.method == "GET" and question:
+        # Before the conversation is: naming a hidden message is an attempt, whoever owns the conversation.
+        asked = request.GET.get("conversation", "")
+        return JsonResponse(display_files.of_question(visitor_of(request, "page"), asked, question, choice))
+    conversation_id = _message_box(request)
     if request.method == "POST":
         _uploads.check(str(person.pk))
         return _upload(request, FileDestination(person.pk, None, brought_in=conversation_id))
-    if conversation_id and (question := request.GET.get("question", "")):
-        return JsonResponse(display_files.of_question(person, conversation_id, question, choice))
     return JsonResponse(display_files.waiting_at(person, conversation_id, choice))
 
 

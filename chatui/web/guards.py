@@ -200,11 +200,12 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def _record_hidden_messages(request: HttpRequest, named: Mapping[str, Any]) -> None:
-    """Record an attempt for each hidden message that the address or the form names."""
-    for key in (named.get("message_id"), request.POST.get("leaf")):
+    """Record an attempt for each hidden message that the address or the form names, where the form with a token would be one."""
+    allowed = {"message": access.message_on_branch, "leaf": access.visible_message, "message_id": access.visible_message}
+    for name, message in allowed.items():
         with contextlib.suppress(NotFoundError):
-            if key:
-                access.visible_message(visitor_of(request, "page"), named["conversation_id"], key, action="form without token")
+            if key := named.get(name) or request.POST.get(name):
+                message(visitor_of(request, "page"), named["conversation_id"], key, action="form without token")
 
 
 def _record_attempt(request: HttpRequest, conversation_id: UUID, action: str) -> None:

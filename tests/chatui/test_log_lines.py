@@ -19,6 +19,12 @@ def record(message: str, **extra: Any) -> logging.LogRecord:
     return logging.getLogger("chatui.x").makeRecord("chatui.x", logging.INFO, "x.py", 1, message, (), None, extra=extra)
 
 
+def test_a_line_of_a_process_that_is_ending_is_formatted_although_nothing_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    line, formatter = record("not closed", turn="1"), SafeTextFormatter("%(message)s")
+    monkeypatch.setattr(sys, "meta_path", None)
+    assert formatter.format(line) == "not closed turn=1" and line.msg == "not closed"
+
+
 def raised() -> Any:
     try:
         raise ValueError("SECRET")

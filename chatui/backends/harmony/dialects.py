@@ -9,6 +9,7 @@ llama.cpp marks the real markers with ids. SGLang may repeat earlier token ids i
 from __future__ import annotations
 
 import json
+import logging
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -28,6 +29,8 @@ from renderer.harmony.reader import END_OF_TEXT
 from renderer.harmony.vocabulary import MARKER_IDS, SPECIAL_IDS, Vocabulary, marker_name
 from renderer.strict_json import object_of, text_of
 from renderer.tokens import TERMINATORS, Token
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,7 @@ class Chunks(ABC):
         self._vocabulary = vocabulary
         self._ids = TokenPieces(vocabulary)
         self._was_stopped = False
+        self._has_unknown = False
         self.reason: EndReason | None = None
         self.failure = ""
         self.usage: Usage | None = None
@@ -110,6 +114,14 @@ class Chunks(ABC):
         Raises:
             BackendError: the chunk has no readable token ids, or the server failed.
         """
+
+    def _token_ids(self, value: object) -> list[int]:
+        """As ``token_ids``. An id of no token becomes U+FFFD, which is no error of the frame: it is logged, once for an answer."""
+        ids = token_ids(value)
+        if not self._has_unknown and ids and (min(ids) < 0 or max(ids) >= SPECIAL_IDS.stop):
+            self._has_unknown = True
+            _log.warning("a model server (%s) sent ids of no token of gpt-oss: does it run another model?", type(self).__name__)
+        return ids
 
     def _noted(self, pieces: list[Piece]) -> list[Piece]:
         self._was_stopped = self._was_stopped or any(map(is_stop, pieces))
@@ -162,7 +174,7 @@ class LlamaCpp(Chunks):
 
     def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
         refuse(label_of_envelope(chunk))
-        pieces = self._noted(self._pieces(text_of(chunk.get("content")), token_ids(chunk.get("tokens") or [])))
+        pieces = self._noted(self._pieces(text_of(chunk.get("content")), self._token_ids(chunk.get("tokens") or [])))
         if chunk.get("stop") is True:
             self.model = text_of(chunk.get("model")) or None
             self.usage = Usage.reported(chunk, "tokens_evaluated", "tokens_predicted")
@@ -218,7 +230,7 @@ class SGLang(Chunks):
         self.usage = Usage.reported(about, "prompt_tokens", "completion_tokens")
         if chunk.get("output_ids") is None and chunk.get("text"):
             raise no_ids()
-        pieces = self._noted(self._ids.feed(self._new(token_ids(chunk.get("output_ids") or []), self.usage.completion_tokens)))
+        pieces = self._noted(self._ids.feed(self._new(self._token_ids(chunk.get("output_ids") or []), self.usage.completion_tokens)))
         if finished := about.get("finish_reason"):
             finished = finished if isinstance(finished, dict) else {"type": finished}
             pieces += self._end(finished.get("type"), finished.get("matched", _UNSAID))
@@ -268,13 +280,13 @@ class Vllm(Chunks):
         usage, choice = chunk.get("usage"), choice_of(chunk)
         if isinstance(usage, dict):
             self.usage = Usage.reported(usage, "prompt_tokens", "completion_tokens")
-        if choice is None or choice.get("index") not in (0, None):
+        if choice is None:
             return []
         refuse(other_label(choice) or label_of_envelope(chunk))
         ids = choice.get("token_ids")
         if ids is None and choice.get("text"):
             raise no_ids()
-        pieces = self._noted(self._ids.feed(token_ids(ids or [])))
+        pieces = self._noted(self._ids.feed(self._token_ids(ids or [])))
         if choice.get("finish_reason"):
             pieces += self._end(choice["finish_reason"], choice.get("stop_reason", _UNSAID))
         return pieces

@@ -21,7 +21,7 @@ from chatui.backends.chat.joining import Repetitions, text_of_chunk
 from chatui.backends.recording import RecordedExchange, Recorder
 from chatui.backends.responses.backend import text_of_event
 from chatui.backends.speaker import REASONING_FIELDS
-from chatui.backends.sse import Decoder, ServerSentEvent
+from chatui.backends.sse import Decoder, ServerSentEvent, choice_of
 from chatui.codes import ProductCode
 from renderer.events import Assembler
 from renderer.frames import Channel, Frame, Header, Intent, Role
@@ -145,7 +145,7 @@ def _counts(observed: Observed, chunk: Mapping[str, Any]) -> None:
 
 
 def _chat(observed: Observed, chunk: Mapping[str, Any]) -> None:
-    choice = object_of(next(iter(list_of(chunk.get("choices"))), None))
+    choice = choice_of(chunk) or {}
     delta = object_of(choice.get("delta")) or object_of(choice.get("message"))
     texts = [delta[name] for name in _TEXT_FIELDS if delta.get(name)]
     observed.pieces += bool(texts)

@@ -97,11 +97,15 @@ async def test_a_key_is_rate_limited(ada: User) -> None:
     assert response.status_code == 429 and json_of(response)["error"]["type"] == "too_many_requests" and response.headers["Retry-After"]
 
 
-async def test_a_model_server_failure_is_an_error_before_and_in_the_stream(key: str, backend: ScriptedBackend) -> None:
+async def test_a_model_server_failure_is_an_error_before_and_in_the_stream(
+    key: str, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
+) -> None:
     program = Program(key)
     secret = "upstream said marmalade"
     backend.script = [BackendError(ProductCode.BACKEND, secret)]
     response = await program.post("/v1/responses", {"input": "?"})
+    assert "turn ended" in caplog.text, "the premise: the product logs it"
+    assert "django.request" not in {line.name for line in caplog.records}, "and Django does not, whose error it is not"
     assert response.status_code == 500 and json_of(response)["error"]["type"] == "model_error"
     assert response.headers["x-should-retry"] == "false"
     for path, last in (("/v1/responses", "response.failed"), ("/v1/chat/completions", None)):

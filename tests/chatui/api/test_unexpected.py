@@ -55,6 +55,7 @@ async def test_an_unavailable_database_is_not_logged_as_a_bug(
     response = await Program(key).post(path, ASKED)
     assert response.status_code == 503 and response.headers["Retry-After"] and json_of(response)["error"]["code"] == "server_busy"
     assert type(error).__name__ in caplog.text and "the database could not be used" in caplog.text
+    assert "django.request" not in {line.name for line in caplog.records}, "nobody gets a mail about it"
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -82,6 +83,7 @@ async def test_an_unexpected_error_is_an_error_object_and_a_traceback(
         and "Incident" in returned["message"]
     )
     assert type(error).__name__ in caplog.text and "test_unexpected.py" in caplog.text, "with its traceback"
+    assert "django.request" in {line.name for line in caplog.records}, "Django mails it to the administrators"
     assert "marmalade" not in caplog.text + response.content.decode()  # type: ignore[attr-defined]
 
 

@@ -19,6 +19,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.store import hidden_text, requests, transcripts
+from renderer.frame_kinds import DOCUMENT
 from renderer.frames import Frame, Header, Terminator
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 from tests.support import environment
@@ -142,6 +143,27 @@ def test_a_turn_is_a_question_and_answer_with_state_times_and_usage(talk: Talk, 
     assert (turn.id, turn.state_name, turn.seconds, turn.effort) == (str(answered.pk), "Completed", 10.0, "high")
     assert (turn.backend, turn.model, turn.input_tokens, turn.output_tokens) == ("vLLM at 10.0.0.1", "gpt-oss-20b", 12, 34)
     assert turn.has_request and turn.fault is None
+
+
+def test_the_files_of_a_question_are_in_its_turn(talk: Talk, grace: User) -> None:
+    def attach(text: str) -> None:
+        talk.last = transcripts.append(talk.row, talk.last, Frame(DOCUMENT, text), Author.PERSON)
+
+    talk.last = transcripts.append(talk.row, None, Frame(Header("developer"), "Be kind."), Author.PRODUCT)
+    attach("The first file.")
+    attach("The second.")
+    answered = talk.turn(talk.ask("What is in them?"))
+    talk.write(answered, FINAL, "Words.", 2, Terminator.RETURN)
+    attach("The third.")
+    silent = talk.turn(talk.ask("And in this one?"), "failed")
+    talk.open()
+    assert talk.last is not None and talk.last.is_question, "the premise: the last turn has no frame of its own"
+    seen = [(group.turn and group.turn.id, [frame.text for frame in group.frames]) for group in talk.view(grace).groups]
+    assert seen == [
+        (None, ["Be kind."]),
+        (str(answered.pk), ["The first file.", "The second.", "What is in them?", "Words."]),
+        (str(silent.pk), ["The third.", "And in this one?"]),
+    ]
 
 
 def test_the_page_knows_the_newest_turn_if_that_has_ended(talk: Talk, answered: Turn, grace: User) -> None:

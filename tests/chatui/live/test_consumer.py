@@ -22,7 +22,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.permissions import debug_requests
+from chatui.permissions import debug_requests, debug_views
 from chatui.turns import running
 from chatui.wire import bus
 from chatui.wire.commands import Subscribe
@@ -411,6 +411,32 @@ async def test_e_perm_visibility_watching_without_the_permission_is_refused_and_
     assert [(row.actor_name, row.code, row.way, row.conversation_id) for row in rows] == [
         (name, "E-PERM-VISIBILITY", "socket", conversation.pk) for name in ("ada", "bela", "sam", "hank")
     ]
+
+
+@pytest.mark.parametrize(("command", "action"), [("regenerate", "regenerate an answer"), ("edit", "edit a question")])
+async def test_e_perm_visibility_a_command_that_names_a_hidden_message_is_refused_like_any_other_and_recorded(
+    command: str, action: str, ada: User, bela: User, grace: User, backend: ScriptedBackend
+) -> None:
+    backend.script = answer("Four.", thought="Two and two.")
+    async with BrowserSocket(ada) as socket:
+        await socket.send_message()
+        accepted = (await socket.until("chatui:accepted"))[-1]
+        await socket.until(*ENDS)
+    await running.settle()
+    hidden, shown = await Message.objects.aget(channel="analysis"), await Message.objects.aget(channel="final")
+    own = await Conversation.objects.acreate(owner=bela)
+    asks = [(ada, accepted["conversation"]), (bela, accepted["conversation"]), (bela, str(own.pk)), (bela, "nonsense")]
+    fields = {"effort": "medium", "text": "And now?"} if command == "edit" else {"effort": "medium"}
+    for person, conversation in [*asks, (grace, accepted["conversation"])]:
+        async with BrowserSocket(person) as socket:
+            for named in (uuid4(), shown.pk, hidden.pk):
+                await socket.send(command, client_id=str(uuid4()), conversation=conversation, question=str(named), **fields)
+                assert (await socket.next())["code"] == "E-X-NOT-FOUND"
+    rows = [row async for row in AuditEvent.objects.order_by("number")]
+    assert [(row.actor_name, row.code, row.action, str(row.conversation_id)) for row in rows] == [
+        (name, "E-PERM-VISIBILITY", action, accepted["conversation"]) for name in ("ada", "bela")
+    ], "not grace, who may see it elsewhere; further ones are counted"
+    assert await database_sync_to_async(debug_views.attempts_of)(bela) == 3
 
 
 async def test_e_x_opt_in_a_permitted_person_must_opt_in_first(ada: User, grace: User) -> None:

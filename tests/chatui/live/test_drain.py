@@ -14,7 +14,9 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 from chatui.live import consumer
+from tests.support import stub
 from tests.support.served import Deployment, LiveSocket
+from tests.support.stub import DONE, SSE_HEAD, chunk
 
 pytestmark = [pytest.mark.served, pytest.mark.faults]
 
@@ -107,3 +109,43 @@ async def test_a_question_that_comes_while_the_process_drains_is_answered_after_
         assert 'data-state="completed"' in page and 'data-state="interrupted"' not in page
     finally:
         deployment.stop()
+
+
+STREAM = chunk(reasoning_content="They add.", content="Four.") + chunk("stop") + DONE
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+async def test_the_connections_to_model_servers_are_closed_with_the_process_and_nothing_is_reported(is_cut: bool, tmp_path: Path) -> None:
+    endless = asyncio.Event()
+
+    async def never_ends(writer: asyncio.StreamWriter) -> None:
+        writer.write(SSE_HEAD + chunk(content="Four"))
+        await endless.wait()
+
+    async with asyncio.timeout(90), stub.running(never_ends if is_cut else stub.plays(STREAM)) as model:
+        settings = {"CHATUI_BACKEND_URL": model.url, "CHATUI_BACKEND_KIND": "chat", "CHATUI_BACKEND_MODEL": "m"}
+        deployment = Deployment(tmp_path, **settings, CHATUI_DRAIN_SECONDS="30")
+        try:
+            server = await asyncio.to_thread(deployment.start)
+            await asyncio.to_thread(deployment.make_people, ada=(False, []))
+            async with LiveSocket(server, await asyncio.to_thread(server.sign_in, "ada")) as socket:
+                await asking(socket)
+                if is_cut:
+                    await model_asked(model)
+                else:
+                    await socket.until("response.completed")
+                server.process.send_signal(signal.SIGTERM)
+                if is_cut:
+                    await asyncio.sleep(1)
+                    server.process.send_signal(signal.SIGTERM)
+                await asyncio.to_thread(server.process.wait, 30)
+        finally:
+            endless.set()
+            await asyncio.to_thread(deployment.stop)
+    assert [request for request in model.requests if request.body], "the premise: the model server was asked"
+    assert "Unclosed" not in server.console and "Traceback" not in server.console, server.console
+
+
+async def model_asked(model: stub.Stub) -> None:
+    while not [request for request in model.requests if request.body]:
+        await asyncio.sleep(0.05)

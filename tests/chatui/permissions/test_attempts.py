@@ -125,13 +125,14 @@ def test_an_attempt_without_repetitions_gets_no_second_line(
     assert CountedLine.objects.count() == 1, "nothing is stored of what has ended"
 
 
-def test_attempts_on_many_conversations_get_a_line_each_up_to_a_limit(
+def test_attempts_where_nothing_is_to_be_seen_get_a_line_each_up_to_a_limit(
     bela: User, sam: User, conversation: Conversation, clock: Callable[[timedelta], None]
 ) -> None:
+    attempt(bela, conversation.pk)
+    clock(timedelta(hours=2))
     for number in range(60):
         attempt(bela, conversation.pk if number == debug_views.LISTED_OF_PERSON else uuid4())
-    attempt(bela, conversation.pk)
-    details = [detail for _, _, detail in lines()]
+    details = [detail for _, _, detail in lines()][1:]
     assert details == [""] * debug_views.LISTED_OF_PERSON + [debug_views.ONLY_COUNTED]
     assert debug_views.attempts_of(bela) == 61
     attempt(sam, conversation.pk)
@@ -139,10 +140,46 @@ def test_attempts_on_many_conversations_get_a_line_each_up_to_a_limit(
     moment = timezone.now()
     clock(timedelta(hours=2))
     attempt(sam, conversation.pk)
-    assert lines()[-2] == ("bela", "", f"after line 21: 40 more on other conversations; last {moment:%Y-%m-%d %H:%M:%S}")
-    assert lines()[20] == ("bela", "ada", debug_views.ONLY_COUNTED), "the premise: the first of these was on Ada's conversation"
-    assert AuditEvent.objects.get(number=23).conversation_id is None, "and nobody takes the others for attempts on it"
+    assert lines()[-2] == ("bela", "", f"after line 22: 39 more on other conversations; last {moment:%Y-%m-%d %H:%M:%S}")
+    assert lines()[21] == ("bela", "ada", debug_views.ONLY_COUNTED), "the premise: the first of these was on Ada's conversation"
+    assert AuditEvent.objects.get(number=24).conversation_id is None, "and nobody takes the others for attempts on it"
     assert debug_views.attempts_of(bela) == 61
+
+
+@pytest.mark.parametrize("cause", [RequestCause.PERSON, RequestCause.LINK])
+def test_nobody_hides_what_they_try_behind_other_attempts(cause: RequestCause, ada: User, bela: User, conversation: Conversation) -> None:
+    def tries(target: UUID, action: str) -> None:
+        with pytest.raises(access.RefusedError):
+            access.view_hidden(Visitor(bela, "192.0.2.7", "page", cause), target, action=action)
+
+    for _ in range(3 * debug_views.LISTED_OF_PERSON):
+        tries(uuid4(), "debug page")
+    assert AuditEvent.objects.count() == debug_views.LISTED_OF_PERSON + 1, "the premise: they have used up their lines"
+    other = Conversation.objects.create(owner=ada)
+    tried = [(row.pk, action) for row in (conversation, other) for action in ("debug page", "whole download")]
+    for target, action in tried * 3:
+        tries(target, action)
+    nothing = uuid4()
+    for _ in range(3):
+        tries(nothing, "debug raw text")
+    recorded = AuditEvent.objects.order_by("number").values_list("conversation_id", "action")[debug_views.LISTED_OF_PERSON + 1 :]
+    assert list(recorded) == [*tried, (nothing, "debug raw text")], "each action and each conversation, once"
+
+
+def test_a_flood_of_attempts_on_conversations_that_exist_writes_their_lines_only_once(
+    bela: User, conversation: Conversation, clock: Callable[[timedelta], None]
+) -> None:
+    rows = Conversation.objects.bulk_create(Conversation(owner=bela) for _ in range(2 * debug_views.LISTED_OF_PERSON))
+    for _ in range(2):
+        for row in rows:
+            attempt(bela, row.pk)
+    assert AuditEvent.objects.count() == len(rows)
+    clock(timedelta(hours=2))
+    for row in rows:
+        attempt(bela, row.pk)
+    fresh = AuditEvent.objects.exclude(detail__startswith="after line").values_list("detail", flat=True)[: debug_views.LISTED_OF_PERSON + 1]
+    assert list(fresh) == [debug_views.ONLY_COUNTED] + [""] * debug_views.LISTED_OF_PERSON, "an hour later only as many as for anything"
+    assert debug_views.attempts_of(bela) == 3 * len(rows)
 
 
 def test_a_repeated_attempt_after_the_conversation_was_erased_is_still_counted(bela: User, conversation: Conversation) -> None:
@@ -155,16 +192,18 @@ def test_a_repeated_attempt_after_the_conversation_was_erased_is_still_counted(b
 
 @pytest.mark.slow
 def test_no_mixture_of_attempts_gets_more_lines(bela: User, conversation: Conversation, clock: Callable[[timedelta], None]) -> None:
+    ways, actions = ("page", "socket", "download"), range(7)
     for number in range(600):
-        visitor = Visitor(bela, "192.0.2.7", ("page", "socket", "download")[number % 3])
+        visitor = Visitor(bela, "192.0.2.7", ways[number % 3])
         with pytest.raises(access.RefusedError):
             access.view_hidden(visitor, conversation.pk if number % 2 else uuid4(), action=f"debug {number % 7}")
         clock(timedelta(seconds=6))
-    most = debug_views.LISTED_OF_PERSON + 1
+    # In an hour, and those that started in the hour before. Each kind of attempt has a line for those that are only counted, and one on
+    # the conversation.
+    kinds = len(ways) * len(actions)
+    most = 2 * (debug_views.LISTED_OF_PERSON + kinds) + kinds
     assert AuditEvent.objects.filter(detail__startswith="after line").count() < most
-    assert AuditEvent.objects.exclude(detail__startswith="after line").count() <= 2 * most, (
-        "in an hour, and those that started in the hour before"
-    )
+    assert AuditEvent.objects.exclude(detail__startswith="after line").count() <= most
     assert debug_views.attempts_of(bela) == 600
 
 

@@ -32,16 +32,12 @@ class Peer:
     requests: list[PeerRequest] = field(default_factory=list)
     dropped: threading.Event = field(default_factory=threading.Event)
     accepted: list[tuple[asyncio.StreamWriter, asyncio.Future[None]]] = field(default_factory=list)
-    is_over: bool = False
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
     def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self.is_over:
-            writer.transport.abort()
-            return
         # A task that is cancelled before its first step closes nothing: a ping may arrive when the test ends.
         self.accepted.append((writer, asyncio.ensure_future(self.serve(reader, writer))))
 
@@ -142,9 +138,11 @@ def peer(answer: Any) -> Iterator[Peer]:
 
 
 async def _end(server: asyncio.Server, created: Peer) -> None:
-    created.is_over = True
-    server.close()
+    # In two steps: if it closed at the moment when a ping is accepted, asyncio would drop that connection without closing its socket.
+    for listening in server.sockets:
+        asyncio.get_running_loop().remove_reader(listening.fileno())
     await asyncio.sleep(0.02)  # lets what was accepted arrive
+    server.close()
     others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     for task in others:
         task.cancel()

@@ -8,7 +8,7 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -16,7 +16,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from chatui.observability.error_reports import SafeTextFormatter
-from chatui.tools import server_registry
+from chatui.tools import execution, server_registry
 from chatui.tools.execution import Execution
 from chatui.tools.openapi import OpenApiServer
 from chatui.tools.remote import exchange
@@ -31,8 +31,15 @@ TOKEN = "sk-very-secret-17"
 
 
 @pytest.fixture(autouse=True)
-def _token(monkeypatch: pytest.MonkeyPatch) -> None:
+def _token(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("WIKI_TOKEN", TOKEN)
+    yield
+    while OPENED:
+        asyncio.run_coroutine_threadsafe(OPENED.pop().close(), execution.tools_loop()).result(10)
+
+
+OPENED: list[ServerConnection] = []
+"""The connections that a test has opened."""
 
 
 class Calls:
@@ -42,6 +49,7 @@ class Calls:
         fields = {"headers": {"Authorization": {"env": "WIKI_TOKEN", "prefix": "Bearer "}}, "url": f"{peer.url}/api", **values}
         spec = spec_of(tmp_path, operations=[operation], **fields)
         self.watched = ServerConnection(spec, OpenApiServer(spec))
+        OPENED.append(self.watched)
         self.tool = tool_of(offer(tmp_path, operation, **fields), self.watched).for_turn(new_conversation())
 
     def call(self, seconds: float = 5, **arguments: Any) -> Any:

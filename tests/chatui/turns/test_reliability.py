@@ -32,7 +32,7 @@ from chatui.wire.bus import bus
 from renderer.events import Finished, FrameOpened, FrameText
 from renderer.frames import Frame, Header, Terminator
 from renderer.gate import Audience
-from tests.chatui.conftest import loaded, store, stored
+from tests.chatui.conftest import loaded, store, stored, visitor
 from tests.chatui.store import pieces
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, frame
@@ -260,7 +260,7 @@ async def test_a_running_answer_does_not_move_the_reader_off_another_branch(ada:
     await asyncio.wait_for(backend.waiting.wait(), 5)
     old = await Message.objects.filter(turn=first).afirst()
     assert old is not None
-    await database_sync_to_async(conversation_actions.open_branch)(ada, first.conversation_id, old.pk)
+    await database_sync_to_async(conversation_actions.open_branch)(visitor(ada), first.conversation_id, old.pk)
     gate.set()
     await end_of(started)
     leaf = await database_sync_to_async(transcripts.active_leaf)(first.conversation, ada)

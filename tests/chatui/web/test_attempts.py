@@ -116,3 +116,16 @@ def test_a_hidden_frame_id_in_a_form_without_a_token_is_an_attempt(place: str, a
         assert client.post(f"/c/{row.pk}/{place.format(message.pk)}", {"leaf": str(message.pk)}).status_code == 403
         assert len(audit_lines()) == lines
     assert audit_lines() == [("E-PERM-VISIBILITY", "form without token", "page", "ada", "ada")]
+
+
+def test_the_branch_of_a_hidden_frame_is_opened_by_its_owner_alone_and_for_others_its_id_is_an_attempt(ada: User, bela: User) -> None:
+    row = long_conversation(ada, 4)
+    *_, hidden = row.messages.order_by("position")
+    row.messages.filter(pk=hidden.pk).update(is_visible=False)
+    checked = Client(enforce_csrf_checks=True)
+    for person, status, lines in ((ada, 302, 0), (bela, 404, 1)):
+        assert signed_in(person).post(f"/c/{row.pk}/branch/", {"message": str(hidden.pk)}).status_code == status
+        assert len(audit_lines()) == lines
+        checked.force_login(person)
+        assert checked.post(f"/c/{row.pk}/branch/", {"message": str(hidden.pk)}).status_code == 403
+    assert audit_lines() == [("E-PERM-VISIBILITY", action, "page", "bela", "ada") for action in ("open branch", "form without token")]

@@ -77,23 +77,23 @@ class Connection(asyncio.Protocol):
                 return
             # All words of an answer differ, even if two of them are sent within one tick.
             self._tick = max(self._tick + 1, stamps.now())
-            self._transport.write(chunk(delta={"content": piece.replace("#", stamps.word(self._tick))}))
+            self._transport.write(chunk(delta={"content": piece.format(stamps.word(self._tick))}))
             self._sent += 1
         self._timer = self._loop.call_at(self._started + self._sent / self._rate, self._send)
 
 
 def shape(tokens: int) -> Iterator[str]:
-    """An answer of that many tokens, ``#`` in place of each one's word: paragraphs with emphasis, short lists and headings."""
+    """An answer of that many tokens, ``{}`` in place of each one's word: paragraphs with emphasis, short lists and headings."""
     for number in range(tokens):
         place = number % 150
         if place == 0:
-            yield "## #" if number == 0 else "\n\n## #"
+            yield "## {}" if number == 0 else "\n\n## {}"
         elif place in (8, 60) or (place >= 110 and (place - 110) % 8 == 0):
-            yield "\n\n#" if place < 110 else "\n- #"
+            yield "\n\n{}" if place < 110 else "\n- {}"
         elif place % 25 == 20:
-            yield " **#**"
+            yield " **{}**"
         else:
-            yield " #." if place % 12 == 11 else " #"
+            yield " {}." if place % 12 == 11 else " {}"
 
 
 def chunk(delta: dict[str, str], finish: str | None = None) -> bytes:

@@ -47,6 +47,15 @@ def test_only_the_first_choice_is_read() -> None:
     assert [done.frame.body for done in frames] == ["Hi!"]
 
 
+@pytest.mark.parametrize("index", [{"index": 0}, {}])
+def test_the_first_choice_is_read_wherever_it_stands_in_the_chunk(index: dict[str, int]) -> None:
+    reader, assembler = Deltas(lambda: "c", max_chars=1000), Assembler()
+    others = [{"index": 2, "delta": {"content": SECRET}}, "x", {"index": 1, "delta": {"content": SECRET}, "finish_reason": "length"}]
+    events = reader.feed({"choices": [*others, {**index, "delta": {"content": "Hi!"}, "finish_reason": "stop"}]})
+    rest, reason = reader.finish()
+    assert [done.frame.body for event in [*events, *rest] if (done := assembler.feed(event))] == ["Hi!"] and reason is EndReason.STOP
+
+
 def test_reasoning_in_a_refusal_is_hidden_as_in_an_answer() -> None:
     frames, reason = read({"index": 0, "delta": {"refusal": f"<think>{SECRET}</think>I cannot help."}})
     assert (visible_text(frames), reason) == ("I cannot help.", EndReason.REFUSAL)

@@ -51,6 +51,35 @@ def test_vllm_reads_the_ids_of_the_first_choice_only(vocabulary: Vocabulary, ids
     assert text_of(reader.feed(vllm(ids("Hi"), index=None))) == "Hi"
 
 
+@pytest.mark.parametrize("number", [-1, 201_089, 10**30])
+def test_ids_of_no_token_are_logged_once_for_an_answer(
+    number: int, vocabulary: Vocabulary, ids: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    for dialect, chunk in (
+        ("vLLM", vllm([*ids("a"), number])),
+        ("SGLang", sglang([*ids("a"), number], 2)),
+        ("llama.cpp", {"content": "a", "tokens": [number]}),
+    ):
+        reader = chunks(dialect, vocabulary)
+        caplog.clear()
+        reader.feed(
+            {
+                **chunk,
+                "choices": [{"token_ids": [0, 201_088]}],
+                "output_ids": [0, 201_088],
+                "tokens": [0],
+                "meta_info": {"completion_tokens": 2},
+            }
+        )
+        assert not caplog.records, "the premise: every other id is one"
+        reader = chunks(dialect, vocabulary)
+        reader.feed(chunk)
+        reader.feed(chunk)
+        assert [(line.levelname, dialect.replace(".", "").lower() in line.getMessage().lower()) for line in caplog.records] == [
+            ("WARNING", True)
+        ]
+
+
 def test_vllm_counts_tokens_and_names_its_model(vocabulary: Vocabulary) -> None:
     reader = chunks("vLLM", vocabulary)
     assert (reader.model, reader.usage, reader.reason) == (None, None, None)
