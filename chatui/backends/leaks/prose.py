@@ -146,6 +146,8 @@ _BEFORE_MENTION = re.compile(r"[\s\"'“”„‘‚«»「『(*_\[{`,:/=|\-–�
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)]|\|)\s*\Z")
 _EXPLAINED = re.compile(r"\s?(?::\s|\||–|—|->|→|-\s|=\s)")
 _BEGINS_A_TEXT = regex.compile(r"[ \t]?[\n\p{Lu}]")
+_ENDS_LINE = re.compile(r"[ \t]*\n\s*\S")
+"""Nobody ends a line with a sign that closes or begins in order to speak of it, and goes on below."""
 _SENTENCE_OVER = re.compile(r"[.!?…。！？]\s*\Z")
 
 
@@ -156,6 +158,8 @@ def is_mention(sign: Sign, line: str, after: str) -> bool:
     if not line.strip():
         return sign.kind is SignKind.SPECIAL and bool(_GOES_ON_AFTER_MARKER.match(after))
     if sign.kind is SignKind.OPENING and _BEGINS_A_TEXT.match(begins):
+        return False
+    if sign.kind in (SignKind.CLOSING, SignKind.ANSWER) and _ENDS_LINE.match(begins):
         return False
     if _BULLET.fullmatch(line):
         return bool(_EXPLAINED.match(after) or _GOES_ON_AFTER_MARKER.match(after))
