@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -10,26 +11,12 @@ import psycopg
 import pytest
 
 from tests.services.databases import own_database
-from tests.support.places import ROOT
 from tests.support.served import Deployment
 
 pytestmark = pytest.mark.services
 
 MOST_SECONDS = 300
 BEGUN, ENDED = "retention run", "retention run ended"
-SOON = f"""
-import os, sys
-sys.path.insert(0, {str(ROOT)!r})
-os.environ["DJANGO_SETTINGS_MODULE"] = "chatui.settings"
-import django
-django.setup()
-from django.core.management import execute_from_command_line
-from chatui.management.commands import purge, serve
-serve.FIRST_PURGE_SECONDS = 0.5
-purge.LOOK_SECONDS = 0.5
-execute_from_command_line(sys.argv)
-"""
-"""``manage.py`` that looks sooner and more often whether a purge is due."""
 OLD_ROWS = """
 from datetime import timedelta
 from unittest.mock import patch
@@ -49,15 +36,13 @@ def lines(rows: psycopg.Connection[tuple[object, ...]], action: str) -> list[tup
 
 
 def test_one_of_two_processes_purges_and_the_page_says_what_it_removed(tmp_path: Path) -> None:
-    (tmp_path / "soon.py").write_text(SOON)
     settings = {"CHATUI_REDIS_URL": os.environ["CHATUI_TEST_REDIS_URL"], "CHATUI_SECRET_KEY": "x" * 50}
     with own_database() as address, psycopg.connect(address, autocommit=True) as rows:
         deployment = Deployment(tmp_path / "data", CHATUI_DATABASE_URL=address, **settings)
         deployment.make_people(root=(True, ["change_storedbackend"]))
         deployment.manage("shell", "-c", OLD_ROWS)
-        deployment.program = (str(tmp_path / "soon.py"),)
+        deployment.program = ("-m", __name__)
         try:
-            deployment.start(CHATUI_PURGE_DAILY="false")
             first, second = deployment.start(), deployment.start()
             until = time.monotonic() + MOST_SECONDS
             while not lines(rows, ENDED) and time.monotonic() < until:
@@ -70,3 +55,16 @@ def test_one_of_two_processes_purges_and_the_page_says_what_it_removed(tmp_path:
         assert [way for way, _ in lines(rows, BEGUN)] == [way] == ["server"]
         assert "; conversations: 1, " in str(removed)
         assert str(removed) in page
+
+
+if __name__ == "__main__":  # manage.py that looks sooner and more often whether a purge is due
+    import django
+    from django.core.management import execute_from_command_line
+
+    os.environ["DJANGO_SETTINGS_MODULE"] = "chatui.settings"
+    django.setup()
+    from chatui.management.commands import purge, serve
+
+    serve.FIRST_PURGE_SECONDS = purge.LOOK_SECONDS = 0.5
+    sys.argv[0] = "manage.py"  # what a process that purges starts
+    execute_from_command_line(sys.argv)
