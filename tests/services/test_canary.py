@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.chatui.operations.canary.telling import ADDRESSES, KINDS, ONE_IN
+from tests.chatui.operations.canary.telling import ONE_IN
 from tests.chatui.operations.canary.telling import SETTING as BEGINNINGS
-from tests.chatui.operations.canary.test_runs import LOOKED_AT
 from tests.services.test_many_processes import deployment as deployment
 from tests.support.deployments import process, rows
 from tests.support.served import Deployment
@@ -24,9 +23,7 @@ ALL = os.environ.get("CHATUI_TEST_SHAPES") == "all"
 @pytest.mark.parametrize("number", [0, 1] if ALL else [1])
 def test_the_canary_is_clean_through_each_process_and_leaves_nothing(number: int, deployment: Deployment, tmp_path: Path) -> None:
     before = rows.counts(deployment.environment)
-    # What is new here is what PostgreSQL keeps and Redis carries. The run against SQLite asks at every address, as programs, too.
-    some = {} if ALL else {KINDS: "chat,responses,trusting", ADDRESSES: ",".join(LOOKED_AT), ONE_IN: "12"}
-    shortened = {BEGINNINGS: str(tmp_path / "beginnings"), **some}
+    shortened = {BEGINNINGS: str(tmp_path / "beginnings"), ONE_IN: "" if ALL else "4"}
     options = ("--json", "--seconds", "700", "--shapes", "4" if ALL else "1", "--url", deployment.servers[number].url)
     done = process.run(["-m", "tests.chatui.operations.canary.telling", "canary", *options], deployment.environment | shortened)
     report = json.loads(done.stdout)
