@@ -131,7 +131,7 @@ class Sound:
 @pytest.fixture(scope="module")
 def sound(product: Product) -> Sound:
     before = product.rows()
-    ran = product.canary(*PATIENT, *A_FEW, one_in=4)
+    ran = product.canary(*PATIENT, *A_FEW, one_in=12)
     lines = rows.audit_lines(product.environment, "canary run", "way", "owner_name", "actor_name", "detail")
     return Sound(ran, before, product.rows(), lines)
 
@@ -202,7 +202,7 @@ FAULTS: list[tuple[str, dict[str, set[tuple[str, str, str]]]]] = [
         },
     ),
     (
-        "chat,responses,harmony,summarized,trusting",
+        "chat,responses,harmony,summarized,trusting,chat-shapes",
         {
             "guard": {("socket", "owner", "chat: think-tag in the answer"), ("socket", "owner", "responses: think tag in a message")},
             "archive": {("download/", "owner", "harmony: analysis before the final")},
@@ -215,11 +215,6 @@ FAULTS: list[tuple[str, dict[str, set[tuple[str, str, str]]]]] = [
                 (f"{CONVERSATION}turns/<uuid:turn_id>/", "owner", "chat: body of a refusal"),
             },
             "not refused": {(f"{CONVERSATION}debug/", "owner", "not refused, but answered 200")},
-        },
-    ),
-    (
-        "chat,chat-shapes",
-        {
             "search": {("search", "owner", "a search tells that a hidden word is there")},
             "find": {("find", "owner", "a find tells that a hidden word is there")},
             "not recorded": {("audit log", "owner", "attempts were not recorded"), ("audit log", "stranger", "attempts were not recorded")},
