@@ -1,4 +1,4 @@
-"""Reports on a test run: what could not run and why, and which modules and tests took longest."""
+"""Reports on a test run: which failed tests were retried, what could not run and why, and which modules and tests took longest."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ _SHOWN_SECONDS = 0.005
 _NOTED = pytest.StashKey[list[str]]()
 _LONGEST = 20
 
+SECOND_TRY = "second try"
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """``make test`` has several runs write into one file, and ends with the longest tests of all."""
@@ -36,11 +38,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """Measure each test, and send only reports that are used."""
+    """Measure each test, and retry a failed one once, naming it in the summary with its first failure: a busy machine or a preceding test
+    then does not fail the run, and is not hidden either."""
     if item.config.getoption("usepdb"):
         return None
     started, used = time.monotonic(), _processor_seconds()
     reports = runtestprotocol(item, log=False, nextitem=nextitem)
+    failures = [report.longreprtext for report in reports if report.failed]
+    if failures and (again := getattr(item, "_initrequest", None)):
+        again()
+        reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        reports[-2].user_properties.append((SECOND_TRY, [item.nodeid, *failures]))
     printed = [report for report in reports if _is_worth_telling(report, item.config)]
     printed[0].user_properties.append((COST, [time.monotonic() - started, _processor_seconds() - used]))
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
@@ -90,6 +98,14 @@ def _reports(reporter: pytest.TerminalReporter) -> list[pytest.TestReport]:
     return [report for reports in reporter.stats.values() for report in reports if isinstance(report, pytest.TestReport)]
 
 
+def _second_tries(reporter: pytest.TerminalReporter) -> dict[str, list[str]]:
+    """The failures of the first attempts, by test id."""
+    tries = [
+        value for report in _reports(reporter) for name, value in report.user_properties if name == SECOND_TRY and isinstance(value, list)
+    ]
+    return {nodeid: failures for nodeid, *failures in sorted(tries)}
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Write a last paragraph: what ran, and what could not run and why."""
     ran: Counter[str] = Counter()
@@ -102,6 +118,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     parts = ", ".join(f"{count} of {part}" for part, count in sorted(ran.items()))
     sentences = [f"Tests that ran: {parts}." if parts else "No test ran."]
     sentences += [f"Not run: {_listed(parts)}. {reason}" for reason, parts in sorted(left_out.items())]
+    if tries := _second_tries(terminalreporter):
+        sentences.append(f"Tried a second time: {', '.join(tries)}.")
+    for nodeid, failures in tries.items():
+        terminalreporter.section(f"first try of {nodeid}", sep="_")
+        terminalreporter.write_line("\n".join(failures))
     costs = _costs(terminalreporter)
     if modules := _dearest_modules(costs):
         terminalreporter.section("which modules cost most", sep="-")
