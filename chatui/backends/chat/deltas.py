@@ -176,7 +176,7 @@ class Deltas:
         if isinstance(usage, dict):
             self.usage = Usage.reported(usage, "prompt_tokens", "completion_tokens", "prompt_tokens_details")
         choice = choice_of(chunk)
-        if choice is None or choice.get("index") not in (0, None):
+        if choice is None:
             return []
         delta = self._delta_of(choice)
         self._given.feed(delta)
