@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Route, WebSocket
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tests.support.served import Server
 
@@ -31,11 +33,19 @@ PHONE: dict[str, Any] = {"viewport": {"width": 360, "height": 740}, "has_touch":
 LONGEST_MS = 120_000
 """How long a test waits for what it expects or clicks. Only what never appears takes so long: on a busy machine, a long answer of the model
 took more than Playwright's 30 seconds."""
+_STILL_MS = 20_000
 _STEP_MS = 20
 _MAX_LEFT = 10
 """How many contexts wait for a next test."""
 _STORED = "local_storage,indexeddb,cache_storage,file_systems"
 _WATCH = (Path(__file__).parent / "watch.js").read_text(encoding="utf-8")
+
+
+def still(page: Page) -> None:
+    """Wait until the page has loaded what it loads by itself. Once in some thousand times, Chromium does not say that a request has ended,
+    and the network is never said to be idle: then the test goes on, and sees what is there."""
+    with contextlib.suppress(PlaywrightTimeout):
+        page.wait_for_load_state("networkidle", timeout=_STILL_MS)
 
 
 def until(page: Page, is_true: Callable[[], object]) -> None:

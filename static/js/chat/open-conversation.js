@@ -1,7 +1,6 @@
 // The conversation that the page shows. Keeps title, top bar and list up to date, and fetches what the page has missed.
 
 import { find, parse, templateWith, seek } from "../page/dom.js";
-import { News } from "../sidebar/entries.js";
 import { SignedOut, messageOf, postJson, read } from "../page/server.js";
 import { toast } from "../page/menus.js";
 import { ListEvents } from "../sidebar/list-events.js";
@@ -26,8 +25,6 @@ export class OpenConversation {
   #url;
   /** Null until the first message has created the conversation. @type {string | null} */
   #id;
-  /** Counts changes by events and by this tab to title, top bar and list. */
-  #news = new News();
 
   /**
    * @param {HTMLElement} page
@@ -130,7 +127,7 @@ export class OpenConversation {
 
   /** @param {ListEvent} event about the person's list */
   changed(event) {
-    this.#news.came();
+    this.#shown.list.news.came();
     this.#listEvents.apply(event);
     // Conversations of the folder may now be anywhere in the list, even where the page has not loaded it.
     if (event.type === "chatui:folder.gone") this.catchUp();
@@ -164,7 +161,7 @@ export class OpenConversation {
 
   /** @param {{ conversation: string, title: string }} event */
   retitle(event) {
-    this.#news.came();
+    this.#shown.list.news.came();
     this.#listEvents.retitle(event);
   }
 
@@ -174,7 +171,7 @@ export class OpenConversation {
    * @param {string} url
    */
   #readFresh(url) {
-    return this.#news.read(async () => parse(await read(url)));
+    return this.#shown.list.news.read(async () => parse(await read(url)));
   }
 
   /** @param {DocumentFragment} page */

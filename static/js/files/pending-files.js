@@ -42,6 +42,8 @@ class PendingFiles {
   #sent = [];
   /** Those of the queued message. @type {Chip[]} */
   #queued = [];
+  /** The ids of files removed here: a list that was read before still has them. @type {Set<string>} */
+  #removed = new Set();
 
   /** @param {ChatComposer} composer */
   constructor(composer) {
@@ -88,9 +90,10 @@ class PendingFiles {
     if (!all) return;
     this.#empty(before.filter((chip) => all.every(({ id }) => id !== chip.taken?.id)));
     const held = this.#held;
+    const isElsewhere = (/** @type {string} */ id) => held.has(id) || isEdited(id) || this.#removed.has(id);
     for (const taken of all) {
       const isHere = this.#chips.some((chip) => chip.isBusy || chip.taken?.id === taken.id);
-      if (!isHere && !held.has(taken.id) && !isEdited(taken.id) && this.#chips.length < MAX_FILES) this.take(taken);
+      if (!isHere && !isElsewhere(taken.id) && this.#chips.length < MAX_FILES) this.take(taken);
     }
     this.#queued = this.#queued.filter((chip) => !this.#chips.includes(chip));
   }
@@ -148,6 +151,7 @@ class PendingFiles {
   #changed(chip, sentence) {
     if (sentence) this.#live.textContent = sentence;
     if (this.#chips.includes(chip) && !chip.element.isConnected) {
+      this.#removed.add(chip.taken?.id ?? "");
       this.#chips = this.#chips.filter((each) => each !== chip);
       this.#list.hidden = this.#chips.length === 0;
       this.#composer.focus();

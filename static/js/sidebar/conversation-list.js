@@ -2,7 +2,7 @@
 
 import { t } from "../language/words.js";
 import { find, seek } from "../page/dom.js";
-import { dayGroup, mark, newEntry, place, update } from "./entries.js";
+import { dayGroup, mark, newEntry, News, place, update } from "./entries.js";
 import { Folders } from "./folders.js";
 import { ListActions } from "./list-actions.js";
 import { ListPages } from "./list-pages.js";
@@ -13,13 +13,15 @@ import { ListPages } from "./list-pages.js";
 export class ConversationList extends HTMLElement {
   #items = find(this, ".conversation-items", HTMLElement);
   #actions = new ListActions(this);
-  #folders = new Folders(this);
+  /** Counts changes by events and by this tab to the list, and to the title and the top bar of the page. */
+  news = new News();
+  #folders = new Folders(this, this.news);
   /** A new folder to open as soon as the page knows it. */
   #unfolding = "";
 
   connectedCallback() {
     this.#actions.listen();
-    new ListPages(this, this.#items, () => this.#group()).start();
+    new ListPages(this, this.#items, () => this.#group(), this.news).start();
     this.#folders.start();
     this.#group();
     // Not by scrollIntoView: that would also scroll the page, to the closed drawer of a phone. Rounded up, because
@@ -153,6 +155,7 @@ export class ConversationList extends HTMLElement {
 
   /** @param {HTMLElement} item to remove from the list */
   take(item) {
+    this.news.came();
     item.dataset.folder = folderOf(item);
     item.remove();
     this.#group();

@@ -9,6 +9,7 @@ import { ListPages } from "./list-pages.js";
 import { whenLeaving } from "../composer/leaving.js";
 
 /** @import { FolderKept } from "../wire/wire.js" */
+/** @import { News } from "./entries.js" */
 
 const KEY = "chatui:folders";
 
@@ -18,10 +19,15 @@ export class Folders {
   /** Folders whose further pages are loaded when the reader gets to their end. @type {Map<string, ListPages>} */
   #pages = new Map();
   #isForgotten = false;
+  #news;
 
-  /** @param {HTMLElement} list the part of the page that scrolls */
-  constructor(list) {
+  /**
+   * @param {HTMLElement} list the part of the page that scrolls
+   * @param {News} news of the list
+   */
+  constructor(list, news) {
     this.#list = list;
+    this.#news = news;
     this.#folders = find(list, ".folders", HTMLElement);
   }
 
@@ -122,12 +128,13 @@ export class Folders {
   #load(folder) {
     if (this.#pages.has(idOf(folder))) return;
     const items = itemsOf(folder);
-    const pages = new ListPages(this.#list, items, () => {
+    const added = () => {
       for (const item of items.querySelectorAll(".conversation-item")) {
         // Entries that an event has put here before may not be the latest.
         if (item instanceof HTMLElement) place(items, item);
       }
-    });
+    };
+    const pages = new ListPages(this.#list, items, added, this.#news);
     this.#pages.set(idOf(folder), pages);
     pages.start();
   }

@@ -5,23 +5,28 @@ import { t } from "../language/words.js";
 import { closestTo, find, parse, seek } from "../page/dom.js";
 import { read } from "../page/server.js";
 
+/** @import { News } from "./entries.js" */
+
 const NEAR = "400px 0px";
 
 export class ListPages {
   #list;
   #items;
   #added;
+  #news;
   #near;
 
   /**
    * @param {HTMLElement} list the part of the page that scrolls
    * @param {HTMLElement} items
    * @param {() => void} added called when there are more conversations in the list
+   * @param {News} news of the list: a page read before a conversation was moved or deleted would show it again
    */
-  constructor(list, items, added) {
+  constructor(list, items, added, news) {
     this.#list = list;
     this.#items = items;
     this.#added = added;
+    this.#news = news;
     this.#near = new IntersectionObserver(this.#came, { root: list, rootMargin: NEAR });
   }
 
@@ -59,8 +64,8 @@ export class ListPages {
     place.ariaBusy = "true";
     const link = find(place, ".conversation-page-link", HTMLElement);
     try {
-      const fresh = parse(await read(link.dataset.fragment ?? ""));
-      if (place.isConnected) this.#put(place, fresh);
+      const { content } = await this.#news.read(async () => parse(await read(link.dataset.fragment ?? "")));
+      if (place.isConnected) this.#put(place, content);
     } catch (error) {
       place.ariaBusy = "false";
       find(place, ".conversation-page-problem", HTMLElement).textContent = error instanceof Error ? error.message : "";

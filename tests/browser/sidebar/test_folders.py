@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import APIResponse, Locator, Page, Route, expect
 
 from tests.browser.chat import Chat
 from tests.browser.sidebar.conftest import Patient
 from tests.browser.sidebar.test_places import choose, choose_on_top
-from tests.browser.visits import PHONE, Visits
+from tests.browser.visits import PHONE, Visits, until
 from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.browser
@@ -126,6 +126,28 @@ def test_conversations_are_moved_into_a_folder_and_out_of_it_in_every_tab(page: 
     for tab in (page, aside):
         expect(in_list(tab)).to_have_text(["Talk 2", "Talk 1", "Talk 0"])
         expect(titles_in(tab, "Work")).to_have_count(0)
+
+
+def test_what_leaves_a_folder_while_its_conversations_are_loaded_is_shown_once(page: Page) -> None:
+    make(page, "Work")
+    unfold(page, "Work")
+    choose(page, "Talk 1", "Move to folder…")
+    page.get_by_role("dialog").get_by_role("button", name="Work", exact=True).click()
+    expect(titles_in(page, "Work")).to_have_text(["Talk 1"])
+    held: list[tuple[Route, APIResponse]] = []
+    page.route("**/conversations/?*", lambda route: held.append((route, route.fetch())) if not held else route.continue_())
+    page.goto("/")
+    folder(page, "Work").locator("summary").click()
+    until(page, lambda: held)
+    aside = another(page)
+    expect(titles_in(aside, "Work")).to_have_text(["Talk 1"])
+    choose(aside, "Talk 1", "Move to folder…")
+    aside.get_by_role("dialog").get_by_role("button", name="No folder").click()
+    expect(in_list(page)).to_have_text(["Talk 2", "Talk 1", "Talk 0"])
+    [(route, response)] = held
+    route.fulfill(response=response)
+    expect(folder(page, "Work").locator(".conversation-page")).to_have_count(0)
+    expect(page.locator(".conversation-title")).to_have_text(["Talk 2", "Talk 1", "Talk 0"])
 
 
 def test_a_folder_is_made_on_the_way_renamed_and_deleted_and_its_conversations_stay(page: Page) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import APIResponse, Route, expect
 
 from tests.browser.chat import Chat
 from tests.browser.relay import Relay
+from tests.browser.visits import still, until
 from tests.browser.writing.test_documents import NOTES, TABLE, attach
 from tests.browser.writing.test_next_message import WAITING, card, press
 from tests.browser.writing.test_next_message import chat as chat
@@ -30,7 +31,7 @@ def test_files_wait_with_their_message_come_back_with_it_and_go_out_with_it(chat
     expect(card(chat.page)).to_contain_text("With notes.txt, figures.csv")
     chat.page.reload()
     expect(card(chat.page)).to_contain_text("With notes.txt, figures.csv")
-    chat.page.wait_for_load_state("networkidle")
+    still(chat.page)
     expect(chips).to_have_count(0)
 
     press(chat.page, "Cancel sending")
@@ -48,7 +49,7 @@ def test_files_wait_with_their_message_come_back_with_it_and_go_out_with_it(chat
     expect(card(chat.page)).to_be_hidden()
     chat.page.reload()
     expect(documents).to_contain_text(["notes.txt"])
-    chat.page.wait_for_load_state("networkidle")
+    still(chat.page)
     expect(chips).to_have_count(0)
 
 
@@ -70,5 +71,14 @@ def test_files_of_a_message_that_is_refused_are_at_the_box_again_like_its_text(c
     expect(chat.box).to_have_value("Hello!")
     expect(chat.problem).not_to_have_text("")  # the reason stays while the chips come back
     expect(card(chat.page)).to_be_hidden()
+    held: list[tuple[Route, APIResponse]] = []
+    chat.page.route("**/files/?*", lambda route: held.append((route, route.fetch())))
+    chat.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # the person comes back to this tab
+    until(chat.page, lambda: held)
     chat.page.get_by_role("button", name="Remove notes.txt").click()
+    expect(chips).to_have_count(0)
+    [(route, response)] = held
+    with chat.page.expect_response("**/files/?*"):
+        route.fulfill(response=response)
+    chat.page.wait_for_timeout(200)
     expect(chips).to_have_count(0)
