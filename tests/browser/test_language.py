@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
-from tests.browser.visits import PHONE, Visits
+from tests.browser.visits import PHONE, Visits, still
 from tests.support.cases import extended
 from tests.support.served import Server
 
@@ -53,7 +53,7 @@ def test_a_choice_in_the_menu_counts_in_every_browser_of_the_person_and_for_nobo
 
 def test_a_choice_by_keys_applies_when_it_is_made_and_not_at_each_arrow(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, path="/sign-in/", locale="en-GB")
-    page.wait_for_load_state("networkidle")
+    still(page)
     page.locator("[name=username]").fill("ada")
     choice, html = page.get_by_label("Language"), page.locator("html")
     expect(page.locator(".language-set")).to_be_hidden()

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
-from tests.browser.visits import PHONE, Visits
+from tests.browser.visits import PHONE, Visits, still
 from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.browser
@@ -174,14 +174,14 @@ def test_the_welcome_of_a_zoomed_window_is_read_from_its_beginning(demo: Server,
     """1280 × 800 at 200 % and at 400 %."""
     for width, height in ((640, 400), (320, 200)):
         chat = Chat(visits.open(demo, "ada", viewport={"width": width, "height": height}))
-        chat.page.wait_for_load_state("networkidle")
+        still(chat.page)
         room = chat.scroller.evaluate("element => [element.scrollTop, element.scrollHeight > element.clientHeight]")
         assert room == [0, True], "the premise: it does not fit"
 
 
 def test_a_finger_that_stops_an_answer_does_not_send_and_forced_colours_draw_every_button_alike(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada", **PHONE))
-    chat.page.wait_for_load_state("networkidle")  # then no event of the connection hides it again
+    still(chat.page)  # then no event of the connection hides it again
     chat.box.fill("Something")
     chat.page.locator(".stop").evaluate("button => { button.hidden = false; }")
     send, stop = chat.send.bounding_box(), chat.stop.bounding_box()

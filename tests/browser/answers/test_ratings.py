@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.test_phone import fits
-from tests.browser.visits import PHONE, Visits
+from tests.browser.visits import PHONE, Visits, still
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -54,7 +54,7 @@ def test_every_tab_shows_a_rating_immediately(demo: Server, visits: Visits) -> N
     other = Chat(chat.page.context.new_page())
     other.page.goto(chat.page.url)
     elsewhere = Chat(visits.open(demo, "bela"))
-    other.page.wait_for_load_state("networkidle")
+    still(other.page)
     chat.button("Good answer").click()
     chat.page.get_by_role("button", name="Send rating").click()
     is_pressed(other, "Good answer", "true")

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
-from tests.browser.visits import PHONE, Visits
+from tests.browser.visits import PHONE, Visits, still
 from tests.support.cases import extended
 from tests.support.served import Deployment, Server
 
@@ -63,7 +63,7 @@ def test_the_time_shows_on_hover_and_focus_and_moves_nothing(demo: Server, visit
     chat.settle()
     page.add_init_script(SHIFTS)
     page.reload()
-    page.wait_for_load_state("networkidle")
+    still(page)
     chat.box.hover()
     assert opacity(page) == 0
     before = page.evaluate(BOXES)

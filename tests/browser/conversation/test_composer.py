@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.chat import Chat
-from tests.browser.visits import Visits
+from tests.browser.visits import Visits, still
 from tests.support.deployments import process
 from tests.support.served import Deployment, Server
 
@@ -161,7 +161,7 @@ def test_an_edited_title_is_saved_on_a_press_elsewhere_or_on_leaving_and_dropped
     expect(item(chat.page, "Kept elsewhere")).to_have_count(1)
 
     other = visits.open(demo, "bela")
-    other.wait_for_load_state("networkidle")
+    still(other)
     choose(item(chat.page, "Kept elsewhere"), "Rename")
     title.fill("Kept on leaving")
     chat.page.goto("about:blank")

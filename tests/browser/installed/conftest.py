@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.visits import Contexts, Visits
+from tests.browser.visits import Contexts, Visits, still
 from tests.support.served import Server
 
 READY = """async () => {
@@ -47,7 +47,7 @@ def open_with_worker(visits: Visits, server: Server, name: str, **options: Any) 
     assert page.evaluate(READY).endswith("/sw.js")
     page.reload()
     page.wait_for_function("() => navigator.serviceWorker.controller !== null")
-    page.wait_for_load_state("networkidle")
+    still(page)
     return page
 
 

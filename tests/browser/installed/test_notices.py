@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
-from tests.browser.visits import Visits
+from tests.browser.visits import Visits, still
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -40,7 +40,7 @@ def chat(demo: Server, visits: Visits) -> Chat:
     page = visits.open(demo, "ada", "about:blank")
     page.add_init_script(WATCH)
     page.goto("/")
-    page.wait_for_load_state("networkidle")
+    still(page)
     return Chat(page)
 
 
@@ -91,7 +91,7 @@ def test_a_call_that_waits_anywhere_is_told_once_unless_the_person_is_there(chat
     other = page.context.new_page()
     other.add_init_script(WATCH)
     other.goto("/")
-    other.wait_for_load_state("networkidle")
+    still(other)
     other.evaluate(f"() => {{ Notification.permission = 'granted'; ({GONE})(); }}")
     chat.ask("Keep a note about the trip in Oslo, please.")
     expect(other.locator(".conversation-waits")).to_have_count(1)

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from tests.browser.chat import Chat
 from tests.browser.installed.conftest import CACHES, Opening, until
 from tests.browser.test_accounts import sign_out
-from tests.browser.visits import Visits
+from tests.browser.visits import Visits, still
 from tests.support.served import PASSWORD, Deployment, Server
 
 pytestmark = pytest.mark.browser
@@ -79,7 +79,7 @@ def test_another_person_at_the_same_browser_finds_nothing_of_the_first(own: Depl
         page.evaluate(f"() => location.assign('{conversation}download/?format=markdown')")
     for path in ("/archived/", "/bin/", "/shares/", "/search/?q=SECRET", conversation, "/"):
         page.goto(path)
-        page.wait_for_load_state("networkidle")
+        still(page)
     chat.box.fill(f"{SECRET}, unsent")
     page.wait_for_function("() => Object.values(localStorage).some(text => text.includes('unsent'))")
     sign_out(page, f"{SECRET}, unsent")
@@ -143,7 +143,7 @@ def test_a_new_version_offers_to_reload_but_not_during_an_answer(own: Deployment
         line.get_by_role("button", name="Reload").click()
     expect(line).to_be_hidden()
     expect(chat.box).to_have_value("not lost")
-    page.wait_for_load_state("networkidle")
+    still(page)
     after = {name for name, _ in page.evaluate(CACHES).values()}
     assert len(after) == 1 and not after & before, "the old version's cache is deleted"
     assert server.url in page.url
@@ -161,7 +161,7 @@ def test_a_worker_that_is_switched_off_unregisters_and_deletes_its_caches(own: D
 
     until(page, "async () => (await navigator.serviceWorker.getRegistrations()).length === 0 && !(await caches.keys()).length")
     page.reload()
-    page.wait_for_load_state("networkidle")
+    still(page)
     assert page.evaluate("async () => (await navigator.serviceWorker.getRegistrations()).length") == 0
     chat = Chat(page)
     chat.ask_and_wait("Hello")
@@ -170,7 +170,7 @@ def test_a_worker_that_is_switched_off_unregisters_and_deletes_its_caches(own: D
 def test_no_other_address_becomes_a_worker_and_a_browser_without_workers_does_without(demo: Server, visits: Visits) -> None:
     visits.allow("TrustedScriptURL|policy: ")
     page = visits.open(demo, "ada", own=True, service_workers="allow")
-    page.wait_for_load_state("networkidle")
+    still(page)
     register = "address => navigator.serviceWorker.register(address).then(() => 'done', error => error.name)"
     assert page.evaluate(register, "/sw.js") == "TypeError", "a plain string is not a TrustedScriptURL"
     assert page.evaluate("policiesMade") == ["chatui"]

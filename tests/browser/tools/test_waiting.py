@@ -11,7 +11,7 @@ from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.sidebar.test_folders import make
-from tests.browser.visits import PHONE, Visits
+from tests.browser.visits import PHONE, Visits, still
 from tests.support.served import Deployment, Server, served
 
 pytestmark = pytest.mark.browser
@@ -59,7 +59,7 @@ def test_the_list_and_the_titles_of_all_tabs_show_it_until_it_is_decided(patient
     chat = Chat(visits.open(patient, "ada"))
     aside = chat.page.context.new_page()
     aside.goto("/")
-    aside.wait_for_load_state("networkidle")
+    still(aside)
     before = aside.title()
 
     chat.ask(ASK)
@@ -97,7 +97,7 @@ def test_a_conversation_that_is_pinned_archived_or_restored_meanwhile_keeps_its_
     chat.settle()
     expect(waits(chat.page)).to_be_attached()
     aside = visits.open(patient, "ada", **PHONE)
-    aside.wait_for_load_state("networkidle")
+    still(aside)
     opener = aside.get_by_role("button", name="Open the list of conversations")
     assert opener.evaluate("button => getComputedStyle(button, '::after').content").startswith('"!"'), "the list is closed"
     item = entry(aside, chat)
@@ -181,7 +181,7 @@ def test_a_folder_with_such_a_call_shows_it_open_and_folded(patient: Server, vis
 def test_after_the_time_ran_out_the_same_words_and_files_can_be_asked_again(hasty: Server, visits: Visits) -> None:
     chat = Chat(visits.open(hasty, "ada"))
     page = chat.page
-    page.wait_for_load_state("networkidle")
+    still(page)
     page.locator("chat-composer [type=file]").first.set_input_files(TEXT)
     expect(page.locator("chat-composer .chip[data-state=ready]")).to_be_visible()
     chat.ask(ASK)

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Dialog, FilePayload, Page, Route, expect
 
 from tests.browser.chat import Chat
-from tests.browser.visits import PHONE, Visits
+from tests.browser.visits import PHONE, Visits, still
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -28,7 +28,7 @@ def attach(page: Page, *files: FilePayload) -> None:
 def opened(demo: Server, visits: Visits, **options: Any) -> Chat:
     """The page of a new conversation, without the unsent files of other tests."""
     chat = Chat(visits.open(demo, "ada", **options))
-    chat.page.wait_for_load_state("networkidle")
+    still(chat.page)
     for _ in range(chat.page.locator(".chip").count()):
         with chat.page.expect_response(lambda response: "/delete/" in response.url):
             chat.page.locator(".chip .quiet").first.click()
@@ -127,7 +127,7 @@ def test_files_are_restored_like_the_text_and_are_sent_with_it(demo: Server, vis
     expect(chips).to_contain_text(["of the limit"])
     chat.page.reload()
     expect(chips).to_contain_text(["figures.csv"])
-    visits.open(demo, "ada").wait_for_load_state("networkidle")
+    still(visits.open(demo, "ada"))
     assert dialogs == [], "nothing would be lost"
     chat.page.get_by_role("button", name="Remove figures.csv").click()
     expect(chips).to_have_count(0)

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
-from tests.browser.visits import PHONE, Visits
+from tests.browser.visits import PHONE, Visits, still
 from tests.browser.writing.test_documents import NOTES, TABLE, attach, opened
 from tests.support.served import Server
 
@@ -23,7 +23,7 @@ def with_two_sent(demo: Server, visits: Visits, **options: Any) -> Chat:
     chat.ask_and_wait("What is in them?")
     chat.settle()
     chat.page.goto("/")
-    chat.page.wait_for_load_state("networkidle")
+    still(chat.page)
     return chat
 
 

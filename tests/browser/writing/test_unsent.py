@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.chat import Chat
 from tests.browser.conversation.test_temporary import temporary_chat
 from tests.browser.test_accounts import press_sign_out, sign_out
-from tests.browser.visits import Visits
+from tests.browser.visits import Visits, still
 from tests.support.served import PASSWORD, Server
 
 pytestmark = pytest.mark.browser
@@ -63,7 +63,8 @@ def sign_in(page: Page, name: str) -> None:
 @pytest.mark.parametrize("path", FORMS)
 def test_a_form_that_was_changed_asks_before_it_is_left(demo: Server, visits: Visits, path: str) -> None:
     page = visits.open(demo, FORMS[path] or None, "/pages/help/")
-    page.goto(path, wait_until="networkidle")
+    page.goto(path)
+    still(page)
     page.evaluate("() => document.querySelectorAll('details').forEach(each => { each.open = true; })")
     fields = page.locator(FIELDS).and_(page.locator(":not([readonly])"))
     visible = [field for field in fields.all() if field.is_visible()]
@@ -74,7 +75,8 @@ def test_a_form_that_was_changed_asks_before_it_is_left(demo: Server, visits: Vi
         is_asked(page, WAYS["reload"])
         expect(field).to_have_value(WORDS)
         field.fill(before)
-    page.reload(wait_until="networkidle")
+    page.reload()
+    still(page)
     page.evaluate("() => document.querySelectorAll('details').forEach(each => { each.open = true; })")
     visible[0].fill(WORDS)
     for leave in WAYS.values():
@@ -83,7 +85,7 @@ def test_a_form_that_was_changed_asks_before_it_is_left(demo: Server, visits: Vi
 
 def test_what_is_sent_or_only_searched_for_is_not_asked_about(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, "ada", "/settings/")
-    page.wait_for_load_state("networkidle")
+    still(page)
     page.locator("textarea").first.fill("Be brief.")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("Your settings are saved.")).to_be_visible()
@@ -98,7 +100,7 @@ def test_what_is_sent_or_only_searched_for_is_not_asked_about(demo: Server, visi
 
 def test_the_language_keeps_what_was_typed_but_no_password(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, None, "/sign-in/", locale="en-GB")
-    page.wait_for_load_state("networkidle")
+    still(page)
     page.locator("[name=username]").fill("ada")
     choose_german(page)
     expect(page.get_by_role("heading", level=1)).to_have_text("Anmelden")
@@ -132,7 +134,7 @@ def test_the_language_keeps_the_message_and_the_edited_question(demo: Server, vi
 
 def test_what_was_sent_after_the_session_had_ended_is_there_after_signing_in(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, "ada", "/folders/new/")
-    page.wait_for_load_state("networkidle")
+    still(page)
     page.locator("[name=name]").fill(WORDS)
     page.context.clear_cookies(name="chatui_session")
     page.get_by_role("button", name="Create").click()
@@ -155,7 +157,7 @@ def test_what_was_sent_after_the_session_had_ended_is_there_after_signing_in(dem
 def test_what_was_sent_in_a_form_that_was_refused_is_there_when_it_is_opened_again(demo: Server, visits: Visits) -> None:
     visits.allow("403")
     page = visits.open(demo, "ada", "/folders/new/")
-    page.wait_for_load_state("networkidle")
+    still(page)
     page.locator("[name=name]").fill(WORDS)
     page.locator("form:has([name=name]) [name=csrfmiddlewaretoken]").evaluate("field => { field.value = 'x'; }")
     page.get_by_role("button", name="Create").click()
@@ -207,10 +209,12 @@ def two_tabs(server: Server, visits: Visits) -> tuple[Chat, Chat]:
 def test_signing_out_names_what_is_unsent_and_empties_the_other_pages(demo: Server, visits: Visits) -> None:
     one, two = two_tabs(demo, visits)
     settings = one.page.context.new_page()
-    settings.goto("/settings/", wait_until="networkidle")
+    settings.goto("/settings/")
+    still(settings)
     settings.locator("textarea").first.fill("an unsent instruction")
     secret = one.page.context.new_page()
-    secret.goto("/?temporary=1", wait_until="networkidle")
+    secret.goto("/?temporary=1")
+    still(secret)
     Chat(secret).box.fill("of a temporary chat")
 
     press_sign_out(two.page)
@@ -243,14 +247,14 @@ def test_signing_out_names_what_is_unsent_and_empties_the_other_pages(demo: Serv
 
 def test_a_sign_out_with_nothing_unsent_asks_nothing(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, "paula")
-    page.wait_for_load_state("networkidle")
+    still(page)
     sign_out(page)
 
 
 def test_a_session_that_ended_keeps_drafts_for_its_own_account_only(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, "ada")
     chat = Chat(page)
-    page.wait_for_load_state("networkidle")
+    still(page)
     chat.box.fill(WORDS)
     page.context.clear_cookies()
     page.goto("/")
@@ -282,7 +286,7 @@ def test_a_message_that_waits_for_the_connection_is_there_after_a_reload(demo: S
     page.context.set_offline(False)
     page.evaluate("() => location.reload()")
     expect(page.locator("#composer-text:not([data-x])").or_(chat.question.filter(has_text=WORDS)).first).to_be_visible()
-    page.wait_for_load_state("networkidle")
+    still(page)
     assert chat.box.input_value() == WORDS or chat.question.inner_text() == WORDS
 
 
@@ -304,9 +308,10 @@ def test_a_comment_that_could_not_be_sent_is_still_there(demo: Server, visits: V
 
 def test_two_new_conversations_do_not_replace_each_other(demo: Server, visits: Visits) -> None:
     one = Chat(visits.open(demo, "milo"))
-    one.page.wait_for_load_state("networkidle")
+    still(one.page)
     two = Chat(one.page.context.new_page())
-    two.page.goto("/", wait_until="networkidle")
+    two.page.goto("/")
+    still(two.page)
     one.box.fill(WORDS)
     one.page.wait_for_function("() => Object.values(localStorage).some((text) => text.includes('half'))")
     two.box.fill("another thought")

@@ -28,8 +28,9 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 PEOPLE = [f"person{number}" for number in range(5)]
 MEGABYTES = 9
 TOKEN_SECONDS = 0.05
-PAUSE_SECONDS = 0.2
-"""The longest wait that an upload may cause for others, in addition to the delay of the busy machine itself: see ``control``."""
+PAUSE_SECONDS = 1.0
+"""The longest wait that an upload may cause for others, in addition to the delay of the busy machine itself: see ``control``. To read one
+of these files takes several seconds."""
 MAX_MEGABYTES = {"long": 180, "hostile": 250}
 """Growth of memory. Three files at a time are in memory, each with its text, and the requests' bodies in pieces as well. All five files
 at once would take two thirds more."""
