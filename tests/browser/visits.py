@@ -42,8 +42,8 @@ _WATCH = (Path(__file__).parent / "watch.js").read_text(encoding="utf-8")
 
 
 def still(page: Page) -> None:
-    """Wait until the page has loaded what it loads by itself. Once in some thousand times, Chromium does not say that a request has ended,
-    and the network is never said to be idle: then the test goes on, and sees what is there."""
+    """Wait until the page has loaded what it loads by itself. Once in some thousand times, Playwright never calls the
+    network idle, and why is not known: then the test goes on, and what it expects decides."""
     with contextlib.suppress(PlaywrightTimeout):
         page.wait_for_load_state("networkidle", timeout=_STILL_MS)
 

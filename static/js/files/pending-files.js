@@ -90,10 +90,10 @@ class PendingFiles {
     if (!all) return;
     this.#empty(before.filter((chip) => all.every(({ id }) => id !== chip.taken?.id)));
     const held = this.#held;
-    const isElsewhere = (/** @type {string} */ id) => held.has(id) || isEdited(id) || this.#removed.has(id);
+    const isLeftOut = (/** @type {string} */ id) => held.has(id) || isEdited(id) || this.#removed.has(id);
     for (const taken of all) {
       const isHere = this.#chips.some((chip) => chip.isBusy || chip.taken?.id === taken.id);
-      if (!isHere && !isElsewhere(taken.id) && this.#chips.length < MAX_FILES) this.take(taken);
+      if (!isHere && !isLeftOut(taken.id) && this.#chips.length < MAX_FILES) this.take(taken);
     }
     this.#queued = this.#queued.filter((chip) => !this.#chips.includes(chip));
   }
@@ -121,6 +121,7 @@ class PendingFiles {
 
   /** A file that the server has. @param {UploadedFile} taken */
   take(taken) {
+    this.#removed.delete(taken.id); // one that was sent before may be attached again
     const before = this.#queued.find((chip) => chip.taken?.id === taken.id); // with what was chosen of it
     this.#put(before ?? this.#made(taken));
     hint(this.#composer, this.#chips);
@@ -151,7 +152,7 @@ class PendingFiles {
   #changed(chip, sentence) {
     if (sentence) this.#live.textContent = sentence;
     if (this.#chips.includes(chip) && !chip.element.isConnected) {
-      this.#removed.add(chip.taken?.id ?? "");
+      if (chip.taken) this.#removed.add(chip.taken.id);
       this.#chips = this.#chips.filter((each) => each !== chip);
       this.#list.hidden = this.#chips.length === 0;
       this.#composer.focus();
