@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import math
 
 import pytest
 
-from chatui.backends.pace import AT_ONCE, PACE, AnswerPace, Pace
+from chatui.backends.pace import AT_ONCE, PACE, TICK_SECONDS, AnswerPace, Pace
 
 
 def test_a_busy_process_reads_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,7 +25,7 @@ def test_a_busy_process_reads_less_often(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 async def test_paused_readers_resume_in_the_same_pass_of_the_event_loop() -> None:
-    loop, ends, passes = asyncio.get_running_loop(), list[tuple[float, int]](), 0
+    loop, ends, passes = asyncio.get_running_loop(), list[tuple[float, int, int]](), 0
 
     def count() -> None:
         nonlocal passes
@@ -33,13 +34,14 @@ async def test_paused_readers_resume_in_the_same_pass_of_the_event_loop() -> Non
 
     async def rest() -> None:
         started = loop.time()
-        await PACE.rest(0.05)
-        ends.append((loop.time() - started, passes))
+        await PACE.rest(0.05, may_lengthen=False)  # the pace may change between two of them
+        ends.append((loop.time() - started, passes, math.ceil((started + 0.05) / TICK_SECONDS)))
 
     loop.call_soon(count)
     await asyncio.gather(*(rest() for _ in range(20)))
-    assert min(seconds for seconds, _ in ends) >= 0.049
-    assert len({at for _, at in ends}) <= 2, "they started within one tick or two"
+    assert min(seconds for seconds, _, _ in ends) >= 0.049
+    ticks = {tick for _, _, tick in ends}  # one or two, if this process has a processor meanwhile
+    assert len({at for _, at, _ in ends}) <= 2 * len(ticks), "a pass for each tick, or two that come with it"
 
 
 async def test_an_answer_is_read_at_once_where_it_begins_and_where_text_for_people_begins(monkeypatch: pytest.MonkeyPatch) -> None:
