@@ -1,7 +1,5 @@
 """Divides among the xdist workers the assertion rewriting of all test modules, which in a new clone each worker would do for itself."""
 
-from __future__ import annotations
-
 import gc
 import os
 from collections.abc import Generator

@@ -1,7 +1,5 @@
 """Shared test configuration: isolated settings, faster Django, test order, and a plain reason for each skipped test."""
 
-from __future__ import annotations
-
 import gc
 import os
 import re

@@ -1,7 +1,5 @@
 """Lets Ctrl+C reach the processes that tests start. A shell ignores it for a command in the background, and they would inherit that."""
 
-from __future__ import annotations
-
 import signal
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -1,7 +1,5 @@
 """Reports on a test run: which failed tests were retried, what could not run and why, and which modules and tests took longest."""
 
-from __future__ import annotations
-
 import resource
 import time
 from collections import Counter, defaultdict

@@ -3,8 +3,6 @@
 In one queue, either the processors idle while tests wait, or so many browsers run at once that pages are slow. What needs a processor
 waits a third of its time, too: for a page, or for a server that starts."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

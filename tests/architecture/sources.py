@@ -1,7 +1,5 @@
 """The project's own files, as the tests of the source text read them."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """``docs/dependencies.md`` is true: it has a line for each dependency, which is used where that line says and nowhere else."""
 
-from __future__ import annotations
-
 import re
 import sys
 import tomllib

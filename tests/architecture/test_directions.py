@@ -1,7 +1,5 @@
 """Style sheets know a beginning and an end, no left and right, so that a page in a language from right to left is its mirror."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

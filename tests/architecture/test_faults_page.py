@@ -1,7 +1,5 @@
 """``docs/faults.md`` is true: it has every fault and promise once, and the tests that it names exist, and are those that are repeated."""
 
-from __future__ import annotations
-
 import re
 
 from tests.architecture.sources import ROOT, python_sources

@@ -1,7 +1,5 @@
 """Each property of a frame is decided in one place in the code: code that decides it again elsewhere is found here."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from functools import cache

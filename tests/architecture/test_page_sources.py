@@ -1,7 +1,5 @@
 """What makes up the page can be read: lines fit a screen, and no comment of a template is shown."""
 
-from __future__ import annotations
-
 import re
 
 from tests.architecture.sources import Source, all_sources

@@ -1,7 +1,5 @@
 """Scripts look up the translation of each sentence: one outside ``t``, ``tc`` and ``tn`` is shown in English to everybody."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

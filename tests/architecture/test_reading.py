@@ -1,7 +1,5 @@
 """What a newcomer reads first is there and true: the first sentence of each module, and each name in ARCHITECTURE.md."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

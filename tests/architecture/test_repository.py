@@ -1,7 +1,5 @@
 """What is in the repository can be built from it alone: pins without addresses, nothing left half done."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 

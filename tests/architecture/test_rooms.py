@@ -4,8 +4,6 @@ Each test fails if its figure is higher than its constant, and also if it is low
 what has been gained is not lost again.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import PurePosixPath
 

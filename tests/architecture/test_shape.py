@@ -1,7 +1,5 @@
 """The shape of the code: functions are short, and imports lead down and never in a circle."""
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """Tests are found where what they test is found: their folders are those of the product."""
 
-from __future__ import annotations
-
 from pathlib import PurePosixPath
 
 from tests.architecture.sources import python_sources

@@ -1,7 +1,5 @@
 """No style, template or script is left over: each class that a style names is used, and each template and each script is loaded."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from functools import cache

@@ -1,7 +1,5 @@
 """The wall between hidden text and people, read off the source: who may make what, and where HTML may enter a page."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -2,8 +2,6 @@
 What the loop waits for often happens in such a step, for example in the callback of one of those tasks; it would then wait for ever, and
 nothing else would run. ``asyncio.wait`` always gives the event loop a step."""
 
-from __future__ import annotations
-
 import ast
 
 from tests.architecture.sources import Source, python_sources

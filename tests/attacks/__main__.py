@@ -1,7 +1,5 @@
 """``make attack``: loads every known attack in a real browser, in every way in which text reaches a page; fails if any succeeds."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections import Counter

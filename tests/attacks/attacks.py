@@ -1,7 +1,5 @@
 """The collection of attacks: HTML and Markdown written to get something past a renderer."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

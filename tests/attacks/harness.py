@@ -6,8 +6,6 @@ Reported: scripts that ran or tried to, requests, elements, attributes, classes 
 container, names that shadow something of the page. Every request is intercepted; nothing leaves the machine.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

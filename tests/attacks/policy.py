@@ -1,7 +1,5 @@
 """What a page may contain after rendering, written independently of the renderer's own list, so that a mistake there is found here."""
 
-from __future__ import annotations
-
 LINK = ["href", "title", "rel", "target", "class", "id"]
 
 POLICY: dict[str, object] = {

@@ -1,7 +1,5 @@
 """Checks rendered HTML with a second, independent sanitizer (bleach): if it would remove anything, one of the two is wrong."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import bleach

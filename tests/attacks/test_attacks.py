@@ -1,7 +1,5 @@
 """A sample of the attacks in a real browser, in every way in which text reaches a page; and tests of the harness with HTML that attacks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The ways in which an attack's text reaches a page: from a model or an operator, whole, streamed, and inside other Markdown."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from html import escape

@@ -4,8 +4,6 @@ These numbers include no model and no network; ``tests.bench.delivery`` measures
 of a few; compare the ratios, not the milliseconds.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Generates long answers in the style of models from a seed, and splits them into tokens."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Measures reasoning summaries: reading reasoning as it streams, and judging it at each tick."""
 
-from __future__ import annotations
-
 import time
 
 from renderer.activities.lines import TICKS, ActivityLines, Written

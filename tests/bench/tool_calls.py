@@ -4,8 +4,6 @@
 sampling after each call, which costs almost nothing here: there is no network in it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -3,8 +3,6 @@
 ``python -m tests.bench.transcripts``; ``make bench`` runs it, too. Times are processor time, the best of a few.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

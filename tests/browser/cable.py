@@ -1,7 +1,5 @@
 """A TCP proxy between browsers and the product, which can cut all connections or silently swallow what they carry."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Page object of the conversation page: the message box, the buttons and the exchanges, found by their accessible names."""
 
-from __future__ import annotations
-
 from playwright.sync_api import Locator, Page, expect
 
 OUTLINE = """blocks => blocks.map(block =>

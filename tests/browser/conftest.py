@@ -1,7 +1,5 @@
 """Fixtures: one Chromium per directory, the product with its demo and with the real llama.cpp server, and people's browsers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

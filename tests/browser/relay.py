@@ -1,7 +1,5 @@
 """A proxy before a model server, which can pause an answer in the middle for as long as a test needs."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import threading
@@ -79,7 +77,7 @@ class Relay:
         self.closed_at = time.monotonic()
         _shut(server)
 
-    def _answer(self, client: socket.socket, data: bytes, passed: _Passed) -> None:
+    def _answer(self, client: socket.socket, data: bytes, passed: "_Passed") -> None:
         position = 0
         while (hold := self._hold) is not None:  # another thread may release it at any time
             position = data.find(EVENT, position)

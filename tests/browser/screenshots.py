@@ -3,8 +3,6 @@
 They show the served product with its demo; a demo that writes slowly leaves time to capture the working line.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Signing in and out, and the accounts that invitations make, using only pages. The first one of all: ``staff/test_first_hour.py``."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """A deployment with the operator's own name, logo and colour shows them before and after signing in, under the strict policy."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

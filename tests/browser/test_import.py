@@ -1,7 +1,5 @@
 """A person imports the export of another product, reads the report, and opens a conversation with both versions of an answer."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The language of the pages in a real browser: chosen by keyboard and without scripts, every language on a phone, and right to left."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 

@@ -1,7 +1,5 @@
 """Passkeys in a real browser with Chromium's virtual authenticator: adding, signing in, the second step, removing."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """On a phone 360 pixels wide, nothing scrolls sideways, and every control can be reached and is large enough to touch."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 

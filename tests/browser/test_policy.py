@@ -1,7 +1,5 @@
 """What the Content-Security-Policy and Trusted Types block in a browser, and that no page of ours needs what they block."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

@@ -1,7 +1,5 @@
 """Personal settings in a real browser: without scripts, in all of the person's browsers, and on a phone."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

@@ -1,7 +1,5 @@
 """A person signs in with a provider in a real browser, under the strict policy, and arrives at the page that they requested."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """People's browsers: each visit has a browser context that knows nothing of others, and everything that a page does wrong is recorded."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Callable
@@ -86,14 +84,14 @@ class Contexts:
         self._browser = browser
         self._left: list[Visit] = []
 
-    def own(self, options: dict[str, Any]) -> Visit:
+    def own(self, options: dict[str, Any]) -> "Visit":
         """A visit in a new context, which nobody gets afterwards."""
         context = self._browser.new_context(**options)
         context.set_default_timeout(LONGEST_MS)
         context.add_init_script(_WATCH)
         return Visit(context, options, is_own=True)
 
-    def shared(self, options: dict[str, Any]) -> Visit:
+    def shared(self, options: dict[str, Any]) -> "Visit":
         """A visit in a context that others may have had, and will get."""
         found = next((visit for visit in self._left if visit.options == options), None)
         if found:
@@ -107,7 +105,7 @@ class Contexts:
             setattr(place, name, _refused)
         return visit
 
-    def leave(self, visit: Visit) -> None:
+    def leave(self, visit: "Visit") -> None:
         """Close the pages of a visit. Its context, if it was shared, waits for another."""
         # Errors of requests that are still running when the page closes must not fail the next test.
         visit.context.unroute_all(behavior="ignoreErrors")

@@ -1,7 +1,5 @@
 """A page's socket whose events the test writes: for states that no server holds still in."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

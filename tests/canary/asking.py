@@ -1,7 +1,5 @@
 """Sends requests as one of the people of the matrix, and rolls back their changes."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Mapping
 from datetime import timedelta

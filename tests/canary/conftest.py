@@ -1,7 +1,5 @@
 """Fixtures: a canary, the people who must not see it, and the one who may."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Records the places where hidden text could leak while it streams: the bus, and a browser's socket."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """Plants markers in the database of a server that a test is about to start, and prints the details as JSON."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

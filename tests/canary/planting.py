@@ -1,7 +1,5 @@
 """Fills a database with hidden text: every kind of hidden frame on several branches, in the bin, in turns and in raw bytes."""
 
-from __future__ import annotations
-
 import secrets
 from dataclasses import dataclass, field
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Tools of an MCP server and of an OpenAPI document, with markers in all their text: names, descriptions, replies, errors."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager

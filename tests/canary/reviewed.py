@@ -5,8 +5,6 @@ recorded if somebody requests hidden text? Then write the answer down, of an add
 ``sockets.txt``; the crawl and the matrix exercise both.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """People, conversations and a scripted model server for the tests of the Django side."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import AsyncIterator
 from io import StringIO

@@ -1,7 +1,5 @@
 """The product's own error codes: each has a sentence, and none has the name of a code of the specification."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatui.codes import ProductCode, code_of

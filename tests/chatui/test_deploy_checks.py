@@ -1,7 +1,5 @@
 """The results of ``manage.py check --deploy`` for Django's security middleware, of which the settings list a subclass."""
 
-from __future__ import annotations
-
 import pytest
 from django.conf import settings
 from django.core import checks

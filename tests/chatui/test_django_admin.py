@@ -1,7 +1,5 @@
 """Django's admin as a repair hatch: absent by default, and otherwise plain rows for superusers, recorded, without hidden text."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The operator's instructions for members of groups: the syntax of the file, who gets them, and no error message quotes them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Requests for JSON to an operator's services are bounded in time and bytes, follow no redirect, and quote nothing in their errors."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

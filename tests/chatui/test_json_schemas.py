@@ -1,7 +1,5 @@
 """Values are validated against untrusted schemas in bounded time and memory, and references are inlined or refused."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

@@ -1,7 +1,5 @@
 """Limits on guesses: neither many names from one network nor many networks help, and nobody is locked out by other people's guesses."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

@@ -1,7 +1,5 @@
 """Log lines for people and for programs: the product's own fields, and nothing that another package attaches."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

@@ -1,7 +1,5 @@
 """A folder's instructions are read for each request, come after the operator's, and cannot pass for them."""
 
-from __future__ import annotations
-
 from uuid import uuid4
 
 import pytest

@@ -1,7 +1,5 @@
 """Forwarded headers are trusted from the operator's proxies and from nobody else."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The filter of system calls: its numbers are the kernel's, and it is a program that the kernel takes."""
 
-from __future__ import annotations
-
 import ctypes
 import ctypes.util
 import struct

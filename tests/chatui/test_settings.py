@@ -1,7 +1,5 @@
 """Settings are documented, checked and safe by default."""
 
-from __future__ import annotations
-
 import os
 import socket
 import stat

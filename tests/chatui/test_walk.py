@@ -1,7 +1,5 @@
 """The path in ARCHITECTURE.md is the path of a real message: it passes each Python file named there, in that order."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import AsyncIterator, Iterator

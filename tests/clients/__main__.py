@@ -1,7 +1,5 @@
 """Runs every client library against the API: ``python -m tests.clients``. With ``--record`` its requests are stored for tests to replay."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

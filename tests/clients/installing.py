@@ -1,7 +1,5 @@
 """Installs the client libraries below ``.cache/clients``, in separate environments, and knows the command to run each."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

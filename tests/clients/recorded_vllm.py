@@ -1,7 +1,5 @@
 """A model server that replays what vLLM 0.32 sent for a tiny gpt-oss model: a greeting, or a call if there are tools and no reply yet."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Iterator

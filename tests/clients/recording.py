@@ -1,7 +1,5 @@
 """A proxy on loopback that forwards requests to the product and records what each client sent."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -3,8 +3,6 @@
 ``tests/llama/formats/test_conformance.py`` runs them with a real llama.cpp server as well.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace

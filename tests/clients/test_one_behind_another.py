@@ -1,7 +1,5 @@
 """Chained instances: another instance of the product uses this one as its model server, in both formats, and stores no reasoning."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import httpx

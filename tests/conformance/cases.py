@@ -1,7 +1,5 @@
 """The conformance cases from the files in this directory, and our own values in their form."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The events of OpenChatML text in pieces: the very events of each piece, and the same text cut elsewhere."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from functools import partial

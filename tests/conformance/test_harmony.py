@@ -1,7 +1,5 @@
 """HIP-1: Harmony text to frames and back, with the side record and without; and the same text in pieces."""
 
-from __future__ import annotations
-
 import itertools
 import json
 

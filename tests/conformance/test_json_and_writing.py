@@ -1,7 +1,5 @@
 """The JSON of section 10 both ways, and transcripts written as text; what is refused on the way, and what comes back."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The manifest names every file of cases and how many they are, and the page for implementers describes every kind."""
 
-from __future__ import annotations
-
 import json
 import re
 

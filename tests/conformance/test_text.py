@@ -1,7 +1,5 @@
 """OpenChatML text: read strictly, leniently, written again, and cut at every byte."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """Tool calls and replies, what a model sees again, and who may see what."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,7 +1,5 @@
 """Coverage-guided fuzzing of the transcript readers with Atheris, which is installed by hand: see README.md in this directory."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import sys

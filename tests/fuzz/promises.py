@@ -8,8 +8,6 @@
 6. No error quotes the text.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Runs the test server until stopped: ``python -m tests.llama CACHE_DIR PORT [none]``. It is ready when GET /health answers 200."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the tests ask the tiny model over every wire format, and what it answers."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import urllib.request

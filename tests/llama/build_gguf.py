@@ -5,8 +5,6 @@ a server treats it as one; the 0.8 MB of weights hold only the tokens that the m
 """
 
 # mypy: ignore-errors
-from __future__ import annotations
-
 import base64
 import json
 import sys

@@ -1,7 +1,5 @@
 """Fixtures: real llama.cpp servers and the vocabulary."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

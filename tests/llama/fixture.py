@@ -1,7 +1,5 @@
 """pytest fixtures: addresses of running llama.cpp servers with the tiny gpt-oss model, for import into conftest modules."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

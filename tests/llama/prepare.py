@@ -1,7 +1,5 @@
 """Sets up what the test server needs, once per cache directory: a virtual environment, the vocabulary and the model file."""
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import subprocess

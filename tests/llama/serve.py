@@ -5,8 +5,6 @@ tokens each of its two slots can read.
 """
 
 # mypy: ignore-errors
-from __future__ import annotations
-
 import signal
 import sys
 

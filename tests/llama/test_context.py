@@ -1,7 +1,5 @@
 """A conversation that outgrows the context of a real llama.cpp server can continue, over all three wire formats."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 
 import httpx

@@ -1,7 +1,5 @@
 """Continuing a cut answer against a real llama.cpp server: both pieces together are exactly the uncut answer."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The doctor examines a real llama.cpp server with a tiny gpt-oss model: configured correctly, and with reasoning in its answers."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

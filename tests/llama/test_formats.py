@@ -1,7 +1,5 @@
 """What every wire format does against a real llama.cpp server with a tiny gpt-oss model, and what only one of them can."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import aclosing
 from typing import Any

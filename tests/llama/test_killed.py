@@ -1,7 +1,5 @@
 """A real server is killed in the middle of its answer: the text so far is stored, and the end is reported as an error."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

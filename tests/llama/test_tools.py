@@ -1,8 +1,6 @@
 """The tool loop against a real llama.cpp server, over each wire format: the model calls an offered tool and answers from the reply. Over
 token ids it also calls the browser and Python tools that it was trained with."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import date

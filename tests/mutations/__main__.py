@@ -1,7 +1,5 @@
 """``make mutations``: records which tests run which lines, makes drawn changes one at a time, and lists those that no test noticed."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

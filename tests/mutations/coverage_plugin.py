@@ -1,7 +1,5 @@
 """A pytest plugin that records which lines of the product each test runs, and how long each test takes."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import sys

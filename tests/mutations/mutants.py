@@ -1,7 +1,5 @@
 """What could be changed in a module: one comparison, condition, constant, call or statement of a function at a time."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

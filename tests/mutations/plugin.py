@@ -4,8 +4,6 @@ Each mutant has a process of its own. It is forked from one that has collected a
 again: the changed functions get their new code in place, wherever they are referenced.
 """
 
-from __future__ import annotations
-
 import functools
 import gc
 import json

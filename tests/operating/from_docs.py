@@ -1,7 +1,5 @@
 """Extracts commands from documentation pages and runs them literally; a test replaces only paths and other places."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

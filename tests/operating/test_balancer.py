@@ -1,7 +1,5 @@
 """The load balancer of ``compose.yaml``: a real haproxy runs its configuration, with two local processes instead of containers."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """``serve`` purges once a day by itself: one of two processes does it, and the administration shows what it removed."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

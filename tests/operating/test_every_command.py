@@ -1,7 +1,5 @@
 """Every block of commands in ``docs/operating.md`` is run by a test, and every command that any page names exists."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """What an operator reads when the product cannot start: one line with the cause, soon, and no traceback."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

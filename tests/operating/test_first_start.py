@@ -1,7 +1,5 @@
 """The first start in an empty directory collects the static files, creates the database, and serves."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The logs and metrics of a server process: one line per turn, and metrics whose names the page and the dashboard know."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """The move from SQLite to PostgreSQL with the commands of ``docs/operating.md``: all rows arrive, and people continue."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

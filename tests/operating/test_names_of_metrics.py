@@ -1,7 +1,5 @@
 """The documentation page and the dashboard name exactly the metrics that exist."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Backup and restore of PostgreSQL with the commands of ``docs/operating.md``."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The systemd units run commands that exist, stop only after the drain, and give the sandbox the access that it needs."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Traces of a server process: when off, no module for them is loaded; when on, requests and turns are exported without content, and the
 remaining spans at exit."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

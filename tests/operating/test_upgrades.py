@@ -1,7 +1,5 @@
 """Processes start together on an empty database: one creates the tables, the others wait."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

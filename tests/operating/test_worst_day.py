@@ -1,7 +1,5 @@
 """Disaster recovery with the commands of ``docs/operating.md``: data is backed up while a server runs, destroyed, and restored."""
 
-from __future__ import annotations
-
 import signal
 import socket
 from pathlib import Path

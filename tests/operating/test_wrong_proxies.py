@@ -1,7 +1,5 @@
 """A proxy or an origin that is set up wrongly is named in one line of the log, and pages say so; with a real nginx."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import time

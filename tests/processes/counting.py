@@ -1,7 +1,5 @@
 """A stub model that answers w1 w2 w3 … over real HTTP, and readers on real WebSockets that record what they have seen, and when."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import itertools

@@ -1,7 +1,5 @@
 """A crowd that asks at the same moment: many people with many pages, each of which sends several questions and follows one answer."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator

@@ -3,8 +3,6 @@
 The list, one module per line, is written to the file named by the MODULES_FILE environment variable.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import sys

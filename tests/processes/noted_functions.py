@@ -4,8 +4,6 @@ With each SIGUSR1 it writes those that have run since the last one to the next n
 variable NOTED_FUNCTIONS: one a line, its file and its name.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import signal

@@ -1,7 +1,5 @@
 """Machines whose clocks are an hour wrong work with one whose clock is right: leases, order and answers are unaffected."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -1,8 +1,6 @@
 """The error pages of a real server whose database cannot be used: each has a code, a sentence in the reader's language, and one line in the
 log, also for a person whose account cannot be read."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import sqlite3

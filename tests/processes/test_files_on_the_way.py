@@ -3,8 +3,6 @@
 The figures may only fall: the test also fails if there are fewer files, so that the figure is lowered in the same commit.
 """
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable

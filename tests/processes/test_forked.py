@@ -1,7 +1,5 @@
 """Programs that tests fork from a warm process behave like newly started ones: output, exit codes, signals, environment."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """A thousand idle connections do not disturb a server: it answers others, its memory stays bounded, and it closes the idle ones."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import resource

@@ -1,7 +1,5 @@
 """A server process is killed in the middle of answers: all that people saw is stored, except for the last second."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

@@ -1,7 +1,5 @@
 """More chats start in a second than a process may run: all are stored, as many run as allowed, and the others see their queue position."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """A process that serves pages and answers does not import what only rare paths need, which would cost every deployment memory."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from uuid import uuid4

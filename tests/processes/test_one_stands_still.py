@@ -1,7 +1,5 @@
 """A model server is stopped, or a page stops reading: other answers and pages are unaffected, and memory stays bounded."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """The database of a real server is locked by another process, or its disk is full: answers continue, and nothing is lost."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import sqlite3

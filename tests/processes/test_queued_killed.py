@@ -1,7 +1,5 @@
 """A server process is killed or told to end while questions wait in its queue: after its restart they are answered, each once."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from contextlib import AsyncExitStack

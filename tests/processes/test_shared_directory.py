@@ -1,7 +1,5 @@
 """Two processes that start at the same moment in one data directory whose static files have to be collected."""
 
-from __future__ import annotations
-
 import concurrent.futures
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A server process is killed anywhere in the tool loop: no call runs twice, and what is stored is truthful and can be continued."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

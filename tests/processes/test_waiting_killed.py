@@ -1,8 +1,6 @@
 """A server process is killed while calls wait for approval, or right after a decision: nothing runs without approval, nothing runs twice,
 and the approval cards of the killed process have no effect any more."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

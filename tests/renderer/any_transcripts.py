@@ -1,7 +1,5 @@
 """Random transcripts with a unique word in each body, to detect what became visible during a conversion to another format and back."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

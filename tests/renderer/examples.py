@@ -1,7 +1,5 @@
 """Transcripts for tests: Hypothesis strategies for values that the canonical writer writes, and for text that only looks like it."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from renderer.frame_kinds import PEOPLE

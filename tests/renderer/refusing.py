@@ -1,7 +1,5 @@
 """Expects that a transcript is refused, and with which code."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """Characters that nobody can see: one table, whether they are dropped, replaced or shown."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterable
 from itertools import chain

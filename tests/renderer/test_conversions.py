@@ -1,7 +1,5 @@
 """No conversion makes more text visible, whatever the transcript contains and whatever formats it is converted to."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator

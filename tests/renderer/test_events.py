@@ -1,7 +1,5 @@
 """The Assembler: events to frames, complete or not."""
 
-from __future__ import annotations
-
 import pytest
 
 from renderer.errors import Code, Location

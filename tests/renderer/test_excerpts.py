@@ -1,7 +1,5 @@
 """An excerpt: about so many characters around the first match, with every match marked."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The kind of a frame follows from its header alone, and agrees with the gate for every possible header."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 

@@ -1,7 +1,5 @@
 """The gate's table, row by row, and the same decisions on a stream."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,7 +1,5 @@
 """Which frames a model is sent again: the rules of sections 7 and 12.7 of the specification."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import chain
 

@@ -1,7 +1,5 @@
 """The format library works by itself: its README is correct, it can be imported alone, and ``python -m renderer`` needs no Django."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

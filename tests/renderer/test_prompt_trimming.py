@@ -1,7 +1,5 @@
 """Which frames of a conversation stay in a prompt of limited length. Here a frame is as long as its body."""
 
-from __future__ import annotations
-
 import pytest
 
 from renderer.frame_kinds import ANSWER, DOCUMENT

@@ -1,7 +1,5 @@
 """The strict JSON parser: what it refuses, at any depth and length, and what that costs."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

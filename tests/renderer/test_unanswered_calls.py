@@ -1,7 +1,5 @@
 """What follows a tool call without its reply is hidden and flagged; further calls, and what follows the reply, are not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Creates temporary databases on the PostgreSQL server of CHATUI_TEST_DATABASE_URL, and servers that a test may stop."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import pwd

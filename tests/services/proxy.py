@@ -1,7 +1,5 @@
 """A real haproxy before the processes of a deployment, as a team would run it."""
 
-from __future__ import annotations
-
 import subprocess
 import time
 from pathlib import Path

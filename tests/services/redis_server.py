@@ -1,7 +1,5 @@
 """A real Redis server for one test, which can be stopped, paused and started again."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import signal

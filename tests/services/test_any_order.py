@@ -1,8 +1,6 @@
 """A stateful property test of people and faults in any order, with two real processes: no accepted question is lost, and every turn ends
 once."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """The audit log on PostgreSQL: it refuses changes, concurrent writers create one chain, and changes past the triggers are detected."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 

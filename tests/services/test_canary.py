@@ -1,7 +1,5 @@
 """``manage.py canary`` against a team's deployment: every process has the canary's model servers, and none leaks anything."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Imports, files and erasure on PostgreSQL: the same constraints of tables, and rows written and deleted in short transactions."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

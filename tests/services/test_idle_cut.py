@@ -1,7 +1,5 @@
 """A proxy cuts idle WebSockets: one that waits for a thinking model is not idle, and a page whose socket is cut misses nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from contextlib import AsyncExitStack

@@ -1,7 +1,5 @@
 """Long conversations and long lists on PostgreSQL: the same windows as on SQLite, and every statement uses an index."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A team's deployment: two server processes on PostgreSQL and Redis, with people connected to either."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

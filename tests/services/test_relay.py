@@ -1,7 +1,5 @@
 """The relay between processes over a separate, real Redis, which is stopped, paused and started again."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncIterator
@@ -34,7 +32,7 @@ async def redis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 class Process:
     """The relay of one of two processes of a deployment."""
 
-    known: ClassVar[list[Process]] = []
+    known: ClassVar[list["Process"]] = []
 
     def __init__(self, name: str) -> None:
         self.known.append(self)

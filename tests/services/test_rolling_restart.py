@@ -1,7 +1,5 @@
 """A rolling restart of two processes behind a proxy while people chat: no answer is cut, and no page fails."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """Search on PostgreSQL: the same results as on SQLite, using the index, whose rows are deleted with their conversations."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """A process slowed to a fifth of its speed while many people start chats: no chat is cut, neither by itself nor by another process."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """Two processes on PostgreSQL and Redis, and a tool server that keeps state: one session over HTTP, one program after the other."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

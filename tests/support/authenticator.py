@@ -1,7 +1,5 @@
 """A software authenticator and the browser around it: creates passkeys and signs with them, correctly or with any fault."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """A browser's WebSocket for tests: the real ASGI application with cookies and Origin, and events as a flat list."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from types import TracebackType
@@ -40,7 +38,7 @@ class BrowserSocket:
         self.close_code: object = None
         self._queue: list[dict[str, Any]] = []
 
-    async def __aenter__(self) -> BrowserSocket:
+    async def __aenter__(self) -> "BrowserSocket":
         from chatui.asgi import application
 
         cookie = await cookie_of(self._person)

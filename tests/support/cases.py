@@ -1,7 +1,5 @@
 """Runs a test with many cases: every item of a list in a single test, and random ones in a configurable number of rounds."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """Measures how much work something is, so that a busy or slow machine gives the same result as an idle or fast one."""
 
-from __future__ import annotations
-
 import gc
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Changes the operator's environment for a test: new values take effect at once in every module of the product."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Markdown that grows, for tests whose text need not pass the gate."""
 
-from __future__ import annotations
-
 from renderer.gate import VisibleText
 from renderer.markup.growing import Final, GrowingMarkdown
 

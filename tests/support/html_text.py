@@ -1,7 +1,5 @@
 """Removes the line breaks and indentation of templates from a page's HTML, so that tests do not depend on them."""
 
-from __future__ import annotations
-
 import re
 
 

@@ -1,7 +1,5 @@
 """Paths of test data."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Samples a backend to its end and collects the result."""
 
-from __future__ import annotations
-
 from contextlib import aclosing
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """A backend that plays raw events from a script, and can wait, fail or break off in the middle."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 

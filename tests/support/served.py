@@ -1,7 +1,5 @@
 """Runs the real product: ``manage.py serve`` (Daphne) in separate processes, on loopback, with people to sign in as."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json
@@ -50,14 +48,14 @@ class Deployment:
         self.servers: list[Server] = []
         prepared.prepare(data_dir, database=self.has_database and "CHATUI_DATABASE_URL" not in environment)
 
-    def start(self, **environment: str) -> Server:
+    def start(self, **environment: str) -> "Server":
         """Start a server process, with these additional variables, and wait until it answers."""
         server = Server(self.environment | environment, self.program)
         self.servers.append(server)
         server.wait_until_healthy()
         return server
 
-    def start_again(self, ended: Server) -> Server:
+    def start_again(self, ended: "Server") -> "Server":
         """Replace a process that has ended: on its port, where a proxy expects it."""
         ended.stop()
         server = Server(self.environment, self.program, ended.port)
@@ -89,7 +87,7 @@ class NewDeployment(Deployment):
 
 
 @contextlib.contextmanager
-def served(deployment: Deployment, *people: str) -> Iterator[Server]:
+def served(deployment: Deployment, *people: str) -> Iterator["Server"]:
     """A process of the deployment, with the accounts of ``people``; of ``ada`` if nobody is named."""
     try:
         server = deployment.start()
@@ -202,7 +200,7 @@ class LiveSocket:
         self._headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in client.cookies.items()), "Origin": server.url}
         self._events: list[dict[str, Any]] = []
 
-    async def __aenter__(self) -> LiveSocket:
+    async def __aenter__(self) -> "LiveSocket":
         until = time.monotonic() + CONNECT_SECONDS
         while True:
             try:

@@ -1,7 +1,5 @@
 """Several backends in one test: a file that lists them, real servers on loopback, and cleanup that leaves no connection open."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What staff send on the pages of Administration, as a browser would send it back with some fields changed."""
 
-from __future__ import annotations
-
 from django.http import HttpResponse
 from django.test import Client
 

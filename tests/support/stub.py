@@ -1,7 +1,5 @@
 """A small HTTP server on loopback that plays a scripted answer, faulty if requested; it counts connections that a client dropped."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

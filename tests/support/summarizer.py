@@ -1,7 +1,5 @@
 """A model server and a summarizer for tests: the one thinks until it is released, the other names kinds of work."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """Fixtures: the vocabulary of gpt-oss, and openai-harmony with it. Import them in a conftest that needs them."""
 
-from __future__ import annotations
-
 import os
 from functools import cache
 from pathlib import Path

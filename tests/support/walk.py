@@ -1,7 +1,5 @@
 """The path of a message as described in ARCHITECTURE.md: the files that its numbered steps name."""
 
-from __future__ import annotations
-
 import re
 
 from tests.support.places import ROOT

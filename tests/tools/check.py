@@ -3,8 +3,6 @@
 Usage: ``python -m tests.tools.check [NAME …]``; without a name, all of them.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

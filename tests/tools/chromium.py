@@ -1,7 +1,5 @@
 """Finds the Chromium that the browser tests drive; ``python -m tests.tools.chromium`` installs Debian's if permitted."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

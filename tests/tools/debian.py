@@ -1,7 +1,5 @@
 """Installs Debian packages, where that is possible and permitted."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -6,8 +6,6 @@ as the plain user, and that the health check passes. It cannot check the base im
 Usage: ``python -m tests.tools.docker_steps``
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Finds the programs for tests of faults and of the sandbox; ``python -m tests.tools.fault_programs`` installs Debian's."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Draws the PNG icons of the installed app from ``static/icons/favicon.svg``: ``python -m tests.tools.icons``. Needs Chromium."""
 
-from __future__ import annotations
-
 import re
 import sys
 

@@ -1,7 +1,5 @@
 """Finds Node.js and npm for the JavaScript checks: the pinned ones in the virtual environment, otherwise those on the PATH."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Records what a command could not run and why, for the summary at the end of ``make test``."""
 
-from __future__ import annotations
-
 from tests.support.places import ROOT
 
 NOTES = ROOT / ".cache" / "not-run.txt"

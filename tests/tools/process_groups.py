@@ -1,7 +1,5 @@
 """Runs a program for tests and ends it together with all processes that it started."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

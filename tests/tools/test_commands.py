@@ -1,7 +1,5 @@
 """The commands of the Makefile report correctly what they did and what they could not do."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The Dockerfile and compose.yaml match the product: the same pins, all files that run, a plain user, real settings."""
 
-from __future__ import annotations
-
 import re
 
 import yaml

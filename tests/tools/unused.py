@@ -4,8 +4,6 @@ Usage: ``python -m tests.tools.unused``. vulture reads only Python, so this adds
 that a framework calls: anything that overrides a member of a library's class. Other exceptions are in ``STAYS``, with the reason.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import os

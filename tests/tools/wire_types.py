@@ -2,8 +2,6 @@
 implementers share one contract: ``make wire``.
 """
 
-from __future__ import annotations
-
 import inspect
 import sys
 import textwrap

@@ -1,7 +1,5 @@
 """Databases as the last of the separate migrations left them, before these became one; from the files beside this module."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing

@@ -3,8 +3,6 @@
 ``python -m tests.upgrades.committed`` adds the new ones to ``committed.txt``.
 """
 
-from __future__ import annotations
-
 from hashlib import sha256
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Fills the tables with a row each, whose values follow from the definitions of the fields."""
 
-from __future__ import annotations
-
 import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Databases from before the migrations became one: the last state continues as it is, and every other state is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path

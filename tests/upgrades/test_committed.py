@@ -1,7 +1,5 @@
 """A committed migration is never edited, renamed or removed, because databases have applied it."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 from django.db import migrations

@@ -3,8 +3,6 @@
 Fails if a turn failed, or if a ratio is worse than the committed one by more than noise.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

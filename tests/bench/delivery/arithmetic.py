@@ -1,7 +1,5 @@
 """The benchmark's arithmetic: percentiles, and the search for the largest number that still works."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """The results of a run: one figure per measurement, with a number for each server."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median

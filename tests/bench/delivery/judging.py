@@ -1,7 +1,5 @@
 """Compares the figures of a run with the committed ones. A ratio may be worse by as much as runs of the same code differ."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass

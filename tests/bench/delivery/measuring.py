@@ -1,7 +1,5 @@
 """The measurements of a run, one function each. The servers take turns, so that disturbances affect all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

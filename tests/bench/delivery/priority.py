@@ -1,7 +1,5 @@
 """Reduces disturbance by other programs during a run, if permitted (root or the machine's owner)."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Reads a process's processor time and memory on Linux, and pins it to cores."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The processes of a run: the model server, the product, the relays. The measured ones share one core, all others use the rest."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -78,7 +76,7 @@ class Target:
     counter: str = ""
     keys: tuple[str, ...] = ()
 
-    def as_programs(self) -> Target:
+    def as_programs(self) -> "Target":
         """The same server, as used by programs with keys."""
         return replace(self, name="program", cookies=tuple(f"Bearer {key}" for key in self.keys))
 

@@ -1,7 +1,5 @@
 """Prints figures: a line for each, with a number for each server, the ratio, and the committed ratio."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tests.bench.delivery.figures import Figure

@@ -1,7 +1,5 @@
 """A count of SQL statements shared by two processes: the server increments it, the load reads it."""
 
-from __future__ import annotations
-
 import mmap
 from pathlib import Path
 from threading import Lock

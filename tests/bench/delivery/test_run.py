@@ -1,7 +1,5 @@
 """The benchmark itself, in small: every server that it measures answers, and each word arrives once."""
 
-from __future__ import annotations
-
 import contextlib
 
 import pytest

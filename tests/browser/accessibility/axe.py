@@ -1,7 +1,5 @@
 """Runs axe-core, the accessibility engine, in a page, with all of its rules for WCAG 2.2 AA and its best practices."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from playwright.sync_api import Page

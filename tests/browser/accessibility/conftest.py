@@ -1,7 +1,5 @@
 """Fixtures: the world that the package's tests share, and the browser they run in."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """A model server that answers as the question says: with rich Markdown, a refusal, a cut answer, or one that waits for the test."""
 
-from __future__ import annotations
-
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

@@ -1,7 +1,5 @@
 """The type of a page state, and steps to reach one. Each page, menu and mode has a row in the ``states_of_*`` modules."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from dataclasses import dataclass

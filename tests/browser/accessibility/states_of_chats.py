@@ -1,7 +1,5 @@
 """The states of the chat page: turns, menus, editors, searches and error messages."""
 
-from __future__ import annotations
-
 import re
 
 from playwright.sync_api import Page, expect

@@ -1,7 +1,5 @@
 """The states of all other pages for users: accounts, imports, lists, shares, texts and errors."""
 
-from __future__ import annotations
-
 from playwright.sync_api import Page, expect
 
 from tests.browser.accessibility.states import Reach, State, drawn, each, fill, press, unfold, visible_at

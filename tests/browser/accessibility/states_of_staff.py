@@ -1,7 +1,5 @@
 """The states of the pages for staff: the debug view, the audit log and Administration."""
 
-from __future__ import annotations
-
 from playwright.sync_api import Page, expect
 
 from tests.browser.accessibility.states import State, each, press, unfold, visible_at

@@ -1,8 +1,6 @@
 """A screen reader announces that the model thinks, each line that says what it does, and how the answer ended. No other live region
 changes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

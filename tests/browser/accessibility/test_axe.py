@@ -1,7 +1,5 @@
 """axe-core finds no violation in any state of any page: wide and narrow, in light, dark and forced colours."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

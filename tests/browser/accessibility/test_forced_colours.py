@@ -1,7 +1,5 @@
 """In forced colours, lines show what backgrounds show otherwise."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

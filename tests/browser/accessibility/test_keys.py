@@ -1,7 +1,5 @@
 """Everything that people and staff do, by keyboard only: Tab reaches it, Enter does it, and Escape closes it."""
 
-from __future__ import annotations
-
 from uuid import uuid4
 
 import pytest

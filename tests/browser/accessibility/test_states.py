@@ -1,7 +1,5 @@
 """Every state by keyboard, zoomed, with wide text spacing, and by touch."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

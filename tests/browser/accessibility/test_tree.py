@@ -1,7 +1,5 @@
 """The accessibility tree that screen readers get: names of all controls, one outline, landmarks, and what is open, chosen or current."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A served deployment in which everything that a page can show has happened, with a browser for each person."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The "Answer now" button next to the thinking line: by mouse, by keyboard, on a phone and in two tabs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The row below an answer is the same as after a reload."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

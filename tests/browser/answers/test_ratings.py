@@ -1,7 +1,5 @@
 """The thumbs below an answer: by mouse, by keyboard, on a phone and after a reload. Nothing is sent before the dialog says who reads it."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 

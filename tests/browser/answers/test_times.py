@@ -1,7 +1,5 @@
 """The time of an answer: in the person's language and time zone, shown on hover and focus, and without moving anything."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """Answers of several models to one question, side by side: by mouse, by keyboard, on a phone, after a reload and on paper."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

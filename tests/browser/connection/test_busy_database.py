@@ -1,7 +1,5 @@
 """A question that waits for a locked database: the page keeps its connection, and the question is asked once the database is free."""
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 from collections.abc import Iterator

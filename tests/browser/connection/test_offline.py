@@ -1,7 +1,5 @@
 """A page without a connection says so and stores what is written: it is shown as unsent until it is sent exactly once."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

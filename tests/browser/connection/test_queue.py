@@ -1,7 +1,5 @@
 """A question that waits for a slot: its place is shown and announced, and the wait is no thinking."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterator

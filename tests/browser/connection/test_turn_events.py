@@ -1,7 +1,5 @@
 """Open pages show a turn from socket events alone: they fetch nothing, and each looks the same as after a reload."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager

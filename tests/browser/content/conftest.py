@@ -1,7 +1,5 @@
 """Fixtures: the product with a model server that writes what the test says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A schema for a conversation's answers in a real browser: set on its page, shown at the message box, and answers are shown as code."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """The syntax highlighter is fetched only for code with a language."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

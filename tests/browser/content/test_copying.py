@@ -1,7 +1,5 @@
 """A copied answer pastes as Markdown into text fields, and as rich text into documents."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 

@@ -1,7 +1,5 @@
 """Hostile diagrams try to run scripts, load resources, navigate away, and reach the page around them. Nothing of this works."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import socket

@@ -1,7 +1,5 @@
 """Diagrams: drawn in a separate frame once their source is complete, and readable as source where drawing fails."""
 
-from __future__ import annotations
-
 import re
 import zlib
 

@@ -1,7 +1,5 @@
 """Right-to-left text, lists in both directions, and forced colours."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Locator
 

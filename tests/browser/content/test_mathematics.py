@@ -1,7 +1,5 @@
 """Formulas between single dollars are typeset, and prices keep their dollars."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

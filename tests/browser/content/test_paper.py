@@ -1,7 +1,5 @@
 """A printed conversation: its title, date and names, all of the text, and no controls."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Questions are shown as written: pasted programs keep their layout, fenced code is shown as code, and long questions are folded."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

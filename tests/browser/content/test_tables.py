@@ -1,7 +1,5 @@
 """Wide tables: they scroll in their own region, which has a name and which the keyboard reaches; paper shows them whole."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

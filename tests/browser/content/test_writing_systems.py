@@ -1,7 +1,5 @@
 """Chinese, Japanese, Korean, Arabic, Hebrew, Devanagari and emoji in answers: drawn with real fonts, with correct line breaks."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page
 

@@ -1,7 +1,5 @@
 """A model server that answers with exactly the Markdown that a test gives it, and can pause in the middle for as long as the test needs."""
 
-from __future__ import annotations
-
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -49,7 +47,7 @@ class Writer:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: _Server
+    server: "_Server"
 
     def do_GET(self) -> None:
         body = json.dumps({"object": "list", "data": [{"id": "writer", "object": "model"}]}).encode()

@@ -1,7 +1,5 @@
 """Writes long conversations directly into a deployment's database, which is faster than asking thousands of questions."""
 
-from __future__ import annotations
-
 from tests.support.served import Deployment
 
 _MAKE = """

@@ -1,7 +1,5 @@
 """Edits and regenerated answers become new branches, and no branch is ever lost."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Locator, expect
 

@@ -1,7 +1,5 @@
 """Writing a message: the keys, what stays when something fails, and the list of conversations."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

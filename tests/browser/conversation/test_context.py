@@ -1,7 +1,5 @@
 """The line under the message box that says how full the model's context is, with a real server whose context is small."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

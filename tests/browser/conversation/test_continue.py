@@ -1,7 +1,5 @@
 """A person continues an unfinished answer and sees one answer."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

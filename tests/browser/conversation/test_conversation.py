@@ -1,7 +1,5 @@
 """People talk to a real gpt-oss model on a real llama.cpp server, in a real browser."""
 
-from __future__ import annotations
-
 import re
 import time
 

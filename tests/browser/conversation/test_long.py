@@ -1,7 +1,5 @@
 """Long conversations: the end is shown first, the rest on scrolling, by keyboard, by links and on paper; and nothing jumps."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The list of conversations loads more on scrolling, by keyboard, and after a failure."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 

@@ -1,7 +1,5 @@
 """Several model servers on a page: who may choose which model, what a conversation remembers, and which server answers."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """What people see when the model refuses, when an answer is cut off, and when no model server is there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Reading an answer: the page follows the text until the reader scrolls up, and copies contain only the text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

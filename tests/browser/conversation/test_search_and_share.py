@@ -1,7 +1,5 @@
 """Searching conversations and sharing one: by keyboard, on a phone, and as a visitor who has only the link."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 from urllib.parse import urlsplit

@@ -1,7 +1,5 @@
 """Reasoning summaries of the demo in a browser: the line while it thinks, and the same lines folded up, after a reload too."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Temporary chats: started with one press, marked by a banner, reloaded, closed, left, and turned into ordinary ones."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

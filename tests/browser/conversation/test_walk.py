@@ -1,7 +1,5 @@
 """A real message in the browser passes through the scripts that ARCHITECTURE.md names, in that order."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import urlsplit
 

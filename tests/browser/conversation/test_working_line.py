@@ -1,7 +1,5 @@
 """The line that says what the model does: in the page's language, in one place, announced once, and folded up afterwards."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

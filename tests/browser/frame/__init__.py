@@ -1,7 +1,5 @@
 """The page's frame, which stays in place while people read, jump, edit and use menus."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from playwright.sync_api import Page

@@ -1,7 +1,5 @@
 """A fixture: the product with a demo slow enough for tests to look at an answer while it is written."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """What a person does before the page's scripts have loaded is not lost."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Route, expect
 

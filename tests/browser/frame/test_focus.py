@@ -1,7 +1,5 @@
 """Menus close when they are no longer needed, and the focus is never lost: keyboard users continue where they were."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Locator, Page, expect
 

@@ -1,7 +1,5 @@
 """Nothing that scrolls inside a page moves its frame: neither keys nor links nor the browser's search, at any width and zoom."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 

@@ -1,7 +1,5 @@
 """The lines above an answer keep their place: while the answer is written, at its end, and after a reload."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

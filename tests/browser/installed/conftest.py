@@ -1,7 +1,5 @@
 """Fixtures: browsers in which service workers are allowed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Notifications of long answers and of calls that wait: only if switched on, and without any text of the conversation."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 

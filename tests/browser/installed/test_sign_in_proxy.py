@@ -1,7 +1,5 @@
 """Behind a proxy that asks for sign-in, the app can be installed, its offline page leads to the sign-in, and nothing reloads in a loop."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from pathlib import Path

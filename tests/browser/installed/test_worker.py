@@ -1,7 +1,5 @@
 """The service worker: an offline page, nobody's data in its cache, new versions, and a way to switch it off."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit

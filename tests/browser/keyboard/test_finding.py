@@ -1,7 +1,5 @@
 """The find bar searches one conversation, including the parts that the page has not loaded."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

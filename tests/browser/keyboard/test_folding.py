@@ -1,7 +1,5 @@
 """The list of conversations folds away on wide screens and stays folded; on narrow ones it remains a drawer."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

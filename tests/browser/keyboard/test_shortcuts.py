@@ -1,7 +1,5 @@
 """Keyboard shortcuts do what the buttons do, need a modifier, and can be changed."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """What is typed on a conversation's page stands in the message box, and does nothing else; on other pages it does nothing at all."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Keys pressed while an editor is still loading become its text, and do not act as shortcuts."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Locator, Route, expect
 

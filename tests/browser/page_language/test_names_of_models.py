@@ -1,7 +1,5 @@
 """Right-to-left model names on a left-to-right page: where they are cut off, their beginning stays readable."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

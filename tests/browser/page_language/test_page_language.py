@@ -1,7 +1,5 @@
 """Scripts use the language of their page through a whole turn, even where two pages in different languages show one conversation."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Right-to-left pages, in a language that the product does not have yet: Arabic, with untranslated English sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """A fixture: the product with a model server that finishes its answers when a test says so."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

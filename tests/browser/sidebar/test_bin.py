@@ -1,7 +1,5 @@
 """The bin: opened from the menu; it restores a conversation in the list of every tab, and deletes one for good after confirmation."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 

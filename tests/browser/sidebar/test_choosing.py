@@ -1,7 +1,5 @@
 """Several conversations at once: chosen in the list with the mouse, keys and a finger, on a page without scripts, and undone."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 

@@ -1,7 +1,5 @@
 """Folders in a browser: created, filled, used for new questions, renamed and deleted, in every tab, by keyboard and on a phone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The marks in the list: an answer is being written, or one has ended that the person has not seen."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Locator, Page, expect
 

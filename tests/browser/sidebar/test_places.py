@@ -1,7 +1,5 @@
 """Pinning and archiving, from both menus, in every tab."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 

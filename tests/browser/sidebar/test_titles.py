@@ -1,7 +1,5 @@
 """Titles that a model generates for new conversations: every tab shows them immediately, and a title that the person writes stays."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

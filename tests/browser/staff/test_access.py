@@ -1,7 +1,5 @@
 """A conversation by keyboard, by screen reader and in the dark theme."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

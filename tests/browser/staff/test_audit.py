@@ -1,7 +1,5 @@
 """The audit log in a browser: warnings and their badge, filters, pages, downloads; and the notice to a conversation's owner."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 What is on its pages is in ``test_debug_parts``.
 """
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """The pages of the debug view in a browser: opening and closing, approval, turns, comparison, search, raw text, prompts and tokens."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Staff connect a model server, and examine it from its page: the page updates by itself, and without scripts on reload."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

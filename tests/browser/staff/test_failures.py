@@ -1,7 +1,5 @@
 """A failed answer: people see what to do and an incident number; staff who may see the model servers also see the cause."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

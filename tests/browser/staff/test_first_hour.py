@@ -1,8 +1,6 @@
 """The first hour as one story, by pages alone: the console's address, the first account, a model server, a summary of its thoughts, an
 invitation, and the second person's first answer."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -1,7 +1,5 @@
 """The administration pages in a browser, used by an admin who has not read the documentation."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A tool call that waits for approval in a real browser: the card, its buttons, a reload, a second tab, and the tool menu."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

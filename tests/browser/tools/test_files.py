@@ -1,7 +1,5 @@
 """Files below an answer in a real browser: a picture in its reserved space, a table to download, and no access for others."""
 
-from __future__ import annotations
-
 import base64
 import json
 import threading

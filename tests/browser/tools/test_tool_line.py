@@ -1,7 +1,5 @@
 """A tool call in a real browser is one line in its author's words, live and after a reload; no byte of the call or its reply is sent."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

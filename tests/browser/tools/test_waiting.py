@@ -1,7 +1,5 @@
 """A call that waits for approval is seen from elsewhere, the card says how long there is, and an expired one can be asked again."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit

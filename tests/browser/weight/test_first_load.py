@@ -5,8 +5,6 @@ supports; Brotli, which the product prefers, gives less. Mathematics, diagrams a
 needs them, and are not counted, nor is the catalogue of the visitor's language.
 """
 
-from __future__ import annotations
-
 import gzip
 from urllib.parse import urlsplit
 

@@ -1,7 +1,5 @@
 """Joined style sheets have the same rules as their sources, as Chromium parses them, and text that grows restyles little of the page."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """A document that does not fit the context of a real server: the person chooses what the model reads, or lets it search."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import FilePayload, expect
 

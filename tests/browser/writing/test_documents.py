@@ -1,7 +1,5 @@
 """Attached files as context: chips at the message box, sending a question with them, and a reload."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """All tabs of a conversation share one draft, new conversations do not, and a length limit is shown before it is reached."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

@@ -1,7 +1,5 @@
 """The dialog with earlier files: a person finds one by its name, by keyboard alone or on a phone, and sends it again."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The editor of a question with files: it shows its files, which can be removed by keyboard, and others can be added in every way."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Locator, expect
 

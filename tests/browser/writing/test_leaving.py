@@ -1,7 +1,5 @@
 """Signing out in one tab deletes the drafts of all tabs from the browser, and no tab stores them again."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 

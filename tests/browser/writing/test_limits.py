@@ -1,7 +1,5 @@
 """Usage limits on the page: the messages near a limit and beyond it, and that no question is lost."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

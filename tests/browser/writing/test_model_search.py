@@ -1,7 +1,5 @@
 """The choice of six hundred models: a search narrows it, Enter chooses the first, and nothing is sent, lost or cut off; also on a phone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

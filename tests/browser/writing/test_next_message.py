@@ -1,7 +1,5 @@
 """A message sent while an answer is being written waits, can be edited and withdrawn, and is sent exactly once."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Locator, Page, expect
 

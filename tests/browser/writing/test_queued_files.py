@@ -1,7 +1,5 @@
 """Files of a message that waits for an answer to end: they wait with it, return to the box with it, and are sent with it."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import APIResponse, Route, expect
 

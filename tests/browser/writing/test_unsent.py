@@ -1,7 +1,5 @@
 """Nothing unsent is lost unasked: the text is there again for the same account, or the page asked before it was left."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

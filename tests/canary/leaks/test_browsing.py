@@ -1,7 +1,5 @@
 """The core guarantee for the web: a model's queries, results and pages stay hidden, except a page that its answer cites."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

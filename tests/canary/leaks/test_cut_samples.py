@@ -1,7 +1,5 @@
 """A cancelled sample of a server that has proved nothing shows nothing: the sign may be what is missing."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

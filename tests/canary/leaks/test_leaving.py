@@ -1,7 +1,5 @@
 """The core guarantee where text leaves the conversation: search, share links, exports, metrics, logs. All hidden text contains markers."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

@@ -1,7 +1,5 @@
 """The core guarantee on the wire: a real server, every byte that leaves it, and every line that it logs."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import http.client

@@ -1,7 +1,5 @@
 """Who gets what over the socket, and that two turns that differ only in hidden text look the same from outside."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

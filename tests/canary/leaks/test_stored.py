@@ -1,7 +1,5 @@
 """The core guarantee at rest: all stored hidden text contains markers, and no response to anybody without the right contains one."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass
 from itertools import product

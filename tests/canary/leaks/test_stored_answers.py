@@ -1,7 +1,5 @@
 """The stored answer of a running turn, which pages of other processes get while Redis is away: nothing in it is hidden."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from datetime import timedelta
@@ -52,7 +50,7 @@ class Elsewhere:
     """A turn that another process runs, and what that process writes."""
 
     @classmethod
-    async def begun(cls, person: User) -> Elsewhere:
+    async def begun(cls, person: User) -> "Elsewhere":
         return cls((await stored(person, ask(), OTHER)).turn)
 
     def __init__(self, turn: Turn) -> None:

@@ -1,7 +1,5 @@
 """The core guarantee in motion: markers stream through every hidden frame, and no end user's socket, page or group gets one."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """The core guarantee for tools: their names, descriptions, arguments, replies and errors contain markers, and people get none of them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

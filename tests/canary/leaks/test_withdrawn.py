@@ -1,7 +1,5 @@
 """Text that was shown and then recognized as reasoning: from that moment no end user can reach it."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

@@ -1,7 +1,5 @@
 """The first account, signing in and out, and the protection of forms: throttles, CSRF tokens, redirects."""
 
-from __future__ import annotations
-
 import threading
 from collections import defaultdict
 

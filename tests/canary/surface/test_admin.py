@@ -1,7 +1,5 @@
 """Administration: nobody changes the audit log, gives more permissions than they have, or takes over an account with more."""
 
-from __future__ import annotations
-
 import pytest
 from django.contrib.auth.models import Group, Permission
 from django.db import IntegrityError, transaction

@@ -1,7 +1,5 @@
 """Every change of rights by staff, on any page of Administration, is in the audit log, in words, without secrets."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

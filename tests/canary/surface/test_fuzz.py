@@ -1,7 +1,5 @@
 """Unusual input of every kind: no form field, query or JSON on the socket causes a 500 or closes the socket."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

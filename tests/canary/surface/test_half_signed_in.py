@@ -1,7 +1,5 @@
 """Between the password and the second factor, a person counts as anonymous: at every address, on the socket and for the API."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Every response has the headers that restrict the browser, errors and redirects too."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

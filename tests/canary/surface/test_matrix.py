@@ -1,7 +1,5 @@
 """Who gets what: every reviewed route for every kind of person, with exactly the expected audit lines."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

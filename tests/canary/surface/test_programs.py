@@ -1,7 +1,5 @@
 """API clients as visitors: with the owner's key, somebody else's, one of staff who may see hidden channels, and a revoked one."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

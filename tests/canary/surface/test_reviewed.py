@@ -1,7 +1,5 @@
 """The reviewed table is complete: a new address, socket, command, event or table fails here until somebody has reviewed it."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import inspect

@@ -1,7 +1,5 @@
 """A temporary conversation is in no list and cannot be exported: every reviewed address is requested, by its owner and by staff."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

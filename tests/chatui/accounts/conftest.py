@@ -1,7 +1,5 @@
 """A scripted provider, and a browser that signs in with it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Browsers of people with passkeys, at an address that supports passkeys."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

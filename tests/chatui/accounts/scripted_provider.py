@@ -1,7 +1,5 @@
 """An OpenID provider on loopback that signs in whomever a test names, and gives wrong responses on request."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Sign-in with a provider: which account it opens, what it creates, and every invalid response."""
 
-from __future__ import annotations
-
 import re
 import time
 from typing import Any

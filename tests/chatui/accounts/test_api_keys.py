@@ -1,7 +1,5 @@
 """A key works until it is revoked, expires or its owner's account is closed; invalid keys are counted; no key is stored."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """Ways to sign in change only after a confirmation with the strongest factor, are told, and take their sessions with them."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

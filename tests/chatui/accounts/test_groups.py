@@ -1,7 +1,5 @@
 """Who is admitted, and the groups that a provider manages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

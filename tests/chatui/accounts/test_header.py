@@ -1,7 +1,5 @@
 """Sign-in by a trusted proxy's header: who is trusted, and every attempt to forge the header."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

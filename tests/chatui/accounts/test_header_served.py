@@ -1,7 +1,5 @@
 """A trusted proxy's header at the real server: how the server itself handles repeated headers and underscores."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Invitations: a link creates one account, in the group that it was created for, and stops working when it should."""
 
-from __future__ import annotations
-
 import re
 import threading
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Background jobs run in order, and neither a failing nor a hanging job blocks anything."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

@@ -1,7 +1,5 @@
 """People are notified when their sign-in methods change, and half-finished sign-ins end with their sessions."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

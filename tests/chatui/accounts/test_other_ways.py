@@ -1,7 +1,5 @@
 """A second factor that a group requires, with a provider and a proxy that also sign people in: no password gets around it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Sign-in with a passkey: the right one works, and any other is refused with the same message."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Password links: staff never learn a password, and the person sees who created a link and whether it was used."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

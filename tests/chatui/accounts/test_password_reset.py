@@ -1,7 +1,5 @@
 """Password reset by e-mail: to the account's own address, valid for an hour, with the same page for everybody."""
 
-from __future__ import annotations
-
 import re
 from concurrent.futures import Future
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """New passwords: long, of any characters, and none that attackers try first."""
 
-from __future__ import annotations
-
 import time
 import unicodedata
 

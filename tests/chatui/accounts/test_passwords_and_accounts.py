@@ -1,7 +1,5 @@
 """What happens to keys when a password changes, and keys for accounts that nobody can sign in to."""
 
-from __future__ import annotations
-
 import pytest
 import pytest_django
 from django.contrib.auth.models import Permission

@@ -1,7 +1,5 @@
 """With single sign-on, only emergency accounts have passwords, and the password pages refuse everybody else."""
 
-from __future__ import annotations
-
 import pytest
 from django.test import Client
 

@@ -1,7 +1,5 @@
 """A provider reports that somebody has signed out: which sessions end, and which tokens are refused."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

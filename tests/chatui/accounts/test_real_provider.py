@@ -1,7 +1,5 @@
 """A certified provider, ``oidc-provider`` of npm, accepts what our scripted provider accepts."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -1,7 +1,5 @@
 """Rights end with their reason: what is left of somebody whom the operator no longer admits, or who never came back."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

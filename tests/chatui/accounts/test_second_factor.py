@@ -1,7 +1,5 @@
 """The second factor: a password alone does not sign in, each code works once, and groups can require it."""
 
-from __future__ import annotations
-
 import re
 import time
 from typing import Any

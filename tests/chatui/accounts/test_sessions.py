@@ -1,7 +1,5 @@
 """The list of a person's sessions: what it shows, and what ends with a session."""
 
-from __future__ import annotations
-
 import re
 from io import StringIO
 from uuid import uuid4

@@ -1,7 +1,5 @@
 """The operator's file: mistakes are reported without quoting a value, and never make the product more permissive."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

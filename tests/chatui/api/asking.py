@@ -1,7 +1,5 @@
 """A client for the tests of the API: it makes a key and sends requests to the product in the same process, as a program would."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

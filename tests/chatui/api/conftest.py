@@ -1,7 +1,5 @@
 """A key of Ada's for the API, and a program that has it."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatui.models.user import User

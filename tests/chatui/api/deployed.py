@@ -1,7 +1,5 @@
 """Fixtures: the product with the demo, served by Daphne for the tests of a module, and API keys for it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A function of an API client, and models that call it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

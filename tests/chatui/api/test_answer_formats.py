@@ -1,7 +1,5 @@
 """Answer formats requested by API clients, over both API formats: only a matching answer is sent, and nothing else."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Background responses: polled, followed, and resumed after a disconnect with the same events under the same sequence numbers."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator

@@ -1,7 +1,5 @@
 """An API client's functions over each wire format of the model server and both API formats: the request sent, and the call returned."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import date

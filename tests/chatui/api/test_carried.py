@@ -1,7 +1,5 @@
 """Sealed reasoning that a client passes back without reading it, and clients that may read it: by permission, logged each time."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

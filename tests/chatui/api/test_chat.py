@@ -1,7 +1,5 @@
 """Chat Completions for API clients: one text, whole or streamed, and no field for reasoning."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

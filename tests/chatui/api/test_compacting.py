@@ -1,7 +1,5 @@
 """Compacted conversations: only the model can read the notes, not the client, a page or a title; and later requests keep them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

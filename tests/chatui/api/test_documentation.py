@@ -1,7 +1,5 @@
 """The API's OpenAPI description covers every path, method and field, and needs no key."""
 
-from __future__ import annotations
-
 import json
 
 import jsonschema

@@ -1,7 +1,5 @@
 """API access and errors: a key is required, bodies are bounded, and every error is the specification's error object."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Paths with escaped slashes, dots and worse: always an error object, and never a different address than the one written."""
 
-from __future__ import annotations
-
 import http.client
 import json
 

@@ -1,7 +1,5 @@
 """Malicious request bodies: they are refused or cleaned, and delay nobody else."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

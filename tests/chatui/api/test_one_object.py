@@ -1,7 +1,5 @@
 """A response is one object: the same items with the same ids in the same order, whichever way a program reads it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from itertools import count

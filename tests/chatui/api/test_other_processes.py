@@ -1,7 +1,5 @@
 """Following a response written by another process: with slow or early-leaving readers, and lost or late messages."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable

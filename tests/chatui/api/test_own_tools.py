@@ -1,7 +1,5 @@
 """The product's own tools in API requests: only those the key names, only those that need no approval, and invisible to the client."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Recorded requests of real client libraries: each is served, and the second one contains the reply of the function."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Functions of an API client: the model calls them, the client runs them, and the answer continues with their replies."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Required tool calls: servers are asked to enforce them, over token ids the call is started for the model, and none is made up."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

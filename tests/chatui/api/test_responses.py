@@ -1,7 +1,5 @@
 """The Responses API for clients: whole and streamed, stored and continued, and never with reasoning."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """The API as served by Daphne, called by the most common client library: streamed and not, across two turns."""
 
-from __future__ import annotations
-
 import re
 import socket
 import time

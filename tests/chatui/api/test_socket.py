@@ -1,7 +1,5 @@
 """The WebSocket transport of the API: sequential responses, continued without being stored, with a key that is checked each time."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Lines of a reasoning summary for programs: the same ones in the same order, whichever way a response is read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

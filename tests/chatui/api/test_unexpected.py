@@ -1,7 +1,5 @@
 """Unexpected errors: a locked or unreachable database, and bugs of our own. The client gets an error object, the log the details."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """Every way in which a program can ask for raw reasoning, at every address: one attempt in the audit log, and an answer without it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

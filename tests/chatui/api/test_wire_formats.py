@@ -1,7 +1,5 @@
 """API clients get nothing of a model's reasoning in any wire format: recorded streams, read by the real backends."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import date

@@ -4,8 +4,6 @@ The list of debug views and the attempts by person and day count repetitions as 
 one says from when on the others are only counted.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from datetime import timedelta

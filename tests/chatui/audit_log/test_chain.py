@@ -1,7 +1,5 @@
 """The integrity of the audit log: what an attacker with database access can do, and what ``audit verify`` reports."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from contextlib import AbstractContextManager

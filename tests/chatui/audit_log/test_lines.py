@@ -4,8 +4,6 @@ Tallies have an order and columns, and repetitions belong to a period. Exports h
 and no cell that a spreadsheet would calculate.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable

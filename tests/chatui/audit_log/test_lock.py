@@ -1,7 +1,5 @@
 """The log is locked before its last line or a counter is read, so that no two processes write the same number or lose a count."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 from types import SimpleNamespace

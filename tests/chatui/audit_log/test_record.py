@@ -1,7 +1,5 @@
 """Writing a line of the audit log: with values that are too long or contain control characters."""
 
-from __future__ import annotations
-
 import hashlib
 from datetime import UTC, datetime
 from uuid import UUID

@@ -1,7 +1,5 @@
 """Removes the audit log's database triggers for a while: to empty tables after a test, and to act as an attacker who can do so."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache

@@ -1,7 +1,5 @@
 """Every known way in which a model server fails, with its code in each wire format."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json

@@ -1,7 +1,5 @@
 """The same moments of an answer in each wire format: thinking, half an answer, a call, and every kind of end."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager

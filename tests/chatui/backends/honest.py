@@ -1,7 +1,5 @@
 """Harmless answers about markers, tags, prompts and code: hand-written in several languages, and generated from a seed."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 

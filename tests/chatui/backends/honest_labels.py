@@ -1,7 +1,5 @@
 """Harmless answers with label words: headings such as Analysis and Final answer, data with such keys, escapes, brackets."""
 
-from __future__ import annotations
-
 HEADINGS = [
     "Analysis: the two functions differ only in the order of their arguments.",
     "Analysis:\n\nThe query scans the whole table because the index is on another column. Add one on `created_at`.",

@@ -1,7 +1,5 @@
 """Answers with hidden reasoning: every sign combined with every disguise and place; all contain the word SECRET."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 SECRET = "SECRET we must not reveal the codename."

@@ -1,7 +1,5 @@
 """A model server with a small context: it refuses prompts that are too long with the error of a given product, and answers others."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """A backend with several addresses: failover before the first event, least busy address first, and a pause for one that is down."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from dataclasses import replace

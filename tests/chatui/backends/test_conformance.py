@@ -1,7 +1,5 @@
 """What every wire format does alike: what is asked, what a server sends, what is visible, and what a program gets."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """A conversation that outgrows the context continues, over Chat Completions and Responses, with each server's way to refuse."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import replace
 from typing import Any

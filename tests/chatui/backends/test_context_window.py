@@ -1,7 +1,5 @@
 """Recognizing that a prompt was too long from each server's error message, without mistaking other errors for it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Continuing a cut answer in each wire format: the request, the resulting text, and that nothing hidden comes with it."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The demo backend: every script goes through the real reader, and users see only the visible parts."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

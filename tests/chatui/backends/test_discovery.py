@@ -1,7 +1,5 @@
 """Discovery: what a server reports about itself is read, in bounded time."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

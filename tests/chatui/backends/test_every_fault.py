@@ -3,8 +3,6 @@
 What was shown stays, and is stored; a server is asked again only where that can help.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import socket

@@ -3,8 +3,6 @@
 Rejected fields are omitted from then on, with one log line; no other field is ever given up.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

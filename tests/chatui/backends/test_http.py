@@ -1,7 +1,5 @@
 """Retries of a busy server: only before the first event, after the delay it requests, and a limited number of times."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from contextlib import aclosing

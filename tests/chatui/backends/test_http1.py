@@ -1,7 +1,5 @@
 """The connections to model servers are reused where that is safe, also with TLS, and each failure is told."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gc
@@ -389,7 +387,7 @@ class Flood:
         self._thread = threading.Thread(target=self._serve, daemon=True)
 
     @asynccontextmanager
-    async def serving(self) -> AsyncIterator[Flood]:
+    async def serving(self) -> AsyncIterator["Flood"]:
         self._thread.start()
         try:
             yield self

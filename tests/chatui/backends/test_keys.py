@@ -1,7 +1,5 @@
 """API keys: each goes only to its own origin, however the address is written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import httpx

@@ -1,7 +1,5 @@
 """Reasoning hidden in answers stays hidden over each wire format at every split, and harmless answers about it stay whole."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Pacing of reads: answers are read in batches, and less often when the process is busy."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 

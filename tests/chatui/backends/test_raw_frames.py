@@ -1,7 +1,5 @@
 """Frames as they are written one after another: what is withdrawn, and what the open frame becomes then."""
 
-from __future__ import annotations
-
 from chatui.backends.raw_frames import FrameSource, FrameWriter, call_frame, leak, tool_name
 from chatui.backends.speaker import defang
 from chatui.codes import ProductCode

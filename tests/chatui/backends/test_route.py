@@ -1,7 +1,5 @@
 """How requests reach a server: API roots, queries, key headers, certificates and proxies, against real peers on loopback."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import datetime

@@ -1,7 +1,5 @@
 """What the model is sent of a conversation, over every wire format: what a person sees of it, and of the rest what it may see again."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

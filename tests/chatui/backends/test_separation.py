@@ -1,7 +1,5 @@
 """What proves that a server separates reasoning, what takes it back, and what of it other requests may rely on."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The configuration of a model server, and the error messages for mistakes in it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The event stream decoder: follows the standard at every split, within limits."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

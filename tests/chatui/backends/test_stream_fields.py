@@ -3,8 +3,6 @@
 A thought is never visible, no text is lost, two calls are never one, and an answer is complete only if its server says so.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ What must stay hidden is hidden at every moment. Where the server sent its reaso
 streams; elsewhere as many honest answers are whole as the judgement of the whole text leaves.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Answer formats in each wire format: described to the model in words, and sent to the server so that it constrains the answer alone."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

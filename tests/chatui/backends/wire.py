@@ -1,7 +1,5 @@
 """Pieces of what model servers send, in each wire format. Those of Chat Completions are in ``tests.support.stub``."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

@@ -1,7 +1,5 @@
 """A write lock on the test's SQLite file, as if another process held it."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager

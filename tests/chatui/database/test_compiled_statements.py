@@ -1,7 +1,5 @@
 """Compiled statements do the same as the ORM's, with the values of each call, and are compiled only once."""
 
-from __future__ import annotations
-
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Thread pools for the database are bounded, have deadlines, and never block the event loop."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

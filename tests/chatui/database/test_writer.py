@@ -1,7 +1,5 @@
 """The single writer: one transaction for all pending writes, no result before COMMIT, nothing lost while the database is unavailable."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import time

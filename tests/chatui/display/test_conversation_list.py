@@ -1,7 +1,5 @@
 """The conversation list of the side bar: it pages through all conversations, and its length makes no page slower."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """The debug view's data: turns, frames, prompts, tokens and branches."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 from uuid import UUID, uuid4

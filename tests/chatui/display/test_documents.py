@@ -1,7 +1,5 @@
 """The displayed size of a document: its share of the model's context, in round numbers."""
 
-from __future__ import annotations
-
 import pytest
 from django.utils import translation
 

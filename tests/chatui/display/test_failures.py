@@ -1,7 +1,5 @@
 """Error messages for failed answers: one or two sentences with what users need, and nothing that a server wrote."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 import pytest

@@ -1,7 +1,5 @@
 """The figures of the overview: counted by hour, for a day and a week, and readable as numbers without the figures."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

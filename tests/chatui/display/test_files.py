@@ -1,7 +1,5 @@
 """Files below an answer: the same on a page that followed the answer and on one loaded later, and only for its owner."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

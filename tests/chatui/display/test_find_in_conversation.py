@@ -1,7 +1,5 @@
 """Find in conversation: matches in visible messages of the owner's open branch, and never in hidden text."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatui.display.search import matching_messages

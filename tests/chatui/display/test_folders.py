@@ -1,7 +1,5 @@
 """Folders: races between deletion and other changes, and valid names."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Ratings (thumbs): who can rate which answer, with which reason, and where a rating is visible."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

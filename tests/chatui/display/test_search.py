@@ -1,7 +1,5 @@
 """Searching one's own conversations: what is found, where a result leads, and that a query has no special syntax."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The lines of a reasoning summary on pages: in the language of the page, and naming only what the page has."""
 
-from __future__ import annotations
-
 import html
 import re
 from uuid import uuid4

@@ -4,8 +4,6 @@ The card shows every character, runs nothing, and is visible only to its owner. 
 without a switch.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """Versions of an answer: those one can switch to, from any author, without hidden text."""
 
-from __future__ import annotations
-
 import pytest
 from channels.db import database_sync_to_async
 

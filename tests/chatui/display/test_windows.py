@@ -1,7 +1,5 @@
 """Paging of long conversations: which messages a page shows at once, how more are loaded, and that length does not slow it down."""
 
-from __future__ import annotations
-
 import re
 from uuid import uuid4
 

@@ -1,7 +1,5 @@
 """Generates the files that document libraries were evaluated with: some ordinary, most made to exhaust time, memory or the process."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 import zlib

@@ -1,7 +1,5 @@
 """Generates more files meant to cost time, memory, the process or a secret: of every supported kind and some unsupported ones."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import struct

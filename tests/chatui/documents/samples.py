@@ -1,7 +1,5 @@
 """Generates small ordinary documents of every kind by hand, so that every byte is known."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Mapping, Sequence

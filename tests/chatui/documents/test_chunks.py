@@ -1,7 +1,5 @@
 """Splitting documents into passages: they contain all of the text, end at natural breaks, and never span two pages."""
 
-from __future__ import annotations
-
 from chatui.documents.chunks import CHARS, chunks
 
 

@@ -1,7 +1,5 @@
 """Text extraction from documents of every kind: the visible text with headings, pages, sheets and slides."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatui.documents.kinds import HiddenPart, NoTextReason

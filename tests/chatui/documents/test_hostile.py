@@ -1,7 +1,5 @@
 """Hostile files: each ends in time with a state, and does not harm the server that has it read."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable

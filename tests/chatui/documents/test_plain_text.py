@@ -1,7 +1,5 @@
 """Cleaning untrusted text: everything that a person can see stays, and nothing else."""
 
-from __future__ import annotations
-
 import time
 import unicodedata
 

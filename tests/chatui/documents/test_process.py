@@ -1,7 +1,5 @@
 """The sandboxed process that reads files: it can do nothing else on this machine, and without confinement no file is read."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatui.checks import reading_of_files

@@ -1,7 +1,5 @@
 """Reading files of each kind: their text, or the reason why there is none."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatui.documents.kinds import NoTextReason

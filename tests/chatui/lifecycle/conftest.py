@@ -1,7 +1,5 @@
 """Fixtures: a directory with a token, and a sign-in file that configures its provider."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Closed accounts: what ends with them, for each cause, which accounts cannot be closed, and what happens to their data."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import timedelta
 from io import StringIO

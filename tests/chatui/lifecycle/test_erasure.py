@@ -1,7 +1,5 @@
 """Erased people: all of their text and their name in every table and file, by each way to erase, and only with the permission."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

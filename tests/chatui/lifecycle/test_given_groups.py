@@ -1,7 +1,5 @@
 """Groups from a provider or a directory are a state: what it says now is what holds, in whatever order things happened."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

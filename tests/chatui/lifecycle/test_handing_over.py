@@ -1,7 +1,5 @@
 """Transferred conversations: files are transferred with few queries, and summaries only if the heir may see any."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 import pytest

@@ -1,7 +1,5 @@
 """The heir of closed accounts is an account, not a name: nobody but the operator chooses, changes or takes it."""
 
-from __future__ import annotations
-
 from io import StringIO
 
 import pytest

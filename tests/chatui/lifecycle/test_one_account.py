@@ -1,7 +1,5 @@
 """A directory and a sign-in use the same account, whichever comes first, and under whatever name."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

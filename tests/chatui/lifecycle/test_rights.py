@@ -1,7 +1,5 @@
 """Permissions lost during a request: each administrative action checks them after locking the accounts, and then does nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Groups of a directory: which of our groups their members join and leave, and what they never grant."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Accounts that Okta and Entra ID create, change and close."""
 
-from __future__ import annotations
-
 from io import StringIO
 from typing import Any
 

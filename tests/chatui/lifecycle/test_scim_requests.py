@@ -1,7 +1,5 @@
 """Which requests the SCIM endpoints accept, and how they refuse all others."""
 
-from __future__ import annotations
-
 import json
 import threading
 from typing import Any

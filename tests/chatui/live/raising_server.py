@@ -1,8 +1,6 @@
 """Serves an application that fails before, in or after its reply, or responds slowly: ``python -m tests.chatui.live.raising_server serve
 --port PORT``. With ``MOVING_SECONDS`` in the environment, slow transfers are detected after that many seconds."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

@@ -1,8 +1,6 @@
 """Limits of HTTP connections: a head has a minute, a body must keep a minimum rate, and a client that does not read is dropped
 before it fills the memory."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """The WebSocket of pages: commands, events, reloads and second tabs, and who is refused."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

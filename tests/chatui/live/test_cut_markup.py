@@ -1,7 +1,5 @@
 """An answer stopped in the middle of its markup looks the same when it stops, after a reload, and through a share link."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

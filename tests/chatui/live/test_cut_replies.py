@@ -1,7 +1,5 @@
 """A response that fails midway closes its connection at once and affects no other."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator

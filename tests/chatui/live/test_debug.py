@@ -1,7 +1,5 @@
 """A streaming debug view: it says why each frame is hidden, ends on time, and waits for a second person's approval."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from datetime import timedelta

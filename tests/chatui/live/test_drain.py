@@ -2,8 +2,6 @@
 
 With other processes, pages reconnect first: ``tests/services/test_rolling_restart.py``."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import time

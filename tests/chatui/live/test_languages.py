@@ -1,7 +1,5 @@
 """Events to a group contain no text in one viewer's language: only codes, or HTML with a lang attribute."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatui.codes import ProductCode

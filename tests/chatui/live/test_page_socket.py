@@ -3,8 +3,6 @@
 Closed sockets are no longer counted. Once a page that read slowly or not at all has caught up, it gets the current state.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import json

@@ -3,8 +3,6 @@
 A request refused after its head reaches no view, no header changes which address is read, and no body is parsed on the event loop or kept
 beyond what its reader accepts."""
 
-from __future__ import annotations
-
 from queue import SimpleQueue
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The HTML in events of a turn equals what a loaded page shows, reaches only its followers, and delays nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import time

@@ -1,7 +1,5 @@
 """Unseen answers: those that ended while no page showed them are marked in every page of their owner and after a reload."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """``manage.py check`` reports mistakes in all model servers; mistakes on the admin pages do not keep the server from starting."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

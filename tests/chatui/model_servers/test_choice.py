@@ -1,7 +1,5 @@
 """The models to choose from if the operator lists none: those that the server lists, queried in the background."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The wire format chosen for a server is logged at startup, in the background, without waiting, and without the key."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 

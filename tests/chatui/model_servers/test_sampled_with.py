@@ -1,7 +1,5 @@
 """The operator's sampling settings for a model server are sent to the server, and recorded with the conversation."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

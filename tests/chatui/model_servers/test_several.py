@@ -1,7 +1,5 @@
 """Several model servers at once: which exist, who may use which, which one a turn samples, and when connections are closed."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 from uuid import uuid4

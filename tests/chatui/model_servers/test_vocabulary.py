@@ -1,7 +1,5 @@
 """Fetching the vocabulary: from each source, with its digest checked, and a clear message if no source has it."""
 
-from __future__ import annotations
-
 import subprocess
 import zipfile
 from io import StringIO

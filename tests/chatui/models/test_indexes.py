@@ -1,7 +1,5 @@
 """Every row that refers to another is found through an index: deleting a person or a conversation looks for them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -26,7 +24,7 @@ def references() -> list[tuple[str, str]]:
     return sorted({(each.db_table, field.column) for each in models for field in own_fields(each) if isinstance(field, ForeignKey)})
 
 
-def own_fields(options: Options[Model]) -> list[Any]:
+def own_fields(options: "Options[Model]") -> list[Any]:
     """The foreign keys that are columns of this table."""
     return [field for field in options.local_concrete_fields if isinstance(field, ForeignKey)]
 

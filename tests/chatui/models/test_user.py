@@ -1,7 +1,5 @@
 """No two accounts have names that look alike, in whatever way an account is created or renamed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

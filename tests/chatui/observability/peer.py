@@ -1,7 +1,5 @@
 """A collector of traces on loopback: it decodes the received spans, and fails in a configurable way."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

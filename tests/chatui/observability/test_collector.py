@@ -1,7 +1,5 @@
 """Spans reach a collector by OTLP over HTTP; one that is unavailable, slow or hostile delays nobody and causes one log line."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Iterator

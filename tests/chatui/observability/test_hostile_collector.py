@@ -1,7 +1,5 @@
 """A hostile collector: endless cookies, and errors with endless bodies."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Iterator

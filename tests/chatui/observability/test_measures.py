@@ -1,7 +1,5 @@
 """What is counted for ``/metrics``."""
 
-from __future__ import annotations
-
 from chatui.observability import measures
 
 

@@ -1,7 +1,5 @@
 """The spans of a turn: one for the turn, one for each sampling, one for each tool call, and no content."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Openai-harmony in a separate process, which needs its vocabulary, and a database file as a command finds it."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path

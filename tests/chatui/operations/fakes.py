@@ -1,7 +1,5 @@
 """Second readers that lie, crash, hang or write nonsense. They are real processes, because the process is what must not be trusted."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``manage.py ask`` and ``manage.py record_backend``: what each audience sees, exit codes, and which server receives a key."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

@@ -1,7 +1,5 @@
 """``manage.py audit export|counts``, and the lines that other commands add to the log."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """``manage.py backup``: a consistent snapshot, checked, readable only by its owner, and encrypted for the operator's keys."""
 
-from __future__ import annotations
-
 import sqlite3
 import stat
 import threading

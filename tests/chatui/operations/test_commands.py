@@ -1,7 +1,5 @@
 """The management commands."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

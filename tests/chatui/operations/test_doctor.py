@@ -1,7 +1,5 @@
 """``manage.py doctor``: which servers are examined, what is printed, exit codes, and where settings are written."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

@@ -1,7 +1,5 @@
 """``manage.py doctor`` examines each address of a model server, over the route that questions use."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

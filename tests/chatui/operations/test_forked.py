@@ -1,7 +1,5 @@
 """Work in a forked process: it reports errors like a command, and ends with its parent process."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

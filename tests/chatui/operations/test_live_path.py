@@ -1,7 +1,5 @@
 """The second reader is never on the live path: a whole turn over token ids neither imports nor starts it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Sequence

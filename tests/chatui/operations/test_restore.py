@@ -1,7 +1,5 @@
 """``manage.py restore``: all or nothing, never while a server runs, and without the people who were erased since."""
 
-from __future__ import annotations
-
 import secrets
 import shutil
 import sqlite3

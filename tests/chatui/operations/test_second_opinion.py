@@ -1,7 +1,5 @@
 """``transcript check`` compares with openai-harmony: equal, different on purpose, unexpectedly different, or why not compared."""
 
-from __future__ import annotations
-
 import io
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Our writer and reader compared with openai-harmony's: equal token for token, or different for a documented reason."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """openai-harmony in a separate process: what it reads and writes, and a plain error message if it cannot."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

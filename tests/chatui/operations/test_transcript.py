@@ -1,7 +1,5 @@
 """``manage.py transcript``: formats, positions of errors, exit codes, audiences."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

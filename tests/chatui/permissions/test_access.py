@@ -1,7 +1,5 @@
 """Who may see hidden channels, and that every access and attempt is recorded before anything is shown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from uuid import uuid4
 

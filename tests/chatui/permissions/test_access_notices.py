@@ -1,7 +1,5 @@
 """Owners are notified when staff opened their conversation, if the setting is on, but not who or why."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 

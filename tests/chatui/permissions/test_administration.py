@@ -1,7 +1,5 @@
 """What staff may do on the admin pages: each part needs its permission, and nobody gains permissions by changing others' accounts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Attempts to see hidden channels: strangers cannot flood the log, and staff are warned of people who keep trying."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from dataclasses import replace

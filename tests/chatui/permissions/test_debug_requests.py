@@ -1,7 +1,5 @@
 """Opening a debug view needs a reason, a duration and, if the operator wants it, another person, who can decide once and in time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 from uuid import uuid4

@@ -1,7 +1,5 @@
 """Debug views are recorded at once, their pages and streams are counted, and however they end, a line gives the counts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """Which files people find in a debug view, in an import that is not finished, and in a conversation that is being erased."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from uuid import uuid4
 

@@ -1,7 +1,5 @@
 """The four-eyes rule: somebody who created or changed an account cannot approve its requests, nor the other way round."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Which of a person's conversations, messages, folders and files each list and look-up includes, and that pages neither skip nor repeat."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta

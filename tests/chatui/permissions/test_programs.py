@@ -3,8 +3,6 @@
 The answers are its owner's, in conversations that exist, and if it is so limited only those of its own key.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 from uuid import uuid4

@@ -1,7 +1,5 @@
 """Which answers can be rated, and who may export ratings with hidden channels."""
 
-from __future__ import annotations
-
 from uuid import uuid4
 
 import pytest

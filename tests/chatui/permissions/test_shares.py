@@ -1,7 +1,5 @@
 """Only members of the groups of CHATUI_SHARE_GROUPS can create share links, and nobody can read the links of others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from uuid import uuid4

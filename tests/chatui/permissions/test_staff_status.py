@@ -1,7 +1,5 @@
 """Permissions count only for active staff, whatever a server for single sign-on or another authentication backend says of an account."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

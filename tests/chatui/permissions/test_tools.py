@@ -1,7 +1,5 @@
 """Which tools a conversation offers, and that only its owner finds a call that waits for approval."""
 
-from __future__ import annotations
-
 from uuid import uuid4
 
 import pytest

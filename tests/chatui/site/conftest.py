@@ -1,7 +1,5 @@
 """Resets the language to English after each test, for the tests that follow in this process."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -3,8 +3,6 @@
 ``en-xa`` is English with accents, in brackets, and longer by two fifths; ``ar-xb`` is the same, written from right to left.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The operator's name, mark and colour are on every page; checks report unusable values, and the product's own are used instead."""
 
-from __future__ import annotations
-
 import re
 import struct
 import zlib

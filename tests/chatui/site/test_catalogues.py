@@ -1,7 +1,5 @@
 """The catalogues: complete, compiled when they have changed, and how bad translations are reported."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The language of a page for each viewer: by account, cookie, browser and installation; and the form to choose one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

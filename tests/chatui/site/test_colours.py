@@ -1,7 +1,5 @@
 """Any colour becomes an accent that is readable in both themes; a readable colour is not changed."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Every sentence that people see is marked for translation: in the templates, and on pages in an accented pseudo-language."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

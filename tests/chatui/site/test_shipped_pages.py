@@ -1,7 +1,5 @@
 """The translations of the shipped pages: the same structure as the English page, and the words of the buttons and menus."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

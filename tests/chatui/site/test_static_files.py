@@ -1,7 +1,5 @@
 """Collecting changes nothing of a script but its comments, and a page names every module that its script imports."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Collected files: everything that pages request, or scripts load later, exists, with hashes in the names."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

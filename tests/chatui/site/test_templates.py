@@ -1,7 +1,5 @@
 """Templates are sent to browsers without indentation and without lines that contain only tags, and mean the same."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The colours of both themes: text has a contrast of 4.5 to 1 with its background, and borders and focus rings have 3 to 1."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

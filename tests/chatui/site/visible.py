@@ -1,7 +1,5 @@
 """Extracts what a person reads or hears of a page: its text, and the attributes that browsers show or read out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from html.parser import HTMLParser
 

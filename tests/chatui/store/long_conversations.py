@@ -1,7 +1,5 @@
 """Creates conversations of the maximum length, or longer, quickly, with related rows."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from uuid import UUID, uuid4
 

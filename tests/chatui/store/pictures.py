@@ -1,7 +1,5 @@
 """Small pictures for tests, with any claimed size."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 

@@ -1,7 +1,5 @@
 """Stored pieces of an open frame, as a dead process leaves them."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from uuid import UUID, uuid4
 

@@ -1,7 +1,5 @@
 """Walking a branch upwards: counting and finding messages above another one; hidden messages are not questions."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatui.models.conversation import Conversation

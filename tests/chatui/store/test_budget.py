@@ -1,7 +1,5 @@
 """The token budget for documents: how tokens are estimated, and how much of a document that does not fit is given."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

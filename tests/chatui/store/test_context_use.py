@@ -1,7 +1,5 @@
 """Context use: how full the model's context is, as reported by a turn and as stored."""
 
-from __future__ import annotations
-
 import pytest
 from channels.db import database_sync_to_async
 

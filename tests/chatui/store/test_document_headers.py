@@ -1,7 +1,5 @@
 """Document headers: an imported header is exported again, with the settings that answers here were sampled with."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 from uuid import uuid4

@@ -1,7 +1,5 @@
 """Documents in a conversation: their text stays out of pages, links, exports and searches, and is deleted with the conversation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 from uuid import uuid4

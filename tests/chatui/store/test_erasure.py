@@ -1,7 +1,5 @@
 """Erasing conversations: any length, with all related rows, and without blocking other writers."""
 
-from __future__ import annotations
-
 import time
 from datetime import timedelta
 from io import StringIO

@@ -4,8 +4,6 @@ Names keep every emoji as a whole, and no other invisible character. Only pictur
 displayed.
 """
 
-from __future__ import annotations
-
 import struct
 
 import pytest

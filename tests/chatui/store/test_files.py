@@ -3,8 +3,6 @@
 With the operator's key the database has no plain text, and tampering with a piece is detected.
 """
 
-from __future__ import annotations
-
 from datetime import timedelta
 from io import StringIO
 from uuid import uuid4

@@ -1,7 +1,5 @@
 """Retention, special cases: places that could keep expired hidden text, and what must not break once it is gone."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from io import StringIO
 from uuid import uuid4

@@ -1,7 +1,5 @@
 """Retention of hidden text: when it expires, its words are nowhere in the database, its place remains, and the conversation works."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterable
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Hundreds of files of one user in one conversation: no query runs once per file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from uuid import uuid4
 

@@ -3,8 +3,6 @@
 A user's own search finds documents only if they switched it on, and only their own.
 """
 
-from __future__ import annotations
-
 import pytest
 from django.db import connection
 from django.utils import timezone

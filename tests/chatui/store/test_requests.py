@@ -1,7 +1,5 @@
 """Stored model requests: exact, compressed and bounded, and without the key of the model server."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

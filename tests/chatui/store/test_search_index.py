@@ -1,7 +1,5 @@
 """Search terms: folded the same way in texts and queries, matched by prefix, and anywhere in scripts without spaces."""
 
-from __future__ import annotations
-
 import unicodedata
 from itertools import accumulate, pairwise
 

@@ -1,7 +1,5 @@
 """What a database or UTF-8 refuses is replaced in every text that is stored."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatui.store.transcripts import storable

@@ -1,7 +1,5 @@
 """The frame of a row that was just written is the one that is stored, until its text changes."""
 
-from __future__ import annotations
-
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author
 from chatui.store import transcripts

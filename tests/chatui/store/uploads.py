@@ -1,7 +1,5 @@
 """Makes uploaded files for tests that send them."""
 
-from __future__ import annotations
-
 from chatui.documents.reading import FileReading, TextPart
 from chatui.models.files import StoredFile
 from chatui.models.user import User

@@ -1,7 +1,5 @@
 """A browser for tests, with a web and a search engine on loopback in place of the internet."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator

@@ -3,8 +3,6 @@
 ``{PORT}``: a server of the test on loopback.
 """
 
-from __future__ import annotations
-
 _LOOPBACK = 0x7F000001
 _NAMES = (
     "localhost",

@@ -1,7 +1,5 @@
 """Offers tools to tests: for everybody, as if the operator had declared them harmless and without access to private data or the network."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A scripted HTTP server on loopback in a separate thread: it responds well or badly as a test configures, and records requests."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

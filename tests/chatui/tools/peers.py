@@ -1,7 +1,5 @@
 """Web servers on loopback for tests of the fetcher, which is configured to treat loopback as the public internet."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """The browser as gpt-oss was trained with it: only addresses that the user wrote or a page showed, and any page as text in bounded time."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -3,8 +3,6 @@
 A tool that reads private data is never offered together with one that sends data out.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 from importlib.metadata import EntryPoint

@@ -1,7 +1,5 @@
 """Confirmation of foreign tools: only tools confirmed in their current form are offered, and nothing waits for a server that is down."""
 
-from __future__ import annotations
-
 import io
 import json
 import time

@@ -1,7 +1,5 @@
 """The fetcher against hostile addresses and hostile servers: nothing but the public internet is reached, and nothing without bounds."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import zlib

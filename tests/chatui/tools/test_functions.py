@@ -1,7 +1,5 @@
 """Making tools from Python functions: schema, description, and reasons for refusal."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from enum import Enum
 from types import SimpleNamespace

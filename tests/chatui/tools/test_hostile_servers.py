@@ -1,7 +1,5 @@
 """OpenAPI calls to real servers on loopback: a good one, and those that reset, stall, flood, lie, or echo the request."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

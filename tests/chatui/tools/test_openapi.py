@@ -4,8 +4,6 @@ The tools are named by us, without credentials as arguments, and refused with a 
 operator's address and with the operator's credentials, whatever the model writes.
 """
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

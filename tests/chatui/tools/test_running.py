@@ -1,7 +1,5 @@
 """Running a tool: bounded replies, a limited number of threads, and distinguishable failures."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

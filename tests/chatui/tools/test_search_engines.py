@@ -1,7 +1,5 @@
 """Search engines: each gets its own request format and key, and its results are parsed."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """The tools file: its format, and that mistakes are never quoted and do not affect other entries."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

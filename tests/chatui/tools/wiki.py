@@ -1,7 +1,5 @@
 """An OpenAPI document of a wiki, and offers of its operations."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

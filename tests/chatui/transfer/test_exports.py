@@ -1,7 +1,5 @@
 """Exports: the formats of a download, the archive of all conversations, and the content of metrics, logs and error reports."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import io

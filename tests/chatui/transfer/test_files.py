@@ -1,7 +1,5 @@
 """Accepting an uploaded file: the order of a person's uploads, what a refused one leaves behind, and what is read again."""
 
-from __future__ import annotations
-
 from uuid import uuid4
 
 import pytest

@@ -1,7 +1,5 @@
 """An import stops at its limits, does not block other writers, and is stored completely or not at all."""
 
-from __future__ import annotations
-
 import re
 import threading
 import time

@@ -1,7 +1,5 @@
 """The page of imports: what it reports about an export, whom it notifies, and that reading a transcript stops early at a limit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reasoning summaries in uploaded transcripts: our own sentences become a summary again, anything else is a note that no model reads."""
 
-from __future__ import annotations
-
 import html
 from uuid import uuid4
 

@@ -1,7 +1,5 @@
 """Uploaded transcripts: what is imported, what is hidden, and what is refused, with the exact position of the problem."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

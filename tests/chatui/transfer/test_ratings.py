@@ -1,7 +1,5 @@
 """Exports of ratings: the content of a line, who may export, what is recorded, and what is required for hidden channels."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
 from io import StringIO

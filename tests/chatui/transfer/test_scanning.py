@@ -1,7 +1,5 @@
 """The operator's virus scanner: what it is given, what its exit codes mean, and what is logged if a file could not be checked."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Share links: what a reader sees, for how long, who creates and revokes links, and that invalid links look like unknown ones."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from uuid import uuid4

@@ -1,7 +1,5 @@
 """The order of imported messages, the branch that is open afterwards, and the sections and titles that are hidden."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

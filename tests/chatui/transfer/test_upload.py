@@ -1,7 +1,5 @@
 """Reading an uploaded transcript: what is read of it, how often which problem is found, and which one would be refused first."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatui.codes import ProductCode

@@ -1,7 +1,5 @@
 """How much of an upload is held in memory: for people who are signed in, for others, and for several files of one request."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

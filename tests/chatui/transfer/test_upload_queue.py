@@ -1,7 +1,5 @@
 """The upload queue: one file of a person at a time, other people's at the same time, and a limit."""
 
-from __future__ import annotations
-
 import threading
 from uuid import uuid4
 

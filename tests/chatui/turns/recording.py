@@ -1,7 +1,5 @@
 """A frame recorder between stand-ins for the writer, the pages and the summary."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Answer now: the thinking ends, the model answers in the same turn, and nobody sees a byte of what it thought."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence

@@ -1,7 +1,5 @@
 """Asks (requests for a turn): each belongs to one person and is stored once; nobody can edit or regenerate what they cannot see."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from uuid import uuid4

@@ -1,7 +1,5 @@
 """Answers with a required format: checked when they end, retried once by the model, and otherwise reported as not matching."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from uuid import uuid4

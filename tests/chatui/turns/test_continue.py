@@ -1,7 +1,5 @@
 """Continuing an answer that did not end: what the model is asked, what is stored, what the page shows, and who may not."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The bytes sent to a model server for a question with documents, in each wire format: the same text, at the same place, in each turn."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

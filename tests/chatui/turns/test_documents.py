@@ -1,7 +1,5 @@
 """A question with files: what is stored, what the model is sent, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import threading
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The end of a turn is stored once, and after its frames."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 from collections.abc import Iterator, Sequence

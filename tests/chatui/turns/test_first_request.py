@@ -1,7 +1,5 @@
 """The first request of a turn: the settings of the model server, of the operator and of a program together."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """The operator's instructions are part of every request: in new, old, imported, edited, branched and continued conversations."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from uuid import uuid4

@@ -1,7 +1,5 @@
 """Tools that the model server runs by itself: when they are allowed, what is stored, and what users see."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Questions that wait in the queue when their process ends: another process launches them once, and never one whose answer has begun."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable, Coroutine

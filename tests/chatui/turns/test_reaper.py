@@ -1,7 +1,5 @@
 """The reaper: closes turns of dead processes, answers questions that were never launched, and leaves live turns alone."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import timedelta
 

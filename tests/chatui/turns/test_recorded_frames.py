@@ -1,7 +1,5 @@
 """What the frame recorder passes to the writer, to pages and to the pieces, and when."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Recovery after a fault: a database or Redis that fails for a moment, a Stop at a bad moment, a process that ends."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """How many tokens are reserved for a turn: those of its question, of what was sent before it, and of its person's last answer there."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from uuid import UUID
 

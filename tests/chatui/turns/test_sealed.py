@@ -1,7 +1,5 @@
 """Sealed tokens: each opens only for the person and purpose it was sealed for, and only for a day."""
 
-from __future__ import annotations
-
 import time
 from uuid import UUID, uuid4
 

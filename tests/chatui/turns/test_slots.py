@@ -1,7 +1,5 @@
 """The queue of turns and the limits of groups: who waits, in which order, which places are reported, and that no slot is lost."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from contextlib import AsyncExitStack

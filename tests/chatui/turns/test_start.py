@@ -1,7 +1,5 @@
 """Starting a turn: its limits, what is stored of the conversation and the question, and which questions can be asked again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any

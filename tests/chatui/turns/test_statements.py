@@ -1,7 +1,5 @@
 """The number of SQL statements per turn: few, and as many in a conversation of ten thousand messages as in one of ten."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 from uuid import uuid4

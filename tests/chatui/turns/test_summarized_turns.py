@@ -1,7 +1,5 @@
 """Whole turns with a summary: what a page is sent, what is stored, and a turn of several rounds as one."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace

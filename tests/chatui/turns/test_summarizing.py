@@ -1,7 +1,5 @@
 """What names the kinds of work of one turn, when their lines appear, and what no source can do. The clock is the test's."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """What a summary takes for a heading, and for a question of the person's own."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from chatui.turns.summarizing import newest_heading, written_of

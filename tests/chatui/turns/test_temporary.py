@@ -1,7 +1,5 @@
 """Temporary conversations: never listed or searchable; deleted when closed, left or expired, unless the user decides to keep them."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import datetime, timedelta
 from io import StringIO
@@ -241,12 +239,12 @@ def test_the_log_is_truncated_later_if_somebody_is_reading(ada: User, monkeypatc
     commands: list[str] = []
 
     class Cursor:
-        def __enter__(self) -> Cursor:
+        def __enter__(self) -> "Cursor":
             return self
 
         def __exit__(self, *_: object) -> None: ...
 
-        def execute(self, sql: str) -> Cursor:
+        def execute(self, sql: str) -> "Cursor":
             commands.append(sql)
             return self
 

@@ -1,7 +1,5 @@
 """Titles from model replies: which text becomes a title, and which replies give none."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Model-written titles of new conversations: when the model is asked, with what input, and whose title wins."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncGenerator

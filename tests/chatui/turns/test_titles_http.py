@@ -1,7 +1,5 @@
 """Titles over real HTTP: read from the answer channel alone in every wire format, and requested from the real llama.cpp server, too."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """A turn from question to terminal state: what is stored, what is shown, and what remains after a fault."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from copy import copy

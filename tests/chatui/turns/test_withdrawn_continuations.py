@@ -1,7 +1,5 @@
 """A continuation shows that the cut answer was reasoning: then that is hidden too, in storage, search and copies, and on every page."""
 
-from __future__ import annotations
-
 import asyncio
 from uuid import uuid4
 

@@ -1,7 +1,5 @@
 """Estimates of a turn's tokens from its stored text."""
 
-from __future__ import annotations
-
 from uuid import UUID, uuid4
 
 import pytest

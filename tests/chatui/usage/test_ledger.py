@@ -1,7 +1,5 @@
 """The ledger has a line for each turn, with the server's token counts, however the turn ends."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import re

@@ -1,7 +1,5 @@
 """What pages and programs receive when a limit is nearly or fully reached."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from uuid import uuid4
 

@@ -1,7 +1,5 @@
 """Sums of the ledger: by day, person, group, model and key, and what they cost."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any

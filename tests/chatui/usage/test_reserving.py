@@ -1,7 +1,5 @@
 """Limits: who may ask, who may not and until when; and any number of tabs gets no more than is left."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """The page of an answer format: its owner sets and clears it, an invalid schema is explained, and the chat page shows that it is on."""
 
-from __future__ import annotations
-
 import html
 import json
 from urllib.parse import parse_qs, urlsplit

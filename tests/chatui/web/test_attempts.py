@@ -1,7 +1,5 @@
 """Attempts to see hidden channels: distinguishing requests of a user from those caused by another site or by the browser itself."""
 
-from __future__ import annotations
-
 import pytest
 from django.test import Client
 

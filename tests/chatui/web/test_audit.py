@@ -1,7 +1,5 @@
 """The page of the audit log: access, filters, paging, counts, and logged exports."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

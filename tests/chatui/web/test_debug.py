@@ -1,7 +1,5 @@
 """The debug view's pages for staff: opening, audit log lines, expiry, and approval by a second person."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from uuid import uuid4
 

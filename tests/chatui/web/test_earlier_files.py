@@ -1,7 +1,5 @@
 """Files sent earlier: their owner finds and sends them again, and nothing is stored twice."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

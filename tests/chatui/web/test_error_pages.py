@@ -1,7 +1,5 @@
 """Error pages: the status that fits, a code, a sentence that says what to do, and how long to wait."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

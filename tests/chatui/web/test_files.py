@@ -3,8 +3,6 @@
 Files are private: they are for their owner, and for everybody else they do not exist.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Folders: permissions, where their conversations are listed, notifications, and the effect of deletion."""
 
-from __future__ import annotations
-
 import json
 import re
 from uuid import uuid4

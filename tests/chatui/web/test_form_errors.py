@@ -3,8 +3,6 @@
 Whoever sends it may do everything; who may not is refused before, which tests/canary/surface/test_matrix.py has.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

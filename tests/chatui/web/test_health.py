@@ -1,7 +1,5 @@
 """``/healthz`` checks nothing else; ``/readyz`` names what is missing, in one word, and is cheap."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from types import SimpleNamespace

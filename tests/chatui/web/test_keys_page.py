@@ -1,7 +1,5 @@
 """The page of one's API keys: a new key is shown once, and appears in no other page and no log."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """A form needs its token, and signing in stores a session."""
 
-from __future__ import annotations
-
 import pytest
 from channels.db import database_sync_to_async
 from django.conf import settings

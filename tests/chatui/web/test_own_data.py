@@ -1,7 +1,5 @@
 """A person's own data: several conversations at once, all of them, the bin, and undoing the last change; nothing of anybody else."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

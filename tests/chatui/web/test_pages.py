@@ -1,7 +1,5 @@
 """The pages: what an owner sees and can do, and what everybody else gets instead."""
 
-from __future__ import annotations
-
 import re
 import struct
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Middleware for API requests: they get every header, and cookies are ignored."""
 
-from __future__ import annotations
-
 import pytest
 from django.test import AsyncClient
 

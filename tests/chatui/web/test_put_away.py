@@ -3,8 +3,6 @@
 What is in the bin expires, and can be erased for good.
 """
 
-from __future__ import annotations
-
 from datetime import timedelta
 from io import StringIO
 

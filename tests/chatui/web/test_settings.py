@@ -1,7 +1,5 @@
 """Users' own settings: what they can change, where it applies, and that nobody else's settings change."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """The usage pages: one's own for everybody, everybody's for those with the permission, and the export."""
 
-from __future__ import annotations
-
 import csv
 from datetime import date, timedelta
 from typing import Any

@@ -3,8 +3,6 @@
 With a real Redis, the relay is tested in ``tests/services``.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The socket's protocol: parsing, encoding, and the same events, commands and fields on the server and the page."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """langchain-openai over Responses: a bound function, streamed, and a second turn."""
 
-from __future__ import annotations
-
 import sys
 
 from langchain_core.messages import HumanMessage, ToolMessage

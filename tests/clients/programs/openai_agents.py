@@ -1,7 +1,5 @@
 """openai-agents: an agent with a function, streamed, and a second question to it."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 

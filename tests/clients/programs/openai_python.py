@@ -1,7 +1,5 @@
 """The openai library for Python: Responses and Chat Completions."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

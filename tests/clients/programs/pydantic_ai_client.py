@@ -1,7 +1,5 @@
 """pydantic-ai over Responses: an agent with a function, streamed, and a second turn."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 

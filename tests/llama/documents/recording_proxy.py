@@ -1,7 +1,5 @@
 """A recording proxy between the product and a model server."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """Whole turns with documents against a real llama.cpp server, over each wire format: what is sent, and what the server has cached."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Answers with a schema from a real llama.cpp server, over each wire format: the grammar constrains the answer, but not the reasoning."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Independent conformance suites run against the product's API in front of a real llama.cpp server, over each of its wire formats."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

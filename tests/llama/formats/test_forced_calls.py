@@ -1,7 +1,5 @@
 """Forced calls on a real llama.cpp server over token ids: a model that would otherwise answer calls the function, with valid arguments."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A real llama.cpp server configured by address alone: the product chooses token ids, and separates the preamble from the answer."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

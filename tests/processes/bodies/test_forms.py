@@ -1,7 +1,5 @@
 """Anybody can send a form with a long or hostile body: nobody else waits for it, and of a body without end only a part is kept."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import AsyncIterator

@@ -1,8 +1,6 @@
 """Five people upload long or hostile files at once: people who read an answer meanwhile do not notice, and the process's memory stays
 bounded."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import subprocess

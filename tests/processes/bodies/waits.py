@@ -1,7 +1,5 @@
 """How long others wait for a server that is busy, without the delay of the machine itself."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

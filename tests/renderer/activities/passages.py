@@ -1,7 +1,5 @@
 """Reasoning for tests: passages that show one kind of work, and any reasoning."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as some
 
 from renderer.activities.activity import Activity

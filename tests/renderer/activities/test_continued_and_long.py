@@ -1,7 +1,5 @@
 """What the limits on lines count, and what reading costs: an answer that is continued, and text of any length."""
 
-from __future__ import annotations
-
 from renderer.activities.activity import Activity
 from renderer.activities.frame import frame_of, lines_in
 from renderer.activities.kinds import KINDS

@@ -1,8 +1,6 @@
 """Lines of a turn: whatever a model thinks and whatever a source proposes, only our sentences and the person's own words appear, and not
 more of them than the bound in ``docs/summaries.md`` allows."""
 
-from __future__ import annotations
-
 import unicodedata
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Which kind of work a passage shows, and where it shows none: lines that once were silly, and all that is hidden."""
 
-from __future__ import annotations
-
 import pytest
 
 from renderer.activities.activity import Activity

@@ -1,7 +1,5 @@
 """What a line may name: pieces of the person's own question, as a person would name them."""
 
-from __future__ import annotations
-
 import pytest
 
 from renderer.activities.spans import may_be_named, pair, phrases, place

@@ -4,8 +4,6 @@
 characters ``<|end|>``, which the model only quoted. ``SECRET`` must never be shown.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Harmony headers: kept if they are clear, of any author in a whole conversation; and hidden if anything in them is unclear."""
 
-from __future__ import annotations
-
 import pytest
 
 from renderer.errors import Code

@@ -1,7 +1,5 @@
 """HIP-1 in both directions: Harmony or the side record preserves everything, and a wrong side record is refused."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from datetime import date

@@ -1,7 +1,5 @@
 """Control tokens in unexpected places: how each message ends, which error it gets, and what is ignored."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

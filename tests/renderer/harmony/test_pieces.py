@@ -4,8 +4,6 @@ It is tested which names are markers, how a body that spells one is escaped, and
 exactly the same as ids.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

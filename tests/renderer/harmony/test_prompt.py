@@ -1,7 +1,5 @@
 """Prompts have the same tokens as openai-harmony's, except where it is wrong, and text of people and tools yields no control token."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from typing import Any

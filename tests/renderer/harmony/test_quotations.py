@@ -1,7 +1,5 @@
 """Harmony as text: which words, signs and white space around a marker make it look quoted, and which do not."""
 
-from __future__ import annotations
-
 import pytest
 
 from renderer.errors import Code

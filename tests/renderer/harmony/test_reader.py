@@ -1,7 +1,5 @@
 """Harmony output as models really write it, including unusual and broken forms: exactly what a person sees of it."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

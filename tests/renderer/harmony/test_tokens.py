@@ -1,7 +1,5 @@
 """Harmony as token ids: what a person sees of real, unusual, broken and mutated streams; compared with openai-harmony where it is right."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

@@ -1,7 +1,5 @@
 """Training examples: a conversation up to one answer, as a model should have written it, and where it should have stopped."""
 
-from __future__ import annotations
-
 import pytest
 
 from renderer.frame_kinds import SUMMARY, TOOL_LINE

@@ -1,7 +1,5 @@
 """Tool descriptions for the model: a JSON Schema becomes the same text as in openai-harmony, character for character."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

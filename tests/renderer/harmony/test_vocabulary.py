@@ -1,7 +1,5 @@
 """The vocabulary returns the ids of openai-harmony for any text, is fast for long text, and never makes the tokenizer abort."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 import sys

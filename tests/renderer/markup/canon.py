@@ -4,8 +4,6 @@ Containers without meaning, white space between blocks, paragraphs inside items 
 boxes, languages and alignment are normalized. The visible content, its order and its nesting stay.
 """
 
-from __future__ import annotations
-
 import re
 from html import escape
 from typing import Any

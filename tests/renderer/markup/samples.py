@@ -1,7 +1,5 @@
 """Markdown for tests: constructs of real answers, our own examples for each rule of CommonMark, and a generator of random mixes."""
 
-from __future__ import annotations
-
 import json
 import random
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Citations of opened pages become links, during streaming and afterwards, and nothing but links."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

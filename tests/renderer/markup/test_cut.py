@@ -1,7 +1,5 @@
 """A text that was cut off is shown as during streaming: its open markup is closed, both live and after a reload."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Dollars in a sentence: formulas become formulas and prices stay prices, in four languages, as a whole and during streaming."""
 
-from __future__ import annotations
-
 import random
 import re
 

@@ -1,7 +1,5 @@
 """Streamed texts end as the same HTML however they are cut; closed blocks do not change; the open one is presentable, safe and cheap."""
 
-from __future__ import annotations
-
 import random
 import re
 from html import escape, unescape

@@ -3,8 +3,6 @@
 Questions are shown as they were written: every character, every space, and code between fences as code.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import sys

@@ -1,7 +1,5 @@
 """Nothing that a model wrote vanishes by Markdown: every word is in what is shown, and every text with something in it shows something."""
 
-from __future__ import annotations
-
 import re
 
 import html5lib

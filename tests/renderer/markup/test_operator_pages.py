@@ -1,7 +1,5 @@
 """The operator's pages: rich syntax from a trusted author, but nothing that is not on the allow-list."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

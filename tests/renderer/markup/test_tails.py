@@ -1,7 +1,5 @@
 """A sentence to which plain words are appended looks the same as if its block were rendered again."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

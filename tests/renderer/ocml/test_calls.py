@@ -1,7 +1,5 @@
 """Tool calls and replies parsed from frames: their content, and their errors (section 14 of the specification)."""
 
-from __future__ import annotations
-
 import pytest
 
 from renderer.errors import Code

@@ -3,8 +3,6 @@
 Of whole frames it is tested what is reported before which frame, and where strict reading stops.
 """
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -3,8 +3,6 @@
 Its capabilities are compared with the known ones, and extended when frames are added.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

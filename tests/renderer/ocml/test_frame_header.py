@@ -1,7 +1,5 @@
 """Frame headers: what is written is read, and every fault has a location."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

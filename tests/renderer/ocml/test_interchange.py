@@ -1,7 +1,5 @@
 """JSON interchange: a round trip loses nothing, the schema is correct, and invalid input is refused with its location."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

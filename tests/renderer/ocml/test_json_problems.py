@@ -1,7 +1,5 @@
 """A message in JSON with a fault in its form is hidden, and no other is shown for it; tests/conformance has what is reported."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The streaming reader: the same events however the text is cut, nothing held back without need, and no event lost by an error."""
 
-from __future__ import annotations
-
 import random
 import sys
 import tracemalloc

@@ -1,7 +1,5 @@
 """The values of a document header as YAML: words that a parser could take for something else, and what may be nested in what."""
 
-from __future__ import annotations
-
 import math
 from types import MappingProxyType
 from typing import Any

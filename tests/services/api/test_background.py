@@ -1,7 +1,5 @@
 """Background responses that one process writes, followed through another."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

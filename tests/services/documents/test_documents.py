@@ -1,7 +1,5 @@
 """Documents on PostgreSQL: searches use the index and find passages with their page, and only their owner's."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

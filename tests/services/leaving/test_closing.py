@@ -1,7 +1,5 @@
 """Closing accounts and revoking rights on PostgreSQL, where two concurrent transactions do not see each other's changes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

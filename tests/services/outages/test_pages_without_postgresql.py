@@ -1,7 +1,5 @@
 """Pages while a real PostgreSQL server is stopped or frozen, and after it is back."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

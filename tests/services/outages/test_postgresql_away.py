@@ -1,7 +1,5 @@
 """PostgreSQL is unreachable for a while: answers continue, nothing is lost, and no process sweeps another's answers as abandoned."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

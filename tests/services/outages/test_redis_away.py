@@ -1,7 +1,5 @@
 """Redis is stopped, or accepts connections and stalls: people sign in, open pages, ask and stop all the same, within seconds."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from pathlib import Path

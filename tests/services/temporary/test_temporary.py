@@ -1,7 +1,5 @@
 """Temporary chats and ratings on PostgreSQL with two processes: when a chat ends, pages of both are informed, and no row is left."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Usage limits on PostgreSQL: concurrent questions of one person get only what is left of a limit, and each answer is counted."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Creates accounts directly in a deployment's database: a management command would take longer than most tests that need them."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing

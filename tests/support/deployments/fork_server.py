@@ -7,8 +7,6 @@ others itself, with its own settings.
 to which its ``END`` is written (a negative exit code is the number of a signal). It ends when its socket closes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import importlib

@@ -1,7 +1,5 @@
 """The starting point of deployments in tests: a migrated database and collected static files, built once and copied."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Runs a program of the product in a separate process, forked where that makes no difference, because it starts in a third of the time."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import os
@@ -38,7 +36,7 @@ class Forked:
     """A process started by the fork server, with the interface of ``subprocess.Popen``."""
 
     def __init__(
-        self, server: _ForkServer, arguments: Sequence[str], environment: Mapping[str, str], files: tuple[IO[str], IO[str]]
+        self, server: "_ForkServer", arguments: Sequence[str], environment: Mapping[str, str], files: tuple[IO[str], IO[str]]
     ) -> None:
         """``files``: for its output, and for its errors."""
         self.args = [sys.executable, *arguments]

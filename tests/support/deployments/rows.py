@@ -1,7 +1,5 @@
 """Counts rows and reads lines directly in a deployment's database: a management command would take seconds to start."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing

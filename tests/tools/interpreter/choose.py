@@ -5,8 +5,6 @@ of a distribution on the same machine. So the first one on the PATH is passed ov
 because not every Python says how it was compiled.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The virtual environment is created with the first Python on the PATH, unless another one is much faster."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

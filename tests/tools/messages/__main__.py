@@ -3,8 +3,6 @@
 With ``check`` it changes nothing, and exits with 1 if there are problems.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

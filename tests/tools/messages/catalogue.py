@@ -3,8 +3,6 @@
 New sentences are added untranslated; nothing is guessed from similar sentences, and unused ones are removed.
 """
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The catalogues: a domain for each source of sentences, a folder for each language."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Finds the server's sentences in templates and Python, by Django's translation marks."""
 
-from __future__ import annotations
-
 import ast
 import io
 import re

@@ -1,7 +1,5 @@
 """Builds the modules that the page loads: ``static/js/language/catalogues`` from the translations, and the sentences of refusals."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

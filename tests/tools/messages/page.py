@@ -1,7 +1,5 @@
 """Finds the scripts' sentences, by the functions of ``static/js/language/words.js``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from babel.messages.extract import extract_from_file

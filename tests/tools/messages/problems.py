@@ -1,7 +1,5 @@
 """Finds problems in translations, whose authors may be neither programmers nor trustworthy."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The translation modules that pages load: safe to show, small, and with the language's plural rule."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 

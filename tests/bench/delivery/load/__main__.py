@@ -1,7 +1,5 @@
 """``python -m tests.bench.delivery.load`` reads a Job as JSON, runs it, and writes its Outcome as JSON."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -1,7 +1,5 @@
 """The messages between a page and each server. This is the only module that knows the product's events."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime

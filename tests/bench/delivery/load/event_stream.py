@@ -1,7 +1,5 @@
 """A light client for server-sent events over HTTP, with the interface of the WebSocket client: each question is a separate request."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping
 from typing import cast

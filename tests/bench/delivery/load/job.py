@@ -1,7 +1,5 @@
 """The input and output of the load generator."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 

@@ -1,7 +1,5 @@
 """One page of the load: it asks, reads the events, and records the delay of each word."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 

@@ -4,8 +4,6 @@ A word is four characters of base 62 that count ticks of a tenth of a millisecon
 after some 24 minutes, which is longer than any answer here.
 """
 
-from __future__ import annotations
-
 import re
 import time
 

@@ -1,7 +1,5 @@
 """A light WebSocket client for many sockets in one process: a library's work for each frame would delay its timestamp."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import os

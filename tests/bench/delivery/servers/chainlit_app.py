@@ -3,8 +3,6 @@
 Runs with an interpreter that has Chainlit, which is no dependency of the project; BENCH_UPSTREAM is the address of the model server.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

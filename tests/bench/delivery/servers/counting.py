@@ -3,8 +3,6 @@
 Beginning and ending transactions is not counted: the cost is in the statements between. The product itself does not count.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

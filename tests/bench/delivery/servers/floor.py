@@ -3,8 +3,6 @@
 Daphne serves ``application``, a bare ASGI application; BENCH_UPSTREAM is the address of the model server.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -3,8 +3,6 @@
 No accounts, no database, no gate, no rendering. Daphne serves ``application``; BENCH_UPSTREAM is the address of the model server.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

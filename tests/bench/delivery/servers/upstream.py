@@ -3,8 +3,6 @@
 The last question sets the parameters: ``tokens=300 rate=50``. ``python -m tests.bench.delivery.servers.upstream PORT``.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """The Chat Completions backend against a server that misbehaves in every known way."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Reasoning is sent back to its server in its own fields, whole and unchanged, or not at all; tool calls with valid JSON.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Joining chunks that were read together: only their number changes."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Recorded streams of real servers with a real (tiny) gpt-oss model, replayed over HTTP: the answer is visible, the reasoning is not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

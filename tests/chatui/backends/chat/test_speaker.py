@@ -1,7 +1,5 @@
 """Labels beside a server's text: which of them hide it, and to which text of a stream they apply."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

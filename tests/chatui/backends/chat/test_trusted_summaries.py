@@ -1,7 +1,5 @@
 """Reasoning summaries over Chat Completions: hidden, unless the operator trusts that the server sends no raw reasoning as summaries."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

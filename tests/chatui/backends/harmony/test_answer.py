@@ -1,7 +1,5 @@
 """Reading one answer of a token-id server, without a server: where it ends, what is cut, and what two responses have together."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

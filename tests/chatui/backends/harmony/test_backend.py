@@ -1,7 +1,5 @@
 """Token ids in, token ids out: only text that a real marker opened as the answer is shown, whatever the server, splits and faults."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

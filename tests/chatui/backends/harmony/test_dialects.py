@@ -1,7 +1,5 @@
 """The chunks and requests of each token-id server, without a server: which ids are read, and which chunks are refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

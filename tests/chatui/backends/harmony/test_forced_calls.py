@@ -1,7 +1,5 @@
 """Required tool calls over token ids: anything else that the model opens is dropped and replaced by the header of a call."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

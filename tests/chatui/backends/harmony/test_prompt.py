@@ -1,7 +1,5 @@
 """The prompt of a token-id server: which frames and tools are in it, how much of them fits, and how long the answer may be."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date
 

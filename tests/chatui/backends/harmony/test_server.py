@@ -1,7 +1,5 @@
 """What a token-id backend knows about its server: the product, the models and the context length."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -217,7 +215,7 @@ async def test_how_full_the_context_is_does_not_tell_how_much_was_thought(vocabu
 async def test_without_a_time_zone_the_date_is_that_of_universal_time(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
     class Clock(datetime):
         @classmethod
-        def now(cls, tz: tzinfo | None = None) -> Clock:
+        def now(cls, tz: tzinfo | None = None) -> "Clock":
             here = cls(2026, 1, 1, 23, 30, tzinfo=timezone(timedelta(hours=-1)))
             return here.astimezone(tz) if tz else here.replace(tzinfo=None)
 

@@ -1,7 +1,5 @@
 """Characters and escapes that a reader takes for others are replaced one for one; all others stay."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatui.backends.leaks import patterns

@@ -1,7 +1,5 @@
 """The leak guard for servers that put reasoning into the answer: reasoning stays hidden, harmless answers stay whole."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from itertools import groupby

@@ -1,7 +1,5 @@
 """What is a sign of raw output in prose and in code, and what only speaks of one."""
 
-from __future__ import annotations
-
 import json
 
 from chatui.backends.leaks.labels import answer_after, visible_of

@@ -1,7 +1,5 @@
 """Text that is shown as it comes: what a server's parser leaves behind is found by its place alone, whatever the pieces are."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The Responses backend over HTTP: what it sends, and how it handles a server that misbehaves."""
 
-from __future__ import annotations
-
 import json
 import logging
 from dataclasses import replace

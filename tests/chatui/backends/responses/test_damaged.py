@@ -1,7 +1,5 @@
 """Recorded Responses streams with random damage: whatever is lost, duplicated, moved or renamed, no reasoning becomes visible."""
 
-from __future__ import annotations
-
 import json
 import random
 from typing import Any

@@ -3,8 +3,6 @@
 Text is visible only if it is an assistant's message without any sign to the contrary.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Which item of a Responses stream an event belongs to, and what a text that the server repeats adds to it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chatui.backends.base import EndReason, Usage

@@ -1,7 +1,5 @@
 """Recorded Responses streams of real servers, replayed over HTTP: the answer is visible, and none of the reasoning."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The rules that turn a Responses stream into frames, each with its own small stream."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from typing import Any

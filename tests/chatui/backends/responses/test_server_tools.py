@@ -1,7 +1,5 @@
 """Tools that a Responses server runs itself: the request, the line users read, what stays hidden, and the sources."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

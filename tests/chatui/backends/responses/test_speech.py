@@ -1,7 +1,5 @@
 """The frames that several messages of a Responses stream, and the text between them, become."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -3,8 +3,6 @@
 A test changes the file while the server runs; every patched function looks at it each time.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterator

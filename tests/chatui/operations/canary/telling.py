@@ -4,8 +4,6 @@ It can play fewer answers than the real one and visit fewer addresses: a test th
 formats, and no page where that leak is not.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The crawl knows every address of the product: one that it cannot fill in fails here before it fails a run."""
 
-from __future__ import annotations
-
 from urllib.parse import urlsplit
 from uuid import uuid4
 

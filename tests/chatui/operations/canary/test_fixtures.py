@@ -1,7 +1,5 @@
 """A run's rows in the database: created together, removed together, and never mistaken for anybody else's."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The canary's programs choose answers that end well, and distinguish a faulty product from a sound one."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

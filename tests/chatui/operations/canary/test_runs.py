@@ -1,7 +1,5 @@
 """Whole runs of ``manage.py canary`` against a served deployment: a sound one is clean, each fault is found, nothing stays behind."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The scripted answers: what they hide stays hidden and what they show arrives, through the product's real backends."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from typing import Any

@@ -3,8 +3,6 @@
 A marker is found in whatever spelling or archive it comes out; what is no marker is not.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import html

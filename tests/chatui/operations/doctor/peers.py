@@ -1,7 +1,5 @@
 """A model server on loopback that answers an examination as configured: well, unless one of its answers is replaced by a bad one."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

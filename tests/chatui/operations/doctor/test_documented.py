@@ -1,7 +1,5 @@
 """``docs/back-ends.md`` says what is known of servers, and by what: what it names is there, and every fault is in it."""
 
-from __future__ import annotations
-
 import re
 
 from chatui.codes import Cause

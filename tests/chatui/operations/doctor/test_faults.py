@@ -1,7 +1,5 @@
 """Every fault that an examination knows, of a server that has it and nothing else wrong; and servers without any."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

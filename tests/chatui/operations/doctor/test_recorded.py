@@ -1,7 +1,5 @@
 """Recordings of real servers, played to an examination: the faults that are known of them are found."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Examinations: one at a time for each server and each process, and a stored report has no text of a server."""
 
-from __future__ import annotations
-
 import json
 import threading
 from datetime import timedelta

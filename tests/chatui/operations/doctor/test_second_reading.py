@@ -1,7 +1,5 @@
 """What a server sends as token ids, read by both readers: agreement says nothing, disagreement is a finding that quotes nothing."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A model server is examined from the admin page at the real server, with a scripted model server."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import shutil

@@ -1,7 +1,5 @@
 """An MCP server of a test, and its tools as offered in a user's turn."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator

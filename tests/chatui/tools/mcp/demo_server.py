@@ -1,7 +1,5 @@
 """An MCP server based on the official package, run in a separate environment: over standard input and output, or at a port."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

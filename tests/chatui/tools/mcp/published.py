@@ -1,7 +1,5 @@
 """Published MCP servers, installed once into a separate directory: from PyPI in a virtual environment, and from npm."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import shutil

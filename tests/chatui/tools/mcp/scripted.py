@@ -1,7 +1,5 @@
 """A scripted MCP server on loopback, of either protocol version, that can misbehave."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """MCP servers that keep words: over HTTP in the session, over stdio in the program's memory; and how they are offered."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

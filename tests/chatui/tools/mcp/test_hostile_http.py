@@ -1,7 +1,5 @@
 """MCP over HTTP in both protocol versions, with good and hostile servers: a misbehaving server affects only its own call."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

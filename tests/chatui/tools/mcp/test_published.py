@@ -1,7 +1,5 @@
 """Published MCP servers as peers: from PyPI and npm, over stdio and HTTP, of both protocol versions."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from typing import Any

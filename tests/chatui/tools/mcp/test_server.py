@@ -1,7 +1,5 @@
 """Converting an MCP server's tools into our own, and its results into JSON or text."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

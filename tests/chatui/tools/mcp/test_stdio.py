@@ -1,7 +1,5 @@
 """MCP servers over stdio: one shared process, restarted when it fails, and killed with all its children."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """The real sandbox for tests, as an unprivileged user: tests that run as root switch to another user first."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

@@ -1,7 +1,5 @@
 """Availability of ``python``: on only if the sandbox was probed and nothing escaped, otherwise off with a reason."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

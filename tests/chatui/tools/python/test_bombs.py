@@ -1,7 +1,5 @@
 """Resource exhaustion by code in the real sandbox: each kind ends at its own limit."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 

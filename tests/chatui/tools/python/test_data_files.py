@@ -1,7 +1,5 @@
 """Files from the sandbox: only regular ones, limited in size and number, and never the host's, whatever the code tries."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import os

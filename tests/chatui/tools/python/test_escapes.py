@@ -1,7 +1,5 @@
 """Sandbox escapes: every known technique is tried in the real sandbox, as an unprivileged user."""
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import json

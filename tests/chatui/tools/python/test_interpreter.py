@@ -1,7 +1,5 @@
 """The interpreter of a conversation: its state, errors, files, deadlines and shutdown."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """Running code in the operator's service: the protocol of ``docs/tools.md``, against a real peer that also violates it."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

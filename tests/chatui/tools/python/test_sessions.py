@@ -1,7 +1,5 @@
 """Interpreter sessions: one per conversation, limited in number, and ended when unused."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace

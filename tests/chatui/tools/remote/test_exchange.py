@@ -1,7 +1,5 @@
 """A request to a tool server is sent once, even if a reused connection is lost."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

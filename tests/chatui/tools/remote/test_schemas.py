@@ -1,7 +1,5 @@
 """Reducing foreign JSON schemas to what can be sent to a model, in bounded time; others are refused."""
 
-from __future__ import annotations
-
 import json
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """Sanitizing foreign tools: names are ours, descriptions are one harmless line, and credentials are redacted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Synthetic exports of the three products, with a SECRET in every place that must be hidden."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """Damaged, hostile and huge exports: each ends soon with a message, takes little memory, and leaves no partial conversation."""
 
-from __future__ import annotations
-
 import io
 import re
 import time

@@ -1,7 +1,5 @@
 """Exports of ChatGPT, Open WebUI and LibreChat become conversations; everything that was hidden there, or is unknown, is hidden here."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How each message of another product's export is read: what people see of it, what is hidden, and what is counted as left out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """Reading an export step by step: the files of an archive, the items of a list, and values of any type."""
 
-from __future__ import annotations
-
 import io
 import time
 import zipfile

@@ -1,7 +1,5 @@
 """Tools, and scripted calls of them, for tests of the tool loop."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

@@ -1,7 +1,5 @@
 """Loads the vocabulary and openai-harmony for tests over token ids, and resets what the test tools recorded."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatui.models.user import User

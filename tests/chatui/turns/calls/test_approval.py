@@ -1,7 +1,5 @@
 """Approval of tool calls: a call that is not declared harmless waits for the user, runs once if allowed, and is a reply if declined."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

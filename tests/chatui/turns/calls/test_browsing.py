@@ -1,7 +1,5 @@
 """A turn that searches, opens pages and cites them, over each wire format: citations are links both while streaming and after a reload."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The built-in tools of gpt-oss: offered in the trained format, called from analysis or commentary, and answered on the same channel."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The overhead of a tool call within a turn: this product's own work, as ``make bench`` prints it."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatui.models.user import User

@@ -1,7 +1,5 @@
 """Imported and transferred conversations: their text does not count as the user's own words, and no tool may send it out."""
 
-from __future__ import annotations
-
 import pytest
 from channels.db import database_sync_to_async
 

@@ -1,7 +1,5 @@
 """The tool loop: each call gets a reply that the model can act on, and a failing call affects only itself."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Tools of other servers in a turn: each call is one real request, and a misbehaving server affects only its own calls."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``python`` in whole turns: a scripted model writes code that the real sandbox runs, over each wire format."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """What a tool server keeps belongs to one conversation: over both transports, in every process, and in none that has ended."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import sys

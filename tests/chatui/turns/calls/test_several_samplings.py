@@ -1,7 +1,5 @@
 """A turn of several samplings with tool replies between them is one turn for users and in the database."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

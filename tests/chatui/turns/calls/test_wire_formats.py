@@ -1,7 +1,5 @@
 """The tool loop in whole turns against a scripted peer of each wire format: what the server is sent and what users see."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable

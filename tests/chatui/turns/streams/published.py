@@ -1,7 +1,5 @@
 """A publisher with a clock of its own and without a bus: when which events are sent to whom."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

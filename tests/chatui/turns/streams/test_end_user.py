@@ -1,7 +1,5 @@
 """Long texts are rendered in steps: none is long, later events wait in order, and a withdrawal does not wait."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import partial

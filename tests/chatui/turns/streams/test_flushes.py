@@ -1,7 +1,5 @@
 """When a turn's events are sent to pages: together, at once or later, and what a silent turn sends."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """Who is sent which of a turn's events: people and staff, pages of this process and of others."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 from uuid import uuid4

@@ -1,7 +1,5 @@
 """What began as the answer is none: a sentence before a call, or text that is withdrawn. The thinking goes on, as one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from uuid import uuid4
 

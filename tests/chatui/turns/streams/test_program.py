@@ -1,7 +1,5 @@
 """An API program's stream: text that the program has not taken yet can still be withdrawn, and is then never sent."""
 
-from __future__ import annotations
-
 from uuid import uuid4
 
 from chatui.turns.streams.program import Closed, Ended, MoreProgramText, Opened, ProgramEvent, ProgramStream, Step, Thinking, Withdrawn

@@ -1,7 +1,5 @@
 """A turn that only an API program reads renders nothing for pages; a page that opens it at any time sees all of it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

@@ -1,7 +1,5 @@
 """While no page shows a turn, nothing of it is rendered; a page that opens it later sees the same as one that watched all along."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from uuid import uuid4
 

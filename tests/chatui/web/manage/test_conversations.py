@@ -1,7 +1,5 @@
 """Somebody else's debug view: by the address that they send, or a search that is recorded; always with a reason, and never a title."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from uuid import uuid4
 

@@ -1,7 +1,5 @@
 """Failed answers in Administration: by cause, one by its number or from its notice, with what helps and nothing that anybody wrote."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from uuid import uuid4
 

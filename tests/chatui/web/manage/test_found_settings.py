@@ -1,7 +1,5 @@
 """The page of settings in force: grouped, searchable without scripts, and secrets cannot be found by their value."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The admin pages of groups: requiring a second factor of members, who may do so, and the audit log of changes."""
 
-from __future__ import annotations
-
 import pytest
 from django.contrib.auth.models import Group, Permission
 from django.test import Client

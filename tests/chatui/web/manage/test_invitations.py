@@ -1,7 +1,5 @@
 """Invitations in the admin pages: links by mail, copying all links, and revoking them."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The admin pages: each part needs its permission, and every action is in the audit log."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from uuid import uuid4

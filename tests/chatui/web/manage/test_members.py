@@ -1,7 +1,5 @@
 """Members of a group in the admin pages: adding and removing, with the same rules and audit log lines as on the pages of people."""
 
-from __future__ import annotations
-
 import pytest
 from django.contrib.auth.models import Group, Permission
 

@@ -1,7 +1,5 @@
 """The admin page of model servers: slow, refusing or misconfigured servers are shown as such, quickly, and without an error page."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import threading

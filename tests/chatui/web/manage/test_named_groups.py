@@ -1,7 +1,5 @@
 """Groups named in settings: missing ones are reported, existing ones cannot be renamed or deleted, and pages show what each grants."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 

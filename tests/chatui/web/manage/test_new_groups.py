@@ -1,7 +1,5 @@
 """Creating groups in the admin pages: by those who may add them, without permissions that they lack, and audited."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Model servers that staff keep: who may change them, what the form refuses, the test before they are offered, records, and keys."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from types import SimpleNamespace
