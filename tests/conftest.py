@@ -75,6 +75,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # A scripted model answer must not be played a second time to generate a title. The tests of titles turn titles on.
 os.environ["CHATUI_TITLES"] = "false"
+# Nor does a test wait for the demo to write as slowly as a model does.
+os.environ["CHATUI_DEMO_TOKENS_PER_SECOND"] = "0"
 # Each test process counts (for example wrong passwords) in its own Redis database. Redis has 16 of them.
 if (_worker := os.environ.get("PYTEST_XDIST_WORKER", "")) and (_redis := os.environ.get("CHATUI_TEST_REDIS_URL")):
     os.environ["CHATUI_TEST_REDIS_URL"] = urlsplit(_redis)._replace(path=f"/{int(_worker.removeprefix('gw')) % 16}").geturl()
