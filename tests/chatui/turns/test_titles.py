@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import AsyncGenerator
 from typing import Any
 from uuid import uuid4
@@ -277,21 +278,19 @@ async def test_a_title_whose_commit_was_not_confirmed_is_still_announced(ada: Us
 async def test_a_title_takes_six_statements_in_all(
     ada: User, model: TitleBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def cost(**fields: Any) -> tuple[int, Turn]:
+    async def sent_by_two_turns() -> Counter[str]:
         mark = len(statements)
-        turn = await run(ada, **fields)
-        return sum(not each.startswith(("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE")) for each in statements[mark:]), turn
+        turn = await run(ada)
+        await run(ada, text="And by train?", conversation=turn.conversation_id)
+        return Counter(each for each in statements[mark:] if not each.startswith(("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE")))
 
     await run(ada)
     model.titles.requests.clear()
-    first, turn = await cost()
-    second, _ = await cost(text="And by train?", conversation=turn.conversation_id)
+    titled = await sent_by_two_turns()
     assert len(model.titles.requests) == 1, "the premise"
     change(monkeypatch, {"titles": False})
-    first_without, turn = await cost()
-    second_without, _ = await cost(text="And by train?", conversation=turn.conversation_id)
-    # The last of them may come when the next turn has begun.
-    assert first + second - first_without - second_without == 6, "two for the title, four for the ledger"
+    for_the_title = titled - await sent_by_two_turns()
+    assert for_the_title.total() == 6, f"not two for the title and four for the ledger: {for_the_title}"
 
 
 async def test_title_usage_is_booked_to_the_owner_but_is_no_answer(ada: User, model: TitleBackend) -> None:
