@@ -1,6 +1,7 @@
 """Creates temporary databases on the PostgreSQL server of CHATUI_TEST_DATABASE_URL, and servers that a test may stop."""
 
 import atexit
+import json
 import os
 import pwd
 import shutil
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
 
@@ -112,6 +114,26 @@ def create_tables(address: str) -> None:
                     new.rename(dump)
             return
     subprocess.run(["pg_restore", "--no-owner", "--single-transaction", f"--dbname={address}", dump], check=True)
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    """The address of a new database."""
+    with own_database() as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def deployment(database: str, tmp_path_factory: pytest.TempPathFactory) -> Deployment:
+    """The product with this database and two people, without a server."""
+    deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=database)
+    deployment.make_people(ada=(False, []), bela=(False, []))
+    return deployment
+
+
+def answer_of(deployment: Deployment, code: str) -> Any:
+    """What a program in the shell of the product prints as JSON behind the word ANSWER."""
+    return json.loads(deployment.manage("shell", "--no-imports", "-c", code).split("ANSWER", 1)[1])
 
 
 def _new_name() -> str:
