@@ -14,7 +14,7 @@ from renderer.frames import Channel, Header, Role, Terminator
 from renderer.gate import Audience, Gate, VisibleText
 from renderer.markup import html
 from renderer.markup.growing import GrowingMarkdown
-from tests.bench import summaries, tool_calls, transcripts
+from tests.bench import tool_calls, transcripts
 from tests.bench.answers import SHAPES, tokens
 
 SHORT, LONG = 8_000, 16_000
@@ -48,7 +48,6 @@ def main() -> int:
     print(f"  shown   {GATE_TOKENS / shown:12,.0f} tokens/s {shown / fold:8.2f} x the time of folding the same events into a frame")
     print(f"  hidden  {GATE_TOKENS / dropped:12,.0f} tokens/s {dropped / fold:8.2f} x")
     print()
-    summaries.main()
     tool_calls.main()
     print()
     return transcripts.main()

@@ -97,13 +97,6 @@ def cut_once_everywhere(data: bytes) -> Iterator[list[bytes]]:
         yield [data[begin:end] for begin, end in pairwise(at)]
 
 
-def test_every_place_is_cut_once() -> None:
-    data = bytes(range(100))
-    ways = list(cut_once_everywhere(data))
-    assert {b"".join(pieces) for pieces in ways} == {data}
-    assert sorted(len(b"".join(pieces[:end])) for pieces in ways for end in range(1, len(pieces))) == list(range(1, 100))
-
-
 def reading_as_json(reading: document.Reading) -> dict[str, Any]:
     """A reading in the words of a case."""
     return {

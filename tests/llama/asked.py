@@ -31,7 +31,6 @@ Known = tuple[str, EndReason, list[tuple[str, str]]]
 KNOWN: dict[str, Known] = {
     **{question: (answer, EndReason.STOP, []) for question, answer in ANSWERS.items()},
     "Thanks!": ("You're welcome! 😊", EndReason.STOP, []),
-    "Count from 1 to 200.": (COUNTED, EndReason.STOP, []),
     "Say hello in many languages.": (LANGUAGES, EndReason.STOP, []),
     "Show me what a Harmony message looks like.": (LITERAL, EndReason.STOP, []),
     "Plan a weekend trip to Paris.": (ITINERARY, EndReason.STOP, []),
@@ -45,7 +44,7 @@ KNOWN: dict[str, Known] = {
     "Break the header.": ("Recovered.", EndReason.STOP, []),
     "Who are you?": ("I am a tiny test model and I only know a few prompts.", EndReason.STOP, []),
 }
-"""Every question that the model knows: the visible text, the end and the calls over token ids, where nothing stands between."""
+"""What the model knows: the visible text, the end and the calls over token ids, where nothing stands between."""
 
 WEATHER = FunctionTool(
     "get_weather",

@@ -67,7 +67,7 @@ def turns(count: int, words: int = 30) -> tuple[Frame, ...]:
 async def test_a_conversation_that_keeps_growing_continues(make: Make, is_silent: bool) -> None:
     backend, left_out, used = make(is_silent=is_silent), [], []
     for count in (0, 4, 8, 16, 32, 33):
-        ended = await end_of_sample(backend, sample_request("ping", INSTRUCTIONS, *turns(count)))
+        ended = await end_of_sample(backend, sample_request("ping", INSTRUCTIONS, *turns(count), max_tokens=20))
         left_out.append(ended.turns_left_out)
         assert ended.usage is not None and (ended.usage.prompt_tokens or SMALL_CONTEXT) < SMALL_CONTEXT
         if ended.context is not None:
@@ -94,7 +94,7 @@ async def test_an_answer_that_fills_the_context_says_so_and_is_continued(make: M
     assert first.visible.startswith("# How a transistor works") and first.finished[-1].error is ProductCode.LENGTH
     text = first.visible
     for _ in range(4):
-        rest = await end_of_sample(backend, SampleRequest(request.frames, cut_answer=Frame(ANSWER, text)))
+        rest = await end_of_sample(backend, SampleRequest(request.frames, cut_answer=Frame(ANSWER, text), max_tokens=20))
         assert rest.usage is not None
         assert (rest.usage.prompt_tokens or SMALL_CONTEXT) < SMALL_CONTEXT, "the request fits, though with all of the answer it would not"
         text += first.visible[-400:]

@@ -1,44 +1,26 @@
 """The tool loop against a real llama.cpp server, over each wire format: the model calls an offered tool and answers from the reply. Over
 token ids it also calls the browser and Python tools that it was trained with."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import date
-from typing import Any
 
 import pytest
 
-from chatui.backends.base import Backend, Endpoint, EndReason
-from chatui.backends.chat.backend import ChatCompletionsBackend
-from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-from chatui.backends.responses.backend import ResponsesBackend
+from chatui.backends.base import Backend, EndReason
 from chatui.tools.browser import browser_tools
 from chatui.tools.python.tool import PYTHON
 from chatui.tools.replies import ToolReply
 from chatui.turns.calls.requested import Requested, reply_frame, requested
 from renderer.frames import Frame, Header, Role, Terminator
-from renderer.harmony.vocabulary import Vocabulary
 from renderer.history import frames_for_prompt
 from renderer.markup import html
 from renderer.markup.citations import CitableSource
 from tests.chatui.backends.chat.test_recordings import PARIS, PLAN, TOKYO
 from tests.chatui.backends.harmony.test_backend import FIBONACCI
-from tests.llama.asked import LIMITS, WEATHER
+from tests.llama.asked import WEATHER, over
 from tests.support import environment
 from tests.support.sampling import outcome, sample_request
 
 pytestmark = pytest.mark.llama
-
-
-@pytest.fixture(params=["chat", "responses", "harmony"])
-async def backend(request: Any, llama_server: str, vocabulary: Vocabulary) -> AsyncIterator[Backend]:
-    endpoint = Endpoint(llama_server, limits=LIMITS)
-    if request.param == "harmony":
-        found: Backend = HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: date(2026, 11, 20))
-    else:
-        found = (ChatCompletionsBackend if request.param == "chat" else ResponsesBackend)(endpoint)
-    yield found
-    await found.aclose()
 
 
 @pytest.mark.parametrize(
@@ -59,12 +41,8 @@ async def test_weather_with_and_without_a_preamble(backend: Backend, question: s
     assert second.error is None and second.visible
 
 
-async def test_the_browser_is_called_on_analysis_and_its_page_is_cited(
-    llama_server: str, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    backend = HarmonyCompletionsBackend(
-        Endpoint(llama_server, limits=LIMITS), vocabulary=lambda: vocabulary, today=lambda: date(2026, 11, 20)
-    )
+@over("harmony")
+async def test_the_browser_is_called_on_analysis_and_its_page_is_cited(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     environment.change(monkeypatch, {"search": "searxng", "search_url": "http://127.0.0.1:9"})
     tools = {each.name: each for each in browser_tools()}
     request = replace(sample_request("Search the web for the Harmony format."), tools=tuple(each.definition for each in tools.values()))
@@ -81,13 +59,10 @@ async def test_the_browser_is_called_on_analysis_and_its_page_is_cited(
     assert second.error is None and "【0†" in second.visible
     [shown, *_] = html.render_blocks(second.visible, pages={0: CitableSource("https://harmony.example/", "Harmony")})
     assert 'href="https://harmony.example/"' in shown.html and "†" not in shown.html
-    await backend.aclose()
 
 
-async def test_code_for_python_is_called_on_analysis_and_answered_from_its_output(llama_server: str, vocabulary: Vocabulary) -> None:
-    backend = HarmonyCompletionsBackend(
-        Endpoint(llama_server, limits=LIMITS), vocabulary=lambda: vocabulary, today=lambda: date(2026, 11, 20)
-    )
+@over("harmony")
+async def test_code_for_python_is_called_on_analysis_and_answered_from_its_output(backend: Backend) -> None:
     request = replace(sample_request("Use Python to compute the 10th Fibonacci number."), tools=(PYTHON.definition,))
     first = await outcome(backend, request)
     assert first.ended is not None and first.ended.reason is EndReason.TOOL_CALLS
@@ -100,4 +75,3 @@ async def test_code_for_python_is_called_on_analysis_and_answered_from_its_outpu
     reply = reply_frame(called.header, ToolReply("55\n"))
     second = await outcome(backend, replace(request, frames=frames_for_prompt((*request.frames, *written, reply))))
     assert second.error is None and "55" in second.visible
-    await backend.aclose()

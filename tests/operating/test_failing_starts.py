@@ -5,12 +5,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.services.databases import OwnServer, own_server
 from tests.support.deployments import process
 from tests.support.served import Deployment, free_port
 
@@ -31,10 +29,7 @@ def failed(deployment: Deployment, *command: str) -> str:
     ("name", "value", "says"),
     [
         ("DATABASE_URL", "mysql://x", "must look like postgres://"),
-        ("DATABASE_URL", "postgress://a:hunter2@h/x", "must look like postgres://"),
         ("DATABASE_URL", "postgres://a:hunter2@h:x/x", "must look like postgres://"),
-        ("DATABASE_URL", "postgres://a:hunter2@h", "must look like postgres://"),
-        ("DATABASE_URL", "sqlite:////tmp/x.sqlite3", "must look like postgres://"),
         ("REDIS_URL", "nonsense", "must look like redis://"),
         ("FILE_MB", "many", "valid integer"),
     ],
@@ -51,7 +46,6 @@ def test_a_malformed_setting_is_one_line(name: str, value: str, says: str, tmp_p
     [
         ("BACKEND_URL", "localhost:8000", "CHATUI_BACKEND_URL is not an http or https address"),
         ("HOSTSS", "x", "There is no setting CHATUI_HOSTSS. Did you mean CHATUI_HOSTS?"),
-        ("BACKENDS", "/no/such/file.toml", "CHATUI_BACKENDS"),
     ],
 )
 @pytest.mark.served
@@ -66,25 +60,18 @@ def test_a_taken_port_is_named_with_the_way_out(tmp_path: Path) -> None:
         line = failed(Deployment(tmp_path), "serve", "--port", str(port))
     assert f"Port {port} of 127.0.0.1 is taken" in line
     assert f"--port {port + 1}" in line
-
-
-@pytest.mark.served
-@pytest.mark.parametrize("port", ["-1", "99999"])
-def test_what_is_no_port_is_one_line(port: str, tmp_path: Path) -> None:
-    assert f"{port} is no port" in failed(Deployment(tmp_path), "serve", "--port", port)
+    assert "99999 is no port" in failed(Deployment(tmp_path), "serve", "--port", "99999")
 
 
 @pytest.mark.served
 @pytest.mark.skipif(os.getuid() != 0, reason="Only root can become another account.")
-@pytest.mark.parametrize("what", ["directory", "parent", "database"])
+@pytest.mark.parametrize("what", ["directory", "database"])
 def test_a_data_directory_that_cannot_be_written_is_one_line(what: str, tmp_path: Path) -> None:
     place = tmp_path / "data"
     deployment = Deployment(place)
     if what == "directory":
         place = tmp_path / "new"
         place.mkdir(mode=0o755)
-    elif what == "parent":
-        place = Path("/proc/data")
     else:
         for path in (place, *place.rglob("*")):
             path.chmod(0o755 if path.is_dir() else 0o644)
@@ -97,7 +84,7 @@ def test_a_data_directory_that_cannot_be_written_is_one_line(what: str, tmp_path
     assert done.returncode == 1
     [line] = (done.stdout + done.stderr).strip().splitlines()
     assert str(place) in line
-    assert "Permission denied" in line or "No such file" in line
+    assert "Permission denied" in line
 
 
 @pytest.mark.served
@@ -110,26 +97,19 @@ def test_a_command_in_a_data_directory_without_a_database_says_so(tmp_path: Path
         assert "manage.py migrate" in line
 
 
-@pytest.fixture(scope="module")
-def postgresql() -> Iterator[OwnServer]:
-    with own_server() as server:
-        yield server
-
-
 @pytest.mark.services
 @pytest.mark.parametrize(
     ("address", "says"),
     [
-        ("postgres://postgres:hunter2@127.0.0.1:{port}/no_such_db", 'database "no_such_db" does not exist'),
-        ("postgres://nobody:hunter2@127.0.0.1:{port}/postgres", 'role "nobody" does not exist'),
-        ("postgres://postgres:hunter2@no-such-host.invalid/postgres", "no-such-host.invalid"),
+        ("{server}/no_such_db", 'database "no_such_db" does not exist'),
         ("postgres://postgres:hunter2@127.0.0.1:{free}/postgres", "refused"),
-        ("postgres://postgres:hunter2@127.0.0.1:{port}/postgres?nope=hunter2", 'invalid connection option "nope"'),
-        ("postgres://postgres:hunter2@127.0.0.1:{port}/postgres?connect_timeout=hunter2", "bad value for connect_timeout"),
+        ("{server}/postgres?nope=hunter2", 'invalid connection option "nope"'),
+        ("{server}/postgres?connect_timeout=hunter2", "bad value for connect_timeout"),
     ],
 )
-def test_a_database_that_is_not_there_is_one_line(address: str, says: str, postgresql: OwnServer, tmp_path: Path) -> None:
-    line = failed(Deployment(tmp_path, CHATUI_DATABASE_URL=address.format(port=postgresql.port, free=free_port())))
+def test_a_database_that_is_not_there_is_one_line(address: str, says: str, tmp_path: Path) -> None:
+    server = os.environ["CHATUI_TEST_DATABASE_URL"].rpartition("/")[0]
+    line = failed(Deployment(tmp_path, CHATUI_DATABASE_URL=address.format(server=server, free=free_port())))
     assert line.startswith("Error: PostgreSQL at ")
     assert says in line
 

@@ -1,26 +1,19 @@
 """Processes start together on an empty database: one creates the tables, the others wait."""
 
-import subprocess
-import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from chatui.database import file_locks
 from tests.services.databases import own_database
-from tests.support.places import ROOT
 from tests.support.served import NewDeployment
 
 
 def migrate_twice_at_once(deployment: NewDeployment) -> None:
-    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-    started = [
-        subprocess.Popen(command, cwd=ROOT, env=deployment.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        for _ in range(2)
-    ]
-    outputs = [process.communicate()[0] for process in started]
-    assert [process.returncode for process in started] == [0, 0], outputs
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(lambda _: deployment.manage("migrate", "--verbosity", "0"), range(2)))
     assert "[ ]" not in deployment.manage("showmigrations", "chatui", "auth")
 
 

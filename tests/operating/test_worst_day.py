@@ -1,7 +1,6 @@
 """Disaster recovery with the commands of ``docs/operating.md``: data is backed up while a server runs, destroyed, and restored."""
 
 import signal
-import socket
 from pathlib import Path
 
 import pytest
@@ -57,11 +56,3 @@ def test_a_second_server_on_the_same_file_says_so_and_ends_while_commands_run_be
     finally:
         first.stop(signal.SIGKILL)
     deployment.start().stop()
-
-
-def test_a_port_that_is_taken_is_named_and_no_address_is_promised(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        ended = process.run(["manage.py", "serve", "--port", str(port)], Deployment(tmp_path).environment, timeout=100)
-    assert ended.returncode == 1 and f"Port {port} of 127.0.0.1 is taken" in ended.stderr and "Traceback" not in ended.stderr
-    assert "Chat is at" not in ended.stdout

@@ -1,12 +1,12 @@
 """Imports, files and erasure on PostgreSQL: the same constraints of tables, and rows written and deleted in short transactions."""
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.services.databases import own_database
+from tests.services.databases import answer_of, own_database
+from tests.services.databases import database as database
+from tests.services.databases import deployment as deployment
 from tests.support.served import Deployment
 
 pytestmark = pytest.mark.services
@@ -86,39 +86,25 @@ print("ANSWER" + json.dumps([first, whole, files.bytes_of(ada.pk), len(refused),
 """
 
 
-@pytest.fixture(scope="module")
-def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """The product with a new database, without a server."""
-    with own_database() as address:
-        deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=address)
-        deployment.make_people(ada=(False, []), bela=(False, []))
-        yield deployment
-
-
-def run(deployment: Deployment, code: str):
-    return json.loads(deployment.manage("shell", "--no-imports", "-c", code).split("ANSWER", 1)[1])
-
-
 def test_a_person_comes_goes_and_is_forgotten_again_after_a_restore(deployment: Deployment, tmp_path: Path) -> None:
-    names, alpha, zeta, deleted_at, found = run(deployment, FILL)
+    names, alpha, zeta, deleted_at, found = answer_of(deployment, FILL)
     assert (names, alpha, zeta) == (["zeta", "alpha", "imported"], "{'big': 1e+22, 'nothing': -0.0}", "\x00")
     assert (deleted_at, found) == (None, 1000)
     output = deployment.manage("erase_person", "ada", "--yes")
     assert "2 conversations, 0 folders, 3000 messages" in output and "VACUUM" in output
-    assert run(deployment, LEFT) == [[1, 1, 4, 2], True]
+    assert answer_of(deployment, LEFT) == [[1, 1, 4, 2], True]
     file = tmp_path / "erasures.jsonl"
     deployment.manage("erasures", "export", str(file))
     deployment.manage("shell", "--no-imports", "-c", COME_BACK)
-    assert run(deployment, LEFT) == [[2, 2, 8, 4], True]
+    assert answer_of(deployment, LEFT) == [[2, 2, 8, 4], True]
     assert "1 person erased." in deployment.manage("erasures", "apply", str(file))
-    assert run(deployment, LEFT) == [[1, 1, 4, 2], True]
+    assert answer_of(deployment, LEFT) == [[1, 1, 4, 2], True]
 
 
 def test_what_is_kept_at_once_is_one_content_within_the_quota_while_another_conversation_is_erased(tmp_path: Path) -> None:
     with own_database() as address:
         deployment = Deployment(tmp_path / "data", CHATUI_DATABASE_URL=address, CHATUI_FILES_OF_PERSON_MB="1")
         deployment.make_people(ada=(False, []))
-        output = deployment.manage("shell", "--no-imports", "-c", AT_ONCE)
-    first, whole, size, refused, errors = json.loads(output.split("ANSWER", 1)[1])
+        first, whole, size, refused, errors = answer_of(deployment, AT_ONCE)
     assert errors == [] and first == [30, 1, 2, 0] and whole
     assert (size, refused) == (900_000, 5), "of six concurrent uploads, only one still fits"

@@ -1,13 +1,13 @@
 """Long conversations and long lists on PostgreSQL: the same windows as on SQLite, and every statement uses an index."""
 
-import json
 import re
-from collections.abc import Iterator
 
 import pytest
 
 from tests.browser.conversation.long_talks import make_long_talk
-from tests.services.databases import own_database
+from tests.services.databases import answer_of
+from tests.services.databases import database as database
+from tests.services.databases import deployment as deployment
 from tests.support.served import Deployment
 
 pytestmark = pytest.mark.services
@@ -49,19 +49,10 @@ print("ANSWER" + json.dumps({{
 """
 
 
-@pytest.fixture(scope="module")
-def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    with own_database() as address:
-        deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=address)
-        deployment.make_people(ada=(False, []))
-        yield deployment
-
-
 def test_windows_and_pages_are_the_same_and_no_statement_reads_a_whole_conversation(deployment: Deployment) -> None:
     _, answer = make_long_talk(deployment, "ada", EXCHANGES, shown=1_000)
     deployment.manage("shell", "--no-imports", "-c", "from django.db import connection; connection.cursor().execute('ANALYZE')")
-    printed = deployment.manage("shell", "--no-imports", "-c", WALK.format(answer=answer))
-    result = json.loads(printed.split("ANSWER", 1)[1])
+    result = answer_of(deployment, WALK.format(answer=answer))
     end, above, middle, below = result["windows"]
     assert end == list(range(EXCHANGES - 19, EXCHANGES + 1)) and above == list(range(EXCHANGES - 39, EXCHANGES - 19))
     assert 1_000 in middle and below == list(range(middle[-1] + 1, middle[-1] + 21))

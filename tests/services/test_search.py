@@ -1,12 +1,11 @@
 """Search on PostgreSQL: the same results as on SQLite, using the index, whose rows are deleted with their conversations."""
 
-import json
-from collections.abc import Iterator
-
 import psycopg
 import pytest
 
-from tests.services.databases import own_database
+from tests.services.databases import answer_of
+from tests.services.databases import database as database
+from tests.services.databases import deployment as deployment
 from tests.support.served import Deployment
 
 pytestmark = pytest.mark.services
@@ -49,30 +48,14 @@ print("ANSWER" + json.dumps(seen))
 """
 
 
-@pytest.fixture(scope="module")
-def database() -> Iterator[str]:
-    """The address of a new database."""
-    with own_database() as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def deployment(database: str, tmp_path_factory: pytest.TempPathFactory) -> Deployment:
-    """The product with this database, without a server."""
-    deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=database)
-    deployment.make_people(ada=(False, []), bela=(False, []))
+@pytest.fixture(scope="module", autouse=True)
+def _filled(deployment: Deployment) -> None:
     deployment.manage("shell", "--no-imports", "-c", FILL)
-    return deployment
-
-
-def run(deployment: Deployment, code: str):
-    printed = deployment.manage("shell", "--no-imports", "-c", code)
-    return json.loads(printed.split("ANSWER", 1)[1])
 
 
 def search(deployment: Deployment, *asks: tuple[str, str]) -> list[list[str]]:
     """The results of searches, each by a person's name and what they typed. One process runs all, because starting it takes longest."""
-    return run(deployment, ASK.format(asks=asks))
+    return answer_of(deployment, ASK.format(asks=asks))  # type: ignore[no-any-return]
 
 
 FOUND = {
@@ -101,7 +84,7 @@ def test_each_person_finds_their_own_visible_words_and_no_sign_is_an_operator(de
 
 
 def test_results_come_newest_first_and_every_one_once(deployment: Deployment) -> None:
-    assert run(deployment, PAGES) == [f"Cabbage number {number} of ada" for number in reversed(range(300))]
+    assert answer_of(deployment, PAGES) == [f"Cabbage number {number} of ada" for number in reversed(range(300))]
 
 
 def test_the_index_is_used(deployment: Deployment, database: str) -> None:

@@ -17,10 +17,6 @@ def words(instruction: str) -> list[str]:
     return [step.partition(" ")[2].strip() for step in STEPS if step.startswith(f"{instruction} ")]
 
 
-def test_steps_are_joined_over_lines_and_comments_are_left_out() -> None:
-    assert steps('# why\nFROM a\nRUN one \\\n    && two\n\nCMD ["x"]') == ["FROM a", "RUN one && two", 'CMD ["x"]']
-
-
 def test_the_image_installs_the_pins_with_their_hashes() -> None:
     (install,) = [step for step in words("RUN") if "pip install" in step]
     assert "--require-hashes" in install

@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from tests.support.served import NewDeployment
+from tests.support.served import Deployment
 
 FIRST = "0001_squashed_0051_ends_of_frames"
 LAST_STEP = "0051_ends_of_frames"
@@ -37,7 +37,7 @@ Query = Callable[[str], list[Any]]
 class Database:
     """The SQLite file of a deployment, or its PostgreSQL database, read without Django."""
 
-    def __init__(self, deployment: NewDeployment) -> None:
+    def __init__(self, deployment: Deployment) -> None:
         self.deployment = deployment
         self.address = deployment.environment.get("CHATUI_DATABASE_URL", "")
         self.file = Path(deployment.environment["CHATUI_DATA_DIR"]) / "chatui.sqlite3"

@@ -4,19 +4,8 @@ import contextlib
 
 import pytest
 
-from renderer.markup import html
 from tests.bench.delivery import processes
-from tests.bench.delivery.load import stamps
 from tests.bench.delivery.measuring import Measuring, Plan, statements
-from tests.bench.delivery.servers.upstream import shape
-
-
-def test_an_answer_has_headings_lists_and_emphasis_and_one_word_for_each_token() -> None:
-    words = [stamps.word(tick) for tick in range(1, 401)]
-    text = "".join(piece.format(word) for piece, word in zip(shape(400), words, strict=True))
-    shown = html.render(text).html
-    assert [tag for tag in ("h2", "p", "li", "strong") if shown.count(f"<{tag}") < 2] == []
-    assert stamps.WordFinder(0).feed(f"{text} ", 401) == list(range(1, 401))
 
 
 @pytest.mark.extended

@@ -34,9 +34,10 @@ CONTROL_TOKENS = 199_998
 LONG = "\n".join(f"Line {number} of a report that nobody can read at once." for number in range(2000))
 TRIES = 100
 """How often an answer is regenerated: on an unknown document, some of the tiny model's output cannot be parsed."""
-ANSWERED = {"", ProductCode.ONLY_THINKING}
+ANSWERED = {"", ProductCode.ONLY_THINKING, ProductCode.LENGTH}
 """The codes of turns whose request the server has read and answered. These tests are about the request: on an unknown document, the tiny
 model mostly writes only reasoning, and whether it ever writes more is left to chance."""
+ANSWER_TOKENS = 40
 bring = database_sync_to_async(uploaded)
 
 
@@ -47,7 +48,7 @@ async def server(
     async with recording_proxy(llama_server) as proxy:
         endpoint = Endpoint(proxy.url, model="gpt-oss-tiny", limits=LIMITS)
         backend = registry.build(endpoint, kind=request.param, vocabulary=lambda: vocabulary)
-        environment.change(monkeypatch, {"backend_url": proxy.url, "backend_context_tokens": CONTEXT})
+        environment.change(monkeypatch, {"backend_url": proxy.url, "backend_context_tokens": CONTEXT, "max_answer_tokens": ANSWER_TOKENS})
         monkeypatch.setattr(connected, "backend", lambda choice="": backend)
         monkeypatch.setattr(connected, "gpt_oss_vocabulary", lambda: vocabulary)
         yield proxy

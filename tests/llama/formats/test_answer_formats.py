@@ -1,9 +1,7 @@
 """Answers with a schema from a real llama.cpp server, over each wire format: the grammar constrains the answer, but not the reasoning."""
 
 import json
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -11,8 +9,6 @@ from chatui.backends.base import Backend, EndReason
 from chatui.json_schemas import AnswerFormat, answer_format
 from renderer.frame_kinds import is_answer
 from renderer.frames import Channel
-from renderer.harmony.vocabulary import Vocabulary
-from tests.llama import test_tools
 from tests.support.sampling import outcome, sample_request
 
 pytestmark = pytest.mark.llama
@@ -27,12 +23,6 @@ SUM = answer_format(
     },
 )
 EITHER = answer_format("either", {"enum": ["yes", "no"]})
-
-
-@pytest.fixture(params=["chat", "responses", "harmony"])
-async def backend(request: Any, llama_server: str, vocabulary: Vocabulary) -> AsyncIterator[Backend]:
-    async for each in test_tools.backend.__wrapped__(request, llama_server, vocabulary):  # type: ignore[attr-defined]
-        yield each
 
 
 @pytest.mark.parametrize("expected_format", [SUM, EITHER], ids=["object", "choice"])

@@ -1,21 +1,17 @@
 """Forced calls on a real llama.cpp server over token ids: a model that would otherwise answer calls the function, with valid arguments."""
 
 import json
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import date
 
 import pytest
 
-from chatui.backends.base import Endpoint, EndReason
-from chatui.backends.harmony.backend import HarmonyCompletionsBackend
+from chatui.backends.base import Backend, EndReason
 from renderer.harmony.prompt import FunctionTool
-from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.chat.test_recordings import GREETING, PARIS, PLAN, TOKYO
-from tests.llama.asked import LIMITS, WEATHER
+from tests.llama.asked import WEATHER, over
 from tests.support.sampling import outcome, sample_request
 
-pytestmark = pytest.mark.llama
+pytestmark = [pytest.mark.llama, over("harmony")]
 
 MOODS = ["calm", "glad"]
 MOOD = FunctionTool(
@@ -26,16 +22,7 @@ MOOD = FunctionTool(
 CLOCK = FunctionTool("tell_time", "Tells the time.", {"type": "object", "properties": {}, "additionalProperties": False})
 
 
-@pytest.fixture
-async def backend(llama_server: str, vocabulary: Vocabulary) -> AsyncIterator[HarmonyCompletionsBackend]:
-    found = HarmonyCompletionsBackend(
-        Endpoint(llama_server, limits=LIMITS), vocabulary=lambda: vocabulary, today=lambda: date(2026, 11, 20)
-    )
-    yield found
-    await found.aclose()
-
-
-async def test_a_model_that_answers_calls_the_function_that_it_has_to_call(backend: HarmonyCompletionsBackend) -> None:
+async def test_a_model_that_answers_calls_the_function_that_it_has_to_call(backend: Backend) -> None:
     greeted = replace(sample_request("Hello!"), tools=(MOOD,), max_tokens=300)
     free = await outcome(backend, greeted)
     assert (free.visible, free.calls) == (GREETING, []), "the premise: unforced, the model answers without a call"
@@ -48,7 +35,7 @@ async def test_a_model_that_answers_calls_the_function_that_it_has_to_call(backe
     assert thought[0] == thought[1] != [], "its reasoning stays"
 
 
-async def test_of_several_functions_the_model_names_one_under_a_grammar(backend: HarmonyCompletionsBackend) -> None:
+async def test_of_several_functions_the_model_names_one_under_a_grammar(backend: Backend) -> None:
     result = await outcome(backend, replace(sample_request("Hello!"), tools=(MOOD, CLOCK), must_call=True, max_tokens=300))
     assert result.error is None and result.visible == ""
     [(recipient, body)] = result.calls
@@ -60,7 +47,7 @@ async def test_of_several_functions_the_model_names_one_under_a_grammar(backend:
     ("question", "call", "text"), [("What is the weather in Tokyo?", TOKYO, ""), ("Plan a weekend trip to Paris.", PARIS, PLAN)]
 )
 async def test_a_call_that_the_model_would_make_anyway_is_the_same_when_required(
-    backend: HarmonyCompletionsBackend, question: str, call: tuple[str, str], text: str
+    backend: Backend, question: str, call: tuple[str, str], text: str
 ) -> None:
     result = await outcome(backend, replace(sample_request(question), tools=(WEATHER,), must_call=True, max_tokens=300))
     assert (result.calls, result.visible) == ([call], text)

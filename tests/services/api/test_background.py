@@ -34,7 +34,7 @@ class Two(Deployment):
 def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
     with own_database() as address:
         redis = os.environ["CHATUI_TEST_REDIS_URL"]
-        two = Two(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=address, CHATUI_REDIS_URL=redis, CHATUI_DEMO_TOKENS_PER_SECOND="40")
+        two = Two(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=address, CHATUI_REDIS_URL=redis, CHATUI_DEMO_TOKENS_PER_SECOND="160")
         two.make_people(ada=(False, []))
         found = re.search(r"key=(\S+)", two.manage("shell", "--no-imports", "-c", MAKE_KEY))
         assert found
@@ -114,7 +114,7 @@ def test_what_nobody_has_recorded_is_read_as_a_whole(two: Two) -> None:
 
 
 def test_a_process_that_dies_ends_the_streams_through_the_other_without_a_false_end(two: Two) -> None:
-    dying = two.start(CHATUI_DEMO_TOKENS_PER_SECOND="4")
+    dying = two.start(CHATUI_DEMO_TOKENS_PER_SECOND="20")
     with two.client(dying) as writes, two.client(two.servers[1]) as follows:
         answer_id = start_response(writes)
         received = []

@@ -1,12 +1,11 @@
 """Documents on PostgreSQL: searches use the index and find passages with their page, and only their owner's."""
 
-import json
-from collections.abc import Iterator
-
 import psycopg
 import pytest
 
-from tests.services.databases import own_database
+from tests.services.databases import answer_of
+from tests.services.databases import database as database
+from tests.services.databases import deployment as deployment
 from tests.support.served import Deployment
 
 pytestmark = pytest.mark.services
@@ -45,24 +44,8 @@ print("ANSWER" + json.dumps([asked, owned, found("ada", "price"), before, Docume
 """
 
 
-@pytest.fixture(scope="module")
-def database() -> Iterator[str]:
-    """The address of a new database."""
-    with own_database() as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def deployment(database: str, tmp_path_factory: pytest.TempPathFactory) -> Deployment:
-    """The product with this database, without a server."""
-    deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=database)
-    deployment.make_people(ada=(False, []), bela=(False, []))
-    return deployment
-
-
 def test_passages_are_found_as_over_sqlite_and_go_with_their_file(deployment: Deployment) -> None:
-    output = deployment.manage("shell", "--no-imports", "-c", ASK)
-    results, owned, after, before, left = json.loads(output.partition("ANSWER")[2])
+    results, owned, after, before, left = answer_of(deployment, ASK)
     here = [["ada.pdf", "page 12"]]
     assert results == {
         "price tea": here,

@@ -1,11 +1,10 @@
 """Closing accounts and revoking rights on PostgreSQL, where two concurrent transactions do not see each other's changes."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.services.databases import own_database
+from tests.services.databases import answer_of, own_database
 from tests.support.served import Deployment
 
 pytestmark = pytest.mark.services
@@ -79,6 +78,5 @@ def test_concurrent_closings_leave_one_admin_and_concurrent_group_deletions_revo
     file.write_text(SIGN_IN_FILE, encoding="utf-8")
     with own_database() as address:
         deployment = Deployment(tmp_path, CHATUI_DATABASE_URL=address, CHATUI_SIGN_IN_FILE=str(file))
-        output = deployment.manage("shell", "--no-imports", "-c", AT_ONCE)
-    left, remaining, errors = json.loads(output.partition("ANSWER")[2])
+        left, remaining, errors = answer_of(deployment, AT_ONCE)
     assert (left, remaining, errors) == ([1] * 5, [0] * 5, [])

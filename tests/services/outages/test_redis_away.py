@@ -52,7 +52,7 @@ async def test_people_sign_in_ask_and_stop_while_redis_is_away(fault: str, tmp_p
 async def test_text_goes_on_in_the_other_process_while_redis_is_away(fault: str, tmp_path: Path) -> None:
     """A page of one process follows a turn of the other. What it shows grows without Redis, and is complete once Redis is back."""
     redis = Redis(tmp_path)
-    with own_database(is_empty=True) as address:
+    with own_database() as address:
         slow = {"CHATUI_DATABASE_URL": address, "CHATUI_REDIS_URL": redis.url, "CHATUI_DEMO_TOKENS_PER_SECOND": "80"}
         deployment = Deployment(tmp_path, **slow)
         try:

@@ -1,11 +1,10 @@
 """Usage limits on PostgreSQL: concurrent questions of one person get only what is left of a limit, and each answer is counted."""
 
-import json
-from collections.abc import Iterator
-
 import pytest
 
-from tests.services.databases import own_database
+from tests.services.databases import answer_of
+from tests.services.databases import database as database
+from tests.services.databases import deployment as deployment
 from tests.support.served import Deployment
 
 pytestmark = pytest.mark.services
@@ -101,17 +100,8 @@ print("ANSWER" + json.dumps([*ended, Turn.objects.get().state]))
 """
 
 
-@pytest.fixture(scope="module")
-def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """The product with a new database, without a server."""
-    with own_database() as address:
-        deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=address)
-        deployment.make_people(ada=(False, []), bela=(False, []))
-        yield deployment
-
-
 def run(deployment: Deployment, code: str):
-    return json.loads(deployment.manage("shell", "--no-imports", "-c", AT_ONCE + code).split("ANSWER", 1)[1])
+    return answer_of(deployment, AT_ONCE + code)
 
 
 def test_twenty_questions_at_once_against_a_limit_of_one_answer_start_one(deployment: Deployment) -> None:

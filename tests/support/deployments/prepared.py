@@ -6,6 +6,8 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -65,18 +67,25 @@ def _link(source: str, target: str) -> None:
 
 
 def _cached(what: str, code: str, *sources: str) -> Path:
-    """One result for each state of sources and packages: several versions of the code may share a cache."""
-    place = CACHE / "prepared" / f"{what}-{_digest(*sources)}"
-    place.mkdir(parents=True, exist_ok=True)
-    with (place / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    """The results of a program, in a place that is kept."""
+    with kept(what, *sources) as place:
         if not (place / "made").exists():
             environment = {name: value for name, value in os.environ.items() if not name.startswith("CHATUI_")}
             command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", code.replace("{place}", str(place))]
             subprocess.run(command, cwd=ROOT, env=environment | {"CHATUI_DATA_DIR": str(place)}, check=True, capture_output=True)
             (place / "made").touch()
-        _forget_old(place.parent)
     return place
+
+
+@contextmanager
+def kept(what: str, *sources: str) -> Iterator[Path]:
+    """A place for each state of sources and packages, since several versions of the code may share a cache; for one process at a time."""
+    place = CACHE / "prepared" / f"{what}-{_digest(*sources)}"
+    place.mkdir(parents=True, exist_ok=True)
+    with (place / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield place
+        _forget_old(place.parent)
 
 
 def _forget_old(places: Path) -> None:

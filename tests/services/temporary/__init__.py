@@ -1,1 +1,0 @@
-"""Temporary chats over several processes."""
