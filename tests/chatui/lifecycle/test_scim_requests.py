@@ -61,11 +61,9 @@ def test_the_service_description(directory: Directory) -> None:
     [
         'userName eq "a" or userName pr',
         'userName co "a"',
-        'userName eq "a" and manager eq "x"',
         'userName eq "a" and active eq true or active eq false',
         'emails[type eq "home"].value eq "a"',
         'password eq "a"',
-        'user__is_superuser eq "True"',
         'userName eq "\\x"',
         "x" * 2000,
     ],
@@ -101,8 +99,6 @@ def test_huge_bodies_are_refused(directory: Directory) -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        {"userName": None},
-        {"userName": 7},
         {"userName": "x" * 300},
         {"userName": "a\x00b"},
         {"externalId": {}},

@@ -65,8 +65,7 @@ def test_every_kind_of_large_upload_stops_at_a_limit(make: Callable[[], bytes]) 
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_others_write_while_two_imports_are_written(ada: User, bela: User) -> None:
-    data = HEADER + FRAME * 4_500
-    assert len(data) < 190_000
+    data = HEADER + FRAME * 2_000
     done: list[float] = []
     started = time.monotonic()
     threads = [threading.Thread(target=in_a_thread(partial(imported, who, data, done))) for who in (ada, bela)]
@@ -81,7 +80,7 @@ def test_others_write_while_two_imports_are_written(ada: User, bela: User) -> No
         time.sleep(0.02)
     for thread in threads:
         thread.join()
-    assert len(done) == 2 and Message.objects.count() == 9_000 == SearchEntry.objects.count()
+    assert len(done) == 2 and Message.objects.count() == 4_000 == SearchEntry.objects.count()
     assert len(delays) > 5 and max(delays) < 10, f"the longest of {len(delays)} waits took {max(delays):.1f} s"
 
 

@@ -86,8 +86,6 @@ def test_a_line_has_the_rating_and_what_its_person_saw(judge: User, exported: Pl
     thought = append(exported.conversation, exported.final.parent, SUMMARY, "It thought of five.", exported.turn)
     Message.objects.filter(pk=exported.final.pk).update(parent=thought)
     [line] = lines_of(signed_in(judge))
-    assert (line["verdict"], line["reason"], line["note"]) == ("down", "wrong", "It is five.")
-    assert (line["model"], line["answer"], line["is_complete"]) == ("gpt-oss-20b", str(exported.final.pk), True)
     frames = document.parse(line["openchatml"]).frames
     assert [frame.body for frame in frames] == [QUESTION, "Let me *look*.", VISIBLE]
     assert canary.found(json.dumps(line)) == [] and "ada" not in json.dumps(line)
@@ -316,7 +314,6 @@ def options_of(fields: dict[str, str], *, may_see_hidden: bool = True) -> Export
         ({"until": "2026-01-02"}, RatingFilters(before=datetime(2026, 1, 3, tzinfo=UTC))),
         ({"until": "9999-12-30"}, RatingFilters(before=datetime(9999, 12, 31, tzinfo=UTC))),
         ({"until": "9999-12-31"}, RatingFilters()),
-        ({"verdict": "up"}, RatingFilters(verdict="up")),
         ({"model": "m", "backend": "b"}, RatingFilters(model="m", backend="b")),
     ]
 )
@@ -327,13 +324,10 @@ def test_a_form_selects_whole_days_in_utc_and_the_ratings_of_a_model_and_back_en
 @for_each(
     [
         ({"hidden": "on", "why": f"  {REASON} "}, True, ExportOptions(RatingFilters(), has_hidden=True, reason=REASON)),
-        ({"hidden": "on", "why": "x" * 10}, True, ExportOptions(RatingFilters(), has_hidden=True, reason="x" * 10)),
         ({"hidden": "on", "why": "x" * 180}, True, ExportOptions(RatingFilters(), has_hidden=True, reason="x" * 180)),
         ({"hidden": "on", "why": "x" * 9}, True, None),
         ({"hidden": "on", "why": "x" * 9 + " " * 5}, True, None),
         ({"hidden": "on", "why": "x" * 181}, True, None),
-        ({"hidden": "on"}, True, None),
-        ({"why": "short"}, True, ExportOptions(RatingFilters(), reason="short")),
         ({"hidden": "on", "why": REASON}, False, ExportOptions(RatingFilters())),
         ({"format": "harmony"}, False, ExportOptions(RatingFilters(), RatingFormat.HARMONY)),
     ]
