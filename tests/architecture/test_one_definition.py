@@ -32,25 +32,6 @@ def test_nobody_else_answers_it(question: str) -> None:
     assert [place for place in found if place.split(":")[0] not in MAY[question]] == []
 
 
-@pytest.mark.parametrize(
-    ("question", "text"),
-    [
-        ("is it the answer", "header.channel in (None, Channel.FINAL)"),
-        ("is it the answer", "message.channel in ('', 'final')"),
-        ("is it the answer", "channel not in {None, Channel.FINAL}"),
-        ("is it a preamble", "header.intent == Intent.PREAMBLE"),
-        ("is it a preamble", "message.intent != 'preamble'"),
-        ("who are people", "recipient in (None, 'user', 'all')"),
-        ("who are people", "PEOPLE = frozenset({'user', 'all'})"),
-        ("a broken frame", "Header(Role.ASSISTANT, Channel.ANALYSIS, intent=Intent.DEBUG)"),
-        ("a broken frame", "Header(role='assistant', channel='analysis', intent='debug')"),
-        ("the summary frame", "NAME = 'reasoning_summary'"),
-    ],
-)
-def test_a_second_answer_would_be_noticed(question: str, text: str) -> None:
-    assert list(answers(Source("chatui/turns/other.py", text), question)) == ["chatui/turns/other.py:1"]
-
-
 def answers(source: Source, question: str) -> Iterator[str]:
     """Where ``source`` answers the question itself."""
     for node in _nodes(source):

@@ -2,8 +2,8 @@
 
 import re
 import time
+from dataclasses import replace
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -16,6 +16,7 @@ from chatui.accounts.sign_in_settings import Provider
 from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import OutsideIdentity
 from chatui.models.user import User
+from chatui.web.sign_in import single_sign_on
 from tests.chatui.accounts.conftest import configure, sign_in_with_provider, start_sign_in
 from tests.chatui.accounts.people import is_in
 from tests.chatui.accounts.scripted_provider import ScriptedProvider, running
@@ -105,15 +106,6 @@ def test_names(what: str, claims_about: dict[str, Any], expected: str) -> None:
         assert account_linking.free_name(plain) == expected, what
 
 
-def test_only_a_verified_address_is_stored(provider: ScriptedProvider) -> None:
-    provider.person |= {"email": "ada@example.org", "email_verified": False}
-    sign_in_with_provider(provider)
-    assert User.objects.get(username="ada.l").email == ""
-    provider.person |= {"email_verified": True}
-    sign_in_with_provider(provider)
-    assert User.objects.get(username="ada.l").email == "ada@example.org"
-
-
 def test_a_renamed_person_keeps_their_account(provider: ScriptedProvider) -> None:
     sign_in_with_provider(provider)
     person = User.objects.get(username="ada.l")
@@ -122,13 +114,6 @@ def test_a_renamed_person_keeps_their_account(provider: ScriptedProvider) -> Non
     person.refresh_from_db()
     assert person.username == "ada.king" and User.objects.count() == 2
     assert ("account changed", "ada.l", "is called ada.king now, says company") in lines()
-
-
-def test_another_person_with_the_old_name_gets_another_account(provider: ScriptedProvider) -> None:
-    sign_in_with_provider(provider)
-    provider.person = {"sub": "ada-2", "preferred_username": "ada.l"}
-    sign_in_with_provider(provider)
-    assert sorted(User.objects.values_list("username", flat=True)) == ["ada.l", "ada.l-2", "first"]
 
 
 def refused(provider: ScriptedProvider, status: int, code: str, why: str) -> None:
@@ -262,16 +247,12 @@ def forged(provider: ScriptedProvider, number: int) -> list[int]:
     return found
 
 
-def test_guesses_have_to_wait(provider: ScriptedProvider) -> None:
-    found = forged(provider, 22)
-    assert found[0] == 400 and found[-1] == 429 and sign_in_with_provider(provider)[1].status_code == 429
-
-
-@pytest.mark.slow
-def test_guesses_from_the_same_address_do_not_lock_out_a_known_browser(provider: ScriptedProvider) -> None:
+def test_guesses_from_the_same_address_do_not_lock_out_a_known_browser(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(single_sign_on, "_begun", replace(single_sign_on._begun, attempts=30))
     client, _ = sign_in_with_provider(provider)
     client.post("/sign-out/")
-    assert forged(provider, 22)[-1] == 429
+    found = forged(provider, 22)
+    assert (found[0], found[-1]) == (400, 429) and sign_in_with_provider(provider)[1].status_code == 429
     while Client().post("/sign-in/with/company/").status_code == 200:
         pass
     assert sign_in_with_provider(provider, client)[1].status_code == 302
@@ -281,7 +262,7 @@ def test_guesses_from_the_same_address_do_not_lock_out_a_known_browser(provider:
 def test_unrequested_responses_make_nobody_wait(provider: ScriptedProvider) -> None:
     """Any page can have the browsers of an office bring such answers."""
     back = "/sign-in/with/company/back/?state=x&code=y"
-    assert {Client().get(back).status_code for _ in range(100)} == {400} and sign_in_with_provider(provider)[1].status_code == 302
+    assert {Client().get(back).status_code for _ in range(40)} == {400} and sign_in_with_provider(provider)[1].status_code == 302
     assert AuditEvent.objects.filter(action="sign-in refused").count() < 20, "listed up to a limit, then counted"
 
 
@@ -313,14 +294,6 @@ def test_a_person_connects_an_identity_and_removes_it(provider: ScriptedProvider
     assert removal and client.post(removal[0]).status_code == 302
     assert not OutsideIdentity.objects.filter(user=ada).exists()
     assert [line[0] for line in lines()].count("identity connected") == 1 and lines()[-1][0] == "identity removed"
-
-
-def test_the_last_sign_in_method_cannot_be_removed(provider: ScriptedProvider) -> None:
-    client = confirmed(sign_in_with_provider(provider)[0])
-    row = OutsideIdentity.objects.get()
-    assert client.post(f"/sign-in/ways/{row.pk}/remove/").status_code == 404
-    assert client.post(f"/sign-in/ways/{uuid4()}/remove/").status_code == 404
-    assert OutsideIdentity.objects.count() == 1
 
 
 def test_an_identity_of_a_removed_provider_is_not_a_sign_in_method(provider: ScriptedProvider) -> None:
@@ -365,20 +338,16 @@ def test_an_identity_is_not_connected_with_another_person_than_the_one_who_start
     assert client.get(back).status_code == 400 and not OutsideIdentity.objects.exists()
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
+def test_a_key_that_cannot_be_used_is_ignored(provider: ScriptedProvider) -> None:
+    """RFC 7517, section 5."""
+    provider.other_keys = [
         {"kty": "EC", "crv": "BP-256", "x": "AA", "y": "AA", "kid": "x"},
         {"kid": "x", "use": "sig"},
         {"kty": "RSA", "n": "!!", "e": "AQAB", "kid": "x"},
         {"kty": "unheard-of", "kid": "x"},
         "no object",
         None,
-    ],
-)
-def test_a_key_that_cannot_be_used_is_ignored(other: Any, provider: ScriptedProvider) -> None:
-    """RFC 7517, section 5."""
-    provider.other_keys = [other]
+    ]
     assert sign_in_with_provider(provider)[1].status_code == 302
 
 
@@ -396,8 +365,10 @@ def test_an_address_and_the_word_that_it_is_verified_come_from_one_source(provid
     sign_in_with_provider(provider)
     assert User.objects.get(username="ada.l").email == ""
     provider.token = {}
-    sign_in_with_provider(provider)
-    assert User.objects.get(username="ada.l").email == "me@evil.example", "the twin"
+    for is_verified, stored in ((False, ""), ("false", ""), (True, "me@evil.example")):
+        provider.user_info["email_verified"] = is_verified
+        sign_in_with_provider(provider)
+        assert User.objects.get(username="ada.l").email == stored
 
 
 @for_each(

@@ -4,13 +4,11 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, Permission
-from django.test import Client
 
 from chatui.models.audit import AuditEvent
 from chatui.models.user import User
 from tests.chatui.accounts.conftest import configure, sign_in_with_provider
 from tests.chatui.accounts.scripted_provider import ScriptedProvider
-from tests.chatui.conftest import make_person
 
 TABLE: dict[str, Any] = {"groups": {"/team/a": "research", "x,y": ["research", "tools"], "ops": "debuggers"}, "staff": ["ops"]}
 
@@ -124,16 +122,3 @@ def test_who_is_admitted(
     assert (client.get("/").status_code == 200) == enters
     if not enters:
         assert "E-X-SIGN-IN-REFUSED" in answer.content.decode()
-
-
-def test_somebody_who_is_no_longer_admitted_is_refused(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
-    configure(monkeypatch, provider.table(who_may_enter="listed", enter_groups=["staff"]))
-    provider.person["groups"] = ["staff"]
-    assert sign_in_with_provider(provider)[1].status_code == 302
-    provider.person["groups"] = []
-    assert sign_in_with_provider(provider)[1].status_code == 403
-
-
-def test_the_sign_in_page_has_no_button_without_a_provider(db: None) -> None:
-    make_person("first")
-    assert "/sign-in/with/" not in Client().get("/sign-in/").content.decode()

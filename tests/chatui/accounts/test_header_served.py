@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.served import Deployment, Server, served
 
-pytestmark = pytest.mark.served
+pytestmark = [pytest.mark.served, pytest.mark.extended]
 
 PROXY, ELSEWHERE = "127.0.0.2", "127.0.0.1"
 NAME, SECRET = ("X-Remote-User", "ada.l"), ("X-Proxy-Secret", "hush")

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
@@ -44,12 +43,3 @@ def test_a_failure_is_logged_by_its_type_and_the_next_job_runs(caplog: pytest.Lo
         behind.submit(work)
     behind.wait()
     assert done == [1, 2] and "RuntimeError" in caplog.text and "ada@" not in caplog.text
-
-
-def test_submitting_a_job_does_not_wait() -> None:
-    behind, may_end = BackgroundQueue("test"), threading.Event()
-    started = time.monotonic()
-    behind.submit(may_end.wait, 20)
-    assert time.monotonic() - started < 5
-    may_end.set()
-    behind.wait()

@@ -16,11 +16,10 @@ from chatui.models.audit import AuditEvent
 from chatui.models.programs import ApiKey
 from chatui.models.sign_in import Passkey, RecoveryCode
 from chatui.models.user import User
-from tests.chatui.accounts.people import add, after_password, is_in, owned, sign_in
-from tests.chatui.accounts.test_second_factor import code_of, password, switched_on
+from tests.chatui.accounts.people import after_password, is_in, owned, sign_in
+from tests.chatui.accounts.test_second_factor import password, switched_on
 from tests.chatui.api.asking import key_of
-from tests.chatui.conftest import PASSWORD, make_person, signed_in
-from tests.support.authenticator import Authenticator
+from tests.chatui.conftest import make_person, signed_in
 from tests.support.environment import change
 
 
@@ -75,15 +74,6 @@ def test_staff_who_change_an_address_or_revoke_a_key_do_not_do_so_unnoticed(
     key_of(ada)
     staff.post(f"/manage/keys/{ApiKey.objects.get().pk}/revoke/")
     assert notices_of(ada)[-1] == "key-revoked"
-
-
-def test_of_two_factors_the_codes_are_switched_off(ada: User) -> None:
-    client = after_password(ada)
-    client.get("/sign-in/second-factor/")
-    client.post("/sign-in/second-factor/", {"code": code_of(ada)})
-    add(client, Authenticator())
-    client.post("/sign-in/second-factor/remove/")
-    assert notices_of(ada)[-1] == "codes-off"
 
 
 def test_without_dismissal_only_the_latest_notices_are_stored(ada: User) -> None:
@@ -164,12 +154,3 @@ def test_a_half_finished_sign_in_tolerates_different_clocks(ada: User, skew: tim
     assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/sign-in/" and not is_in(client), "started before"
     client = half_way(ada)
     assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/" and is_in(client), "started after that"
-
-
-def test_a_half_finished_sign_in_does_not_survive_a_changed_password(ada: User) -> None:
-    codes = switched_on(password(), ada)
-    client = half_way(ada)
-    ada.refresh_from_db()
-    ada.set_password(f"another {PASSWORD}")
-    ada.save()
-    assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/sign-in/" and not is_in(client)

@@ -14,7 +14,7 @@ from tests.chatui.accounts.conftest import provider as provider
 from tests.chatui.accounts.conftest import sign_in_with_provider, start_sign_in
 from tests.chatui.accounts.scripted_provider import ScriptedProvider
 from tests.chatui.accounts.test_second_factor import code_of
-from tests.chatui.conftest import PASSWORD, confirmed, make_person
+from tests.chatui.conftest import PASSWORD, make_person
 from tests.support.environment import change
 
 PROXY = "192.0.2.1"
@@ -53,16 +53,6 @@ def test_knowing_the_password_is_not_enough_to_connect_an_identity(ada: User, pr
     assert client.get("/sign-in/code/")["Location"] == "/sign-in/"
     client.get("/sign-in/second-factor/")
     assert not SecondFactor.objects.filter(user=ada).exists()
-
-
-def test_an_identity_is_not_connected_if_somebody_else_has_signed_in_since(ada: User, provider: ScriptedProvider) -> None:
-    client = confirmed(sign_in_with_provider(provider)[0])
-    provider.person["sub"], provider.person["preferred_username"] = "another", "another"
-    back = provider.sign_in(start_sign_in(client, connect="yes"))
-    client.post("/sign-out/")
-    client.post("/sign-in/", {"username": "ada", "password": PASSWORD})
-    assert client.get(back).status_code >= 400 or who(client) != "ada"
-    assert not OutsideIdentity.objects.filter(user=ada).exists() and who(client) != "ada"
 
 
 def test_a_person_who_signs_in_with_a_provider_needs_no_second_factor_here(ada: User, provider: ScriptedProvider) -> None:

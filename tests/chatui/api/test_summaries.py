@@ -81,8 +81,10 @@ def lines_of(output: Iterable[dict[str, Any]]) -> list[str]:
     return [part["text"] for item in output if item["type"] == "reasoning" for part in item["summary"]]
 
 
-@pytest.mark.parametrize("turn", TURNS.values(), ids=TURNS)
-@pytest.mark.parametrize("new_events", [ResponseEvents, BackgroundEvents], ids=["at once", "in the background"])
+@pytest.mark.parametrize(
+    ("turn", "new_events"),
+    [*((turn, ResponseEvents) for turn in TURNS.values()), (TURNS["a tool round between them"], BackgroundEvents)],
+)
 async def test_a_response_has_the_lines_in_order_and_so_has_its_stream(
     turn: list[RawEvent | Activity], new_events: Callable[..., ResponseEvents], program: Program
 ) -> None:

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from types import SimpleNamespace
-from unittest.mock import MagicMock
 
 import pytest
 from django.db import connection
@@ -40,12 +38,3 @@ def test_the_log_is_locked_before_it_is_read(what: str, monkeypatch: pytest.Monk
     tables = (AuditEvent._meta.db_table, CountedLine._meta.db_table)
     first = next(query["sql"] for query in asked if "locked" in query["sql"] or any(table in query["sql"] for table in tables))
     assert "locked" in first
-
-
-def test_postgresql_is_asked_for_the_lock_and_sqlite_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    for vendor, times in (("postgresql", 1), ("sqlite", 0)):
-        cursor = MagicMock()
-        monkeypatch.setattr(audit_log_record, "connection", SimpleNamespace(vendor=vendor, cursor=lambda cursor=cursor: cursor))
-        audit_log_record.lock()
-        asked = cursor.__enter__.return_value.execute.call_args_list
-        assert len(asked) == times and all(call.args[0].startswith("SELECT pg_advisory_xact_lock(") for call in asked)

@@ -75,10 +75,7 @@ def test_pinned_ones_come_first_across_pages_and_archived_ones_not_at_all(ada: U
 NO_PLACES = (
     "p",
     "pp1-" + "0" * 32,
-    "x",
     "-1-" + "0" * 32,
-    "1",
-    "1-",
     "1-" + "g" * 32,
     "9" * 17 + "-" + "0" * 32,
     "\u0661-" + "0" * 32,
@@ -104,19 +101,6 @@ def test_without_scripts_a_link_shows_the_rest(ada: User) -> None:
     (fragment,) = re.findall(r'data-fragment="([^"]+)"', page)
     listed = re.findall(r'data-conversation="([^"]+)"', re.sub(r"(?s)<template.*?</template>", "", rest))
     assert re.findall(r'data-conversation="([^"]+)"', client.get(fragment).content.decode()) == listed
-
-
-@pytest.mark.slow
-def test_ten_thousand_conversations_make_no_page_slower(ada: User, bela: User) -> None:
-    make(ada, PAGE_SIZE + 1)
-    make(bela, 10_000)
-    few, many = signed_in(ada), signed_in(bela)
-    middle = Conversation.objects.filter(owner=bela).order_by("-active_at")[5_000]
-    start = f"{(middle.active_at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)}-{middle.pk.hex}"
-    assert times_slower((many, "/"), (few, "/")) <= 1.5
-    assert times_slower((many, "/conversations/"), (few, "/conversations/")) <= 1.5
-    deep = times_slower((many, f"/conversations/?list={start}"), (few, "/conversations/"))
-    assert deep <= 1.5, "the middle of the list costs what its beginning does"
 
 
 def times_slower(page: tuple[Client, str], other: tuple[Client, str]) -> float:
@@ -159,16 +143,18 @@ def test_each_page_of_a_folder_uses_the_index(ada: User) -> None:
 
 
 @pytest.mark.slow
-def test_ten_thousand_conversations_in_a_hundred_folders_make_no_page_slower(ada: User, bela: User) -> None:
+def test_thousands_of_conversations_and_a_hundred_folders_make_no_page_slower(ada: User, bela: User) -> None:
     paths = []
-    for owner, count in ((ada, 2 * PAGE_SIZE + 2), (bela, 10_000)):
+    for owner, count in ((ada, 2 * PAGE_SIZE + 2), (bela, 6_000)):
         make(owner, count)
         folders = Folder.objects.bulk_create(Folder(owner=owner, name=f"Folder {number}") for number in range(100))
         rows = list(Conversation.objects.filter(owner=owner).values_list("pk", flat=True))
         Conversation.objects.filter(pk__in=rows[::2]).update(folder=folders[0])
         for number, folder in enumerate(folders[1:]):
             Conversation.objects.filter(pk__in=rows[2 * PAGE_SIZE + 3 + 2 * number :: 400]).update(folder=folder)
-        paths.append(("/", f"/?folder={folders[0].pk}", f"/conversations/?folder={folders[0].pk}"))
+        paths.append(["/", "/conversations/", f"/?folder={folders[0].pk}", f"/conversations/?folder={folders[0].pk}"])
+    middle = Conversation.objects.filter(owner=bela, folder=None).order_by("-active_at")[1_000]
+    start = f"{(middle.active_at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)}-{middle.pk.hex}"
     few, many = signed_in(ada), signed_in(bela)
-    for short, long in zip(*paths, strict=True):
+    for short, long in (*zip(*paths, strict=True), ("/conversations/", f"/conversations/?list={start}")):
         assert times_slower((many, long), (few, short)) <= 1.5, long

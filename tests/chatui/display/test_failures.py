@@ -15,11 +15,10 @@ TURN = UUID("01939c1e-0000-7000-8000-00004f2a91bc")
 
 @pytest.mark.parametrize(
     ("seconds", "duration"),
-    [(1, "1 second"), (20, "20 seconds"), (119, "119 seconds"), (120, "2 minutes"), (7199, "120 minutes"), (7201, "3 hours")],
+    [(1, "1 second"), (119, "119 seconds"), (120, "2 minutes"), (7201, "3 hours")],
 )
 def test_a_busy_servers_retry_seconds_are_shown(seconds: int, duration: str) -> None:
     text = sentence(ProductCode.BACKEND_BUSY, retry_after=seconds)
-    duration = "2 hours" if seconds == 7199 else duration
     assert text == f"The model server is busy and asked to wait {duration}. Try again after that."
 
 
@@ -46,16 +45,6 @@ def test_a_retry_is_offered_only_where_it_can_help(cause: Cause) -> None:
     assert {Cause.KEY_REFUSED.may_pass, Cause.CONTEXT_EXCEEDED.may_pass, Cause.BUSY.may_pass} == {True, False}
 
 
-@for_each(Cause)
-def test_every_cause_has_complete_sentences_and_sends_no_administrator_to_one(cause: Cause) -> None:
-    turn = Turn(id=TURN, choice="vllm", state="failed", error_code="E-X-BACKEND-SETUP", error_cause=cause.told("HTTP 500"))
-    shown = notice_of(turn, 0).cause
-    said = f"{cause.sentence} {cause.advice}"
-    assert cause.advice.endswith(".") and (cause is Cause.OTHER or cause.sentence.endswith("."))
-    assert "administrator" not in said.lower() and len(said) < 260
-    assert cause is Cause.OTHER or (shown.sentence, shown.advice) == (cause.sentence, cause.advice)
-
-
 def test_the_numbers_that_a_person_reads_are_not_lost_to_an_admin() -> None:
     busy = Turn(id=TURN, state="failed", error_code="E-X-BACKEND-BUSY", error_cause=Cause.BUSY.told("HTTP 429"), retry_after=20)
     assert "20 seconds" in notice_of(busy, 0).cause.sentence
@@ -66,12 +55,6 @@ def test_a_too_long_question_shows_its_length_and_the_limit() -> None:
     text = sentence(ProductCode.QUESTION_TOO_LONG, use, 40_000)
     assert text.endswith("It has 40,000 characters; about 24,000 would fit.")
     assert sentence(ProductCode.TIMEOUT, use, 40_000) == ProductCode.TIMEOUT.sentence
-
-
-@for_each(ProductCode)
-def test_every_code_has_complete_sentences(code: ProductCode) -> None:
-    text = sentence(code)
-    assert text[0].isupper() and text.endswith(".") and len(text) < 180
 
 
 @pytest.mark.parametrize(

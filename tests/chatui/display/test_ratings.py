@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from chatui.models.audit import AuditEvent
-from chatui.models.message import Author, Message
+from chatui.models.message import Message
 from chatui.models.ratings import Rating
 from chatui.models.user import User
 from chatui.store import transcripts
@@ -78,27 +78,6 @@ def test_an_invalid_rating_is_refused_and_the_form_keeps_its_text(ada: User, tal
     assert refused.status_code == 400 and "Choose a reason." in refused.content.decode()
     assert sent.get("note", "") in refused.content.decode() and not Rating.objects.exists()
     assert client.post(path(talk), {"verdict": "down", "reason": "other", "note": "\r\n" * 500 + "x"}).status_code == 302
-
-
-def test_nobody_else_can_rate_it_or_see_the_rating(ada: User, bela: User, grace: User, talk: Planted) -> None:
-    signed_in(ada).post(path(talk), {"verdict": "up"})
-    for other in (bela, grace):
-        assert signed_in(other).get(path(talk)).status_code == 404
-        assert signed_in(other).post(path(talk), {"verdict": "down", "reason": "wrong"}).status_code == 404
-    assert Rating.objects.get().verdict == "up"
-
-
-def test_only_a_finished_answer_of_a_model_can_be_rated(ada: User, talk: Planted) -> None:
-    client = signed_in(ada)
-    plan = Message.objects.filter(conversation=talk.conversation, intent="preamble", is_visible=True).first()
-    running = new_turn(talk.other_question, Canary(), "running")
-    unfinished = append(talk.conversation, talk.other_question, Header("assistant", channel="final"), "I am", running)
-    imported = transcripts.append(talk.conversation, None, transcripts.frame_of(talk.final), Author.IMPORT)
-    for message in (talk.question, plan, unfinished, imported):
-        assert message is not None
-        assert client.post(path(talk, message), {"verdict": "up"}).status_code == 404
-    assert not AuditEvent.objects.exists() and not Rating.objects.exists()
-    assert client.post(path(talk), {"verdict": "up"}).status_code == 302
 
 
 def test_rating_hidden_text_is_logged_as_an_attempt(ada: User, talk: Planted) -> None:

@@ -23,11 +23,12 @@ from chatui.store.context_use import Room
 from chatui.store.transcripts import FrameMetadata, TreePosition
 from renderer.activities.activity import Activity
 from renderer.activities.frame import frame_of
-from renderer.activities.kinds import KINDS
+from renderer.activities.kinds import KINDS, Kind
 from renderer.frame_kinds import ANSWER
 from renderer.frames import Frame, Header, Role, Terminator
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.uploads import uploaded
+from tests.support.cases import for_each
 
 pytestmark = pytest.mark.django_db
 
@@ -108,8 +109,8 @@ def test_every_sentence_has_a_place_for_each_span_in_every_language(language: st
 # Lines of reasoning summaries in the languages of the pages.
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
-def test_every_kind_has_a_sentence_in_every_language(kind):
+@for_each(KINDS.values())
+def test_every_kind_has_a_sentence_in_every_language(kind: Kind) -> None:
     for pattern in filter(None, (kind.sentence, kind.named)):
         about = ("one", "two")[: pattern.count("{}")]
         line = activities.line(Activity(kind.name, about))

@@ -11,7 +11,7 @@ from chatui.documents.reading import TEXT_BYTES, FileReading, read
 from chatui.sandbox import ProcessLimits
 from tests.chatui.documents import hostile, more_hostile
 from tests.chatui.documents.hostile import SECRET, Made
-from tests.support.cases import drawn
+from tests.support.cases import drawn, extended
 
 pytestmark = pytest.mark.slow
 
@@ -100,20 +100,20 @@ MORE = {
 """Without an expected state the result depends on the machine or the library, and only ending in time matters."""
 
 ALL = FILES | MORE
+DEAR = {
+    "docx_of_attributes",
+    "html_nested_a_million_deep",
+    "html_of_tables",
+    "many_pages",
+    "pdf_with_one_page_repeated",
+    "pptx_with_one_slide_repeated",
+    "xlsx_of_a_million_strings",
+}
+"""Those that take over half a second of a processor each, all within limits that other files reach as well."""
 MAKERS: dict[str, Callable[[], Made]] = {name: vars(hostile).get(name) or vars(more_hostile)[name] for name in ALL}
 
 
-def test_every_hostile_file_is_listed() -> None:
-    makers = {
-        name
-        for module in (hostile, more_hostile)
-        for name, each in vars(module).items()
-        if getattr(each, "__annotations__", {}).get("return") == "Made"
-    }
-    assert makers == set(ALL) and len(FILES) == 17 and len(MORE) >= 20
-
-
-@pytest.mark.parametrize("name", drawn(2, ALL))
+@pytest.mark.parametrize("name", [*drawn(2, (name for name in ALL if name not in DEAR)), *map(extended, sorted(DEAR))])
 async def test_it_ends_in_time_with_a_state_and_blocks_nobody(name: str) -> None:
     data = MAKERS[name]()
     before = time.monotonic()
@@ -146,8 +146,6 @@ async def test_many_files_at_once_do_not_slow_the_loop() -> None:
         "html_of_brackets",
         "xlsx_of_one_string_everywhere",
         "text_of_null_bytes",
-        "text_of_combining_marks",
-        "json_nested_a_million_deep",
     )
     files = [MAKERS[name]() for name in names]
     found, longest = await ticking(asyncio.gather(*(read(*each, LIMITS) for each in files)))

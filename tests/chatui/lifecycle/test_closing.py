@@ -31,7 +31,7 @@ from tests.chatui.store.long_conversations import long_conversation
 from tests.support.browser_socket import BrowserSocket
 from tests.support.environment import change
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, frame
-from tests.support.staff_pages import PEOPLE, page_of, save_rights
+from tests.support.staff_pages import PEOPLE, save_rights
 
 pytestmark = pytest.mark.django_db
 
@@ -62,16 +62,6 @@ def test_closing_ends_all_access(root: User) -> None:
     assert not DebugRequest.objects.filter(person=person, closed_at=None).exists()
     assert not PasswordLink.objects.filter(expires_at__gt=timezone.now() + timedelta(seconds=1)).exists()
     assert ("account closed", "by staff") in lines_about("vera") and chain.verify().is_intact
-
-
-def test_share_links_do_not_work_while_their_owners_account_is_closed(ada: User) -> None:
-    row = long_conversation(ada, 2, "carrot")
-    token = ShareLink.objects.get(conversation=row).token
-    assert Client().get(f"/s/{token}/").status_code == 200, "the premise"
-    closing.close_account(ada, ClosingCause.OPERATOR, SHELL)
-    assert Client().get(f"/s/{token}/").status_code == 404
-    closing.reopen_account(ada, SHELL)
-    assert Client().get(f"/s/{token}/").status_code == 200
 
 
 def test_a_closing_by_staff_replaces_one_by_a_provider(ada: User, root: User) -> None:
@@ -124,12 +114,6 @@ def test_the_command_closes_and_reopens(ada: User) -> None:
     for more in ([], [], ["--reopen"], ["--reopen"]):
         call_command("close_account", "ada", *more, stdout=output)
     assert output.getvalue().split("\n") == ["Closed.", "It was closed.", "Opened.", "It was open.", ""]
-
-
-def test_the_page_says_who_closed_an_account(ada: User, root: User) -> None:
-    assert "Closed by staff" not in signed_in(root).get(page_of(ada)).content.decode()
-    closing.close_by_staff(ada, Visitor(root, "", "admin"))
-    assert "Closed by staff" in signed_in(root).get(page_of(ada)).content.decode()
 
 
 def test_staff_cannot_remove_the_last_account_manager(ada: User, root: User) -> None:

@@ -207,12 +207,11 @@ def page_of(person: User) -> str:
     return f"/manage/people/{person.pk}/erase/"
 
 
-@pytest.mark.slow
-def test_a_superuser_erases_somebody_who_has_written_thousands_of_messages(root: User, ada: User) -> None:
-    long_conversation(ada, 3_000)
+def test_a_superuser_erases_somebody_who_has_written_much(root: User, ada: User) -> None:
+    long_conversation(ada, 60)
     client = signed_in(root)
     page = client.get(page_of(ada)).content.decode()
-    assert "1 conversation, 0 folders, 3000 messages, 1500 turns, 0 files, 1 share link, 1 debug request." in page and "cabbage" not in page
+    assert "1 conversation, 0 folders, 60 messages, 30 turns, 0 files, 1 share link, 1 debug request." in page and "cabbage" not in page
     wrong = client.post(page_of(ada), {"name": "adam"})
     assert "This is not the name of the account." in wrong.content.decode() and User.objects.filter(pk=ada.pk).exists()
     response = client.post(page_of(ada), {"name": "ada"}, follow=True)
@@ -229,26 +228,12 @@ def test_an_erasure_counts_for_the_four_eyes_rule(root: User, ada: User, bela: U
     assert not User.objects.filter(username="ada").exists() and four_eyes.are_linked(root, bela)
 
 
-def test_staff_with_the_permission_may_and_others_may_not(ada: User, bela: User, sam: User) -> None:
-    assert signed_in(sam).post(page_of(ada), {"name": "ada"}).status_code == 404
-    assert signed_in(bela).post(page_of(ada), {"name": "ada"}).status_code == 404
-    assert Client().post(page_of(ada), {"name": "ada"}).status_code == 302
-    assert User.objects.filter(pk=ada.pk).exists()
-    sam.user_permissions.set(Permission.objects.filter(codename__in=ERASER))
-    assert signed_in(sam).post(page_of(ada), {"name": "ada"}).status_code == 200
-    assert not User.objects.filter(pk=ada.pk).exists()
-
-
 def test_nobody_erases_themselves_or_accounts_with_more_permissions(grace: User, sam: User, root: User) -> None:
     sam.user_permissions.set(Permission.objects.filter(codename__in=ERASER))
     for who, target in ((sam, grace), (sam, root), (sam, sam), (root, root)):
         assert signed_in(who).post(page_of(target), {"name": target.username}).status_code == 404
         assert signed_in(who).get(page_of(target)).status_code == 404
     assert User.objects.count() == 3
-
-
-def test_an_unknown_account_cannot_be_erased(root: User) -> None:
-    assert signed_in(root).get("/manage/people/0193f2a0-0000-7000-8000-000000000000/erase/").status_code == 404
 
 
 # --- the command line ---------------------------------------------------------------------------------------------------------------
@@ -314,7 +299,7 @@ def test_a_list_only_grows(ada: User, tmp_path: Path) -> None:
     assert output_of("erasures", "export") == lines[1], "standard output has those of this database"
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"id": "x", "name": "a", "at": "b"}', '{"name": "a"}', "null", '{"id": 7, "name": ""}'])
+@pytest.mark.parametrize("text", ["{", "[]", '{"id": "x", "name": "a", "at": "b"}', '{"name": "a"}'])
 def test_an_invalid_list_is_refused_and_nobody_is_erased(text: str, ada: User, tmp_path: Path) -> None:
     file = tmp_path / "erasures.jsonl"
     good = f'{{"id": "{ada.pk}", "name": "ada", "at": "2026-01-01T00:00:00+00:00"}}\n'

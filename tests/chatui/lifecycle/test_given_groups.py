@@ -52,12 +52,6 @@ def test_whom_the_directory_does_not_know_it_gives_nothing(directory: Directory)
     assert names(sign_in(has_claim=False, subject="00u7")) == set()
 
 
-def test_without_a_directory_a_missing_claim_changes_nothing(directory: Directory) -> None:
-    assert names(sign_in("Chat users")) == {"people"}
-    assert names(sign_in(has_claim=False)) == {"people"}
-    assert AuditEvent.objects.filter(action="groups not said").exists()
-
-
 @pytest.mark.parametrize("how", ["add", "PUT", "replace"])
 def test_members_that_are_named_again_are_synchronized(how: str, directory: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
     key = directory.create_account()

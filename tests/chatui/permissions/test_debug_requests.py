@@ -9,7 +9,6 @@ import pytest_django
 from django.contrib.auth.models import Permission
 from django.utils import timezone
 
-from chatui.audit_log.record import Visitor
 from chatui.models.audit import AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
 from chatui.models.debug_requests import DebugRequest
@@ -366,24 +365,6 @@ def test_a_download_from_another_network_is_listed_once_and_by_its_address(grace
     access.view_hidden(visitor(grace, address="198.51.100.1"), conversation.pk, action="debug page")
     listed = AuditEvent.objects.order_by("number").values_list("action", "address", "detail")[1:]
     assert list(listed) == [("whole download", "198.51.100.1", "")], "the line of the download shows the network already"
-
-
-ATTEMPTS: dict[str, Callable[[Visitor, Conversation], object]] = {
-    "open debug view": lambda who, row: debug_requests.open_debug_view(who, row.pk, REASON),
-    "close debug view": lambda who, row: debug_requests.close_debug_view(who, row.pk),
-    "approve debug view": lambda who, row: debug_requests.decide(who, row.pk, row.pk, approves=True),
-    "decline debug view": lambda who, row: debug_requests.decide(who, row.pk, row.pk, approves=False),
-    "debug page": lambda who, row: access.view_hidden(who, row.pk, action="debug page"),
-}
-
-
-@pytest.mark.parametrize("action", ATTEMPTS)
-def test_an_attempt_without_the_permission_is_recorded_as_what_it_was(action: str, ada: User, conversation: Conversation) -> None:
-    with pytest.raises(access.RefusedError):
-        ATTEMPTS[action](visitor(ada), conversation)
-    line = AuditEvent.objects.get()
-    assert (line.action, line.code, line.actor, line.owner_name) == (action, "E-PERM-VISIBILITY", ada, "ada")
-    assert not DebugRequest.objects.exists()
 
 
 def test_an_attempt_to_ask_is_recorded_as_one_and_its_reason_is_not(approval: None, ada: User, conversation: Conversation) -> None:

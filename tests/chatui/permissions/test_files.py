@@ -60,11 +60,3 @@ def test_files_of_an_unfinished_conversation_are_found_by_nobody(ada: User, conv
     for deleted in (True, False):
         with pytest.raises(NotFoundError):
             access.own_conversation(ada, conversation.pk, deleted=deleted)
-
-
-def test_nobody_opens_a_file_without_an_active_account(ada: User, bela: User, conversation: Conversation) -> None:
-    own = file_in(conversation)
-    assert files.own_file(ada, own.pk) == own
-    for person in (None, bela, User(pk=ada.pk, is_active=False)):
-        with pytest.raises(NotFoundError):
-            files.own_file(person, own.pk)

@@ -271,17 +271,3 @@ def test_changes_of_others_accounts_are_recorded_unless_the_operator_made_them(a
     four_eyes.record_change(asker, [asker.pk, approver.pk, ada.pk], "groups changed")
     changes = set(AccountChange.objects.values_list("changer_id", "changed_id", "what"))
     assert changes == {(asker.pk, person.pk, "groups changed") for person in (approver, ada)}
-
-
-@pytest.mark.parametrize(
-    ("codename", "words"),
-    [
-        ("add_user", "create accounts"),
-        ("change_user", "change accounts"),
-        ("delete_user", "delete accounts"),
-        ("change_group", "change groups"),
-    ],
-)
-def test_each_permission_to_act_as_two_people_is_described(codename: str, words: str, sam: User) -> None:
-    sam.user_permissions.set(Permission.objects.filter(codename=codename))
-    assert four_eyes.account_permissions(User.objects.get(pk=sam.pk)) == (words,)

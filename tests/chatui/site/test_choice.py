@@ -73,23 +73,16 @@ def test_two_people_read_the_same_page_each_in_their_own_language(olga: User) ->
 @pytest.mark.parametrize(
     ("header", "code"),
     [
-        ("de", "de"),
         ("de-AT,de;q=0.9", "de"),
         ("fr-FR, ko;q=0.5, de;q=0.4", "ko"),
         ("zh-CN", "zh-hans"),
-        ("zh", "zh-hans"),
         ("zh-Hans-SG", "zh-hans"),
         ("zh-TW, de;q=0.1", "de"),
-        ("zh-Hant", ""),
-        ("*", ""),
         ("*, de", ""),
         ("", ""),
         ("de;q=0", ""),
-        ("en-GB", "en"),
         ("\x00\xff;;;q=q,,,=", ""),
-        ("de" * 10_000, ""),
         (",".join(["xx-yy;q=0.9"] * 5_000) + ",de", ""),
-        ("de_DE", ""),
         ("../../etc/passwd", ""),
     ],
 )

@@ -21,7 +21,6 @@ from tests.chatui.site.visible import SPOKEN, words_of
 from tests.support.cases import for_each
 from tests.support.places import ROOT
 from tests.tools.messages import domains, found
-from tests.tools.messages.found import in_template
 
 # Names and signs of units, which are the same in every language.
 NAMES = {
@@ -70,30 +69,6 @@ def unmarked(template: str) -> Iterator[str]:
 @for_each(sorted((ROOT / "templates").rglob("*.html")))
 def test_every_text_of_a_template_is_marked(path: Path) -> None:
     assert list(unmarked(path.read_text(encoding="utf-8"))) == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<p>Hello</p>",
-        '<a title="Hello"></a>',
-        "{% if a %}Hello{% endif %}",
-        "<p>{{ name }} has left</p>",
-        '<i aria-label="To {{ a }}"></i>',
-    ],
-)
-def test_unmarked_text_is_found(text: str) -> None:
-    assert list(unmarked(text)), text
-
-
-def test_marks_are_found_with_their_plural_context_and_placeholders() -> None:
-    text = """{% translate 'Open' context 'to visit' %} it's {% blocktranslate trimmed count n=a %}
-        {{ n }} day{% plural %}{{ n }} days{% endblocktranslate %} {% include "x" with a=_("Help") %}"""
-    assert [(item.id, item.plural, item.context) for item in in_template(text, "x.html")] == [
-        ("Open", "", "to visit"),
-        ("%(n)s day", "%(n)s days", ""),
-        ("Help", "", ""),
-    ]
 
 
 @pytest.mark.slow

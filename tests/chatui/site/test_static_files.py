@@ -40,7 +40,7 @@ def different(pairs: dict[str, list[str]]) -> Any:
     return json.loads(done.stdout)
 
 
-@pytest.mark.slow
+@pytest.mark.extended
 @pytest.mark.skipif(node.why_not() is not None, reason=node.why_not() or "")
 def test_collecting_keeps_every_token_of_our_scripts() -> None:
     assert len(SCRIPTS) > 80

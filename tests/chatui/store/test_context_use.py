@@ -10,7 +10,7 @@ from chatui.models.user import User
 from chatui.store import context_use
 from tests.chatui.conftest import signed_in
 from tests.support.browser_socket import ENDS, BrowserSocket
-from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, Step, frame
+from tests.support.scripted import FINAL, ScriptedBackend, Step, frame
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -63,18 +63,6 @@ async def test_e_x_question_too_long_gives_its_length_and_the_limit(ada: User, b
     sentence = f"{ProductCode.QUESTION_TOO_LONG.sentence} It has {question} characters; about {question // 4} would fit."
     assert event["code"] == "E-X-QUESTION-TOO-LONG" and "context" not in event
     assert sentence in str(event["html"]) and sentence in page and "SECRET" not in page and "data-context=" not in page
-
-
-async def test_without_numbers_the_sentence_has_none(ada: User, backend: ScriptedBackend) -> None:
-    backend.script = [BackendError(ProductCode.QUESTION_TOO_LONG, "SECRET")]
-    event, page = await ended(ada)
-    assert ProductCode.QUESTION_TOO_LONG.sentence in str(event["html"]) and ProductCode.QUESTION_TOO_LONG.sentence in page
-
-
-async def test_context_use_does_not_depend_on_reasoning_length(ada: User, backend: ScriptedBackend) -> None:
-    backend.script = [*frame(ANALYSIS, "hm " * 500), *ending(context=ContextUse(8192, 5000))]
-    event, _ = await ended(ada)
-    assert event["context"] == 60
 
 
 async def test_context_use_is_rounded_to_coarse_steps() -> None:

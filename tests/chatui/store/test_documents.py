@@ -252,15 +252,6 @@ def test_nor_if_a_pending_file_is_sent_at_the_last_moment(ada: User, monkeypatch
     assert SentDocument.objects.exists() and not Message.objects.filter(text__contains=SECRET).exists()
 
 
-def test_a_tool_made_file_is_not_deleted_as_a_document(talk: Conversation) -> None:
-    file = StoredFile.objects.first()
-    assert file is not None
-    file.source = "tool"
-    with pytest.raises(store_documents.NoSuchFileError):
-        store_documents.delete(file)
-    assert Message.objects.filter(text__contains=SECRET).count() == 2
-
-
 def test_a_transferred_document_has_its_text_and_is_searchable(ada: User, bela: User) -> None:
     """This also holds if the owner has the same content elsewhere, so the recipient's is a copy."""
     handed, stays = (uploaded(ada, f"{name}.txt", "The zymurgist comes on Friday.") for name in ("one", "two"))

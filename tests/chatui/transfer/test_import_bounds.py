@@ -37,17 +37,14 @@ HEADER = b"version: 2.2\n\n"
     "make",
     [
         lambda: HEADER + FRAME + b"x<|end|>" * 655_000,
-        lambda: HEADER + FRAME + b"<|end|>" * 748_000,
         lambda: HEADER + FRAME * (5 * 1024 * 1024 // len(FRAME) - 1),
         lambda: HEADER + FRAME + b"<|start|>" * 580_000,
         lambda: b"x<|end|>" * 655_000,
         lambda: b'{"header": {"version": "2.2"}, "messages": [' + b"{}," * 1_700_000 + b"{}]}",
-        lambda: b'{"header": {"version": "2.2"}, "messages": [' + b"[[[]]]," * 700_000 + b"{}]}",
-        lambda: b'{"header": {"version": "2.2", "x": [' + b"1.5," * 1_250_000 + b'1]}, "messages": []}',
         lambda: b'{"header": {"version": "2.2", "x": {' + b",".join(b'"%d":1' % n for n in range(450_000)) + b'}}, "messages": []}',
         lambda: b'{"header": {"version": "2.2"}, "messages": [{"role": "user", "content": "' + b'a\\"' * 1_700_000,
     ],
-    ids=["strays", "ends", "frames", "starts", "no header", "objects", "lists", "numbers", "keys", "string"],
+    ids=["strays", "frames", "starts", "no header", "objects", "keys", "string"],
 )
 def test_every_kind_of_large_upload_stops_at_a_limit(make: Callable[[], bytes]) -> None:
     data = make()  # not where the test is collected: each process of a run would make them all
@@ -65,36 +62,10 @@ def test_every_kind_of_large_upload_stops_at_a_limit(make: Callable[[], bytes]) 
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize(
-    ("limit", "measure"),
-    [
-        ("MAX_BYTES", len),
-        ("MAX_PROBLEMS", lambda data: upload.read(data).problems),
-        ("MAX_JSON_MARKS", lambda data: data.count(b'"') // 2 + data.count(b",") + data.count(b"{") + data.count(b"[")),
-    ],
-)
-def test_the_other_limits_are_exact_as_well(limit: str, measure: Callable[[bytes], int], monkeypatch: pytest.MonkeyPatch) -> None:
-    text = HEADER + FRAME + b"<|end|>" * 3
-    data = b'{"header": {"version": "2.2"}, "messages": [{"role": "user", "content": "Hi"}]}'
-    found = text if limit == "MAX_PROBLEMS" else data
-    most = measure(found)
-    assert most > 2, "the premise"
-    monkeypatch.setattr(upload, limit, most)
-    assert len(upload.read(found).finished) == 1
-    monkeypatch.setattr(upload, limit, most - 1)
-    with pytest.raises(ImportRefusedError, match="E-X-TOO-LARGE"):
-        upload.read(found)
-
-
-def test_a_header_in_braces_is_not_json() -> None:
-    assert len(upload.read(b"{version: 2.2}\n" + FRAME).finished) == 1
-
-
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_others_write_while_two_imports_are_written(ada: User, bela: User) -> None:
-    data = HEADER + FRAME * 4_500
-    assert len(data) < 190_000
+    data = HEADER + FRAME * 2_000
     done: list[float] = []
     started = time.monotonic()
     threads = [threading.Thread(target=in_a_thread(partial(imported, who, data, done))) for who in (ada, bela)]
@@ -109,7 +80,7 @@ def test_others_write_while_two_imports_are_written(ada: User, bela: User) -> No
         time.sleep(0.02)
     for thread in threads:
         thread.join()
-    assert len(done) == 2 and Message.objects.count() == 9_000 == SearchEntry.objects.count()
+    assert len(done) == 2 and Message.objects.count() == 4_000 == SearchEntry.objects.count()
     assert len(delays) > 5 and max(delays) < 10, f"the longest of {len(delays)} waits took {max(delays):.1f} s"
 
 

@@ -63,19 +63,6 @@ def test_a_transcript_becomes_a_conversation_of_the_person_who_uploads_it(ada: U
     assert set(Message.objects.values_list("author", flat=True)) == {"import"}
 
 
-def test_json_can_be_imported(ada: User) -> None:
-    upload(ada, interchange.dump_json(ocml.parse(DOCUMENT)), "talk.json")
-    assert Message.objects.count() == 7
-
-
-def test_staff_see_the_whole_import_in_the_debug_view(grace: User) -> None:
-    upload(grace, DOCUMENT)
-    client = signed_in(grace)
-    path = f"/c/{Conversation.objects.get().pk}/debug/"
-    client.post(f"{path}open/", {"reason": "a fault was reported", "minutes": "15"})
-    assert "CANARY-SYSTEM" in client.get(path).content.decode()
-
-
 @pytest.mark.parametrize(
     ("text", "expected", "details"),
     [
@@ -205,13 +192,6 @@ def test_characters_that_a_database_refuses_are_replaced(form: str, ada: User) -
     assert "\x00" not in Conversation.objects.get().title
 
 
-def test_nobody_imports_a_document_that_only_the_model_can_read(ada: User) -> None:
-    document = "<|start|>user name=document<|message|>All about foxes.<|end|>"
-    imported = import_transcript(ada, f"version: 2.2\n{document}\n<|start|>user<|message|>Summarize it.<|end|>".encode())
-    assert not Message.objects.filter(name="document").exists()
-    assert "All about foxes." in signed_in(ada).get(f"/c/{imported.conversation.pk}/").content.decode()
-
-
 def test_e_x_too_large_a_file_or_too_many_frames_are_refused(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transfer_upload, "MAX_BYTES", 100)
     with pytest.raises(ImportRefusedError, match="E-X-TOO-LARGE"):
@@ -226,11 +206,6 @@ def test_e_x_too_large_a_file_or_too_many_frames_are_refused(ada: User, monkeypa
 def test_an_answer_without_a_question_is_shown(ada: User) -> None:
     imported = import_transcript(ada, b"version: 2.2\n<|start|>assistant<|channel|>final<|message|>Welcome!<|end|>")
     assert "Welcome!" in signed_in(ada).get(f"/c/{imported.conversation.pk}/").content.decode()
-
-
-def test_markup_in_a_file_is_as_harmless_as_anywhere(ada: User) -> None:
-    document = json.dumps({"header": {"version": "2.2"}, "messages": [{"role": "user", "content": "<script>alert(1)</script>"}]})
-    assert "<script>alert" not in upload(ada, document).content.decode()
 
 
 @pytest.mark.django_db(transaction=True)

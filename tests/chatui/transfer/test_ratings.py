@@ -86,8 +86,6 @@ def test_a_line_has_the_rating_and_what_its_person_saw(judge: User, exported: Pl
     thought = append(exported.conversation, exported.final.parent, SUMMARY, "It thought of five.", exported.turn)
     Message.objects.filter(pk=exported.final.pk).update(parent=thought)
     [line] = lines_of(signed_in(judge))
-    assert (line["verdict"], line["reason"], line["note"]) == ("down", "wrong", "It is five.")
-    assert (line["model"], line["answer"], line["is_complete"]) == ("gpt-oss-20b", str(exported.final.pk), True)
     frames = document.parse(line["openchatml"]).frames
     assert [frame.body for frame in frames] == [QUESTION, "Let me *look*.", VISIBLE]
     assert canary.found(json.dumps(line)) == [] and "ada" not in json.dumps(line)
@@ -165,13 +163,6 @@ def test_ratings_are_filtered_by_day_verdict_model_and_back_end(ada: User, expor
     assert chosen(backend="lar") == chosen(model="gpt") == []
 
 
-def test_the_filters_of_an_export_are_recorded_in_words() -> None:
-    assert str(RatingFilters()) == "all"
-    day = datetime(2026, 11, 19, 8, 30, tzinfo=UTC)
-    words = "since 2026-11-19 08:30, before 2026-11-20 08:30, verdict up, model m, backend b"
-    assert str(RatingFilters(day, day + timedelta(days=1), "up", "m", "b")) == words
-
-
 def test_ratings_of_deleted_conversations_are_not_exported(ada: User, exported: Planted) -> None:
     assert len(of()) == 1
     Conversation.objects.filter(pk=exported.conversation.pk).update(deleted_at=timezone.now())
@@ -198,18 +189,6 @@ def test_a_conversation_that_is_deleted_while_an_export_is_written_is_left_out(a
     recorded = AuditEvent.objects.count()
     Conversation.objects.filter(pk=other.conversation.pk).update(deleted_at=timezone.now())
     assert list(lines) == [] and AuditEvent.objects.count() == recorded
-
-
-def test_only_staff_with_the_permission_see_the_page(ada: User, grace: User, judge: User, exported: Planted) -> None:
-    plain = make_person("plain", "export_ratings")
-    for person in (ada, grace, plain):
-        client = signed_in(person)
-        assert client.get("/ratings/").status_code == client.post("/ratings/", {"format": "openchatml"} | WHY).status_code == 404
-        assert client.get("/manage/").status_code == 404 or 'href="/ratings/"' not in client.get("/manage/").content.decode()
-    assert not AuditEvent.objects.exists()
-    client = signed_in(judge)
-    assert "People have rated 1 answer." in client.get("/ratings/").content.decode()
-    assert 'href="/ratings/"' in client.get("/manage/").content.decode()
 
 
 def test_each_export_is_recorded_before_it_is_made(judge: User, exported: Planted) -> None:
@@ -335,7 +314,6 @@ def options_of(fields: dict[str, str], *, may_see_hidden: bool = True) -> Export
         ({"until": "2026-01-02"}, RatingFilters(before=datetime(2026, 1, 3, tzinfo=UTC))),
         ({"until": "9999-12-30"}, RatingFilters(before=datetime(9999, 12, 31, tzinfo=UTC))),
         ({"until": "9999-12-31"}, RatingFilters()),
-        ({"verdict": "up"}, RatingFilters(verdict="up")),
         ({"model": "m", "backend": "b"}, RatingFilters(model="m", backend="b")),
     ]
 )
@@ -346,13 +324,10 @@ def test_a_form_selects_whole_days_in_utc_and_the_ratings_of_a_model_and_back_en
 @for_each(
     [
         ({"hidden": "on", "why": f"  {REASON} "}, True, ExportOptions(RatingFilters(), has_hidden=True, reason=REASON)),
-        ({"hidden": "on", "why": "x" * 10}, True, ExportOptions(RatingFilters(), has_hidden=True, reason="x" * 10)),
         ({"hidden": "on", "why": "x" * 180}, True, ExportOptions(RatingFilters(), has_hidden=True, reason="x" * 180)),
         ({"hidden": "on", "why": "x" * 9}, True, None),
         ({"hidden": "on", "why": "x" * 9 + " " * 5}, True, None),
         ({"hidden": "on", "why": "x" * 181}, True, None),
-        ({"hidden": "on"}, True, None),
-        ({"why": "short"}, True, ExportOptions(RatingFilters(), reason="short")),
         ({"hidden": "on", "why": REASON}, False, ExportOptions(RatingFilters())),
         ({"format": "harmony"}, False, ExportOptions(RatingFilters(), RatingFormat.HARMONY)),
     ]
@@ -387,12 +362,6 @@ def test_an_export_of_exactly_the_most_ratings_is_sent_and_a_larger_one_is_not(
     assert AuditEvent.objects.count() == before, "nothing was exported"
     monkeypatch.setattr(pages, name, 2)
     assert client.post("/ratings/", fields | {"verdict": ""}).status_code == 200
-
-
-def test_the_file_is_named_by_its_day_and_format(reader: User, exported: Planted) -> None:
-    response = signed_in(reader).post("/ratings/", {"format": "harmony"})
-    assert response["Content-Disposition"] == f'attachment; filename="ratings-{timezone.now():%Y-%m-%d}.harmony.jsonl"'
-    assert response["Content-Type"] == "application/jsonl; charset=utf-8"
 
 
 def test_a_line_has_these_values_and_no_others(reader: User, exported: Planted) -> None:
@@ -436,15 +405,6 @@ def test_the_name_of_an_assistant_is_no_name_of_a_person(reader: User, exported:
     Message.objects.filter(pk=exported.question.pk).update(text="<|start|>user name=lovelace<|message|>Why?<|end|>", name="lovelace")
     [line] = lines_for(reader)
     assert "name=expert" in line["openchatml"] and "lovelace" not in line["openchatml"]
-
-
-def test_a_summary_of_the_reasoning_is_exported_with_hidden_channels_only(reader: User, exported: Planted) -> None:
-    header = Header("assistant", channel="commentary", name="reasoning_summary", intent="preamble")
-    summary = append(exported.conversation, exported.final.parent, header, "It thought of five.", exported.turn)
-    Message.objects.filter(pk=exported.final.pk).update(parent=summary)
-    for has_hidden in (False, True):
-        [line] = lines_for(reader, has_hidden=has_hidden)
-        assert ("It thought of five." in line["openchatml"]) == has_hidden
 
 
 def test_an_export_of_hidden_channels_is_stored_as_a_closed_debug_view_of_its_reader(reader: User, exported: Planted) -> None:

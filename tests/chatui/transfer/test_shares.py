@@ -173,9 +173,7 @@ def test_the_previewed_branch_is_shared_even_if_the_conversation_has_continued(l
     assert shown and "LATER" not in read(make(ada, leaf, leaf=shown[1]))
 
 
-@pytest.mark.parametrize(
-    "token", ["x", "A" * 22, "A" * 21, "A" * 23, "A" * 2000, "-" * 22, "_", "0", "..", "%2e%2e", "%00", "%20", "٣" * 22]
-)
+@pytest.mark.parametrize("token", ["x", "A" * 22, "A" * 2000, "%2e%2e", "%00", "٣" * 22])
 def test_malformed_tokens_are_not_found(token: str, leaf: Message, ada: User) -> None:
     make(ada, leaf)
     assert Client().get(f"/s/{token}/").status_code == 404
@@ -215,14 +213,6 @@ def test_guessing_links_is_limited_per_address(leaf: Message, ada: User) -> None
     assert Client().get(f"/s/{0:022d}/").status_code == 404, "reading does not count as guessing"
 
 
-def test_nobody_shares_what_is_not_theirs(leaf: Message, ada: User, bela: User, grace: User) -> None:
-    for person in (bela, grace):
-        assert signed_in(person).get(f"/c/{leaf.conversation_id}/share/").status_code == 404
-        response = signed_in(person).post(f"/c/{leaf.conversation_id}/share/", {"leaf": str(leaf.pk), "days": "7"})
-        assert response.status_code == 404
-    assert not ShareLink.objects.exists()
-
-
 def test_nobody_revokes_other_peoples_links(leaf: Message, ada: User, bela: User) -> None:
     link = make(ada, leaf)
     client = signed_in(bela)
@@ -243,7 +233,7 @@ def test_a_leaf_of_another_conversation_or_a_hidden_one_is_not_shared(leaf: Mess
     assert not ShareLink.objects.exists()
 
 
-@pytest.mark.parametrize("days", ["0", "-1", "31", "365", "x", "", "7.5", "9" * 30, "9" * 5000, "٣١"])
+@pytest.mark.parametrize("days", ["0", "31", "x", "7.5", "9" * 5000, "٣١"])
 def test_a_lifetime_that_is_not_offered_is_refused(days: str, leaf: Message, ada: User) -> None:
     response = signed_in(ada).post(f"/c/{leaf.conversation_id}/share/", {"leaf": str(leaf.pk), "days": days})
     assert response.status_code == 404 and not ShareLink.objects.exists()
@@ -427,23 +417,3 @@ def test_after_revoking_people_return_to_the_page_that_the_button_was_on(links: 
         assert client.post(f"/shares/{links[number].id}/revoke/", {"conversation": where})["Location"] == page
     assert client.post(f"{own_page}revoke/")["Location"] == own_page
     assert client.post("/shares/revoke/")["Location"] == "/shares/"
-
-
-def test_following_an_address_or_being_signed_out_revokes_nothing(links: list[Link], ada: User, conversation: Conversation) -> None:
-    strict = Client(enforce_csrf_checks=True)
-    strict.force_login(ada)
-    for path in (f"/shares/{links[0].id}/revoke/", f"/c/{conversation.pk}/share/revoke/", "/shares/revoke/"):
-        assert signed_in(ada).get(path).status_code == 405
-        assert strict.post(path).status_code == 403, "without a token"
-        assert Client().post(path)["Location"].startswith("/sign-in/")
-    for path in ("/shares/", f"/c/{conversation.pk}/share/"):
-        assert Client().get(path)["Location"].startswith("/sign-in/")
-    leaf = str(ShareLink.objects.filter(conversation=conversation)[0].leaf_id)
-    assert Client().post(f"/c/{conversation.pk}/share/", {"leaf": leaf, "days": "7"})["Location"].startswith("/sign-in/")
-    assert len(shares.links(ada)) == ShareLink.objects.count() == 3
-
-
-def test_revoking_the_links_of_a_conversation_on_the_page_is_recorded_as_done_there(ada: User, conversation: Conversation) -> None:
-    link_to(conversation)
-    signed_in(ada).post(f"/c/{conversation.pk}/share/revoke/")
-    assert list(AuditEvent.objects.filter(action__contains="revoke").values_list("way", flat=True)) == ["page"]

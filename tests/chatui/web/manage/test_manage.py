@@ -83,7 +83,7 @@ def log() -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.slow
-def test_each_part_is_visible_only_with_its_permission(ada: User, sam: User, root: User) -> None:
+def test_each_part_is_visible_only_with_its_permission() -> None:
     for number, (path, needed) in enumerate(PARTS.items()):
         holder = make_person(f"holder {number}", needed, staff=True)
         shown = {each for each in PARTS if signed_in(holder).get(each).status_code == 200}
@@ -94,9 +94,6 @@ def test_each_part_is_visible_only_with_its_permission(ada: User, sam: User, roo
             assert {each for each in PARTS if f'href="{each}"' in listed} == shown, page
         not_staff = make_person(f"not staff {number}", needed)
         assert [signed_in(not_staff).get(each).status_code for each in ("/manage/", path)] == [404, 404]
-    for path in ("/manage/", *PARTS):
-        assert [signed_in(each).get(path).status_code for each in (ada, sam, root)] == [404, 404, 200], path
-        assert Client().get(path)["Location"].startswith("/sign-in/")
 
 
 @pytest.mark.parametrize("what", ["groups", "sessions", "factor", "open", "close"])
@@ -202,7 +199,7 @@ def statements(client: Client, path: str) -> int:
 def test_pages_take_as_many_statements_for_many_rows_as_for_few(ada: User, root: User) -> None:
     client = signed_in(root)
     debug_requests.open_debug_view(Visitor(root, "", "page"), failed_turn(ada).conversation_id, "a fault was reported")
-    paths = ["/manage/", PEOPLE, f"{PEOPLE}?show=debug", "/manage/servers/", "/manage/failures/", "/manage/looks/"]
+    paths = ["/manage/", PEOPLE, f"{PEOPLE}?show=debug", "/manage/servers/", "/manage/failures/", "/manage/looks/", "/audit/"]
     few = [statements(client, path) for path in paths]
     group = Group.objects.create(name="many")
     for number in range(60):
@@ -287,11 +284,10 @@ def test_the_page_of_updates_lists_pending_ones(root: User, monkeypatch: pytest.
     ],
 )
 def test_secret_parts_of_an_address_are_hidden(value: str, root: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("redis_url", "backend_proxy", "backend_query"):
-        changed = environment().model_copy(update={name: value})
-        monkeypatch.setattr(system, "environment", lambda changed=changed: changed)
-        page = text_of(signed_in(root), "/manage/settings/")
-        assert "hunter2" not in page and ("=…" in page or "…@" in page)
+    changed = environment().model_copy(update=dict.fromkeys(("redis_url", "backend_proxy", "backend_query"), value))
+    monkeypatch.setattr(system, "environment", lambda: changed)
+    page = text_of(signed_in(root), "/manage/settings/")
+    assert "hunter2" not in page and ("=…" in page or "…@" in page)
 
 
 def test_the_only_sign_in_of_the_last_account_manager_cannot_be_removed(root: User) -> None:

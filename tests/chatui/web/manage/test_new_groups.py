@@ -9,7 +9,6 @@ from chatui.accounts import groups
 from chatui.audit_log.record import Visitor
 from chatui.models.audit import AuditEvent
 from chatui.models.user import User
-from chatui.permissions import administration
 from chatui.permissions.access import NotFoundError
 from tests.chatui.conftest import make_person, signed_in
 from tests.support.environment import change
@@ -110,14 +109,6 @@ def test_a_role_is_offered_only_to_those_who_have_all_of_it() -> None:
     assert "May debug" in page and "Helps people" not in page and "Reads the audit log" not in page
     assert kim.post(PATH, {"name": "more", "roles": ["people"]}).status_code == 200 and not Group.objects.exists()
     assert kim.post(PATH, {"name": "lookers", "roles": ["debug"]}).status_code == 302, "the twin"
-
-
-def test_every_permission_of_a_role_is_in_the_catalogue_and_in_one_role_at_most() -> None:
-    held = [name for role in administration.ROLES for name in role.permissions]
-    assert len(held) == len(set(held)) and set(held) < set(administration.DESCRIPTIONS)
-    words = administration.in_words(administration.DESCRIPTIONS)
-    assert [sentence for sentence, _names in words][:4] == [role.sentence for role in administration.ROLES]
-    assert set().union(*(names for _words, names in words)) == set(administration.DESCRIPTIONS)
 
 
 def test_nobody_changes_or_deletes_a_group_with_more_permissions_and_hidden_ones_stay() -> None:

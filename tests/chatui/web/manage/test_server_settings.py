@@ -1,14 +1,9 @@
 """Model servers that staff keep: who may change them, what the form refuses, the test before they are offered, records, and keys."""
 
-import re
-from importlib import import_module
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.contrib.auth.models import Group
-from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -277,14 +272,6 @@ def test_what_sends_reasoning_nowhere_needs_no_such_permission(admin_pages: Clie
     assert StoredBackend.objects.get().summaries == "built-in"
 
 
-def test_a_row_whose_summarizer_only_reviewed_the_servers_lines_stays_valid_after_the_upgrade() -> None:
-    for name, summaries in (("a", "server"), ("b", "model")):
-        StoredBackend.objects.create(name=name, url="http://a", summaries=summaries, summarizer="small")
-    import_module("chatui.migrations.0056_summary_sources").forget_reviewers(apps, SimpleNamespace(connection=connection))
-    assert dict(StoredBackend.objects.values_list("name", "summarizer")) == {"a": "", "b": "small"}
-    assert [(spec.name, spec.summarizer) for spec in configured.rows().specs] == [("a", ""), ("b", "small")]
-
-
 def test_trust_does_not_follow_a_changed_address(admin_pages: Client, configure: Configure, sera: Client) -> None:
     add(sera, summaries="server")
     response = change(admin_pages, summaries="server", url="https://raw.example.org")
@@ -377,12 +364,6 @@ def test_a_proposed_name_which_people_see_is_never_the_address(sera: Client) -> 
     shown = sera.post(LIST, {"test": "1", "url": "http://127.0.0.1:9", "is_enabled": "on"})
     assert shown.context["form"]["name"].value() == "server"
     assert stored.proposed_name("", "openai/gpt-oss-20b") == "openai-gpt-oss-20b"
-
-
-def test_a_fault_is_told_in_words_and_its_code_only_in_the_details(sera: Client) -> None:
-    page = sera.post(LIST, {"test": "1", "url": "http://127.0.0.1:9"}).content.decode()
-    first_seen = re.sub(r"<details.*?</details>", "", page, flags=re.DOTALL)
-    assert "nothing listens there" in first_seen and "nothing-listens" not in first_seen and "nothing-listens" in page
 
 
 FAILING: dict[str, tuple[dict[str, Answer], object, str]] = {

@@ -1,0 +1,50 @@
+"""Rows of messages: their frames, what is replaced in their text, and the branch above them."""
+
+import pytest
+
+from chatui.models.conversation import Conversation
+from chatui.models.message import Author, Message
+from chatui.store import transcripts
+from renderer.frames import Frame, Header
+from renderer.ocml import document
+
+QUESTION, ANSWER, HIDDEN = Header("user"), Header("assistant", channel="final"), Header("user", channel="analysis")
+
+
+def say(row: Conversation, above: Message | None, header: Header) -> Message:
+    return transcripts.append(row, above, Frame(header, "Why?"), Author.PERSON)
+
+
+@pytest.mark.django_db
+def test_the_visible_questions_above_a_message_are_counted(conversation: Conversation) -> None:
+    first = say(conversation, None, QUESTION)
+    answer = say(conversation, first, ANSWER)
+    second = say(conversation, say(conversation, answer, HIDDEN), QUESTION)
+    say(conversation, answer, QUESTION)
+    counted = [transcripts.questions_from(message.pk) for message in (first, answer, second, say(conversation, second, ANSWER))]
+    assert counted == [1, 1, 2, 2], "those of other branches and hidden ones are none"
+
+
+@pytest.mark.parametrize(
+    ("text", "stored"),
+    [
+        ("", ""),
+        ("a\x00b", "a\ufffdb"),
+        ("\ud83d\ude00", "\U0001f600"),
+        ("\U0001f600\uffff", "\U0001f600\uffff"),
+        ("\ud800", "\ufffd"),
+        ("a\udfffb\x00", "a\ufffdb\ufffd"),
+        ("\ude00\ud83d", "\ufffd\ufffd"),
+        ("\ud83d\ud83d\ude00\ude00", "\ufffd\U0001f600\ufffd"),
+        ("\udbff\udfff\ud800", "\U0010ffff\ufffd"),
+    ],
+)
+def test_nul_and_lone_surrogates_are_replaced_and_pairs_are_joined(text: str, stored: str) -> None:
+    assert transcripts.storable(text) == stored
+
+
+def test_the_frame_of_a_row_that_was_just_written_is_the_one_that_is_stored_until_its_text_changes() -> None:
+    message = transcripts.row_of(Conversation(), Frame(Header("user"), "Hello"), Author.PERSON, transcripts.FrameMetadata()).message
+    assert transcripts.frame_of(message) == document.parse_frame(message.text)
+    message.text = document.dump_frame(Frame(Header("user"), "Bye"))
+    assert transcripts.frame_of(message).body == "Bye"
