@@ -354,13 +354,6 @@ def test_text_sent_as_reasoning_and_answer_is_reasoning() -> None:
     assert visible_text(events_of_chat({"deltas": [whole]}, [], whole=True)) == ""
 
 
-def test_a_line_end_in_both_fields_is_not_a_duplicate() -> None:
-    reader = Deltas(lambda: "c", max_chars=100)
-    events = reader.feed({"choices": [{"delta": {"reasoning": "\n", "content": "\n"}}]})
-    events += [*reader.feed({"choices": [{"delta": {"content": "42"}}]}), *reader.finish()[0]]
-    assert visible_text(events) == "\n42"
-
-
 # The rows of the quirk catalogue that concern a backend: text without markers, and events of servers.
 
 

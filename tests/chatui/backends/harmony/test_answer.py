@@ -1,7 +1,6 @@
 """Reading one answer of a token-id server, without a server: where it ends, what is cut, and what two responses have together."""
 
 import asyncio
-import itertools
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -302,14 +301,6 @@ def test_an_error_inside_a_stream_is_retryable_only_before_any_text(data: str, n
     assert decoded(ServerSentEvent("", '{"error": null, "object": "text", "a": 1}'), is_empty=True)["a"] == 1
 
 
-def test_whether_anything_was_sampled_decides_about_a_second_try() -> None:
-    for before, retryable in (([], True), ([event("")], True), ([event("<|channel|>")], False)):
-        answer = HarmonyAnswer(Chunks(), 10_000)
-        with pytest.raises(BackendError) as raised:
-            list(answer.feed_all(itertools.chain(before, [ServerSentEvent("", '{"error": {"code": 500}}')])))
-        assert raised.value.retryable is retryable
-
-
 def test_each_call_gets_an_id_of_its_own() -> None:
     frames, _ = finished(event(f"{CALL}<|start|>assistant{CALL}"))
     ids = [done.frame.header.call_id or "" for done in frames]
@@ -450,14 +441,3 @@ async def test_a_required_call_comes_before_an_answer_in_a_format(vocabulary: Vo
     result, bodies = await sample(vocabulary, replace(forced(WEATHER), answer_format=WANTED), final, arguments)
     assert (result.calls, result.visible) == ([("functions.weather", '{"city": "Oslo"}')], "")
     assert [schema_in(body) for body in bodies] == [None, WEATHER.parameters] != [None, SCHEMA]
-
-
-@pytest.mark.parametrize("data", ['{"a": 1}', '{"error": null}', '{"error": {}}', '{"object": "list"}'])
-def test_an_event_that_is_no_error_is_read(data: str) -> None:
-    assert list(HarmonyAnswer(Chunks(), 100).feed_all([ServerSentEvent("", data)])) == []
-
-
-@pytest.mark.parametrize("data", ["null", "3", '"[DONE]"', "", json.dumps([{"text": "x"}])])
-def test_an_event_that_is_no_object_ends_the_answer(data: str) -> None:
-    with pytest.raises(BackendError):
-        list(HarmonyAnswer(Chunks(), 100).feed_all([ServerSentEvent("", data)]))
