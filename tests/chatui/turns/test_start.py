@@ -318,23 +318,6 @@ def test_the_first_question_of_an_empty_conversation_is_its_first_message(ada: U
     assert transcripts.active_leaf(conversation, ada) == started.turn.question
 
 
-def test_the_same_request_is_the_same_turn_of_its_kind(ada: User) -> None:
-    question = ask()
-    first, again = store(ada, question), store(ada, question)
-    assert (again.turn, again.is_new, again.has_new_question, again.kind) == (first.turn, False, False, AskKind.SEND)
-    with pytest.raises(IntegrityError):
-        store(ada, in_it(first))
-    Turn.objects.update(state="stopped")
-    Message.objects.create(
-        conversation=first.turn.conversation, parent=first.turn.question, position=1, role="assistant", turn=first.turn, is_visible=True
-    )
-    kinds = []
-    for kind in (None, AskKind.REGENERATE):
-        found = start.started_again(Turn.objects.get(), kind)
-        kinds.append((found.kind, found.continued_turn, found.is_new))
-    assert kinds == [(AskKind.SEND, None, False), (AskKind.REGENERATE, None, False)]
-
-
 def test_a_request_needs_the_session_in_which_its_page_was_opened(ada: User) -> None:
     session = sessions.signed_in({settings.SESSION_COOKIE_NAME: signed_in(ada).cookies[settings.SESSION_COOKIE_NAME].value})
     assert session is not None and store(ada, ask(session=session)).is_new

@@ -23,7 +23,6 @@ from chatui.turns import running, titles
 from chatui.turns.asks import Ask, AskKind
 from chatui.turns.slots import Slots
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
-from tests.chatui.turns.test_statements import Statements
 from tests.chatui.turns.test_statements import statements as statements
 from tests.support.browser_socket import BrowserSocket
 from tests.support.environment import change
@@ -272,26 +271,6 @@ async def test_a_title_whose_commit_was_not_confirmed_is_still_announced(ada: Us
     assert await keep(row, TITLE) and await keep(row, TITLE)
     assert await SearchEntry.objects.acount() == 1
     assert not await keep(Conversation(pk=uuid4(), owner=ada, title=BEGINNING), TITLE), "erased meanwhile"
-
-
-async def test_a_title_takes_six_statements_in_all(
-    ada: User, model: TitleBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def cost(**fields: Any) -> tuple[int, Turn]:
-        mark = len(statements)
-        turn = await run(ada, **fields)
-        return sum(not each.startswith(("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE")) for each in statements[mark:]), turn
-
-    await run(ada)
-    model.titles.requests.clear()
-    first, turn = await cost()
-    second, _ = await cost(text="And by train?", conversation=turn.conversation_id)
-    assert len(model.titles.requests) == 1, "the premise"
-    change(monkeypatch, {"titles": False})
-    first_without, turn = await cost()
-    second_without, _ = await cost(text="And by train?", conversation=turn.conversation_id)
-    # The last of them may come when the next turn has begun.
-    assert first + second - first_without - second_without == 6, "two for the title, four for the ledger"
 
 
 async def test_title_usage_is_booked_to_the_owner_but_is_no_answer(ada: User, model: TitleBackend) -> None:

@@ -247,13 +247,6 @@ async def test_an_answer_after_an_unanswered_call_is_hidden(ada: User, backend: 
     assert line == f"turn {turn.pk}: frames with problems: E-CALL-SCHEMA × 1"
 
 
-async def test_an_interrupted_frame_is_stored_as_incomplete(ada: User, backend: ScriptedBackend) -> None:
-    backend.script = [FrameOpened(FINAL), FrameText("Half"), BackendError(Code.STREAM_TRUNCATED)]
-    turn = await run(ada, ask())
-    last = (await stored_messages(turn.conversation, ada))[-1]
-    assert (last.is_complete, last.error_code, last.terminator) == (False, "E-STREAM-TRUNCATED", "<|end|>")
-
-
 async def test_an_invalid_header_is_stored_as_hidden_analysis(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [*frame(Header("assistant", channel="fin al"), "odd"), *answer()]
     turn = await run(ada, ask())

@@ -28,7 +28,7 @@ from tests.chatui.backends.formats import format_of
 from tests.chatui.backends.wire import posts
 from tests.chatui.turns.calls.calling import RAN, World, call, calls, fetch, hangs, ran, replies
 from tests.chatui.turns.calls.test_wire_formats import model_of, transcript
-from tests.chatui.turns.test_turns import ask, begin, run
+from tests.chatui.turns.test_turns import ask, begin
 from tests.support.browser_socket import BrowserSocket
 from tests.support.scripted import answer
 
@@ -362,12 +362,6 @@ async def test_a_conversation_with_calls_and_decisions_can_be_erased(world: Worl
     await database_sync_to_async(erasure.erase_conversation)(turn.conversation_id)
     left = [await rows.objects.acount() for rows in (ToolCall, ToolApproval, ToolRule, Turn, Conversation)]
     assert left == [0] * 5
-
-
-async def test_a_new_conversation_starts_without_switched_off_tools(world: World) -> None:
-    offer(world)
-    await run(world.ada, ask(tools_off=frozenset({"send", "no_such_tool"})))
-    assert [tool.name for tool in world.backend.requests[0].tools] == ["fetch", "hangs"]
 
 
 @pytest.mark.served
