@@ -26,7 +26,7 @@ from chatui.wire import bus
 from chatui.wire.commands import Subscribe
 from renderer.events import FrameText
 from renderer.markup import html
-from tests.chatui.conftest import disk_is_full, signed_in, stored
+from tests.chatui.conftest import disk_is_full, stored
 from tests.chatui.turns.test_turns import ask
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, frame
@@ -379,23 +379,6 @@ async def test_permitted_staff_follow_the_hidden_channels_live(ada: User, grace:
     assert actions == ["open debug view"] and (await CountedLine.objects.aget()).counts == {"debug stream": 1}
 
 
-async def test_a_watcher_follows_the_next_turn_too(ada: User, grace: User, backend: ScriptedBackend) -> None:
-    async with BrowserSocket(ada) as owner_socket, BrowserSocket(grace) as watcher:
-        await owner_socket.send_message()
-        accepted = (await owner_socket.until("chatui:accepted"))[-1]
-        await owner_socket.send("subscribe", conversation=accepted["conversation"])
-        await owner_socket.until(*ENDS, "chatui:idle")
-        await open_debug_view(grace, accepted["conversation"])
-        await watcher.send("watch", conversation=accepted["conversation"])
-        await watcher.until("chatui:idle")
-        gate = asyncio.Event()
-        backend.script = [*frame(ANALYSIS, "second turn"), gate, *answer()]
-        await owner_socket.send_message("And now?", conversation=accepted["conversation"])
-        while "second turn" not in json.dumps(await watcher.until("chatui:debug.snapshot", "chatui:frame.delta")):
-            pass
-        gate.set()
-
-
 async def test_e_perm_visibility_watching_without_the_permission_is_refused_and_recorded(
     ada: User, bela: User, sam: User, hank: User, backend: ScriptedBackend
 ) -> None:
@@ -490,17 +473,3 @@ async def test_two_tabs_see_the_same_turn(ada: User, backend: ScriptedBackend) -
             await tab.until("chatui:snapshot")
         gate.set()
         assert shown_text(await one.until(*ENDS)) == shown_text(await two.until(*ENDS)) != ""
-
-
-async def test_a_new_title_reaches_only_the_persons_own_pages(ada: User, bela: User, conversation: Conversation) -> None:
-    @database_sync_to_async
-    def rename(person: User, title: str) -> int:
-        return signed_in(person).post(f"/c/{conversation.pk}/rename/", {"title": title}).status_code
-
-    async with BrowserSocket(ada) as first, BrowserSocket(ada) as second, BrowserSocket(bela) as stranger:
-        assert await rename(ada, "  A better\ntitle ") == 302
-        for socket in (first, second):
-            changed = await socket.next()
-            assert changed == {"type": "chatui:title", "conversation": str(conversation.pk), "title": "A better title"}
-        assert await rename(bela, "Mine now") == 404
-        assert await stranger.silence() == [] and await first.silence() == []

@@ -232,12 +232,3 @@ def test_a_host_directory_is_never_walked_after_the_sandbox_is_gone(tmp_path: Pa
     (tmp_path / "b").write_text("2")
     assert files.take(5, MAX, MAX) == CopiedFiles()
     files.close()
-
-
-def test_an_ended_interpreter_returns_no_files() -> None:
-    async def task(interpreter: Interpreter) -> CopiedFiles:
-        await interpreter.run("open('a', 'w').write('1')", 20, 4000)
-        await interpreter.end()
-        return await asyncio.wait_for(interpreter.take(5, MAX), 10)
-
-    assert within(task) == CopiedFiles()

@@ -201,19 +201,3 @@ async def gone(interpreter: Interpreter) -> None:
     await interpreter.process.wait()
     while state_of(interpreter.first_process):
         await asyncio.sleep(0.01)
-
-
-def test_two_interpreters_do_not_see_each_other() -> None:
-    async def run() -> list[str]:
-        first, second = await Interpreter.start(sandbox()), await Interpreter.start(sandbox())
-        try:
-            await first.run("secret = 42; open('secret.txt', 'w').write('42'); open('/tmp/secret', 'w').write('42')", 20, 1000)
-            return [
-                (await second.run(code, 20, 1000)).text for code in ("secret", "import os; os.listdir('/mnt/data') + os.listdir('/tmp')")
-            ]
-        finally:
-            await first.end()
-            await second.end()
-
-    unknown, empty = asyncio.run(run())
-    assert "NameError" in unknown and empty == "[]\n"
