@@ -133,7 +133,7 @@ def test_a_key_name_with_a_path_is_refused(name: str) -> None:
         BackendSpec(name="a", url="http://a", key_name=name or " ")
 
 
-@pytest.mark.parametrize("status", ["301 Moved", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"])
+@pytest.mark.parametrize("status", ["302 Found", "307 Temporary Redirect"])
 async def test_redirects_are_not_followed_so_the_key_stays(status: str) -> None:
     async with stub.running(stub.plays(stub.chunk(content="Hello") + stub.DONE)) as other:
         location = f"Location: {other.url}/v1/chat/completions\r\n"

@@ -86,7 +86,7 @@ HOSTILE += ["а", "`<|end|>a"]
 def test_a_hostile_answer_takes_linear_time(unit: str) -> None:
     """With quadratic work, eight times the length would take 64 times as long."""
 
-    short, long = (partial(judged, (unit * length)[:length]) for length in (2_500, 20_000))
+    short, long = (partial(judged, (unit * length)[:length]) for length in (1_000, 8_000))
     assert costs_at_most(24 * cost(short) + 50, long)
 
 

@@ -469,5 +469,5 @@ def test_the_cost_of_a_page_with_many_continued_answers_stays_linear(ada: User, 
         return calls[0]
 
     work(2)
-    few, many = work(18), work(180)
-    assert many < 12 * few, f"{few} calls for 20 answers, {many} for 200"
+    few, many = work(8), work(80)
+    assert many < 12 * few, f"{few} calls for 10 answers, {many} for 90"

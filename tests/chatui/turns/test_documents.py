@@ -234,14 +234,6 @@ async def test_all_files_are_removed_and_all_versions_remain(ada: User, backend:
         assert f"m-{keys[place]}" in shown and f"{place + 1}/4" in "".join(shown.split()).replace("of", "/"), place
 
 
-async def test_pages_can_be_chosen_again(ada: User, backend: ScriptedBackend) -> None:
-    file = await database_sync_to_async(pages)(ada, 20)
-    first = await run(ada, with_files(file))
-    await run(ada, edited(first, QuestionFile(file.pk, "places", "2")))
-    (body,) = documents_of(backend.requests[-1].frames)
-    assert "This is page 2." in body and "This is page 3." not in body
-
-
 async def test_a_deleted_file_is_gone_from_every_version(ada: User, backend: ScriptedBackend) -> None:
     file = await bring(ada, "secret.txt", "Secret words")
     first = await run(ada, with_files(file))

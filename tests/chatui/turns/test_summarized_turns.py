@@ -18,7 +18,6 @@ from chatui.models.usage import UsageCount, UsageEntry
 from chatui.models.user import User
 from chatui.permissions import shares
 from chatui.turns import running, summarizing
-from chatui.turns.opening import spec_for
 from renderer.events import FrameClosed
 from renderer.frame_kinds import PREAMBLE, SUMMARY_NAME
 from renderer.frames import Terminator
@@ -291,25 +290,6 @@ async def test_an_outsider_gets_the_time_alone_and_no_model_is_asked(
         await page.until(*ENDS)
     assert (await page.turn()).state == "completed"
     assert page.lines == [] and summarizer.requests == [] and await summaries() == []
-
-
-async def test_a_member_gets_summaries(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    change(monkeypatch, {"summary_groups": ["readers"]})
-    await join(ada, "readers")
-    gate = asyncio.Event()
-    install(monkeypatch, backend)
-    backend.script = thinks(gate)
-    async with BrowserSocket(ada) as socket:
-        page = await follow(socket)
-        await page.until_line()
-        gate.set()
-        await page.until(*ENDS)
-    assert page.lines == [COMPARING]
-    await database_sync_to_async(ada.groups.clear)()
-    turn = await database_sync_to_async(lambda key: Turn.objects.select_related("asked_by").get(pk=key))((await page.turn()).pk)
-    for groups, sums_up in ((["readers"], False), ([], True)):
-        change(monkeypatch, {"summary_groups": groups})
-        assert ((await database_sync_to_async(spec_for)(turn)).summaries == "built-in") is sums_up
 
 
 async def test_a_member_of_another_group_is_an_outsider(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:

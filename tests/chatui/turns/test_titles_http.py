@@ -33,14 +33,8 @@ def of(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Format:
 
 @pytest.mark.parametrize(
     ("reply", "is_title"),
-    [
-        (f'"{TITLE}"', True),
-        ("<think>Cycling secrets</think>", False),
-        ("analysisThe user asks about rain.assistantfinal", False),
-        ("The user asks about rain", False),
-        ("", False),
-    ],
-    ids=["title", "tags", "stripped markers", "reasoning", "nothing"],
+    [(f'"{TITLE}"', True), ("<think>Cycling secrets</think>", False), ("The user asks about rain", False)],
+    ids=["title", "tags", "reasoning"],
 )
 async def test_a_title_is_read_from_the_answer_only(
     reply: str, is_title: bool, ada: User, of: Format, monkeypatch: pytest.MonkeyPatch

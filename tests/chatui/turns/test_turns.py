@@ -19,7 +19,6 @@ from chatui.models.keys import moment_of
 from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.permissions import access
 from chatui.store import transcripts
 from chatui.turns import ledger, running
 from chatui.turns.asks import Ask, AskKind, AskRefusedError
@@ -117,14 +116,6 @@ async def test_the_model_sees_the_branch_without_old_analysis(ada: User, backend
         ("assistant", "final"),
         ("user", None),
     ]
-
-
-async def test_editing_a_question_creates_a_sibling(ada: User, backend: ScriptedBackend) -> None:
-    first = await run(ada, ask())
-    edited = await run(ada, ask(AskKind.EDIT, "What is 3 + 3?", conversation=first.conversation_id, question=first.question_id))
-    assert await Message.objects.filter(conversation=first.conversation).acount() == 6
-    messages = await stored_messages(first.conversation, ada)
-    assert messages[0].pk == edited.question_id and messages[0].parent_id is None
 
 
 async def test_regenerating_creates_a_sibling_answer(ada: User, backend: ScriptedBackend) -> None:
@@ -368,11 +359,6 @@ async def test_a_turn_has_one_terminal_state(ada: User, backend: ScriptedBackend
     end = database_sync_to_async(ledger.finish)
     results = await asyncio.gather(*(end(each) for each in (started, replace(started))), return_exceptions=True)
     assert sorted(map(type, results), key=repr) == sorted([LeaseLostError, type(None)], key=repr)
-
-
-def test_nobody_can_write_into_somebody_elses_conversation(bela: User, conversation: Conversation) -> None:
-    with pytest.raises(access.NotFoundError):
-        store(bela, ask(conversation=conversation.pk), "me")
 
 
 @pytest.mark.parametrize(

@@ -39,11 +39,6 @@ def visible_text(frames: list[Finished]) -> str:
     return "".join(done.frame.body for done in frames if may_see(done.frame.header, Audience.END_USER))
 
 
-def test_only_the_first_choice_is_read() -> None:
-    frames, _ = read({"index": 1, "delta": {"content": SECRET}}, {"index": 0, "delta": {"content": "Hi"}}, {"delta": {"content": "!"}})
-    assert [done.frame.body for done in frames] == ["Hi!"]
-
-
 @pytest.mark.parametrize("index", [{"index": 0}, {}])
 def test_the_first_choice_is_read_wherever_it_stands_in_the_chunk(index: dict[str, int]) -> None:
     reader, assembler = Deltas(lambda: "c", max_chars=1000), Assembler()
@@ -390,38 +385,8 @@ def test_the_envelope_names_the_model_and_counts_the_tokens() -> None:
     assert not reader_of(A_CALL)[0].is_empty
 
 
-def test_text_after_a_call_is_flagged() -> None:
-    late = fields(HI, A_CALL, {"reasoning": "hm"}, {"content": "more"})[0][1:-1]
-    assert [(done.frame.header.channel, done.frame.header.intent, done.error) for done in late] == [
-        ("analysis", "debug", Code.CALL_SCHEMA),
-        ("final", "debug", Code.CALL_SCHEMA),
-    ]
-
-
 def test_white_space_between_text_after_a_call_belongs_to_it() -> None:
     assert kinds(fields(A_CALL, {"content": "a"}, {"content": " "}, {"content": "b"})[0]) == [("after a call", "a b"), ("call", "{}")]
-
-
-def test_hidden_text_of_the_answer_field_is_kept() -> None:
-    assert kinds(fields({"content": "<think>x</think>Hi"})[0])[-1] == ("answer", "Hi")
-    assert [done.frame.body for done in fields({"content": "<think>x</think>Hi"})[0]] == ["<think>x</think>", "Hi"]
-    assert [done.frame.body for done in fields({"content": "analysisx.assistantfinalHi"})[0]] == ["analysisx.assistantfinal", "Hi"]
-
-
-def test_the_reasoning_fields_are_collected() -> None:
-    reasoning = reader_of({"reasoning": "h"}, {"reasoning": "m"}, {"content": "Hi"})[0].reasoning
-    assert reasoning is not None and reasoning.fields == {"reasoning": "hm"}
-
-
-def test_an_index_keeps_fragments_apart_that_arrive_in_any_order() -> None:
-    pieces = [{"index": place, "function": {"arguments": text}} for place, text in ((1, '{"b"'), (0, '{"a"'), (1, ": 2}"), (0, ": 1}"))]
-    finished = fields({"tool_calls": [F, G]}, *({"tool_calls": [piece]} for piece in pieces))[0]
-    assert [done.frame.body for done in finished] == ['{"a": 1}', '{"b": 2}']
-
-
-def test_each_message_of_raw_output_in_one_answer_has_its_own_frame() -> None:
-    raw = "<|channel|>final<|message|>One.<|end|><|start|>assistant<|channel|>final<|message|>Two.<|return|>"
-    assert [found for found in kinds(fields({"content": raw})[0]) if found[0] == "answer"] == [("answer", "One."), ("answer", "Two.")]
 
 
 def test_text_of_another_speaker_and_hidden_text_of_the_answer_are_one_hidden_frame() -> None:

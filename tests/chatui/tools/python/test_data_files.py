@@ -94,9 +94,7 @@ def test_files_of_an_interrupted_or_failed_call_are_returned() -> None:
     "code",
     [
         "os.symlink('/etc/passwd', 'x')",
-        "os.symlink('real', 'x')",
         "os.symlink('/etc', 'd')",
-        "os.symlink('/proc/self/root/etc/passwd', 'x')",
         "os.link('real', 'x'); os.utime('real')",
         "os.mkdir('x')",
         "open('.hidden', 'w').write('x')",

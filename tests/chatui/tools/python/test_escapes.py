@@ -113,12 +113,10 @@ def test_an_unprivileged_server_has_the_same_sandbox() -> None:
         ("import multiprocessing; multiprocessing.Process(target=print).start()", "not permitted"),
         ("import subprocess; subprocess.run(['/usr/bin/bwrap', '--version'])", "not permitted"),
         ("import socket; socket.create_connection(('127.0.0.1', 80))", "not permitted"),
-        ("import urllib.request; urllib.request.urlopen('http://example.org')", "Error"),
         ("open('/usr/x', 'w')", "Read-only file system"),
-        ("import os; os.mkdir('/x')", "Read-only file system"),
         ("import os; os.listdir('/proc')", "No such file"),
     ],
-)  # fmt: skip
+)
 def test_a_refusal_is_an_ordinary_error_to_the_code(code: str, expected: str) -> None:
     [text] = texts(code)
     assert expected in text and text.startswith("Traceback") and "driver" not in text
