@@ -409,3 +409,8 @@ def test_escaped_markers_are_restored_in_answers_and_arguments_to_the_last_chara
     assert (answer.frame.body, called.frame.body) == ("I say <|end|>, 1 <", '{"q": "<|end|>"}')
     reader, events = reader_of({"content": "1 <"})
     assert [(done.frame.body, done.complete) for done in fold([*events, *reader.break_off()])] == [("1 <", False)]
+
+
+def test_each_message_of_raw_output_in_one_answer_has_its_own_frame() -> None:
+    raw = "<|channel|>final<|message|>One.<|end|><|start|>assistant<|channel|>final<|message|>Two.<|return|>"
+    assert [found for found in kinds(fields({"content": raw})[0]) if found[0] == "answer"] == [("answer", "One."), ("answer", "Two.")]

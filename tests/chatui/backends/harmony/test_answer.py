@@ -374,3 +374,22 @@ async def test_a_required_call_comes_before_an_answer_in_a_format(vocabulary: Vo
     result, bodies = await sample(vocabulary, replace(forced(WEATHER), answer_format=WANTED), final, arguments)
     assert (result.calls, result.visible) == ([("functions.weather", '{"city": "Oslo"}')], "")
     assert [schema_in(body) for body in bodies] == [None, WEATHER.parameters] != [None, SCHEMA]
+
+
+def test_a_second_response_is_read_from_its_beginning() -> None:
+    answer, _ = read(event(f"{THOUGHT}{FINAL}"), pause=ReadingPause(is_answer))
+    list(answer.feed_all([ServerSentEvent("", "[DONE]")]))
+    assert answer.is_over, "the premise"
+    answer.resume(Chunks(), 7)
+    assert not answer.is_over
+    assert [one.text for one in answer.feed_all([event("Hi")]) if isinstance(one, FrameText)] == ["Hi"]
+
+
+def test_events_after_the_end_are_counted_anew_for_a_call_that_we_open() -> None:
+    ended = "<|channel|>analysis<|message|>I think.<|end|><|endoftext|>"
+    answer, _ = read(event(ended), *(event() for _ in range(7)), pause=ReadingPause(drops, drops=True))
+    assert answer.is_over, "the premise"
+    answer.begin_call(Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.f"), Chunks(), 4)
+    assert not answer.is_over
+    [called] = folded(list(answer.feed_all([event("{}<|call|>")])))
+    assert (called.frame.body, called.frame.terminator) == ("{}", Terminator.CALL)
