@@ -27,21 +27,9 @@ def error(message: str, **fields: object) -> Refusal:
     return body
 
 
-def llama(limit: int, prompt: int) -> bytes:
-    message = f"request ({prompt} tokens) exceeds the available context size ({limit} tokens), try increasing it"
-    return json.dumps({"error": {"code": 400, "message": message, "n_prompt_tokens": prompt, "n_ctx": limit}}).encode()
-
-
 REFUSALS: dict[str, Refusal] = {
-    "llama.cpp": llama,
     "vLLM": error("This model's maximum context length is {limit} tokens. However, your request has {prompt} input tokens."),
-    "SGLang": error("The input ({prompt} tokens) is longer than the model's context length ({limit} tokens)."),
-    "LM Studio": error("Trying to keep the first {prompt} tokens when context the overflows. However, the model is loaded with context "
-                       "length of only {limit} tokens, which is not enough."),
     "Ollama": error("the input length exceeds the context length"),
-    "OpenAI": error("Your input exceeds the context window of this model.", code="context_length_exceeded"),
-    "transformers": error("Input length of input_ids is {prompt}, but `max_length` is set to {limit}."),
-    "LiteLLM": error("litellm.ContextWindowExceededError: OpenAIException - This model's maximum context length is {limit} tokens."),
 }  # fmt: skip
 
 

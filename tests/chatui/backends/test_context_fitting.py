@@ -26,7 +26,7 @@ def conversation(turns: int = 30, question: str = "And now?", **options: Any) ->
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("product", REFUSALS)
+@pytest.mark.parametrize("product", ["vLLM", "Ollama"])
 @pytest.mark.parametrize("counts", [True, False])
 async def test_after_each_servers_refusal_the_oldest_turns_are_left_out(
     kind: str, product: str, counts: bool, caplog: pytest.LogCaptureFixture
@@ -46,9 +46,8 @@ async def test_after_each_servers_refusal_the_oldest_turns_are_left_out(
     assert caplog.text.count("did not fit") == refused and "Question" not in caplog.text
 
 
-@pytest.mark.parametrize("kind", KINDS)
-async def test_each_attempt_sends_less_and_staff_can_read_the_last_one(kind: str) -> None:
-    limited, sent = Limited(kind, 900, REFUSALS["Ollama"]), list[bytes]()
+async def test_each_attempt_sends_less_and_staff_can_read_the_last_one() -> None:
+    limited, sent = Limited("chat", 900, REFUSALS["Ollama"]), list[bytes]()
     request = SampleRequest(conversation().frames, on_sent=lambda path, body: sent.append(body))
     async with served(limited) as backend:
         result = await outcome(backend, request)
@@ -71,10 +70,9 @@ MESSAGES: list[tuple[dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("options", "product"), MESSAGES, ids=[product for _, product in MESSAGES])
-async def test_a_server_that_reports_its_limit_is_never_sent_too_much(kind: str, options: dict[str, Any], product: str) -> None:
-    limited = Limited(kind, 1500, REFUSALS["vLLM"])
+async def test_a_server_that_reports_its_limit_is_never_sent_too_much(options: dict[str, Any], product: str) -> None:
+    limited = Limited("chat", 1500, REFUSALS["vLLM"])
     async with served(limited, **options) as backend:
         for turns in (30, 31, 32):
             result = await outcome(backend, conversation(turns))
@@ -86,9 +84,8 @@ async def test_a_server_that_reports_its_limit_is_never_sent_too_much(kind: str,
     assert len(gets) == len(set(gets)), "asked again for each question"
 
 
-@pytest.mark.parametrize("kind", KINDS)
-async def test_a_configured_limit_takes_precedence_without_a_request(kind: str) -> None:
-    limited = Limited(kind, 100_000, REFUSALS["vLLM"])
+async def test_a_configured_limit_takes_precedence_without_a_request() -> None:
+    limited = Limited("chat", 100_000, REFUSALS["vLLM"])
     async with served(limited, context=1500, models={"data": [{"id": "m", "max_model_len": 100_000}]}) as backend:
         result = await outcome(backend, conversation())
     assert result.ended is not None and result.ended.turns_left_out > 5
@@ -96,9 +93,8 @@ async def test_a_configured_limit_takes_precedence_without_a_request(kind: str) 
     assert [request.method for request in limited.server.requests] == ["POST"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-async def test_a_smaller_limit_is_learnt_at_once_and_a_larger_one_after_a_time(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    limited = Limited(kind, 2500, REFUSALS["vLLM"])
+async def test_a_smaller_limit_is_learnt_at_once_and_a_larger_one_after_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    limited = Limited("chat", 2500, REFUSALS["vLLM"])
     async with served(limited) as backend:
         before = await outcome(backend, conversation())
         limited.limit = 1200
@@ -116,10 +112,9 @@ async def test_a_smaller_limit_is_learnt_at_once_and_a_larger_one_after_a_time(k
     assert limited.refused == 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("product", ["vLLM", "Ollama"])
-async def test_a_question_too_long_by_itself_is_an_error_with_its_length(kind: str, product: str) -> None:
-    limited = Limited(kind, 1500, REFUSALS[product])
+async def test_a_question_too_long_by_itself_is_an_error_with_its_length(product: str) -> None:
+    limited = Limited("chat", 1500, REFUSALS[product])
     question = "word " * 1500
     async with served(limited) as backend:
         result = await outcome(backend, conversation(5, question))
@@ -134,10 +129,9 @@ async def test_a_question_too_long_by_itself_is_an_error_with_its_length(kind: s
         assert limited.refused == sent + 1, "a limit learnt from a refusal is checked again once"
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("context", [None, 1500])
-async def test_a_conversation_of_which_nothing_may_be_left_out_is_refused_with_the_true_reason(kind: str, context: int | None) -> None:
-    limited = Limited(kind, 1500, REFUSALS["vLLM"])
+async def test_a_conversation_of_which_nothing_may_be_left_out_is_refused_with_the_true_reason(context: int | None) -> None:
+    limited = Limited("chat", 1500, REFUSALS["vLLM"])
     async with served(limited, context=context) as backend:
         codes = []
         for turns, question in ((1, "And now?"), (30, "And now?"), (30, "word " * 3000)):
@@ -146,18 +140,16 @@ async def test_a_conversation_of_which_nothing_may_be_left_out_is_refused_with_t
     assert codes == [None, ProductCode.CONVERSATION_TOO_LONG, ProductCode.QUESTION_TOO_LONG]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-async def test_a_question_over_the_configured_limit_is_not_sent(kind: str) -> None:
-    limited = Limited(kind, 1500, REFUSALS["vLLM"])
+async def test_a_question_over_the_configured_limit_is_not_sent() -> None:
+    limited = Limited("chat", 1500, REFUSALS["vLLM"])
     async with served(limited, context=1500) as backend:
         result = await outcome(backend, conversation(5, "word " * 3000))
     assert result.error is not None and result.error.code is ProductCode.QUESTION_TOO_LONG
     assert limited.refused == 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
-async def test_an_answer_that_fills_the_context_can_be_continued(kind: str) -> None:
-    limited = Limited(kind, 1500, REFUSALS["vLLM"])
+async def test_an_answer_that_fills_the_context_can_be_continued() -> None:
+    limited = Limited("chat", 1500, REFUSALS["vLLM"])
     limited.says = "".join(f"Line {number} of a long answer.\n" for number in range(120))
     async with served(limited, models={"data": [{"id": "m", "max_model_len": 1500}]}) as backend:
         first = await outcome(backend, conversation(3, "Write a lot."))
@@ -204,18 +196,16 @@ async def test_a_refused_answer_length_is_retried_with_a_shorter_one() -> None:
     assert result.ended is not None and result.ended.turns_left_out == 0, "the prompt was never too long"
 
 
-@pytest.mark.parametrize("kind", KINDS)
-async def test_an_unrelated_error_is_raised_at_once(kind: str) -> None:
-    limited = Limited(kind, 100, error("Invalid value for role"))
+async def test_an_unrelated_error_is_raised_at_once() -> None:
+    limited = Limited("chat", 100, error("Invalid value for role"))
     async with served(limited) as backend:
         result = await outcome(backend, conversation())
     assert result.error is not None and result.error.code is ProductCode.BACKEND_REFUSED and limited.refused == 1
 
 
-@pytest.mark.parametrize("kind", KINDS)
-async def test_quoted_user_text_teaches_no_limit(kind: str) -> None:
+async def test_quoted_user_text_teaches_no_limit() -> None:
     """Text that a server quotes from one user must not limit what other users can send."""
-    limited = Limited(kind, 1, REFUSALS["vLLM"])
+    limited = Limited("chat", 1, REFUSALS["vLLM"])
     limited.refusal = lambda limit, prompt: REFUSALS["vLLM"](90_000, prompt)
     async with served(limited) as backend:
         refused = await outcome(backend, sample_request("Hello!"))
@@ -225,11 +215,10 @@ async def test_quoted_user_text_teaches_no_limit(kind: str) -> None:
     assert result.ended is not None and result.ended.turns_left_out == 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("counts", [True, False])
-async def test_a_refusal_that_quotes_a_person_affects_nobody_else(kind: str, counts: bool) -> None:
+async def test_a_refusal_that_quotes_a_person_affects_nobody_else(counts: bool) -> None:
     quoting = error("Failed to parse input at pos 12: This model's maximum context length is {limit} tokens")
-    limited = Limited(kind, 10, quoting, counts=counts)
+    limited = Limited("chat", 10, quoting, counts=counts)
     async with served(limited) as backend:
         assert (await outcome(backend, sample_request("Say it."))).error is not None
         limited.limit = 100_000

@@ -325,7 +325,7 @@ FRAMES = st.one_of(
 )
 
 
-@settings(max_examples=example_count(400))
+@settings(max_examples=example_count(100))
 @given(st.lists(FRAMES, max_size=24), st.floats(0, 600), st.booleans())
 def test_a_call_is_never_separated_from_its_reply(frames: list[Frame], most: float, is_cut: bool) -> None:
     seen = (INSTRUCTIONS, *history.frames_for_prompt([*frames, question("Now?")]))

@@ -20,7 +20,7 @@ from chatui.backends.http import Upstream
 from chatui.codes import ProductCode
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 from tests.chatui.backends.chat.test_recordings import GREETING
-from tests.chatui.backends.wire import LLAMA, SGLANG, VLLM, llama, recorded, sse, vllm
+from tests.chatui.backends.wire import LLAMA, SGLANG, VLLM, recorded, sse
 from tests.support import stub
 from tests.support.sampling import HASTY, PATIENT, outcome, sample_request
 from tests.support.served import free_port
@@ -279,13 +279,6 @@ async def test_a_replaced_server_at_the_same_address_is_noticed_by_its_refusal(v
         assert (await outcome(backend, sample_request("Hello!"))).visible == GREETING
         assert backend.kind == "chat"
         await backend.aclose()
-
-
-async def test_token_ids_are_chosen_only_if_the_server_returns_them(vocabulary: Vocabulary) -> None:
-    assert llama("x", 1)["tokens"] and vllm(1)["choices"], "the forms that the recordings have"
-    empty = stub.plays(sse({"content": "", "tokens": [], "stop": True}))
-    kind, why, _ = await chosen(_with_chat({"tokenize": as_body(GPT_OSS), "completion": empty}), LLAMA, lambda: vocabulary)
-    assert kind == "chat" and "does not return the ids" in why
 
 
 async def test_a_deeply_nested_description_is_ignored(vocabulary: Vocabulary) -> None:

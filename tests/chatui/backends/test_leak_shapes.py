@@ -86,7 +86,7 @@ HOSTILE += ["а", "`<|end|>a"]
 def test_a_hostile_answer_takes_linear_time(unit: str) -> None:
     """With quadratic work, eight times the length would take 64 times as long."""
 
-    short, long = (partial(judged, (unit * length)[:length]) for length in (2_500, 20_000))
+    short, long = (partial(judged, (unit * length)[:length]) for length in (1_000, 8_000))
     assert costs_at_most(24 * cost(short) + 50, long)
 
 
@@ -352,13 +352,6 @@ def test_text_sent_as_reasoning_and_answer_is_reasoning() -> None:
     assert visible_text(events_of_chat({"deltas": [*deltas, {"content": "42"}]}, [], whole=False)) == "42"
     whole = {"role": "assistant", "reasoning_content": "SECRET", "content": "SECRET"}
     assert visible_text(events_of_chat({"deltas": [whole]}, [], whole=True)) == ""
-
-
-def test_a_line_end_in_both_fields_is_not_a_duplicate() -> None:
-    reader = Deltas(lambda: "c", max_chars=100)
-    events = reader.feed({"choices": [{"delta": {"reasoning": "\n", "content": "\n"}}]})
-    events += [*reader.feed({"choices": [{"delta": {"content": "42"}}]}), *reader.finish()[0]]
-    assert visible_text(events) == "\n42"
 
 
 # The rows of the quirk catalogue that concern a backend: text without markers, and events of servers.

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.spec import SPEC_KINDS, BackendSpec, SpecError, check_spec, find, split_choice
+from chatui.backends.spec import SpecError, check_spec, find, split_choice
 from chatui.backends.spec_file import SpecFile, read_file
 from chatui.env import BASE_DIR
 
@@ -53,11 +53,6 @@ def test_every_setting_is_accepted() -> None:
     assert hash(spec) == hash(spec.model_copy()), "backends are cached by their specs"
 
 
-@pytest.mark.parametrize("kind", [kind for kind in SPEC_KINDS if kind != "demo"])
-def test_each_kind_is_accepted(kind: str) -> None:
-    assert check_spec(GOOD | {"kind": kind}).kind == kind
-
-
 def test_the_demo_needs_no_address() -> None:
     assert check_spec({"name": "demo", "kind": "demo"}).is_demo
     assert problems(kind="demo") == ("url: the demo has no address",)
@@ -68,11 +63,9 @@ def test_the_demo_needs_no_address() -> None:
     [
         ({"name": ""}, "name must be 1 to 60 letters"),
         ({"name": "a/b"}, "name must be"),
-        ({"name": "-a"}, "name must be"),
         ({"name": "a" * 61}, "name must be"),
         ({"name": 7}, "name must be a text in quotes"),
         ({"label": "a\nb"}, "label must be"),
-        ({"label": " "}, "label must be"),
         ({"kind": "chatt"}, "there is no kind 'chatt'; did you mean 'chat'?"),
         ({"kind": "telepathy"}, "known are: auto, chat, responses"),
         ({"url": ""}, "url is missing"),
@@ -86,17 +79,12 @@ def test_the_demo_needs_no_address() -> None:
         ({"key_env": "A", "key_file": "b"}, "key_env and key_file cannot be given together"),
         ({"models": "one"}, 'models must be a list, such as ["one", "two"]'),
         ({"models": [""]}, "models must be names"),
-        ({"models": ["a\n"]}, "models must be names"),
         ({"models": ["a", "a"]}, "models names a model twice"),
         ({"models": [1]}, "must be a text in quotes"),
         ({"effort": "hgh"}, "effort: input should be 'low', 'medium' or 'high'"),
         ({"idle_seconds": 0}, "idle_seconds: input should be greater than 0"),
-        ({"first_token_seconds": -1}, "first_token_seconds: input should be greater than 0"),
-        ({"overall_seconds": float("inf")}, "overall_seconds: "),
         ({"overall_seconds": "60"}, "overall_seconds must be a number"),
         ({"max_answer_tokens": -1}, "max_answer_tokens: input should be greater than or equal to 0"),
-        ({"max_answer_tokens": 1.5}, "max_answer_tokens must be a whole number"),
-        ({"groups": [""]}, "groups must be names of groups"),
         ({"groups": "all"}, "groups must be a list"),
         ({"summaries": "yes"}, "summaries: input should be 'none', 'built-in', 'server' or 'model'"),
         ({"summaries": "model"}, "summarizer is missing"),
@@ -104,7 +92,6 @@ def test_the_demo_needs_no_address() -> None:
         ({"summaries": "server", "summarizer": "small"}, "summarizer does nothing"),
         ({"summaries": "server", "kind": "harmony"}, "needs kind chat or responses"),
         ({"ur": "http://x"}, "there is no key 'ur'; did you mean 'url'?"),
-        ({"timeout": 1}, "there is no key 'timeout'"),
     ],
 )
 def test_a_mistake_is_reported_with_its_remedy(changes: dict[str, object], words: str) -> None:
@@ -180,16 +167,6 @@ def test_a_choice_names_a_back_end_and_optionally_a_model() -> None:
     assert find([small, large], "") is small
     assert find([small, large], "large/x") is large
     assert find([small, large], "larg") is None and find([], "") is None
-
-
-def test_no_field_of_a_spec_holds_a_key() -> None:
-    assert {name for name in BackendSpec.model_fields if "key" in name} == {
-        "key_env",
-        "key_file",
-        "key_name",
-        "key_header",
-        "certificate_key_file",
-    }
 
 
 @pytest.mark.parametrize(

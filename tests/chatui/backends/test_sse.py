@@ -63,13 +63,6 @@ def test_an_endless_line_is_refused_at_the_limit() -> None:
         decoder.feed(b"x" * 10)
 
 
-def test_an_event_of_many_lines_is_refused_at_the_limit() -> None:
-    decoder = Decoder(100)
-    with pytest.raises(TooLongError):
-        decoder.feed(b"data: 0123456789\n" * 11)
-    assert Decoder(100).feed(b"data: 0123456789\n" * 10 + b"\n") != []
-
-
 def test_a_line_and_an_event_may_be_as_long_as_the_limit_and_no_longer() -> None:
     assert Decoder(10).feed(b"data: 0123\n\n") == [ServerSentEvent("", "0123")]
     with pytest.raises(TooLongError):

@@ -18,7 +18,6 @@ from chatui.backends.responses.reducer import Reducer
 from chatui.backends.separation import Separation
 from chatui.codes import ProductCode
 from renderer.events import Assembler, Finished, RawEvent
-from renderer.frame_kinds import ANSWER, PREAMBLE
 from renderer.gate import Audience, Gate, VisibleDelta, VisibleOpened, VisibleWithdrawn, may_see
 from tests.support.cases import for_each
 
@@ -198,18 +197,6 @@ def test_reasoning_in_the_same_chunk_does_not_protect_earlier_text() -> None:
     assert bodies(finished) == ["Answer."]
 
 
-def test_a_harmless_answer_interrupted_by_reasoning_is_one_answer_in_paragraphs() -> None:
-    finished = chat(
-        [{"content": "Let me look."}, {"reasoning_content": "hm"}, {"reasoning_content": "m"}, {"content": "It is 4."}],
-        **PROVED,
-    )
-    assert [(done.frame.header.channel, done.frame.body) for done in finished] == [
-        ("final", "Let me look.\n\nIt is 4."),
-        ("analysis", "hmm"),
-    ]
-    assert all(done.error is None for done in finished)
-
-
 # Responses
 
 
@@ -262,28 +249,3 @@ def test_responses_hide_earlier_messages_too(between: str, sign: str, streams: b
     assert "SECRET" not in "".join(bodies(finished))
     assert ProductCode.WITHHELD in {done.error for done in finished} or breaks
     assert "SECRET" in "".join(done.frame.body for done in finished), "it is stored for staff"
-
-
-@pytest.mark.parametrize("streams", [True, False])
-def test_harmless_messages_are_one_answer_followed_by_what_came_between(streams: bool) -> None:
-    finished = responses(
-        [*message_events(0, "One."), *ITEMS_BETWEEN["reasoning"], *message_events(2, "Analysis of it: two.", streams=streams)],
-        **PROVED,
-    )
-    assert [(done.frame.header.channel, done.frame.body, done.error) for done in finished] == [
-        ("final", "One.\n\nAnalysis of it: two.", None),
-        ("analysis", "x", None),
-    ]
-
-
-def test_an_answer_is_complete_even_if_later_output_is_cut() -> None:
-    finished = responses([*message_events(0, "One."), *item("reasoning", 1, "x", streams=True)[:2]], breaks=True, **PROVED)
-    assert [(done.frame.body, done.complete) for done in finished] == [("One.", True), ("x", False)]
-
-
-def test_a_preamble_before_the_answer_stays_a_separate_frame() -> None:
-    finished = responses(
-        [*message_events(0, "I look.", phase="commentary"), *ITEMS_BETWEEN["reasoning"], *message_events(2, "Found.", phase="final_answer")]
-    )
-    seen = [(done.frame.header, done.frame.body) for done in finished if may_see(done.frame.header, Audience.END_USER)]
-    assert seen == [(PREAMBLE, "I look."), (ANSWER, "Found.")]

@@ -214,6 +214,7 @@ async def sent_slowly(port: int, data: bytes, pieces: list[bytes], pause: float)
 
 
 @pytest.mark.served
+@pytest.mark.extended
 async def test_a_real_server_refuses_drips_but_accepts_slow_lines_and_slow_responses() -> None:
     server = Server({**os.environ, "MOVING_SECONDS": str(MOVING_SECONDS)}, program=("-m", "tests.chatui.live.raising_server"))
     post = b"POST /counted HTTP/1.1\r\nHost: here\r\nConnection: close\r\n"

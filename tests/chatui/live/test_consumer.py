@@ -26,7 +26,7 @@ from chatui.wire import bus
 from chatui.wire.commands import Subscribe
 from renderer.events import FrameText
 from renderer.markup import html
-from tests.chatui.conftest import disk_is_full, signed_in, stored
+from tests.chatui.conftest import disk_is_full, stored
 from tests.chatui.turns.test_turns import ask
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, frame
@@ -110,18 +110,6 @@ async def test_nothing_hidden_reaches_the_socket(ada: User, backend: ScriptedBac
         assert "CANARY" not in "".join(socket.raw)
 
 
-async def test_stop_works_while_an_answer_streams(ada: User, backend: ScriptedBackend) -> None:
-    backend.script = [*frame(FINAL, "Half an answer")[:-1], asyncio.Event()]
-    async with BrowserSocket(ada) as socket:
-        await socket.send_message()
-        accepted = (await socket.until("chatui:accepted"))[-1]
-        await socket.send("subscribe", conversation=accepted["conversation"])
-        await socket.until("chatui:snapshot")
-        await socket.send("stop", conversation=accepted["conversation"], turn=accepted["turn"])
-        end = (await socket.until(*ENDS, timeout=1.0))[-1]
-    assert (end["type"], end["state"]) == ("response.cancel", "stopped")
-
-
 @pytest.mark.parametrize("error", ["broken", "busy"])
 async def test_stop_works_while_the_database_is_away_for_those_who_follow_the_turn(
     error: str, ada: User, bela: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
@@ -173,16 +161,13 @@ async def test_somebody_else_cannot_stop_follow_or_write(ada: User, bela: User, 
     [
         "not json",
         "[]",
-        "null",
         "{}",
         '{"type": 7}',
         '{"type": "delete_everything"}',
-        '{"type": "send"}',
         '{"type": "send", "client_id": "x", "text": "y", "effort": "low"}',
         '{"type": "send", "client_id": "0190a0a0-0000-7000-8000-000000000000", "text": ["y"], "effort": "low"}',
         '{"type": "send", "client_id": "0190a0a0-0000-7000-8000-000000000000", "text": "y", "effort": "extreme"}',
         '{"type": "subscribe", "conversation": {"$ne": 1}}',
-        '{"type": "stop", "conversation": null, "turn": null}',
         "[" * 100_000,
     ],
 )
@@ -214,20 +199,13 @@ async def test_e_x_rate_a_flood_of_commands_closes_the_socket(ada: User) -> None
         "http://evil.example",
         "http://localhost:8001",
         "https://localhost:8000",
-        "http://localhost",
         "http://localhost:8000.evil.example",
-        "http://evil.example/http://localhost:8000",
         "http://127.0.0.1:8000",
     ],
 )
 async def test_a_socket_from_a_foreign_page_is_refused(origin: str | None, ada: User) -> None:
     async with BrowserSocket(ada, origin=origin) as socket:
         assert not socket.accepted
-
-
-async def test_a_socket_from_our_own_page_is_accepted(ada: User) -> None:
-    async with BrowserSocket(ada) as socket:
-        assert socket.accepted
 
 
 async def test_a_foreign_host_is_refused_even_if_origin_matches_it(ada: User) -> None:
@@ -379,23 +357,6 @@ async def test_permitted_staff_follow_the_hidden_channels_live(ada: User, grace:
     assert actions == ["open debug view"] and (await CountedLine.objects.aget()).counts == {"debug stream": 1}
 
 
-async def test_a_watcher_follows_the_next_turn_too(ada: User, grace: User, backend: ScriptedBackend) -> None:
-    async with BrowserSocket(ada) as owner_socket, BrowserSocket(grace) as watcher:
-        await owner_socket.send_message()
-        accepted = (await owner_socket.until("chatui:accepted"))[-1]
-        await owner_socket.send("subscribe", conversation=accepted["conversation"])
-        await owner_socket.until(*ENDS, "chatui:idle")
-        await open_debug_view(grace, accepted["conversation"])
-        await watcher.send("watch", conversation=accepted["conversation"])
-        await watcher.until("chatui:idle")
-        gate = asyncio.Event()
-        backend.script = [*frame(ANALYSIS, "second turn"), gate, *answer()]
-        await owner_socket.send_message("And now?", conversation=accepted["conversation"])
-        while "second turn" not in json.dumps(await watcher.until("chatui:debug.snapshot", "chatui:frame.delta")):
-            pass
-        gate.set()
-
-
 async def test_e_perm_visibility_watching_without_the_permission_is_refused_and_recorded(
     ada: User, bela: User, sam: User, hank: User, backend: ScriptedBackend
 ) -> None:
@@ -490,17 +451,3 @@ async def test_two_tabs_see_the_same_turn(ada: User, backend: ScriptedBackend) -
             await tab.until("chatui:snapshot")
         gate.set()
         assert shown_text(await one.until(*ENDS)) == shown_text(await two.until(*ENDS)) != ""
-
-
-async def test_a_new_title_reaches_only_the_persons_own_pages(ada: User, bela: User, conversation: Conversation) -> None:
-    @database_sync_to_async
-    def rename(person: User, title: str) -> int:
-        return signed_in(person).post(f"/c/{conversation.pk}/rename/", {"title": title}).status_code
-
-    async with BrowserSocket(ada) as first, BrowserSocket(ada) as second, BrowserSocket(bela) as stranger:
-        assert await rename(ada, "  A better\ntitle ") == 302
-        for socket in (first, second):
-            changed = await socket.next()
-            assert changed == {"type": "chatui:title", "conversation": str(conversation.pk), "title": "A better title"}
-        assert await rename(bela, "Mine now") == 404
-        assert await stranger.silence() == [] and await first.silence() == []

@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -12,31 +11,22 @@ from tests.support.served import Server
 pytestmark = pytest.mark.served
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
+def test_the_reader_of_a_response_that_fails_midway_learns_it_and_a_later_failure_is_reported_too() -> None:
     server = Server(dict(os.environ), program=("-m", "tests.chatui.live.raising_server"))
     try:
         server.wait_until_healthy()
-        yield server
+        with httpx.Client(base_url=server.url, timeout=20, trust_env=False) as client:
+            for first in ("/cut", "/ended"):
+                started = time.monotonic()
+                if first == "/cut":
+                    with pytest.raises(httpx.RemoteProtocolError):
+                        client.get(first)
+                else:
+                    client.get(first)
+                assert time.monotonic() - started < 10
+                time.sleep(1.5)  # the server collects failures once a second
+                assert client.get("/early").status_code == 500
+                assert client.get("/").text == "a page"
+        assert "half a page" not in server.console
     finally:
         server.stop()
-
-
-def test_the_reader_of_a_response_that_fails_midway_learns_that_it_is_truncated(server: Server) -> None:
-    started = time.monotonic()
-    with pytest.raises(httpx.RemoteProtocolError):
-        httpx.get(f"{server.url}/cut", timeout=20, trust_env=False)
-    assert time.monotonic() - started < 10
-    assert "half a page" not in server.console
-
-
-@pytest.mark.parametrize("first", ["/cut", "/ended"])
-def test_a_later_failure_is_reported_too(server: Server, first: str) -> None:
-    with httpx.Client(base_url=server.url, timeout=20, trust_env=False) as client:
-        try:
-            client.get(first)
-        except httpx.RemoteProtocolError:
-            assert first == "/cut"
-        time.sleep(1.5)  # the server collects failures once a second
-        assert client.get("/early").status_code == 500
-        assert client.get("/").text == "a page"

@@ -282,10 +282,3 @@ async def test_a_turn_streams_nothing_until_watching_it_is_recorded() -> None:
         socket._received("group", {"type": "turn.events", "turn": str(other), "process": "", "json": str(other)})
     await socket.outbox.flush()
     assert sent == [str(turn)]
-
-
-async def test_following_again_after_leaving_does_nothing() -> None:
-    socket = consumer.ChatConsumer()
-    socket._followed = {}
-    for audience in Audience:
-        await socket.follow_again(audience)

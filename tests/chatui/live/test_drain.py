@@ -81,7 +81,7 @@ async def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
 
 
 async def test_a_question_that_comes_while_the_process_drains_is_answered_after_its_restart(tmp_path: Path) -> None:
-    deployment = Deployment(tmp_path, CHATUI_DEMO_TOKENS_PER_SECOND="60")
+    deployment = Deployment(tmp_path, CHATUI_DEMO_TOKENS_PER_SECOND="100")
     try:
         server = deployment.start(CHATUI_DRAIN_SECONDS="60")
         deployment.make_people(ada=(False, []))

@@ -165,16 +165,6 @@ async def test_a_closed_socket_is_no_longer_counted(fault: str, ada: User, monke
     assert not consumer._open_sockets
 
 
-@pytest.mark.django_db(transaction=True)
-async def test_many_commands_over_the_limit_close_the_socket_once(ada: User) -> None:
-    async with BrowserSocket(ada) as socket:
-        for _ in range(200):
-            await socket.send_raw("{}")
-        events = await socket.until("closed")
-        assert [event.get("code") for event in events].count("E-X-RATE") == 1
-    assert not consumer._open_sockets
-
-
 class Page:
     """Records what was sent to the page, and how often it was notified that it has caught up."""
 

@@ -171,8 +171,8 @@ async def test_a_page_without_text_says_so(body: str) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    ["<div>" * 200_000 + "x", "<a href=/a>x</a>" * 50_000, "<p " + "a=b " * 300_000 + ">x", "<" * 1_000_000, "<table>" * 50_000 + "x",
-     "a" * 2_000_000, "<b>" * 100_000 + "x", "&#x10ffff;" * 200_000, "<p>x\n\n" * 200_000],
+    ["<div>" * 40_000 + "x", "<a href=/a>x</a>" * 10_000, "<p " + "a=b " * 60_000 + ">x", "<" * 200_000, "<table>" * 10_000 + "x",
+     "a" * 2_000_000, "<b>" * 20_000 + "x", "<p>x\n\n" * 40_000],
 )  # fmt: skip
 @pytest.mark.slow
 async def test_hostile_pages_give_bounded_text_in_bounded_time(body: str) -> None:
@@ -181,7 +181,7 @@ async def test_hostile_pages_give_bounded_text_in_bounded_time(body: str) -> Non
         page = await read(body)
     except FetchError:
         page = None
-    assert time.monotonic() - started < 30
+    assert time.monotonic() - started < 20
     assert page is None or (sum(map(len, page.lines)) <= 700_000 and len(page.links) <= 2000)
 
 

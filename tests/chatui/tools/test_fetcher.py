@@ -194,7 +194,7 @@ async def test_an_endless_page_is_cut_while_it_is_read() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
 async def test_a_packed_bomb_is_never_unpacked_beyond_the_limit(name: str, pack: object) -> None:
-    bomb = gzip.compress(b"\0" * 50_000_000) if name == "gzip" else zlib.compress(b"\0" * 50_000_000)
+    bomb = gzip.compress(b"\0" * 20_000_000) if name == "gzip" else zlib.compress(b"\0" * 20_000_000)
     async with serving(answers(page(bomb, "text/html", "200 OK", f"Content-Encoding: {name}"))) as peer:
         found = await fetcher(peer).fetch(f"http://tea.example:{peer.port}/")
         assert found.is_cut and len(found.body) == 100_000

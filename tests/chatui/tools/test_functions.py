@@ -167,12 +167,6 @@ def test_the_clock_tells_the_time_of_a_zone_and_reports_errors() -> None:
             catalogue.current_time(zone)
 
 
-def test_the_product_has_a_clock_and_the_tools_of_the_demo() -> None:
-    known = (*catalogue.tools().values(), *catalogue.of_demo().values())
-    own = {each.name: each.is_for_demo for each in known if each.recipient is None}
-    assert own == {"current_time": False, "get_current_weather": True, "keep_note": True}
-
-
 PLACE = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 OPEN: dict[str, Any] = {"type": "object", "properties": {"place": PLACE}, "required": ["place"]}
 MORE: list[dict[str, Any]] = [{"place": {"city": "Tokyo"}, "days": 3}, {"place": {"city": "Tokyo", "days": 3}}]

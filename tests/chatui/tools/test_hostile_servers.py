@@ -244,20 +244,3 @@ def test_a_changed_document_disables_its_tool(tmp_path: Path) -> None:
         with pytest.raises(ToolError, match="has changed"):
             calls.call()
         assert not wiki.requests and calls.watched.changed(offer(tmp_path, "getPage"))
-
-
-def test_a_slow_server_delays_no_other_tool(tmp_path: Path) -> None:
-    async def both(slow: Calls, fast: Calls) -> float:
-        waiting = asyncio.ensure_future(Execution(slow.tool, {"q": "x"}, 1000).result(3))
-        await asyncio.sleep(0.1)
-        began = time.monotonic()
-        await Execution(fast.tool, {"q": "x"}, 1000).result(3)
-        took = time.monotonic() - began
-        waiting.cancel()
-        await asyncio.gather(waiting, return_exceptions=True)
-        return took
-
-    (tmp_path / "a").mkdir()
-    with peer(peers.stall) as slow, peer(peers.saying({})) as fast:
-        assert asyncio.run(both(Calls(tmp_path / "a", slow), Calls(tmp_path, fast))) < 1.5
-        assert slow.dropped.wait(5), "a stopped call disconnects at once"

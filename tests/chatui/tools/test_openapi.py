@@ -134,11 +134,6 @@ def test_each_argument_goes_to_its_place(tmp_path: Path) -> None:
     assert "right" not in repr(request)
 
 
-def test_a_body_is_json(tmp_path: Path) -> None:
-    request = written(URL, offer(tmp_path, "addPage"), {"body": {"title": "Ü"}}, HEADERS, {})
-    assert request.body == '{"title": "Ü"}'.encode() and request.headers["Content-Type"] == "application/json"
-
-
 def test_no_argument_replaces_a_credential_even_if_the_offer_allows_it(tmp_path: Path) -> None:
     found = offer(tmp_path, "searchPages")
     lax = found.model_copy(update={"places": {"h": ArgumentPlace(part="header", name="authorization")}})

@@ -22,9 +22,8 @@ from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import RunningTurn
 from chatui.turns.sampling import Sampling
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
-from renderer.frames import Frame, Terminator, Transcript
+from renderer.frames import Frame, Terminator
 from renderer.harmony.vocabulary import Vocabulary
-from renderer.ocml import document
 from tests.chatui.backends.formats import SECRET, WORDS, format_of
 from tests.chatui.backends.wire import posts
 from tests.chatui.conftest import stored
@@ -83,15 +82,6 @@ async def test_the_thinking_ends_and_the_answer_comes_in_the_same_turn(ada: User
     cut = rows[0]
     assert (cut.is_complete, cut.error_code) == (False, ProductCode.ANSWER_NOW), "the record says why the thought ends here"
     assert await Turn.objects.filter(conversation=done.conversation).acount() == 1
-
-
-async def test_the_branch_with_a_cut_thought_is_a_valid_transcript(ada: User, backend: ScriptedBackend) -> None:
-    turn = await thinking(ada, backend)
-    turn.press()
-    await turn.ended()
-    text = document.dump(Transcript(())) + "\n".join(row.text for row in await turn.rows())
-    terminators = [each.terminator for each in document.parse(text).frames]
-    assert terminators == [Terminator.END, Terminator.END, Terminator.RETURN]
 
 
 async def test_the_model_is_asked_without_its_thought_and_without_a_prefilled_answer(ada: User, backend: ScriptedBackend) -> None:
@@ -209,14 +199,6 @@ async def test_stop_always_wins(is_first: bool, ada: User, backend: ScriptedBack
     done = await turn.ended()
     assert (done.state, done.error_code) == ("stopped", "")
     assert not any(row.is_visible for row in await turn.rows()) and len(backend.requests) == (1 if is_first else 2)
-
-
-async def test_deleting_the_conversation_meanwhile_ends_the_turn(ada: User, backend: ScriptedBackend) -> None:
-    turn = await thinking(ada, backend, then=[*THINKS, asyncio.Event()])
-    turn.press()
-    conversation = turn.started.turn.conversation_id
-    await database_sync_to_async(running.stop_all_from_thread)(conversation)
-    assert (await turn.ended()).state == "stopped"
 
 
 async def test_a_process_that_dies_in_the_second_sampling_leaves_the_first_thought_marked(

@@ -68,13 +68,6 @@ async def test_the_database_itself_refuses_a_second_turn_for_an_ask(ada: User, b
         await Turn.objects.filter(pk=second.pk).aupdate(client_id=first.client_id)
 
 
-@pytest.mark.parametrize("has_session", [True, False])
-def test_rows_that_refer_to_a_person_do_not_wait_for_their_asks(has_session: bool) -> None:
-    """PostgreSQL's row locks: audit log lines and messages of other asks refer to the account without changing its key."""
-    query = start._person((), has_session=has_session, is_new=True).query
-    assert query.select_for_update and query.select_for_no_key_update and query.select_for_update_of == ("self",)
-
-
 def test_an_ask_in_a_conversation_erased_meanwhile_is_refused(conversation: Conversation) -> None:
     start.touch(conversation)
     Conversation.objects.filter(pk=conversation.pk).delete()

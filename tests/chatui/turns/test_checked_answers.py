@@ -63,13 +63,6 @@ async def test_an_answer_that_the_model_itself_announced_as_json_must_be_json(
         assert notice.sentence == "The answer does not have the required format." and notice.number
 
 
-async def test_without_a_format_nothing_is_checked(ada: User, backend: ScriptedBackend) -> None:
-    backend.script = answer_steps(PROSE)
-    turn = await run(ada, ask())
-    assert (turn.state, await shown_frames(turn, ada)) == ("completed", [("None", PROSE)])
-    assert backend.requests[0].answer_format is None
-
-
 @pytest.mark.parametrize(
     ("first", "expected"),
     [

@@ -1,6 +1,5 @@
 """A question with files: what is stored, what the model is sent, and what is refused."""
 
-import json
 import threading
 from dataclasses import replace
 from typing import Any
@@ -29,7 +28,6 @@ from chatui.turns.asks import Ask, AskKind, AskRefusedError, QuestionFile
 from renderer.frame_kinds import is_document
 from renderer.frames import Frame
 from renderer.ocml import document
-from renderer.ocml.calls import FUNCTIONS
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.uploads import pages, uploaded, uploaded_with
 from tests.chatui.tools.offering import offer
@@ -81,14 +79,6 @@ async def test_a_document_is_a_separate_frame_before_the_question(ada: User, bac
     assert turn.conversation.title == "When?", "a title says nothing of a document"
     await file.arefresh_from_db()
     assert file.conversation_id == turn.conversation_id
-
-
-async def test_the_prompt_of_the_second_turn_starts_with_the_first_prompt(ada: User, backend: ScriptedBackend) -> None:
-    files = [await bring(ada, f"{name}.txt", f"Text of {name}") for name in ("one", "two")]
-    first = await run(ada, with_files(*files))
-    await run(ada, ask(text="And then?", conversation=first.conversation_id))
-    before, after = (request.frames for request in backend.requests)
-    assert len(documents_of(before)) == 2 and after[: len(before)] == before
 
 
 async def test_a_request_counts_the_tokens_of_its_documents(ada: User, backend: ScriptedBackend) -> None:
@@ -244,14 +234,6 @@ async def test_all_files_are_removed_and_all_versions_remain(ada: User, backend:
         assert f"m-{keys[place]}" in shown and f"{place + 1}/4" in "".join(shown.split()).replace("of", "/"), place
 
 
-async def test_pages_can_be_chosen_again(ada: User, backend: ScriptedBackend) -> None:
-    file = await database_sync_to_async(pages)(ada, 20)
-    first = await run(ada, with_files(file))
-    await run(ada, edited(first, QuestionFile(file.pk, "places", "2")))
-    (body,) = documents_of(backend.requests[-1].frames)
-    assert "This is page 2." in body and "This is page 3." not in body
-
-
 async def test_a_deleted_file_is_gone_from_every_version(ada: User, backend: ScriptedBackend) -> None:
     file = await bring(ada, "secret.txt", "Secret words")
     first = await run(ada, with_files(file))
@@ -279,13 +261,6 @@ async def test_only_files_of_that_question_and_pending_uploads_are_accepted(ada:
             await run(ada, wrong)
     assert (await Message.objects.acount(), len(backend.requests)) == (count, request_count)
     assert await SentDocument.objects.acount() == 3
-
-
-async def test_a_repeated_edit_is_stored_once(ada: User, backend: ScriptedBackend) -> None:
-    first = await run(ada, with_files(await bring(ada)))
-    question = edited(first, await bring(ada, "new.txt", "New words"))
-    assert (await run(ada, question)).pk == (await run(ada, question)).pk
-    assert await SentDocument.objects.acount() == 2
 
 
 async def test_no_list_of_files_differs_from_an_empty_one() -> None:
@@ -424,16 +399,6 @@ def _check_deleted(turn: Turn, place: str, ada: User) -> None:
     assert not OpenedPage.objects.exclude(url="", title="").exists()
 
 
-async def test_a_document_to_search_is_refused_if_the_model_has_no_tools(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = await report(ada)
-    monkeypatch.setattr("chatui.store.context_use.can_search", lambda choice: False)
-    with pytest.raises(AskRefusedError) as refused:
-        await run(ada, ask(files=(QuestionFile(file.pk, "search"),)))
-    assert refused.value.code is ProductCode.TOO_LARGE and not backend.requests
-
-
 async def test_results_from_a_deleted_document_leave_the_transcript_and_later_prompts(ada: User, backend: ScriptedBackend) -> None:
     turn = await searching(ada, backend, call(NAME, "c1", query="tea"))
     stored = Message.objects.filter(conversation=turn.conversation_id)
@@ -446,7 +411,3 @@ async def test_results_from_a_deleted_document_leave_the_transcript_and_later_pr
     backend.script, backend.following = answer("Done."), []
     await run(ada, ask(text="And now?", conversation=turn.conversation_id))
     assert not any("fell by 7%" in frame.body for frame in backend.requests[0].frames)
-
-
-async def test_search_replies_are_identified_by_the_tool_name() -> None:
-    assert f"{FUNCTIONS}{NAME}" == documents.SEARCH_NAME and json.loads(documents.DELETED_FOUND)["ok"]

@@ -10,7 +10,6 @@ from channels.db import database_sync_to_async
 from django.utils import timezone
 
 from chatui.backends.base import SampleEvent, SampleRequest
-from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.spec import BackendSpec
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
@@ -27,7 +26,7 @@ from chatui.turns.running_turn import RunningTurn
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import ANSWER, TOOL_LINE
 from renderer.frames import Frame, Terminator
-from tests.chatui.conftest import signed_in, store
+from tests.chatui.conftest import signed_in
 from tests.chatui.store.uploads import uploaded
 from tests.chatui.tools.offering import offer
 from tests.chatui.turns.calls.calling import call, calls
@@ -190,21 +189,6 @@ async def test_a_running_turn_counts_as_one_that_used_server_tools(ada: User, ba
     assert await database_sync_to_async(offered)() == ["lookup"]
 
 
-async def test_only_what_a_server_reports_counts_as_use() -> None:
-    reports: dict[str, tuple[list[str], dict[str, str]]] = {
-        "call": (["search"], {}),
-        "source": ([], {"https://a.test/": "A"}),
-        "": ([], {}),
-    }
-    found = {name: opening.used(HostedTools((SEARCH,), kinds, sources)) for name, (kinds, sources) in reports.items()}
-    assert found == {
-        "call": {"tools": ["search"], "sources": []},
-        "source": {"tools": [], "sources": [["https://a.test/", "A"]]},
-        "": None,
-    }
-    assert opening.used(None) is None
-
-
 WITH_SEARCH = BackendSpec(name="one", url="http://127.0.0.1:9", kind="responses", server_tools=(SEARCH,))
 
 
@@ -239,10 +223,3 @@ async def test_no_tools_are_offered_while_the_database_is_busy(ada: User, backen
 
     monkeypatch.setattr(writer, "run", busy)
     assert await opening.offered(WITH_SEARCH, RunningTurn(turn, None, AskKind.SEND), SampleRequest(())) is None
-
-
-async def test_only_the_turn_that_offers_the_tools_is_marked(ada: User, backend: Searching) -> None:
-    started, other = await database_sync_to_async(lambda: (store(ada, ask()), store(ada, ask(text="Another"))))()
-    await database_sync_to_async(opening._mark_used)(started.turn)
-    marked = [turn.pk async for turn in Turn.objects.filter(by_server__isnull=False)]
-    assert marked == [started.turn.pk] and await Turn.objects.filter(pk=other.turn.pk, state="running").aexists()

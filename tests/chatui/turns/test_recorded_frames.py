@@ -2,25 +2,21 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
 from chatui.codes import ProductCode
 from chatui.models.message import Message
 from chatui.turns import frame_recorder
-from chatui.turns.sampling import TextBeforeCut
 from renderer.activities.activity import Activity
-from renderer.errors import Code, ErrorCode
-from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
+from renderer.errors import Code
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE, TOOL_LINE
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from tests.chatui.turns.recording import Recording, start
 from tests.chatui.turns.recording import recording as recording
-from tests.support.cases import for_each
 
 LINE = Activity("weigh")
 CALL = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.look", call_id="c1")
@@ -39,13 +35,6 @@ async def test_hidden_frames_wait_for_the_next_visible_one(recording: Recording)
     assert (parents, later_parents) == ((recording.job.turn.question_id,), (keys[-1],))
     assert [frame.body for frame in recording.recorder.written] == ["a", "b", "c", "d", "e"]
     assert not recording.recorder.are_saved
-
-
-async def test_a_turn_begins_behind_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    place = uuid4()
-    recording = start(monkeypatch, place_id=place)
-    recording.feed(PREAMBLE, "a")
-    assert recording.posts[0][2] == (place,)
 
 
 async def test_many_hidden_frames_do_not_wait(recording: Recording) -> None:
@@ -71,18 +60,6 @@ async def test_the_end_of_a_turn_waits_for_all_its_writes(recording: Recording) 
         await asyncio.sleep(0)
     await waiting
     assert recording.recorder.are_saved and len(recording.recorder.stored or ()) == 2
-
-
-async def test_a_turn_without_problems_is_not_logged(recording: Recording, caplog: pytest.LogCaptureFixture) -> None:
-    recording.feed(ANSWER, "a")
-    await recording.recorder.close()
-    assert caplog.text == "" and recording.texts() == [["a"]]
-
-
-@pytest.mark.parametrize(("before", "continues"), [(None, False), ("", False), ("Four", True)])
-async def test_a_turn_continues_an_answer_that_has_text(before: str | None, continues: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    recording = start(monkeypatch, cut_answer=None if before is None else Frame(ANSWER, before))
-    assert recording.recorder.continues_text is continues
 
 
 async def test_a_summary_is_stored_before_its_answer_and_may_be_lost(recording: Recording, caplog: pytest.LogCaptureFixture) -> None:
@@ -152,36 +129,6 @@ async def test_frames_that_cannot_be_stored_fail_the_turn_and_stay_in_the_pieces
     assert len(recording.recorder.stored or ()) == 1
 
 
-async def test_a_cancelled_write_is_no_fault(recording: Recording, caplog: pytest.LogCaptureFixture) -> None:
-    recording.summary = [LINE]
-    recording.feed(ANSWER, "a")
-    for saving in recording.saving:
-        saving.cancel()
-    await recording.recorder.saved()
-    await asyncio.sleep(0)
-    assert (recording.failures, recording.recorder.stored) == ([], [])
-    assert caplog.text == ""
-
-
-async def test_messages_must_be_read_again_if_the_result_of_a_write_was_lost(recording: Recording) -> None:
-    one = Message()
-    recording.recorder.note_stored([one])
-    assert recording.recorder.stored == [one]
-    recording.recorder.note_stored([])
-    recording.recorder.note_stored([one])
-    assert recording.recorder.stored is None
-
-
-async def test_stored_summaries_are_among_the_stored_messages(recording: Recording) -> None:
-    recording.summary = [LINE]
-    recording.feed(ANSWER, "a")
-    for saving in recording.saving:
-        saving.set_result([Message()])
-    await recording.recorder.saved()
-    await asyncio.sleep(0)
-    assert len(recording.recorder.stored or ()) == 2
-
-
 @pytest.mark.parametrize(
     ("header", "text", "is_stored"),
     [
@@ -235,37 +182,6 @@ async def test_withdrawn_text_is_hidden_in_the_database_at_once(recording: Recor
     assert recording.recorder.is_withheld
 
 
-@pytest.mark.parametrize(
-    ("header", "error", "last"),
-    [
-        (ANSWER, None, None),
-        (ANSWER, Code.STREAM_TRUNCATED, Code.STREAM_TRUNCATED),
-        (ANSWER, ProductCode.ANSWER_NOW, None),
-        (REPLY, Code.STREAM_TRUNCATED, None),
-    ],
-)
-async def test_the_last_error_of_the_turn(recording: Recording, header: Header, error: ErrorCode | None, last: ErrorCode | None) -> None:
-    recording.feed(header, "a", None, error)
-    recording.feed(PREAMBLE, "b")
-    assert (recording.recorder.last_error, recording.recorder.is_withheld) == (last, False)
-
-
-async def test_what_a_turn_contains_so_far(recording: Recording) -> None:
-    recorder = recording.recorder
-    assert not (recorder.has_thought or recorder.has_answer or recorder.waits_for_tool or recorder.continues_text)
-    recording.feed(PREAMBLE, "a")
-    assert not (recorder.has_thought or recorder.has_answer)
-    recording.feed(CALL, "{}", Terminator.CALL)
-    assert recorder.waits_for_tool and not recorder.has_thought
-    recorder.add(Frame(REPLY, "b"))
-    assert not recorder.waits_for_tool
-    recording.feed(ANALYSIS, "c")
-    recording.feed(ANSWER, "d")
-    assert recorder.has_thought and recorder.has_answer
-    recording.feed(ANALYSIS, "e")
-    assert recorder.has_answer
-
-
 async def test_the_products_own_frames_are_complete_and_may_use_its_names(recording: Recording) -> None:
     recording.recorder.add(Frame(TOOL_LINE, "Looking\x00"))
     assert recording.summarized == [] and recording.texts() == [["Looking\ufffd"]]
@@ -275,36 +191,4 @@ async def test_the_products_own_frames_are_complete_and_may_use_its_names(record
     assert recording.summarized == []
 
 
-async def test_only_an_open_frame_is_closed_as_truncated(recording: Recording) -> None:
-    recording.feed(PREAMBLE, "a")
-    recording.recorder.close_open_frame()
-    assert recording.recorder.last_error is None and len(recording.published) == 3
-
-
 # The text before the cut of a continued answer: it comes once, at the start of the first answer that opens.
-
-
-HIDDEN_START: list[RawEvent] = [FrameOpened(ANALYSIS), FrameText("Hm"), FrameClosed(None)]
-
-
-@for_each(
-    [
-        (Frame(ANSWER, "Four"), True),
-        (Frame(ANSWER, ""), False),
-        (None, False),
-    ]
-)
-def test_the_text_before_the_cut_comes_first_in_the_first_answer_only(cut: Frame | None, continues: bool) -> None:
-    before = TextBeforeCut(cut)
-    assert bool(before) is continues
-
-    def fed(events: Sequence[RawEvent]) -> list[RawEvent]:
-        return [each for event in events for each in before.feed(event)]
-
-    answer: list[RawEvent] = [FrameOpened(ANSWER), FrameText(", or"), FrameClosed(None)]
-    old: list[RawEvent] = [FrameText("Four")] if continues else []
-    assert fed(HIDDEN_START) == HIDDEN_START
-    assert fed(answer) == [answer[0], *old, *answer[1:]]
-    assert fed(answer) == answer and bool(before) is continues
-    assert before.is_exceeded_by(Frame(ANSWER, "Four, or")) and not before.is_exceeded_by(Frame(ANSWER, " \n"))
-    assert before.is_exceeded_by(Frame(ANSWER, "Four\n")) is not continues

@@ -13,7 +13,6 @@ from django.db import IntegrityError, InterfaceError, OperationalError, connecti
 
 from chatui.database.writer import writer
 from chatui.display import conversation_actions
-from chatui.live import snapshots
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.turn import Turn, TurnPiece
@@ -23,12 +22,11 @@ from chatui.turns import leases, ledger, opening, running, start, sweep
 from chatui.turns.asks import Ask, AskKind
 from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import RunningTurn
-from chatui.turns.streams.debug import DebugStream
 from chatui.turns.streams.end_user import EndUserStream
 from chatui.wire import bus as wire_bus
 from chatui.wire.bus import bus
 from renderer.events import Finished, FrameOpened, FrameText
-from renderer.frames import Frame, Header, Terminator
+from renderer.frames import Frame, Terminator
 from renderer.gate import Audience
 from tests.chatui.conftest import loaded, store, stored, visitor
 from tests.chatui.store import pieces
@@ -280,32 +278,3 @@ async def test_a_clean_shutdown_keeps_all_text_and_releases_all_leases(
     turn = await end_of(started)
     assert (turn.state, turn.error_code) == ("interrupted", "E-STREAM-TRUNCATED")
     assert (await texts(turn))[-1].endswith("Half an ans<|end|>")
-
-
-async def test_a_page_that_asks_often_waits_for_one_snapshot(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshots, "SNAPSHOT_SECONDS", 0.1)
-    started = await keep_question(ada)  # nobody runs it, as after a crash
-    looks: list[object] = []
-
-    def count(*arguments: object) -> None:
-        looks.append(arguments)
-
-    monkeypatch.setattr(running, "ask_snapshot", count)
-    async with BrowserSocket(ada) as socket:
-        for _ in range(10):
-            await socket.send("subscribe", conversation=str(started.turn.conversation_id))
-        await asyncio.sleep(0.55)
-    assert len(looks) <= 10 + 6, "ten answers, and one look again each tenth of a second"
-
-
-async def test_hidden_text_is_stored_in_pieces_per_flush_and_a_snapshot_includes_them() -> None:
-    stream, key = DebugStream(uuid4()), uuid4()
-    stream.take(FrameOpened(Header("assistant", channel="analysis")), key)
-    for _ in range(1000):
-        stream.take(FrameText("word "), key)
-    stream.flush()
-    assert len(stream._frames[-1].parts) == 1
-    stream.take(FrameText("more"), key)
-    snapshot, rest = stream.snapshot(), stream.flush()
-    assert snapshot.frames[-1].text == "word " * 1000
-    assert [(item.sequence_number, item.event.as_json()["text"]) for item in rest] == [(snapshot.sequence_number + 1, "more")]

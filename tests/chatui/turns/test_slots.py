@@ -185,23 +185,6 @@ class Queue:
             assert not any(other.runs and other.groups == person.groups for other in later), "somebody was overtaken"
 
 
-async def test_members_of_a_full_group_wait_without_blocking_other_groups() -> None:
-    queue = Queue(10, LIMITS)
-    first, second = await queue.ask("students"), await queue.ask("students", "a group without a limit")
-    third, fourth = await queue.ask("students"), await queue.ask("students")
-    staff, nobody = await queue.ask("staff"), await queue.ask()
-    assert [person.runs for person in (first, second, third, fourth, staff, nobody)] == [True, True, False, False, True, True]
-    assert (third.places, fourth.places) == ([1], [2])
-    await queue.end(staff)
-    assert not third.runs, "a place of another group does not count for them"
-    await queue.end(second)
-    assert third.runs and not fourth.runs and third.places == [1, 0]
-    for person in queue.people:
-        person.end.set()
-    await queue.settle()
-    assert queue.slots._free == 10 and queue.slots._free_by_group == LIMITS
-
-
 async def test_the_place_in_the_process_queue_ignores_those_waiting_for_their_group(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns_slots, "UPDATE_SECONDS", 0.01)
     queue = Queue(2, {"students": 1})

@@ -93,15 +93,6 @@ def test_the_versions_of_a_question_are_given_for_a_new_question_in_an_old_conve
     assert (again.versions, again.has_new_question, again.after) == ((), False, first.turn.question_id)
 
 
-def test_the_documents_of_a_question_are_given_with_it(ada: User) -> None:
-    file = uploaded(ada)
-    first = answered(ada, start.prepared(ada, ask(files=(QuestionFile(file.pk),))))
-    assert [each.file_id for each in first.documents] == [file.pk]
-    assert answered(ada, in_it(first)).documents == ()
-    edited = store(ada, in_it(first, AskKind.EDIT, "Another wording"))
-    assert [each.file_id for each in edited.documents] == [file.pk], "the new version has those of the old one"
-
-
 def test_a_question_moves_its_conversation_to_the_top_and_marks_it_as_read(ada: User) -> None:
     started = answered(ada, ask())
     before = timezone.now() - timedelta(days=1)
@@ -162,15 +153,6 @@ def test_only_a_visible_question_of_the_conversation_can_be_asked_again(kind: As
     with pytest.raises(NotFoundError):
         store(ada, in_it(foreign, kind, "x"))
     assert Turn.objects.count() == 3
-
-
-def test_the_place_of_a_new_question_is_after_all_others(ada: User) -> None:
-    first = answered(ada, ask())
-    second = answered(ada, in_it(first))
-    edited = store(ada, in_it(first, AskKind.EDIT, "Or then?"))
-    positions = list(Message.objects.order_by("position").values_list("position", flat=True))
-    assert positions == [0, 1, 2, 3, 4]
-    assert (first.turn.question.position, second.turn.question.position, edited.turn.question.position) == (0, 2, 4)
 
 
 def test_the_operators_instructions_are_stored_before_the_first_question(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -316,23 +298,6 @@ def test_the_first_question_of_an_empty_conversation_is_its_first_message(ada: U
     started = store(ada, ask(conversation=conversation.pk))
     assert (started.turn.question.position, started.turn.question.parent_id, started.after) == (0, None, None)
     assert transcripts.active_leaf(conversation, ada) == started.turn.question
-
-
-def test_the_same_request_is_the_same_turn_of_its_kind(ada: User) -> None:
-    question = ask()
-    first, again = store(ada, question), store(ada, question)
-    assert (again.turn, again.is_new, again.has_new_question, again.kind) == (first.turn, False, False, AskKind.SEND)
-    with pytest.raises(IntegrityError):
-        store(ada, in_it(first))
-    Turn.objects.update(state="stopped")
-    Message.objects.create(
-        conversation=first.turn.conversation, parent=first.turn.question, position=1, role="assistant", turn=first.turn, is_visible=True
-    )
-    kinds = []
-    for kind in (None, AskKind.REGENERATE):
-        found = start.started_again(Turn.objects.get(), kind)
-        kinds.append((found.kind, found.continued_turn, found.is_new))
-    assert kinds == [(AskKind.SEND, None, False), (AskKind.REGENERATE, None, False)]
 
 
 def test_a_request_needs_the_session_in_which_its_page_was_opened(ada: User) -> None:

@@ -1,4 +1,4 @@
-"""The number of SQL statements per turn: few, and as many in a conversation of ten thousand messages as in one of ten."""
+"""The number of SQL statements per turn: few, and as many in a conversation of two thousand messages as in one of ten."""
 
 import asyncio
 from typing import Any
@@ -111,7 +111,7 @@ async def test_a_long_conversation_takes_as_many_statements_as_a_short_one(
     numbers = []
     async with BrowserSocket(ada) as socket:
         await turn(socket, backend, statements, send(None))
-        for messages in (10, 10_000):
+        for messages in (10, 2_000):
             conversation = await database_sync_to_async(long_conversation)(ada, messages)
             _, *counts = await turn(socket, backend, statements, send(conversation.pk))
             numbers.append(counts)
@@ -121,7 +121,7 @@ async def test_a_long_conversation_takes_as_many_statements_as_a_short_one(
 
 @pytest.mark.slow
 async def test_messages_a_model_cannot_see_are_not_read(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    conversation = await database_sync_to_async(long_conversation)(ada, 10_000)
+    conversation = await database_sync_to_async(long_conversation)(ada, 4_000)
     monkeypatch.setattr(opening, "SEEN_CHARS", 2000)
 
     @database_sync_to_async
@@ -140,7 +140,7 @@ async def test_messages_a_model_cannot_see_are_not_read(ada: User, backend: Scri
     frames = backend.requests[0].frames
     assert frames[0].header.role == "user" and len(frames) < 100
     left_out = (await Turn.objects.aget(conversation=conversation, state="completed", model="scripted-model")).turns_left_out
-    assert left_out == 5000 + 1 - sum(item.header.role == "user" for item in frames), "people see how much was left out"
+    assert left_out == 2000 + 1 - sum(item.header.role == "user" for item in frames), "people see how much was left out"
 
 
 async def test_reasoning_before_an_answer_is_not_read_again(ada: User, backend: ScriptedBackend) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ from django.contrib.auth.models import Group
 
 from chatui.backends.base import BackendError, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
-from chatui.backends.responses.backend import ResponsesBackend
 from chatui.codes import ProductCode
 from chatui.model_servers import connected
 from chatui.models.message import Author, Message
@@ -20,17 +18,15 @@ from chatui.models.usage import UsageCount, UsageEntry
 from chatui.models.user import User
 from chatui.permissions import shares
 from chatui.turns import running, summarizing
-from chatui.turns.opening import spec_for
 from renderer.events import FrameClosed
 from renderer.frame_kinds import PREAMBLE, SUMMARY_NAME
 from renderer.frames import Terminator
 from tests.chatui.api.asking import Program, new_key
-from tests.chatui.backends.wire import BEGUN, ended, message_event, then
 from tests.chatui.tools import offering
 from tests.support import stub
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.environment import change
-from tests.support.sampling import PATIENT, outcome, sample_request
+from tests.support.sampling import PATIENT
 from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
 from tests.support.stub import DONE, SSE_HEAD, chunk
 from tests.support.summarizer import COMPARING, QUESTION, THOUGHT, Says, Summarizer, install, quick, thinks
@@ -128,18 +124,6 @@ async def test_a_stopped_turn_keeps_its_lines(ada: User, backend: ScriptedBacken
         await page.until(*ENDS)
     assert (await page.turn()).state == "stopped"
     assert [message.activities for message in await summaries()] == [VALUES]
-
-
-async def test_without_summaries_there_is_the_time_alone(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    gate = asyncio.Event()
-    install(monkeypatch, backend, summaries="none")
-    backend.script = thinks(gate)
-    async with BrowserSocket(ada) as socket:
-        page = await follow(socket)
-        await asyncio.sleep(0.5)
-        gate.set()
-        await page.until(*ENDS)
-    assert (await page.turn()).thought_seconds is not None and page.lines == [] and await summaries() == []
 
 
 # One turn, several rounds
@@ -308,25 +292,6 @@ async def test_an_outsider_gets_the_time_alone_and_no_model_is_asked(
     assert page.lines == [] and summarizer.requests == [] and await summaries() == []
 
 
-async def test_a_member_gets_summaries(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    change(monkeypatch, {"summary_groups": ["readers"]})
-    await join(ada, "readers")
-    gate = asyncio.Event()
-    install(monkeypatch, backend)
-    backend.script = thinks(gate)
-    async with BrowserSocket(ada) as socket:
-        page = await follow(socket)
-        await page.until_line()
-        gate.set()
-        await page.until(*ENDS)
-    assert page.lines == [COMPARING]
-    await database_sync_to_async(ada.groups.clear)()
-    turn = await database_sync_to_async(lambda key: Turn.objects.select_related("asked_by").get(pk=key))((await page.turn()).pk)
-    for groups, sums_up in ((["readers"], False), ([], True)):
-        change(monkeypatch, {"summary_groups": groups})
-        assert ((await database_sync_to_async(spec_for)(turn)).summaries == "built-in") is sums_up
-
-
 async def test_a_member_of_another_group_is_an_outsider(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     await join(ada, "writers")
     for groups, is_member in ((["readers"], False), (["readers", "writers"], True)):
@@ -343,12 +308,3 @@ async def test_an_outsiders_api_program_gets_an_empty_summary(ada: User, backend
     response = await Program(await new_key(ada)).ask({"input": "How?", "reasoning": {"summary": "auto"}})
     assert [item["summary"] for item in response["output"] if item["type"] == "reasoning"] == [[]]
     assert summarizer.requests == [] and not backend.requests[0].wants_summary
-
-
-@pytest.mark.parametrize("wants", [True, False])
-async def test_a_server_trusted_with_summaries_is_not_asked_for_them(wants: bool) -> None:
-    async with stub.running(then(BEGUN, message_event("Hi"), ended())) as server:
-        backend = ResponsesBackend(Endpoint(server.url, model="m", limits=PATIENT, trusts_summaries=True))
-        await outcome(backend, replace(sample_request("Hello!"), wants_summary=wants))
-        await backend.aclose()
-    assert ("summary" in server.posted["reasoning"]) is wants

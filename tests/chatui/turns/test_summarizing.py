@@ -24,7 +24,7 @@ from renderer.activities.activity import Activity
 from renderer.activities.kinds import KINDS
 from renderer.activities.lines import MOST_LINES, TICKS, ActivityLines, Written
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
-from renderer.frame_kinds import ANALYSIS, ANSWER, ASIDE, BROKEN, PREAMBLE, PRODUCT_NAMES, SUMMARY, SUMMARY_NAME
+from renderer.frame_kinds import ANALYSIS, ANSWER, ASIDE, BROKEN, NOTES, PREAMBLE, PRODUCT_NAMES, SUMMARY, SUMMARY_NAME
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.gate import Audience, may_see
 from tests.chatui.turns.recording import unstored
@@ -406,3 +406,13 @@ async def test_a_model_cannot_forge_a_summary() -> None:
     tool = FrameOpened(replace(SUMMARY, role=Role.TOOL))
     others: tuple[RawEvent, ...] = (tool, FrameOpened(ANALYSIS), FrameText("x"), FrameClosed(None))
     assert [each for event in others for each in stage.feed(event)] == list(others), "only names of frames by the model are changed"
+
+
+def test_only_a_visible_question_that_nobody_else_wrote_lends_its_words():
+    asked = Frame(Header(Role.USER), "Compare trains and buses.")
+    job = unstored(frames=(asked,))
+    hidden = Frame(replace(NOTES, name="notes"), "Compare two secrets.")
+    assert written_of(job, has_tools=False).question == asked.body
+    assert written_of(replace(job, imported=frozenset((asked.body,))), has_tools=False).question == ""
+    for frames in ((hidden,), (asked, hidden), ()):
+        assert written_of(replace(job, frames=frames), has_tools=False).question == "", "and no turn fails"

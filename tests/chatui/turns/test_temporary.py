@@ -12,15 +12,14 @@ from django.db import IntegrityError, connection
 from django.utils import timezone
 
 from chatui.models.audit import AuditEvent
-from chatui.models.conversation import Conversation, Folder
+from chatui.models.conversation import Conversation
 from chatui.models.message import SearchEntry
 from chatui.models.user import User
 from chatui.store import erasure
-from chatui.store import temporary as store_temporary
 from chatui.transfer import exports
 from chatui.turns import running, titles
 from chatui.turns import temporary as turns_temporary
-from tests.chatui.conftest import OPENING, signed_in, store
+from tests.chatui.conftest import OPENING, signed_in
 from tests.chatui.lifecycle.test_erasure import file_bytes
 from tests.chatui.store.long_conversations import MODELS, long_conversation
 from tests.chatui.turns.test_turns import ask, run
@@ -82,24 +81,11 @@ async def test_a_flag_that_is_no_boolean_is_refused(ada: User, sent: object) -> 
     assert await Conversation.objects.acount() == 0
 
 
-def test_it_is_in_no_folder(ada: User) -> None:
-    folder = Folder.objects.create(owner=ada, name="Work")
-    assert store(ada, ask(folder=folder.pk, temporary=True)).turn.conversation.folder is None
-    assert store(ada, ask(folder=folder.pk)).turn.conversation.folder == folder
-
-
 async def test_no_model_is_asked_for_a_title(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(titles, "_tasks", tasks := set[asyncio.Task[None]]())
     monkeypatch.setattr("chatui.turns.titles.first_title", lambda text: "")
     turn = await run(ada, ask(temporary=True))
     assert turn.conversation.title == "" and not tasks and len(backend.requests) == 1
-
-
-async def test_it_expires_an_hour_after_the_last_message(ada: User, backend: ScriptedBackend) -> None:
-    row = (await run(ada, ask(temporary=True))).conversation
-    await database_sync_to_async(set_until)(row, timedelta(minutes=5))
-    await run(ada, ask(conversation=row.pk))
-    assert is_about(await database_sync_to_async(until)(row), HOUR)
 
 
 async def test_an_answer_that_ends_after_the_page_was_left_changes_nothing(ada: User, backend: ScriptedBackend) -> None:
@@ -322,8 +308,3 @@ def test_an_export_of_everything_leaves_it_out(ada: User) -> None:
     assert [name for name, _ in exports.all_files(ada)] == ["READ-ME.txt", "account.json"]
     assert tell(ada, row, "keep") == 200
     assert [name.rpartition(".")[2] for name, _ in exports.all_files(ada)] == ["txt", "md", "ocml", "json", "json"]
-
-
-def test_expiry_times_are_as_documented() -> None:
-    assert (store_temporary.LASTS, store_temporary.LEFT_LASTS) == (HOUR, MINUTE)
-    assert is_about(store_temporary.end(), HOUR)

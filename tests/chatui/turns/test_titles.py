@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import AsyncGenerator
 from typing import Any
 from uuid import uuid4
@@ -24,7 +23,6 @@ from chatui.turns import running, titles
 from chatui.turns.asks import Ask, AskKind
 from chatui.turns.slots import Slots
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
-from tests.chatui.turns.test_statements import Statements
 from tests.chatui.turns.test_statements import statements as statements
 from tests.support.browser_socket import BrowserSocket
 from tests.support.environment import change
@@ -273,24 +271,6 @@ async def test_a_title_whose_commit_was_not_confirmed_is_still_announced(ada: Us
     assert await keep(row, TITLE) and await keep(row, TITLE)
     assert await SearchEntry.objects.acount() == 1
     assert not await keep(Conversation(pk=uuid4(), owner=ada, title=BEGINNING), TITLE), "erased meanwhile"
-
-
-async def test_a_title_takes_six_statements_in_all(
-    ada: User, model: TitleBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def sent_by_two_turns() -> Counter[str]:
-        mark = len(statements)
-        turn = await run(ada)
-        await run(ada, text="And by train?", conversation=turn.conversation_id)
-        return Counter(each for each in statements[mark:] if not each.startswith(("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE")))
-
-    await run(ada)
-    model.titles.requests.clear()
-    titled = await sent_by_two_turns()
-    assert len(model.titles.requests) == 1, "the premise"
-    change(monkeypatch, {"titles": False})
-    for_the_title = titled - await sent_by_two_turns()
-    assert for_the_title.total() == 6, f"not two for the title and four for the ledger: {for_the_title}"
 
 
 async def test_title_usage_is_booked_to_the_owner_but_is_no_answer(ada: User, model: TitleBackend) -> None:

@@ -4,7 +4,6 @@ import asyncio
 
 import pytest
 
-from chatui import prompts
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn
@@ -16,7 +15,6 @@ from tests.chatui.backends.wire import posts
 from tests.llama.fixture import llama_server as llama_server
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.environment import change
-from tests.support.several import Configure
 from tests.support.several import closing as closing
 from tests.support.several import configure as configure
 from tests.support.vocabulary import rank_file as rank_file
@@ -35,14 +33,8 @@ def of(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Format:
 
 @pytest.mark.parametrize(
     ("reply", "is_title"),
-    [
-        (f'"{TITLE}"', True),
-        ("<think>Cycling secrets</think>", False),
-        ("analysisThe user asks about rain.assistantfinal", False),
-        ("The user asks about rain", False),
-        ("", False),
-    ],
-    ids=["title", "tags", "stripped markers", "reasoning", "nothing"],
+    [(f'"{TITLE}"', True), ("<think>Cycling secrets</think>", False), ("The user asks about rain", False)],
+    ids=["title", "tags", "reasoning"],
 )
 async def test_a_title_is_read_from_the_answer_only(
     reply: str, is_title: bool, ada: User, of: Format, monkeypatch: pytest.MonkeyPatch
@@ -70,25 +62,4 @@ async def test_a_title_is_read_from_the_answer_only(
     assert "You name a conversation" in sent and QUESTION in sent and "Take the bicycle." in sent
     assert SECRET not in sent and "HIDDEN-ORDER" not in sent
     assert (await Conversation.objects.aget()).title == (TITLE if is_title else QUESTION)
-    assert (await Turn.objects.aget()).state == "completed"
-
-
-@pytest.mark.llama
-@pytest.mark.usefixtures("closing")
-async def test_the_real_server_is_asked_and_leaks_nothing_hidden(
-    llama_server: str, ada: User, configure: Configure, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The model is too small to find a title. Its reply becomes a title or none."""
-    lines: list[str] = []
-    monkeypatch.setattr(titles.log, "info", lambda line, *values: lines.append(line % values))
-    configure(backend_url=llama_server, titles=True)
-    async with BrowserSocket(ada) as socket:
-        await socket.send_message("Think hard: how do I get to work fastest?")
-        await socket.until(*ENDS, timeout=60)
-        await running.settle()
-        await titles.settle()
-        assert "RAW-COT-CANARY" not in "".join(socket.raw)
-    row = await Conversation.objects.aget()
-    assert len(lines) == 1 or row.title != "Think hard: how do I get to work fastest?", "it was asked"
-    assert "RAW-COT-CANARY" not in row.title and prompts.read("title")[:20] not in str(lines)
     assert (await Turn.objects.aget()).state == "completed"

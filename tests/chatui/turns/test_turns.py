@@ -19,7 +19,6 @@ from chatui.models.keys import moment_of
 from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.permissions import access
 from chatui.store import transcripts
 from chatui.turns import ledger, running
 from chatui.turns.asks import Ask, AskKind, AskRefusedError
@@ -117,14 +116,6 @@ async def test_the_model_sees_the_branch_without_old_analysis(ada: User, backend
         ("assistant", "final"),
         ("user", None),
     ]
-
-
-async def test_editing_a_question_creates_a_sibling(ada: User, backend: ScriptedBackend) -> None:
-    first = await run(ada, ask())
-    edited = await run(ada, ask(AskKind.EDIT, "What is 3 + 3?", conversation=first.conversation_id, question=first.question_id))
-    assert await Message.objects.filter(conversation=first.conversation).acount() == 6
-    messages = await stored_messages(first.conversation, ada)
-    assert messages[0].pk == edited.question_id and messages[0].parent_id is None
 
 
 async def test_regenerating_creates_a_sibling_answer(ada: User, backend: ScriptedBackend) -> None:
@@ -245,13 +236,6 @@ async def test_an_answer_after_an_unanswered_call_is_hidden(ada: User, backend: 
     assert (turn.state, turn.error_code) == ("completed", "")
     [line] = [record.getMessage() for record in caplog.records if "frames with" in record.getMessage()]
     assert line == f"turn {turn.pk}: frames with problems: E-CALL-SCHEMA × 1"
-
-
-async def test_an_interrupted_frame_is_stored_as_incomplete(ada: User, backend: ScriptedBackend) -> None:
-    backend.script = [FrameOpened(FINAL), FrameText("Half"), BackendError(Code.STREAM_TRUNCATED)]
-    turn = await run(ada, ask())
-    last = (await stored_messages(turn.conversation, ada))[-1]
-    assert (last.is_complete, last.error_code, last.terminator) == (False, "E-STREAM-TRUNCATED", "<|end|>")
 
 
 async def test_an_invalid_header_is_stored_as_hidden_analysis(ada: User, backend: ScriptedBackend) -> None:
@@ -375,11 +359,6 @@ async def test_a_turn_has_one_terminal_state(ada: User, backend: ScriptedBackend
     end = database_sync_to_async(ledger.finish)
     results = await asyncio.gather(*(end(each) for each in (started, replace(started))), return_exceptions=True)
     assert sorted(map(type, results), key=repr) == sorted([LeaseLostError, type(None)], key=repr)
-
-
-def test_nobody_can_write_into_somebody_elses_conversation(bela: User, conversation: Conversation) -> None:
-    with pytest.raises(access.NotFoundError):
-        store(bela, ask(conversation=conversation.pk), "me")
 
 
 @pytest.mark.parametrize(

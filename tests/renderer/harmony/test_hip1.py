@@ -16,10 +16,8 @@ from renderer.gate import Audience, may_see
 from renderer.harmony import hip1
 from renderer.harmony.hip1 import MessageRecord, SideRecord, SideRecordError
 from renderer.harmony.pieces import messages, pieces_of_text, text_of_pieces
-from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
+from renderer.harmony.vocabulary import Vocabulary
 from renderer.ocml import document
-from renderer.ocml.document import Reading
-from renderer.ocml.document_header import DocumentHeader
 from renderer.tokens import Token
 from tests.support.cases import for_each
 
@@ -62,29 +60,6 @@ def test_text_and_side_record_together_lose_nothing(frames: list[Frame]) -> None
     again = SideRecord.from_json(record.to_json())
     assert again == record
     assert list(hip1.from_text(text, record=again).frames) == frames
-
-
-def test_ids_and_side_record_together_lose_nothing(vocabulary: Vocabulary) -> None:
-    @given(transcripts)
-    def check(frames: list[Frame]) -> None:
-        ids, record = hip1.to_tokens(frames, vocabulary)
-        assert list(hip1.from_tokens(ids, vocabulary, record=SideRecord.from_json(record.to_json())).frames) == frames
-
-    check()
-
-
-@pytest.mark.slow
-def test_a_body_adds_no_control_token(vocabulary: Vocabulary) -> None:
-    @given(transcripts)
-    def check(frames: list[Frame]) -> None:
-        plain = [replace(frame, body="") for frame in frames]
-        assert control_ids(hip1.to_tokens(frames, vocabulary)[0]) == control_ids(hip1.to_tokens(plain, vocabulary)[0])
-
-    check()
-
-
-def control_ids(ids: list[int]) -> list[int]:
-    return [number for number in ids if number in MARKER_IDS.values()]
 
 
 def test_a_conversation_is_written_as_openai_harmony_writes_it(vocabulary: Vocabulary, oracle: Any) -> None:
@@ -190,13 +165,9 @@ def test_a_side_record_that_belongs_to_something_else_is_refused(vocabulary: Voc
         lambda read: read["messages"][0].pop("stop"),
         lambda read: read["messages"][0].update(stop="<|message|>"),
         lambda read: read["messages"][0].update(characters=-1),
-        lambda read: read["messages"][0].update(characters="3"),
         lambda read: read["messages"][0].update(characters=True),
-        lambda read: read.update(version=True),
-        lambda read: read.update(document={"version": "2.2", "model": 2}),
         lambda read: read["messages"][0]["header"].pop("role"),
         lambda read: read["messages"][0]["header"].update(recipient="x"),
-        lambda read: read["messages"][0]["header"].update(colour="red"),
         lambda read: read["messages"][0]["header"].update(channel=None),
     ],
 )
@@ -291,18 +262,6 @@ def test_any_text_is_read_into_frames(text: str) -> None:
     hip1.from_text(text, conversation=True)
 
 
-@pytest.mark.slow
-@given(
-    some.recursive(
-        some.none() | some.booleans() | some.integers() | some.text(),
-        lambda inner: some.lists(inner) | some.dictionaries(some.text(), inner),
-    )
-)
-def test_any_json_is_a_side_record_or_refused(value: Any) -> None:
-    with pytest.raises(SideRecordError):
-        SideRecord.from_json(json.dumps(value))
-
-
 def test_token_ids_are_read_from_a_json_array_of_whole_numbers() -> None:
     assert hip1.ids_from_json(" [200005, 17196]\n") == [200005, 17196]
     for wrong in ("", "{}", "[1.0]", "[true]", '["1"]', "[[1]]", "[" * 100_000, "1"):
@@ -323,12 +282,6 @@ def test_anything_else_between_messages_belongs_to_another_document(change: str)
         hip1.from_text(text.replace("<|end|><|start|>", f"<|end|>{change}<|start|>", 1), record=record)
     with pytest.raises(SideRecordError, match="another document"):
         hip1.from_text(text + change, record=record)
-
-
-def test_nothing_is_written_and_read_as_nothing(vocabulary: Vocabulary) -> None:
-    assert hip1.to_text([]) == ("", SideRecord(())) and hip1.to_tokens([], vocabulary) == ([], SideRecord(()))
-    assert hip1.from_text("") == hip1.from_tokens([], vocabulary) == Reading(DocumentHeader(), ())
-    assert hip1.from_text("", record=SideRecord(())).frames == ()
 
 
 def test_a_record_has_the_document_that_is_given() -> None:

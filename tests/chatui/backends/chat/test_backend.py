@@ -11,7 +11,6 @@ from chatui import prompts
 from chatui.backends import registry
 from chatui.backends.base import Backend, Endpoint, EndReason, GivenReasoning, SampleLimits, SampleRequest, Usage
 from chatui.backends.chat.backend import ChatCompletionsBackend
-from chatui.backends.pace import Pace
 from chatui.codes import ProductCode
 from chatui.json_schemas import AnswerFormat
 from renderer.errors import Code
@@ -63,25 +62,6 @@ async def test_the_first_token_is_read_at_once_and_the_rest_at_frame_rate() -> N
         await backend.aclose()
     assert (reads[0], "".join(reads)) == ("first ", "first " + "a " * 80)
     assert 2 < len(reads) < 40, "80 tokens"
-
-
-async def test_the_first_word_after_reasoning_waits_for_one_pause_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    rests: list[bool] = []
-
-    async def rest(self: Pace, seconds: float, *, may_lengthen: bool = True) -> None:
-        rests.append(may_lengthen)
-
-    monkeypatch.setattr(Pace, "rest", rest)
-    texts = [chunk(reasoning_content="so ")] * 10 + [chunk(content="a ")] * 8
-    pieces = [piece for text in texts for piece in (text, 0.03)]
-    async with stub.running(then(SSE_HEAD, *pieces, chunk("stop"), DONE)) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=PATIENT, separates="always"))
-        reads = [(event.text, list(rests)) async for event in backend.sample(sample_request("Hi")) if isinstance(event, FrameText)]
-        await backend.aclose()
-    before = [rested for text, rested in reads if "so" in text][-1]
-    first, second, *_ = [rested for text, rested in reads if "a" in text]
-    assert before and not any(first), "under load, hidden text is read as often"
-    assert len(first) <= len(before) + 1 and second == first
 
 
 @pytest.mark.served

@@ -13,7 +13,6 @@ from chatui.backends.base import EndReason, GivenReasoning, Usage
 from chatui.backends.chat.deltas import Deltas, ReasoningCollector
 from chatui.backends.chat.messages import messages
 from chatui.backends.leaks.labels import Asked
-from chatui.backends.responses.backend import prompt
 from chatui.backends.separation import Separation
 from chatui.backends.speaker import REASONING_FIELDS, REASONING_TEXTS
 from chatui.codes import ProductCode
@@ -38,11 +37,6 @@ def read(*choices: dict[str, Any], max_chars: int = 1000) -> tuple[list[Finished
 
 def visible_text(frames: list[Finished]) -> str:
     return "".join(done.frame.body for done in frames if may_see(done.frame.header, Audience.END_USER))
-
-
-def test_only_the_first_choice_is_read() -> None:
-    frames, _ = read({"index": 1, "delta": {"content": SECRET}}, {"index": 0, "delta": {"content": "Hi"}}, {"delta": {"content": "!"}})
-    assert [done.frame.body for done in frames] == ["Hi!"]
 
 
 @pytest.mark.parametrize("index", [{"index": 0}, {}])
@@ -145,11 +139,6 @@ def test_fragments_of_a_detail_are_joined_and_a_late_signature_counts() -> None:
     }
 
 
-def test_oversized_reasoning_is_not_sent_back_in_part() -> None:
-    assert collected({"reasoning": "x" * 600}, {"reasoning": "y" * 600}) is None
-    assert collected({"reasoning_details": [{"type": "t", "text": "x" * 2000}]}) is None
-
-
 @pytest.mark.parametrize("field", REASONING_FIELDS)
 def test_malformed_fields_are_ignored(field: str) -> None:
     for value in (None, 3, {"a": 1}, [3, None, "x"]):
@@ -165,13 +154,6 @@ def test_a_preamble_is_sent_with_reasoning_only_where_the_server_accepts_it() ->
     assert messages(frames)[0]["reasoning_content"] == "I must look.\n\nI look.", "without it, it is made of frames"
 
 
-def test_reasoning_items_replace_those_made_from_frames() -> None:
-    item = {"type": "reasoning", "id": "r", "summary": [], "encrypted_content": "abc"}
-    frames = [THOUGHT, PLAN, Frame(CALL, "{}", Terminator.CALL), REPLY]
-    items, _ = prompt(frames, {"c1": GivenReasoning(items=(item,))})
-    assert items[0] == item and [each["type"] for each in items] == ["reasoning", "message", "function_call", "function_call_output"]
-
-
 @pytest.mark.parametrize("body", ["{oops", "[1]", "", '"x"', "[" * 100_000])
 def test_unparsable_arguments_are_sent_back_as_an_empty_object(body: str) -> None:
     assert arguments(body) == "{}"
@@ -183,31 +165,10 @@ def test_a_function_without_parameters_has_an_empty_schema() -> None:
     assert as_json(FunctionTool("now", "Tells the time."))["parameters"] == {"type": "object", "properties": {}}
 
 
-def test_reasoning_up_to_the_limit_is_sent_back() -> None:
-    assert [collected({"reasoning": "a"}, {"reasoning": "bc"}, max_chars=limit) for limit in (3, 2)] == [{"reasoning": "abc"}, None]
-
-
 def test_preambles_beside_reasoning_without_text_are_the_text_of_the_call() -> None:
     given = {"c1": GivenReasoning({"reasoning_details": [{"type": "x"}]})}
     call = messages([THOUGHT, PLAN, PLAN, Frame(CALL, "{}", Terminator.CALL), REPLY], None, given)[0]
     assert (call["content"], call["reasoning_details"]) == ("I look.\n\nI look.", [{"type": "x"}])
-
-
-def test_details_are_told_apart_by_type_and_place() -> None:
-    first = [{"type": "t", "index": 0, "text": "a"}, {"type": "t", "index": 1, "text": "b"}, {"type": "u", "index": 0, "data": "x"}]
-    found = collected({"reasoning_details": first}, {"reasoning_details": [{"type": "t", "index": 1, "text": "c"}]})
-    assert found == {"reasoning_details": [first[0], {"type": "t", "index": 1, "text": "bc"}, first[2]]}
-
-
-def test_an_empty_value_replaces_none_that_was_known() -> None:
-    first = {"type": "t", "index": 0, "signature": "s", "text": None}
-    later = {"type": "t", "index": 0, "signature": None, "text": "a"}
-    assert collected({"reasoning_details": [first]}) == {"reasoning_details": [first]}
-    assert collected({"reasoning_details": [first]}, {"reasoning_details": [later]}) == {"reasoning_details": [first | {"text": "a"}]}
-    number = later | {"text": 5}
-    assert collected({"reasoning_details": [first]}, {"reasoning_details": [later]}, {"reasoning_details": [number]}) == {
-        "reasoning_details": [first | {"text": 5}]
-    }
 
 
 def test_details_without_a_place_are_told_apart_by_their_order() -> None:
@@ -424,45 +385,8 @@ def test_the_envelope_names_the_model_and_counts_the_tokens() -> None:
     assert not reader_of(A_CALL)[0].is_empty
 
 
-def test_text_after_a_call_is_flagged() -> None:
-    late = fields(HI, A_CALL, {"reasoning": "hm"}, {"content": "more"})[0][1:-1]
-    assert [(done.frame.header.channel, done.frame.header.intent, done.error) for done in late] == [
-        ("analysis", "debug", Code.CALL_SCHEMA),
-        ("final", "debug", Code.CALL_SCHEMA),
-    ]
-
-
 def test_white_space_between_text_after_a_call_belongs_to_it() -> None:
     assert kinds(fields(A_CALL, {"content": "a"}, {"content": " "}, {"content": "b"})[0]) == [("after a call", "a b"), ("call", "{}")]
-
-
-def test_hidden_text_of_the_answer_field_is_kept() -> None:
-    assert kinds(fields({"content": "<think>x</think>Hi"})[0])[-1] == ("answer", "Hi")
-    assert [done.frame.body for done in fields({"content": "<think>x</think>Hi"})[0]] == ["<think>x</think>", "Hi"]
-    assert [done.frame.body for done in fields({"content": "analysisx.assistantfinalHi"})[0]] == ["analysisx.assistantfinal", "Hi"]
-
-
-def test_the_reasoning_fields_are_collected() -> None:
-    reasoning = reader_of({"reasoning": "h"}, {"reasoning": "m"}, {"content": "Hi"})[0].reasoning
-    assert reasoning is not None and reasoning.fields == {"reasoning": "hm"}
-
-
-@pytest.mark.parametrize("odd", [None, "x", [0], {}, 1.5])
-def test_a_fragment_without_a_usable_index_belongs_to_its_place(odd: object) -> None:
-    rest = {"index": odd, "function": {"arguments": "{}"}}
-    finished = fields({"tool_calls": [{**F, "index": odd}, G]}, {"tool_calls": [rest]})[0]
-    assert [(done.frame.header.recipient, done.frame.body) for done in finished] == [("functions.f", "{}"), ("functions.g", "{}")]
-
-
-def test_an_index_keeps_fragments_apart_that_arrive_in_any_order() -> None:
-    pieces = [{"index": place, "function": {"arguments": text}} for place, text in ((1, '{"b"'), (0, '{"a"'), (1, ": 2}"), (0, ": 1}"))]
-    finished = fields({"tool_calls": [F, G]}, *({"tool_calls": [piece]} for piece in pieces))[0]
-    assert [done.frame.body for done in finished] == ['{"a": 1}', '{"b": 2}']
-
-
-def test_each_message_of_raw_output_in_one_answer_has_its_own_frame() -> None:
-    raw = "<|channel|>final<|message|>One.<|end|><|start|>assistant<|channel|>final<|message|>Two.<|return|>"
-    assert [found for found in kinds(fields({"content": raw})[0]) if found[0] == "answer"] == [("answer", "One."), ("answer", "Two.")]
 
 
 def test_text_of_another_speaker_and_hidden_text_of_the_answer_are_one_hidden_frame() -> None:
@@ -485,3 +409,8 @@ def test_escaped_markers_are_restored_in_answers_and_arguments_to_the_last_chara
     assert (answer.frame.body, called.frame.body) == ("I say <|end|>, 1 <", '{"q": "<|end|>"}')
     reader, events = reader_of({"content": "1 <"})
     assert [(done.frame.body, done.complete) for done in fold([*events, *reader.break_off()])] == [("1 <", False)]
+
+
+def test_each_message_of_raw_output_in_one_answer_has_its_own_frame() -> None:
+    raw = "<|channel|>final<|message|>One.<|end|><|start|>assistant<|channel|>final<|message|>Two.<|return|>"
+    assert [found for found in kinds(fields({"content": raw})[0]) if found[0] == "answer"] == [("answer", "One."), ("answer", "Two.")]

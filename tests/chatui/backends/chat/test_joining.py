@@ -99,13 +99,3 @@ def test_empty_fields_beside_the_text_do_not_keep_chunks_apart() -> None:
 def test_text_of_one_field_is_never_joined_to_that_of_another() -> None:
     chunks = [chunk(content="a", reasoning=""), chunk(content="", reasoning="b")]
     assert (texts(*chunks), texts(*chunks, name="reasoning")) == (["a", ""], ["", "b"])
-
-
-def test_chunks_with_several_choices_stay_as_they_are() -> None:
-    both = chunk(content="a")
-    both["choices"].append({"index": 1, "delta": {"content": "z"}})
-    assert texts(both, both) == ["a", "a"]
-
-
-def test_other_fields_are_not_joined() -> None:
-    assert texts(chunk(refusal="a"), chunk(refusal="b"), name="refusal") == ["a", "b"]

@@ -1,7 +1,6 @@
 """Reading one answer of a token-id server, without a server: where it ends, what is cut, and what two responses have together."""
 
 import asyncio
-import itertools
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -185,16 +184,6 @@ def test_an_answer_after_a_call_needs_no_second_request() -> None:
     assert isinstance(raws[-1], FrameClosed), "nothing is open after the call"
 
 
-def test_after_the_pause_the_rest_is_read_without_another() -> None:
-    answer, raws = read(event(f"{THOUGHT}{FINAL}"), pause=ReadingPause(is_answer))
-    answer.resume(Chunks(), 7)
-    assert not answer.is_paused and not answer.needs_second_request
-    with pytest.raises(BackendError):
-        answer.check_end()
-    raws += answer.feed_all([event("Hi<|end|>"), event(f"<|start|>assistant{FINAL}again<|return|>")])
-    assert [done.frame.body for done in folded(raws)] == ["I think.", "Hi", "again"]
-
-
 @pytest.mark.parametrize(
     ("counted", "expected"),
     [((100, 5), (93, 12)), ((3, 5), (0, 12)), ((None, 5), (None, 5)), ((100, None), (100, None)), ((7, 0), (0, 7))],
@@ -213,14 +202,6 @@ def test_the_prompt_of_a_second_response_contains_tokens_of_the_first(
 CUT = Frame(Header(Role.ASSISTANT, Channel.FINAL), "Half")
 
 
-def test_a_continued_answer_is_opened_with_its_first_text() -> None:
-    answer = HarmonyAnswer(Chunks(), 10_000)
-    answer.continue_with(CUT)
-    assert list(answer.feed_all([event("")])) == []
-    raws = list(answer.feed_all([event(" and"), event(" half.<|return|>")]))
-    assert raws == [FrameOpened(CUT.header), FrameText(" and"), FrameText(" half."), FrameClosed(Terminator.RETURN)]
-
-
 @pytest.mark.parametrize("ends", [lambda answer: answer.finish()[0], lambda answer: answer.break_off(ProductCode.TIMEOUT)])
 def test_a_continued_answer_without_new_text_adds_no_frame(ends: Callable[[HarmonyAnswer], list[RawEvent]]) -> None:
     answer = HarmonyAnswer(Chunks(), 10_000)
@@ -234,15 +215,6 @@ def test_a_continued_answer_without_new_text_adds_no_frame(ends: Callable[[Harmo
 
 def drops(header: Header) -> bool:
     return header.channel == Channel.FINAL
-
-
-def test_a_dropped_message_leaves_what_was_before_it() -> None:
-    preamble = "<|channel|>commentary<|message|>I look.<|end|><|start|>assistant"
-    answer, raws = read(event(f"{THOUGHT}{preamble}{FINAL}SECRET", reason="length"), pause=ReadingPause(drops, drops=True))
-    assert [done.frame.body for done in folded(raws)] == ["I think.", "I look."]
-    assert [frame.body for frame in answer.before] == ["I think.", "I look."]
-    assert answer.is_paused and answer.lacks_call and answer.pieces == []
-    assert answer.finish() == ([], EndReason.STOP)
 
 
 @pytest.mark.parametrize(
@@ -269,18 +241,6 @@ def test_a_call_is_not_missing_if_the_model_wrote_too_much() -> None:
         assert (answer.is_over, answer.lacks_call) == (not lacks, lacks)
 
 
-def test_a_call_that_we_opened_is_read_with_its_own_header_and_pauses_as_before() -> None:
-    header = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.f", constrain="json")
-    answer, _ = read(event(f"{THOUGHT}{FINAL}", usage=(10, 3)), pause=ReadingPause(drops, drops=True))
-    answer.begin_call(header, Chunks(), 4)
-    assert not answer.is_paused
-    raws = list(answer.feed_all([event('{"a":1}<|call|>', usage=(20, 5)), event(f"<|start|>assistant{FINAL}SECRET")]))
-    [called] = folded(raws)
-    assert (called.frame.header.recipient, called.frame.body, called.frame.terminator) == ("functions.f", '{"a":1}', Terminator.CALL)
-    assert (answer.is_paused, answer.lacks_call, answer.usage) == (True, False, Usage(16, 9))
-    assert answer.finish()[1] is EndReason.TOOL_CALLS
-
-
 @pytest.mark.parametrize(
     ("data", "name", "code", "retryable"),
     [
@@ -300,14 +260,6 @@ def test_an_error_inside_a_stream_is_retryable_only_before_any_text(data: str, n
             decoded(ServerSentEvent(name, data), is_empty=is_empty)
         assert (raised.value.code, raised.value.retryable) == (code, expected)
     assert decoded(ServerSentEvent("", '{"error": null, "object": "text", "a": 1}'), is_empty=True)["a"] == 1
-
-
-def test_whether_anything_was_sampled_decides_about_a_second_try() -> None:
-    for before, retryable in (([], True), ([event("")], True), ([event("<|channel|>")], False)):
-        answer = HarmonyAnswer(Chunks(), 10_000)
-        with pytest.raises(BackendError) as raised:
-            list(answer.feed_all(itertools.chain(before, [ServerSentEvent("", '{"error": {"code": 500}}')])))
-        assert raised.value.retryable is retryable
 
 
 def test_each_call_gets_an_id_of_its_own() -> None:
@@ -370,34 +322,6 @@ def test_only_reasoning_and_preambles_are_written_before_our_call() -> None:
     assert [frame.body for frame in answer.before] == ["I think.", "y"]
 
 
-def test_a_second_response_is_read_from_its_beginning() -> None:
-    answer, _ = read(event(f"{THOUGHT}{FINAL}"), pause=ReadingPause(is_answer))
-    list(answer.feed_all([ServerSentEvent("", "[DONE]")]))
-    assert answer.is_over, "the premise"
-    answer.resume(Chunks(), 7)
-    assert not answer.is_over
-    assert [one.text for one in answer.feed_all([event("Hi")]) if isinstance(one, FrameText)] == ["Hi"]
-
-
-def test_events_after_the_end_are_counted_anew_for_a_call_that_we_open() -> None:
-    ended = "<|channel|>analysis<|message|>I think.<|end|><|endoftext|>"
-    answer, _ = read(event(ended), *(event() for _ in range(7)), pause=ReadingPause(drops, drops=True))
-    assert answer.is_over, "the premise"
-    answer.begin_call(Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.f"), Chunks(), 4)
-    assert not answer.is_over
-    [called] = folded(list(answer.feed_all([event("{}<|call|>")])))
-    assert (called.frame.body, called.frame.terminator) == ("{}", Terminator.CALL)
-
-
-def test_a_call_that_we_open_twice_is_opened_once() -> None:
-    header = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.f")
-    answer, _ = read(event(f"{THOUGHT}{FINAL}"), pause=ReadingPause(drops, drops=True))
-    answer.begin_call(header, Chunks(), 4)
-    answer.begin_call(header, Chunks(), 4)
-    [called] = folded(list(answer.feed_all([event("{}<|call|>")])))
-    assert called.frame.body == "{}"
-
-
 def test_a_call_is_not_paused_at_and_stays_one_at_the_limit_of_tokens() -> None:
     answer, raws = read(event(CALL, reason="length"), pause=ReadingPause(is_answer))
     assert not answer.is_paused and [done.frame.terminator for done in folded(raws)] == [Terminator.CALL]
@@ -452,12 +376,20 @@ async def test_a_required_call_comes_before_an_answer_in_a_format(vocabulary: Vo
     assert [schema_in(body) for body in bodies] == [None, WEATHER.parameters] != [None, SCHEMA]
 
 
-@pytest.mark.parametrize("data", ['{"a": 1}', '{"error": null}', '{"error": {}}', '{"object": "list"}'])
-def test_an_event_that_is_no_error_is_read(data: str) -> None:
-    assert list(HarmonyAnswer(Chunks(), 100).feed_all([ServerSentEvent("", data)])) == []
+def test_a_second_response_is_read_from_its_beginning() -> None:
+    answer, _ = read(event(f"{THOUGHT}{FINAL}"), pause=ReadingPause(is_answer))
+    list(answer.feed_all([ServerSentEvent("", "[DONE]")]))
+    assert answer.is_over, "the premise"
+    answer.resume(Chunks(), 7)
+    assert not answer.is_over
+    assert [one.text for one in answer.feed_all([event("Hi")]) if isinstance(one, FrameText)] == ["Hi"]
 
 
-@pytest.mark.parametrize("data", ["null", "3", '"[DONE]"', "", json.dumps([{"text": "x"}])])
-def test_an_event_that_is_no_object_ends_the_answer(data: str) -> None:
-    with pytest.raises(BackendError):
-        list(HarmonyAnswer(Chunks(), 100).feed_all([ServerSentEvent("", data)]))
+def test_events_after_the_end_are_counted_anew_for_a_call_that_we_open() -> None:
+    ended = "<|channel|>analysis<|message|>I think.<|end|><|endoftext|>"
+    answer, _ = read(event(ended), *(event() for _ in range(7)), pause=ReadingPause(drops, drops=True))
+    assert answer.is_over, "the premise"
+    answer.begin_call(Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.f"), Chunks(), 4)
+    assert not answer.is_over
+    [called] = folded(list(answer.feed_all([event("{}<|call|>")])))
+    assert (called.frame.body, called.frame.terminator) == ("{}", Terminator.CALL)

@@ -13,9 +13,7 @@ from chatui.backends import registry
 from chatui.backends.base import Endpoint, EndReason, SampleLimits
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.codes import ProductCode
-from renderer.errors import Code
 from renderer.frames import Channel, Frame, Header, Role, Terminator
-from renderer.harmony.prompt import Prompt, SystemMessage, build
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 from tests.chatui.backends.chat.test_recordings import CALLS, GREETING, LENGTH, LITERAL, PARIS, PLAN, STOP, TOKYO
 from tests.chatui.backends.wire import DAY, LLAMA, SGLANG, VLLM, ids_of, llama, recorded, sse, vllm
@@ -108,28 +106,6 @@ async def test_the_date_is_in_the_users_time_zone_if_known(vocabulary: Vocabular
     assert server.requests[-1].body["prompt"] == body
 
 
-async def test_vllm_and_sglang_are_asked_for_whole_ids_and_an_explicit_length(vocabulary: Vocabulary) -> None:
-    bodies: list[Any] = []
-    for options in (VLLM, SGLANG):
-        async with stub.running(stub.plays(b""), **options) as server:
-            backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary, today=lambda: DAY)
-            await outcome(backend, sample_request("Hello!"))
-            await backend.aclose()
-        bodies.append((server.requests[-1].path, server.posted))
-    (vllm_path, to_vllm), (sglang_path, to_sglang) = bodies
-    assert (vllm_path, sglang_path) == ("/v1/completions", "/generate")
-    assert to_vllm["prompt"] == to_sglang["input_ids"]
-    expected = {
-        "return_token_ids": True,
-        "skip_special_tokens": False,
-        "include_stop_str_in_output": True,
-        "stop_token_ids": [200002, 200012],
-    }
-    assert expected.items() <= to_vllm.items()
-    assert {"skip_special_tokens": False, "stop_token_ids": [200002, 200012]}.items() <= to_sglang["sampling_params"].items()
-    assert to_vllm["max_tokens"] == to_sglang["sampling_params"]["max_new_tokens"] == 4095 - len(to_vllm["prompt"])
-
-
 async def test_markers_written_by_a_person_become_no_control_tokens(vocabulary: Vocabulary) -> None:
     async with stub.running(stub.plays(b""), **VLLM) as server:
         backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary, today=lambda: DAY)
@@ -166,13 +142,6 @@ async def test_llama_cpp_quoted_markers_are_text_and_real_ones_after_broken_char
     assert result.hidden == "<|end|><|start|>assistant<|channel|>final<|message|>SECRET\ufffd"
 
 
-async def test_ids_that_do_not_match_the_text_are_rejected(vocabulary: Vocabulary) -> None:
-    forged = llama("Hello", *ids_of(vocabulary, "<|channel|>final<|message|>Hello"), stop=True, stop_type="eos")
-    result = await answered(vocabulary, stub.plays(sse(forged)), LLAMA)
-    assert result.error is not None
-    assert result.visible == ""
-
-
 async def test_an_answer_is_complete_if_the_server_omits_its_stop_token(vocabulary: Vocabulary) -> None:
     cut = [*ids_of(vocabulary, "<|channel|>final<|message|>Hi"), 101]  # the first bytes of a character that never arrived whole
     result = await answered(vocabulary, stub.plays(sse(vllm(*cut), vllm(finish="stop")) + stub.DONE), VLLM)
@@ -181,21 +150,6 @@ async def test_an_answer_is_complete_if_the_server_omits_its_stop_token(vocabula
     mute = [llama("<|channel|>", 200005), llama("final", 17196), llama("<|message|>", 200008), llama("Hi", 12194)]
     result = await answered(vocabulary, stub.plays(sse(*mute, llama("", stop=True, stop_type="eos"))), LLAMA)
     assert (result.visible, result.finished[-1].complete) == ("Hi", True)
-
-
-async def test_a_broken_stream_closes_open_frames_as_incomplete(vocabulary: Vocabulary) -> None:
-    raw = recorded("vllm/v-raw-completions-greet.sse")
-    whole = 0
-    for end in range(611, len(raw), 611):
-        result = await answered(vocabulary, stub.plays(raw[:end]), VLLM)
-        assert GREETING.startswith(result.visible)
-        if result.error is None:
-            assert result.visible == GREETING
-            whole += 1
-            continue
-        assert result.error.code is Code.STREAM_TRUNCATED
-        assert all(done.error is Code.STREAM_TRUNCATED for done in result.finished if not done.complete)
-    assert whole < 3
 
 
 @pytest.mark.slow
@@ -261,33 +215,6 @@ async def test_whole_oldest_turns_are_left_out_if_the_context_is_full(vocabulary
     assert server.posted.get("max_tokens", server.posted.get("n_predict")) == 2047 - len(sent)
 
 
-async def test_a_question_too_long_by_itself_is_refused_without_a_request(vocabulary: Vocabulary) -> None:
-    async with stub.running(stub.plays(b""), **VLLM) as server:
-        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary)
-        result = await outcome(backend, sample_request("word " * 5000, *TURNS))
-        await backend.aclose()
-    assert result.error is not None and result.error.code is ProductCode.QUESTION_TOO_LONG
-    assert result.error.context is not None and result.error.context.used > result.error.context.size > 0
-    assert not [request for request in server.requests if request.method == "POST"]
-
-
-async def test_frames_that_cannot_be_written_do_not_block_a_conversation(vocabulary: Vocabulary) -> None:
-    odd = (
-        Frame(Header(Role.USER, name="Ada Lovelace", content_type="text/markdown"), "kept"),
-        Frame(Header("robot with spaces"), "left out"),
-        Frame(Header(Role.ASSISTANT, Channel.COMMENTARY, "functions.f", "c1"), "{}", Terminator.CALL),
-        Frame(Header(Role.TOOL, call_id="c1"), "nameless"),
-    )
-    async with stub.running(stub.plays(recorded("vllm/v-raw-completions-greet.sse")), **VLLM) as server:
-        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary, today=lambda: DAY)
-        assert (await outcome(backend, sample_request("Hello!", *odd))).visible == GREETING
-        await backend.aclose()
-    expected = (Frame(Header(Role.USER), "kept"), Frame(Header(Role.USER), "Hello!"))
-    assert server.posted["prompt"][-12:] == build(Prompt(expected, SystemMessage(date="2026-11-20")), vocabulary)[-12:]
-    text = vocabulary.decode([number for number in server.posted["prompt"] if number < 199_998]).decode()
-    assert "kept" in text and "left out" not in text and "nameless" not in text
-
-
 async def test_a_missing_vocabulary_is_reported_and_found_once_it_is_there(vocabulary: Vocabulary) -> None:
     places: list[Vocabulary] = []
 
@@ -305,21 +232,6 @@ async def test_a_missing_vocabulary_is_reported_and_found_once_it_is_there(vocab
         places.append(vocabulary)
         assert (await outcome(backend, sample_request("Hello!"))).visible == GREETING
         await backend.aclose()
-
-
-async def test_a_server_without_token_ids_is_refused_with_an_alternative(vocabulary: Vocabulary) -> None:
-    result = await answered(vocabulary, stub.plays(b""), {"models": {"data": [{"id": "x", "owned_by": "library"}]}})
-    assert result.error is not None and result.error.code is ProductCode.BACKEND_SETUP
-    assert "Ollama" in result.error.detail and "kind chat" in result.error.detail
-
-
-async def test_a_configured_dialect_needs_no_server_detection(vocabulary: Vocabulary) -> None:
-    async with stub.running(stub.plays(recorded("vllm/v-raw-completions-greet.sse"))) as server:
-        backend = registry.build(Endpoint(server.url, model="mine", limits=PATIENT), kind="harmony-vllm", vocabulary=lambda: vocabulary)
-        assert (await outcome(backend, sample_request("Hello!", max_tokens=7))).visible == GREETING
-        await backend.aclose()
-    assert (server.posted["model"], server.posted["max_tokens"]) == ("mine", 7)
-    assert backend.name.startswith("vLLM at 127.0.0.1")
 
 
 async def test_token_id_kinds_need_a_vocabulary_to_be_built() -> None:

@@ -249,13 +249,6 @@ def test_any_other_reason_for_the_end_is_a_failure(reported: object, vocabulary:
     assert (reader.reason, reader.failure) == (None, repr(reported))
 
 
-@pytest.mark.parametrize("name", ["tiny", "", None, 5, ["tiny"], {}])
-def test_a_name_of_a_model_is_a_text(name: object, vocabulary: Vocabulary) -> None:
-    reader = chunks("vLLM", vocabulary)
-    reader.feed({"model": name})
-    assert reader.model == ("tiny" if name == "tiny" else None)
-
-
 def test_each_request_asks_for_ids_and_for_the_markers() -> None:
     schema, words = {"type": "object"}, ("=a.b", "=c")
     asked = CompletionRequest([1, 2], 7, "tiny", {"temperature": 0.5})

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import Backend, Endpoint, EndReason, SampleRequest
-from chatui.backends.harmony.backend import HarmonyCompletionsBackend, is_no_call, recipients_of
+from chatui.backends.harmony.backend import HarmonyCompletionsBackend, is_no_call
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN, PREAMBLE
 from renderer.frames import Header
 from renderer.harmony.prompt import FunctionTool
@@ -255,8 +255,8 @@ async def test_an_unfinished_header_opens_no_answer(vocabulary: Vocabulary) -> N
 async def test_a_server_failure_in_between_leaves_no_open_frame(vocabulary: Vocabulary, place: int) -> None:
     texts = (f"{THOUGHT}<|start|>assistant<|channel|>final<|message|>{SECRET}", "=functions.weather<|channel|>")
     answers = [stream("vLLM", vocabulary, text) for text in texts]
-    result, _ = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", *answers[:place], BUSY)
-    assert result.error is not None and result.visible == "" and SECRET not in all_text(result)
+    result, bodies = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", *answers[:place], BUSY)
+    assert result.error is not None and len(bodies) == place + 1 and result.visible == "" and SECRET not in all_text(result)
 
 
 async def test_a_request_without_required_calls_is_answered(vocabulary: Vocabulary) -> None:
@@ -308,10 +308,6 @@ def test_only_reasoning_preambles_and_calls_of_the_tools_are_read(header: Header
     assert is_no_call([WEATHER, SEARCH], header) is misses
 
 
-def test_each_tool_has_the_recipient_of_its_calls() -> None:
-    assert recipients_of([WEATHER, SEARCH, PYTHON]) == {"functions.weather": WEATHER, "browser.search": SEARCH, "python": PYTHON}
-
-
 @pytest.mark.parametrize("end", [DONE, b"", sse(vllm(finish="stop")), sse(vllm(finish="length"))])
 async def test_a_name_is_read_however_the_output_ends(vocabulary: Vocabulary, end: bytes) -> None:
     name = SSE_HEAD + sse(vllm(*ids_of(vocabulary, "=functions.clock"))) + end
@@ -354,13 +350,6 @@ async def test_a_name_ends_at_white_space(vocabulary: Vocabulary, word: str, is_
     assert result.calls == ([("functions.clock", "{}")] if is_name else [])
 
 
-async def test_a_name_is_asked_for_a_second_time_before_the_call_is_given_up(vocabulary: Vocabulary) -> None:
-    wrong, right = stream("vLLM", vocabulary, "=other", RETURN), stream("vLLM", vocabulary, "=functions.clock", RETURN)
-    answers = stream("vLLM", vocabulary, FINAL), wrong, right, stream("vLLM", vocabulary, "{}", CALL)
-    result, bodies = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", *answers)
-    assert result.calls == [("functions.clock", "{}")] and prompts(bodies)[1] == prompts(bodies)[2]
-
-
 async def test_a_call_that_fails_is_begun_once_more(vocabulary: Vocabulary) -> None:
     half = stream("vLLM", vocabulary, f'{{"ci<|end|><|start|>assistant{FINAL}<|return|>')
     answers = stream("vLLM", vocabulary, f"{THOUGHT}<|start|>assistant{FINAL}"), half, stream("vLLM", vocabulary, CITY, CALL)
@@ -389,12 +378,6 @@ async def test_a_refusal_of_a_free_name_is_not_asked_again(vocabulary: Vocabular
     longer = FunctionTool("weather_now", "Now.")
     result, bodies = await sample(vocabulary, forced(WEATHER, longer), "vLLM", stream("vLLM", vocabulary, FINAL), REFUSED, REFUSED)
     assert result.error is not None and len(bodies) == 2 and words_in(bodies[1]) is None
-
-
-async def test_a_failure_that_is_no_refusal_of_the_words_is_not_asked_again(vocabulary: Vocabulary) -> None:
-    name, arguments = stream("vLLM", vocabulary, "=functions.clock", RETURN), stream("vLLM", vocabulary, "{}", CALL)
-    result, bodies = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", stream("vLLM", vocabulary, FINAL), BUSY, name, arguments)
-    assert result.error is not None and len(bodies) == 2 and not result.calls
 
 
 async def test_a_stream_that_breaks_off_is_not_made_a_call(vocabulary: Vocabulary) -> None:

@@ -5,10 +5,9 @@ from datetime import date
 
 import pytest
 
-from chatui.backends.base import BackendError, SampleRequest
+from chatui.backends.base import SampleRequest
 from chatui.backends.harmony.prompt import answer_tokens, fitted, opened, room_of
 from chatui.json_schemas import answer_format
-from renderer.errors import Code, ParseHeaderError
 from renderer.frame_kinds import NOTES
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.harmony.prompt import FunctionTool
@@ -164,13 +163,3 @@ def test_a_tool_reply_without_its_tool_is_no_error(vocabulary: Vocabulary) -> No
     reply = Frame(Header(Role.TOOL, Channel.COMMENTARY, "assistant", "c1", name="functions.look"), "Sun.")
     text = written(vocabulary, QUESTION, call, reply)
     assert "functions.look to=assistant<200005>commentary<200008>Sun.<200007>" in text and "<200008>{}<200012>" in text
-
-
-def test_an_unwritable_prompt_is_reported_as_a_broken_header(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*args: object, **kwargs: object) -> None:
-        raise ParseHeaderError("odd")
-
-    monkeypatch.setattr("chatui.backends.harmony.prompt.build_within", refuse)
-    with pytest.raises(BackendError) as raised:
-        fitted(SampleRequest((QUESTION,)), vocabulary, DAY)
-    assert raised.value.code is Code.PARSE_HEADER

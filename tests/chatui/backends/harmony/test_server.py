@@ -196,6 +196,7 @@ async def test_a_question_must_fit_with_one_token_for_its_answer(vocabulary: Voc
         await backend.aclose()
     if failing == -1:
         assert result.error is not None and result.error.code is ProductCode.QUESTION_TOO_LONG
+        assert result.error.context is not None and result.error.context.used > result.error.context.size > 0
         assert not [request for request in server.requests if request.method == "POST"]
     else:
         assert (result.visible, server.posted["max_tokens"]) == ("Hi", 1)

@@ -198,7 +198,7 @@ def test_a_hostile_answer_takes_linear_time(unit: str) -> None:
         scanner.finish()
 
     for size in (1, 1000):
-        assert costs_at_most(24 * cost(partial(scan, 2_500, size)) + 50, partial(scan, 20_000, size))
+        assert costs_at_most(24 * cost(partial(scan, 1_000, size)) + 50, partial(scan, 8_000, size))
 
 
 @for_each(['{"reasoning": "x", "category": "y"}', '{"name": "a", "arguments": {"b": 1}}', '[{"type": "thinking", "text": "x"}]'])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.responses.items import CALL, Items, OutputItem, kind_of
+from chatui.backends.responses.items import CALL, Items, OutputItem
 from chatui.backends.responses.reducer import Reducer
 from chatui.backends.separation import Separation
 from chatui.backends.speaker import SpeakerLabel
@@ -57,13 +57,6 @@ def test_only_an_unmarked_message_of_the_assistant_is_visible(learned: list[dict
     for data in learned:
         item.learn(data)
     assert item.header() == expected
-
-
-def test_a_later_status_replaces_an_earlier_one_and_a_missing_one_does_not() -> None:
-    item = OutputItem(0)
-    for status, expected in (("in_progress", "in_progress"), (None, "in_progress"), ("incomplete", "incomplete")):
-        item.learn({"status": status})
-        assert item.status == expected
 
 
 @pytest.mark.parametrize(("late", "name"), [({"type": "reasoning"}, "type"), ({"role": 5}, "role")])
@@ -223,8 +216,3 @@ def test_reasoning_that_was_streamed_is_completed_although_its_summary_is_the_sa
     ends = done("reasoning", "r", content=[part("abc")], summary=[part("abc", "summary_text")])
     begun = [added("reasoning", "r"), text("ab", "r", "reasoning_text.delta")]
     assert read(*begun, ends, completed()).hidden.replace("abc", "", 1) == "abc"
-
-
-def test_the_kind_of_a_part_is_its_type_unless_a_label_contradicts_it() -> None:
-    parts: list[Event] = [{"type": "output_text"}, {"type": "output_text", "thought": True}, {"type": 5}, {}, {"type": "acme"}]
-    assert [kind_of(each) for each in parts] == ["output_text", "", "", "", "acme"]

@@ -2,12 +2,9 @@
 
 from typing import Any
 
-from chatui.backends.base import EndReason, Usage
-from chatui.backends.responses.items import CALL, MESSAGE, REASONING, Flow, Items, OutputItem, texts_of, words_of
-from chatui.backends.sse import number
-from chatui.codes import ProductCode
-from renderer.errors import Code
-from tests.chatui.backends.responses.test_reducer import SECRET, added, completed, done, message, read, text
+from chatui.backends.base import EndReason
+from chatui.backends.responses.items import CALL, MESSAGE, REASONING, Flow, Items, OutputItem
+from tests.chatui.backends.responses.test_reducer import added, completed, done, read
 from tests.support.cases import for_each
 
 
@@ -167,56 +164,11 @@ def test_an_item_that_ends_without_place_is_not_one_whose_kind_is_unknown() -> N
 # Streams
 
 
-def test_the_text_of_a_refusal_is_in_its_own_field() -> None:
-    assert words_of({"type": "refusal", "refusal": "No.", "text": "x"}) == "No."
-    assert [words_of(part) for part in ({"type": "text", "refusal": "No.", "text": "x"}, {"type": "refusal", "text": "x"})] == ["x", ""]
-
-
-def test_a_refusal_that_comes_only_with_the_whole_message_is_one() -> None:
-    result = read(done("message", "m", role="assistant", content=[{"type": "refusal", "refusal": "No."}]), completed())
-    assert (result.visible, result.reason) == ("No.", EndReason.REFUSAL)
-
-
-def test_the_kind_of_a_part_without_a_place_is_that_of_the_first() -> None:
-    begun = {"type": "response.content_part.added", "item_id": "m", "part": {"type": "thinking"}}
-    result = read(message(), begun, text(SECRET), completed())
-    assert (result.visible, result.hidden) == ("", SECRET)
-
-
-def test_an_empty_model_name_does_not_replace_a_known_one() -> None:
-    result = read({"type": "response.created", "response": {"model": "gpt-oss"}}, completed(model=""))
-    assert result.reducer.model == "gpt-oss"
-
-
-def test_the_given_reasoning_is_that_of_the_finished_item() -> None:
-    result = read(done("reasoning", "r", encrypted_content="x", status="completed"), completed())
-    given = result.reducer.items.reasoning()
-    assert given and list(given.items) == [{"type": "reasoning", "id": "r", "encrypted_content": "x"}]
-
-
-def test_unexpected_events_are_counted() -> None:
-    events = [{"type": "response.output_item.added", "item": item} for item in (None, {}, {"type": 5})]
-    result = read(*events, {"type": "response.mystery"}, message(phase="draft"), text(SECRET))
-    assert result.reducer.oddities == {"unknown item": 3, "unknown event": 1, "hidden message": 1}
-
-
 def test_labels_of_another_type_count_as_missing() -> None:
     item = OutputItem(0)
     item.learn({"type": MESSAGE, "role": "assistant", "id": 5, "name": 7, "call_id": 3, "status": ["completed"]})
     assert (item.ids, item.name, item.call_id, item.status) == (set(), "", "", "")
     assert items_of({"type": MESSAGE}).item_for_text({"item_id": ["x"]}).number == 0
-
-
-def test_an_empty_status_is_that_of_the_event() -> None:
-    ended = {"type": "response.incomplete", "response": {"status": "", "output": []}}
-    result = read(message(), text("Hi"), ended)
-    assert (result.reducer.status, result.reason) == ("incomplete", EndReason.LENGTH)
-
-
-def test_text_before_a_call_that_was_not_offered_stays_the_answer() -> None:
-    call = done("function_call", "c", call_id="c1", name="look", arguments="{}")
-    result = read(message(), text("Hi"), call, completed())
-    assert (result.pairs, result.reason) == ([("final", "Hi")], EndReason.TOOL_CALLS)
 
 
 def test_a_message_that_ends_as_something_else_is_the_same_item() -> None:
@@ -249,16 +201,6 @@ def test_the_place_of_an_item_may_become_known_later() -> None:
     assert items.item_for_text({"output_index": 2}).number == 0
 
 
-def test_a_stream_is_empty_until_an_item_begins() -> None:
-    assert read(completed()).reducer.is_empty is True
-    assert read(message(), completed()).reducer.is_empty is False
-
-
-def test_text_that_is_no_string_is_ignored() -> None:
-    deltas = [{"type": "response.output_text.delta", "item_id": "m", "delta": delta} for delta in (5, None, ["x"], "")]
-    assert read(message(), *deltas, text("Hi"), completed()).visible == "Hi"
-
-
 def test_each_part_of_a_summary_has_its_own_place() -> None:
     parts = [
         {
@@ -282,43 +224,3 @@ def test_a_refusal_before_another_message_is_still_one() -> None:
     other = done("message", "b", role="assistant", content=[{"type": "output_text", "text": "Sorry."}])
     assert read(refused, other, completed()).reason is EndReason.REFUSAL
     assert read(other, completed()).reason is EndReason.STOP
-
-
-def test_numbers_and_texts_of_other_types_are_none() -> None:
-    assert [number(value) for value in (0, 1, True, "1", 1.0, None)] == [0, 1, None, None, None, None]
-    assert [texts_of(parts) for parts in ("a", [{"text": "a"}, {"text": ""}, "b", {}], None)] == [["a"], ["a"], []]
-    assert Flow("\n\n").complete(["a", "", "b"]) == "a\n\nb"
-
-
-def test_cached_tokens_are_in_the_details_of_the_usage() -> None:
-    reported = {"input_tokens": 1, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 3}}
-    names = ("input_tokens", "output_tokens", "input_tokens_details")
-    assert [Usage.reported(each, *names) for each in (reported, {"input_tokens_details": 3})] == [Usage(1, 2, 3), Usage(None, None, None)]
-
-
-def test_a_refusal_is_one_while_it_streams() -> None:
-    result = read(message(), text("No.", kind="refusal.delta"), completed())
-    assert (result.visible, result.reason) == ("No.", EndReason.REFUSAL)
-
-
-def test_the_last_event_may_hold_an_error_or_nothing() -> None:
-    assert read(completed(error={"code": "x"})).reducer.error == {"code": "x"}
-    assert read({"type": "response.failed", "response": "x"}).reducer.status == "failed"
-
-
-def test_only_an_unknown_label_is_reported_as_withheld() -> None:
-    labels: list[dict[str, Any]] = [{"mystery": "thinking"}, {"phase": "draft"}, {"is_thinking": True}]
-    hidden = [read(message(**label), text(SECRET), completed()) for label in labels]
-    assert [result.visible for result in hidden] == ["", "", ""]
-    assert [result.finished[0].error for result in hidden] == [ProductCode.WITHHELD, Code.PARSE_HEADER, Code.PARSE_HEADER]
-
-
-def test_a_hidden_part_inside_an_answer_is_kept() -> None:
-    result = read(message(), text("Hi.<think>x</think> So"), completed())
-    assert (result.visible, result.hidden) == ("Hi. So", "<think>x</think>")
-
-
-def test_text_of_an_item_that_is_never_named_is_hidden_and_counted() -> None:
-    result = read(text(SECRET), completed())
-    assert (result.visible, result.hidden) == ("", SECRET)
-    assert result.reducer.oddities == {"text of an item that was never named": 1}

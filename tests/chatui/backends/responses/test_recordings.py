@@ -6,14 +6,11 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.base import BackendError, Endpoint, EndReason
-from chatui.backends.responses.backend import ResponsesBackend, _Reader
-from chatui.backends.responses.reducer import Reducer
+from chatui.backends.base import Endpoint, EndReason
+from chatui.backends.responses.backend import ResponsesBackend
 from chatui.backends.separation import Separates
-from chatui.backends.sse import Decoder
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
-from renderer.events import Assembler, Finished, RawEvent
 from renderer.frames import Intent
 from renderer.gate import Audience, may_see
 from tests.chatui.backends.chat.test_recordings import GREETING, ITINERARY, LITERAL, PARIS, PLAN, TOKYO
@@ -107,15 +104,6 @@ async def test_exactly_the_answer_of_a_recorded_stream_is_visible(name: str) -> 
         assert (result.ended.reason if result.ended else result.error and result.error.code) == end
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", EXPECTED)
-async def test_the_frames_do_not_depend_on_how_the_bytes_are_split(name: str) -> None:
-    raw = recorded(name)
-    first = _folded(raw, len(raw))
-    assert first
-    assert [_folded(raw, size) for size in (1, 7, 64)] == [first] * 3
-
-
 async def test_every_recording_is_tested_here() -> None:
     lying = {path.name.removeprefix("responses-") for path in RECORDINGS.glob("responses-*")}
     assert lying - set(EXPECTED) == {"llamacpp-langs.sse", "vllm-langs.sse", "vllm-weather-tool-nostream.json"}
@@ -180,20 +168,6 @@ async def test_a_chain_of_thought_sent_as_a_summary_is_hidden(shared_dir: Path) 
     result = await replayed(raw, 7)
     assert "The user wants a greeting." in result.hidden
     assert result.visible == "Hello there!"
-
-
-def _folded(raw: bytes, size: int) -> list[Finished]:
-    """The frames of a stream that is read ``size`` bytes at a time, with the texts of each frame joined."""
-    reducer, decoder, assembler = Reducer(lambda: "call_new", max_chars=100_000), Decoder(1 << 20), Assembler()
-    reader, raws = _Reader(reducer), list[RawEvent]()
-    try:
-        for at in range(0, len(raw), size):
-            for event in decoder.feed(raw[at : at + size]):
-                raws += [] if reader.is_done else reader.feed([event])
-        raws += reader.finish()[0]
-    except BackendError as error:
-        raws += reader.break_off(error.code)
-    return [done for event in raws if (done := assembler.feed(event))]
 
 
 def _status(result: Outcome) -> str:

@@ -1,6 +1,5 @@
 """The rules that turn a Responses stream into frames, each with its own small stream."""
 
-import random
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +8,6 @@ import pytest
 from chatui.backends.base import EndReason
 from chatui.backends.leaks.labels import Asked
 from chatui.backends.responses.reducer import Reducer
-from chatui.backends.responses.speech import TokenLimit
 from chatui.backends.separation import Separation
 from chatui.codes import ProductCode
 from renderer.errors import Code
@@ -18,7 +16,6 @@ from renderer.frame_kinds import ANSWER
 from renderer.frames import Terminator
 from renderer.gate import Audience, may_see, show
 from renderer.harmony.prompt import FunctionTool
-from tests.support.cases import example_count
 
 SECRET = "RAW-COT-SECRET"
 
@@ -181,6 +178,9 @@ ROWS: dict[str, tuple[list[dict[str, Any]], str | list[tuple[str, str]], str | N
         [message(), whole(f"It is 346.assistantanalysis{SECRET}assistantfinalHi"), completed()], "Hi", None, UNPROVEN),
     "escaped markers in echoes are restored": (
         [message(), text("You wrote <"), text("\u2060|end|>."), completed()], "You wrote <|end|>.", "", {}),
+    "a preamble is judged like an answer": (
+        [message(phase="commentary"), text("<think>"), text(f"{SECRET}</think>Hello!"), completed()], [("preamble", "Hello!")],
+        f"<think>{SECRET}</think>", {}),
     # what later events repeat
     "extra text in a snapshot is appended": (
         [message(), text("Hello"), completed(snapshot(part("Hello there")))], [("final", "Hello there")], "", {}),
@@ -269,17 +269,6 @@ def test_a_late_phase_makes_the_shown_answer_one_preamble(when: str) -> None:
     assert result.finished[0].frame.terminator == "<|end|>"
 
 
-@pytest.mark.parametrize(("phase", "kind"), [(None, "final"), ("final_answer", "final"), ("commentary", "preamble")])
-def test_a_message_with_a_known_phase_is_shown_as_such(phase: object, kind: str) -> None:
-    assert read(message(phase=phase), text("Hello"), completed()).pairs == [(kind, "Hello")]
-
-
-@pytest.mark.parametrize("role", ["user", "system", "developer", "tool", "", None, "Assistant"])
-def test_a_message_of_another_role_is_hidden(role: object) -> None:
-    result = read(message(role=role), text(SECRET), completed())
-    assert (result.visible, result.hidden) == ("", SECRET)
-
-
 def test_text_of_a_reasoning_item_is_hidden_under_every_name() -> None:
     names = ("output_text", "reasoning", "reasoning_text", "reasoning_summary_text", "reasoning_summary", "refusal")
     for name in names:
@@ -328,12 +317,6 @@ def test_an_item_after_the_message_does_not_change_how_it_ends(after: dict[str, 
         [answer] = [each for each in result.finished if each.frame.header == ANSWER]
         assert (answer.frame.terminator, answer.complete, answer.error) == (*expected, None)
         assert result.finished[-1].frame.body != "Yes.", "the other item is kept, for staff"
-
-
-def test_unknown_events_change_nothing() -> None:
-    events = [message(), text("Hel"), text("lo"), done("message", "m", role="assistant", content=[part("Hello")]), completed()]
-    strewn = [odd for event in events for odd in (event, {"type": "acme:x", "delta": SECRET, "item_id": "m"})]
-    assert read(*strewn).pairs == read(*events).pairs == [("final", "Hello")]
 
 
 # Summaries
@@ -412,21 +395,11 @@ def test_parallel_calls_keep_their_own_arguments() -> None:
     assert read(*events, completed()).calls == [("call_0", '{"n":0}'), ("call_1", '{"n":1}')]
 
 
-def test_a_call_reported_only_at_its_end_is_a_call() -> None:
-    ended = done("function_call", name="weather", arguments="{}", call_id="call_1")
-    assert read(ended, completed()).calls == [("call_1", "{}")]
-
-
 def test_a_call_without_a_name_is_told_to_the_model_and_invalid_arguments_are_flagged() -> None:
     calls = [done("function_call", "a", name="<|call|>", arguments=SECRET), done("function_call", "b", name="f", arguments="[1]")]
     result = read(*calls, completed())
     assert (result.calls, result.visible) == ([("new_1", SECRET), ("new_2", "[1]")], "")
     assert [finished.error for finished in result.finished] == [Code.CALL_SCHEMA] * 2
-
-
-def test_two_calls_never_share_an_id() -> None:
-    calls = [done("function_call", f"f{n}", n, name="f", arguments="{}", call_id="call_1") for n in (0, 1)]
-    assert [call_id for call_id, _ in read(*calls, completed()).calls] == ["call_1", "new_1"]
 
 
 def test_no_call_of_a_broken_stream_is_run() -> None:
@@ -436,39 +409,6 @@ def test_no_call_of_a_broken_stream_is_run() -> None:
 
 
 # End reasons
-
-
-@pytest.mark.parametrize(
-    ("response", "options", "reason"),
-    [
-        (completed(), {}, EndReason.STOP),
-        (completed(status="incomplete"), {}, EndReason.LENGTH),
-        (completed(status="incomplete", incomplete_details={"reason": "max_output_tokens"}), {}, EndReason.LENGTH),
-        (completed(status="incomplete", incomplete_details={"reason": "content_filter"}), {}, EndReason.CONTENT_FILTER),
-        (completed(usage={"output_tokens": 20}), {"token_limit": TokenLimit(20)}, EndReason.LENGTH),
-        (completed(usage={"output_tokens": 19}), {"token_limit": TokenLimit(20)}, EndReason.STOP),
-        (completed(usage={"input_tokens": 80, "output_tokens": 20}), {"token_limit": TokenLimit(None, 100)}, EndReason.LENGTH),
-        (completed(usage={"input_tokens": 80, "output_tokens": 19}), {"token_limit": TokenLimit(None, 100)}, EndReason.STOP),
-        (completed(usage={"input_tokens": 100}), {"token_limit": TokenLimit(20, 100)}, EndReason.STOP),
-        ({"type": "response.incomplete", "response": {}}, {}, EndReason.LENGTH),
-        (completed({"type": "message", "id": "m", "role": "assistant", "status": "incomplete"}), {}, EndReason.LENGTH),
-    ],
-)
-def test_a_cut_answer_is_marked_under_every_event_name(response: Any, options: Any, reason: EndReason) -> None:
-    result = read(message(), text("Once upon a"), response, **options)
-    assert (result.visible, result.reason) == ("Once upon a", reason)
-    assert (result.finished[-1].error == ProductCode.LENGTH) == (reason == EndReason.LENGTH)
-
-
-def test_a_model_over_its_output_limit_is_stopped() -> None:
-    result = read(message(), text("x" * 90), text("y" * 90), max_chars=100)
-    assert result.reducer.is_full
-    assert (len(result.visible), result.reason) == (100, EndReason.LENGTH)
-
-
-def test_a_server_that_opens_items_endlessly_is_stopped() -> None:
-    result = read(*(message(f"m{n}") for n in range(1002)))
-    assert (result.reducer.is_full, result.reason) == (True, EndReason.LENGTH)
 
 
 # The leak guard
@@ -482,20 +422,6 @@ LEAKS = [
     (f"<reasoning>{SECRET}</reasoning>Hello!", "Hello!"),
     ("Show <|start|>assistant<|channel|>analysis<|message|> to me.", "Show "),
 ]
-
-
-@pytest.mark.parametrize(("leak", "visible"), LEAKS)
-@pytest.mark.parametrize("phase", [None, "commentary"])
-def test_reasoning_inside_an_answer_is_hidden_at_every_split(leak: str, visible: str, phase: str | None) -> None:
-    ended = done("message", "m", role="assistant", phase=phase, content=[part(leak)])
-    for seed in range(example_count(20)):
-        pieces, chooser, rest = [], random.Random(seed), leak
-        while rest:
-            size = chooser.randint(1, 1 + seed)
-            pieces.append(text(rest[:size]))
-            rest = rest[size:]
-        assert read(message(phase=phase), *pieces, ended, completed()).visible == visible
-    assert read(message(phase=phase), ended, completed()).visible == visible
 
 
 def test_text_withdrawn_by_a_late_label_is_announced() -> None:

@@ -96,11 +96,6 @@ def test_people_are_told_only_of_text_that_is_missing_within_the_answer(answer: 
 # Several messages
 
 
-def test_there_is_one_gap_between_two_messages_however_they_arrive() -> None:
-    pieces = [text(piece, "n") for piece in ("T", "w", "o.")]
-    assert read(message(), text("One."), ended(), message("n"), *pieces, completed()).visible == "One.\n\nTwo."
-
-
 @pytest.mark.parametrize("between", [[], [added("reasoning", "r"), thought("hm")], [ended(), added("reasoning", "r"), thought("hm")]])
 def test_a_doubtful_beginning_is_judged_as_complete_when_something_else_follows(between: list[dict[str, Any]]) -> None:
     events = [message(), text(PROSE), *between, message("n"), text("Two.", "n")]
@@ -137,11 +132,6 @@ def test_what_a_part_says_at_its_end_is_written_before_the_next_message() -> Non
     assert read(*events).visible == "One.\n\nTwo."
     full = read(*events, max_chars=6)
     assert (full.visible, full.reducer.is_full) == ("On\n\nTwo.", True)
-
-
-def test_text_of_an_earlier_message_is_hidden_without_saying_that_it_is_missing() -> None:
-    result = read(message(), text("One."), message("n"), text("Two.", "n"), text("late"), completed())
-    assert [(finished.frame.body, finished.error) for finished in result.finished] == [("One.\n\nTwo.", None), ("late", Code.PARSE_HEADER)]
 
 
 def test_each_message_of_raw_output_in_one_answer_has_its_own_frame() -> None:
@@ -242,20 +232,6 @@ def test_the_model_is_the_last_one_that_an_event_names(kind: str) -> None:
     assert (reducer.model, reducer.oddities) == ("second", {})
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        *(f"response.{family}.moved" for family in ("content_part", "function_call_arguments", "output_item")),
-        *(f"response.acme.{step}" for step in ("added", "delta", "done")),
-        "response.output_item",
-    ],
-)
-def test_other_steps_and_families_of_events_are_unknown(kind: str) -> None:
-    event = {"type": kind, "item_id": "m", "item": {"type": "message"}, "part": part("x"), "delta": "x"}
-    reducer = fed(event)
-    assert (reducer.oddities, reducer.is_empty) == ({"unknown event": 1}, True)
-
-
 @pytest.mark.parametrize(("reported", "status"), [("failed", "failed"), ("", "incomplete"), (5, "incomplete"), (None, "incomplete")])
 def test_the_status_inside_the_response_counts_more_than_the_name_of_the_event(reported: object, status: str) -> None:
     assert fed({"type": "response.incomplete", "response": {"status": reported}}).status == status
@@ -296,11 +272,6 @@ def test_an_answer_is_final_only_if_the_model_stopped_by_itself(response: Event,
     result = read(message(), text("Hi."), response)
     assert (result.visible, result.reason, result.finished[0].frame.terminator) == ("Hi.", reason, terminator)
     assert result.finished[0].error == (ProductCode.LENGTH if reason is EndReason.LENGTH else None)
-
-
-def test_an_answer_before_a_call_is_not_final() -> None:
-    result = read(message(), text("Hi."), CALL_WITH_ARGUMENTS, completed())
-    assert (result.reason, result.finished[0].frame.terminator) == (EndReason.TOOL_CALLS, "<|end|>")
 
 
 @pytest.mark.parametrize(
@@ -417,10 +388,6 @@ def test_the_name_and_arguments_of_a_call_may_come_in_any_of_its_events() -> Non
     assert read(added("function_call", "c", call_id="c1", name="look"), whole, completed()).calls == [("c1", '{"b": 2}')]
 
 
-def test_a_call_without_arguments_has_none() -> None:
-    assert read(added("function_call", "c", call_id="c1", name="look"), completed()).calls == [("c1", "{}")]
-
-
 def test_text_before_a_call_in_the_order_of_items_is_shown_although_it_comes_later() -> None:
     result = read(message(), CALL_WITH_ARGUMENTS, text("I look."), completed())
     assert (result.visible, result.calls) == ("I look.", [("c1", '{"a": 1}')])
@@ -444,17 +411,6 @@ def test_an_item_of_the_server_is_stored_once_and_up_to_a_limit() -> None:
     result = read(*events, completed({"type": "code_interpreter_call", **item}))
     assert [(finished.frame.header, len(finished.frame.body), finished.error) for finished in result.finished] == [(BROKEN, 4000, None)]
     assert result.reducer.oddities == {"other item": 1}
-
-
-def test_other_writing_in_an_item_of_the_server_stays_as_it_is() -> None:
-    result = read(done("web_search_call", "w", query="größe"))
-    assert '"query": "größe"' in result.hidden
-
-
-def test_texts_that_changed_afterwards_are_counted_once_for_each_item() -> None:
-    ends = [done("message", name, role="assistant", content=[part("Good day")]) for name in ("m", "n")]
-    result = read(message(), text("Hello"), ends[0], message("n"), text("Hello", "n"), ends[1], completed())
-    assert result.reducer.oddities == {"a text that changed afterwards": 2}
 
 
 def _named(item: Event) -> Event:

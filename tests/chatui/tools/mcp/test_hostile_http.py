@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from chatui.tools import server_registry
-from chatui.tools.remote import exchange
 from chatui.tools.tool import ToolError
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.calls import ADD, Turn, listed, offer_of
@@ -198,33 +197,6 @@ def test_a_tool_that_changes_while_offered_is_no_longer_called(changed: Any, mon
 
 def test_irrelevant_parts_of_a_tool_may_change() -> None:
     assert offer_of({**ADD, "title": "New", "annotations": {"readOnlyHint": True}, "outputSchema": {"pattern": "^(a+)+$"}}) == offer_of()
-
-
-def test_a_server_that_is_down_is_not_called_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "FIRST_SECONDS", 60.0)
-    mcp = Mcp(on={"server/discover": peers.reset})
-    with peer(mcp) as server:
-        turn = Turn(url=server.url)
-        for _ in range(5):
-            with pytest.raises(ToolError):
-                turn.call()
-        assert len(server.requests) == 3
-
-
-@pytest.mark.parametrize("answer", [peers.saying(b"<html>", kind="text/html"), peers.saying(b"", 503), peers.reset, peers.stall])
-def test_a_persons_failing_calls_stop_nobody_elses(answer: Any) -> None:
-    async def by_argument(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
-        is_his = request.json["params"]["arguments"]["a"] == 1
-        await (answer if is_his else result({"content": [{"type": "text", "text": "fine"}]}))(request, writer)
-
-    mcp = Mcp(on={"tools/call": by_argument})
-    with peer(mcp) as server:
-        turn = Turn(url=server.url, seconds=0.5)
-        assert turn.call(a=2) == "fine"
-        for _ in range(4):
-            with pytest.raises((ToolError, TimeoutError)):
-                turn.call(0.6, a=1)
-        assert turn.call(a=2) == "fine" and len(called(mcp, "tools/call")) == 6
 
 
 def test_only_configured_tools_are_listed_however_long_the_list() -> None:

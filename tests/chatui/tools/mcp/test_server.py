@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from chatui.tools.mcp.server import read
-from chatui.tools.tool import ToolError
 from tests.chatui.tools.mcp.calls import ADD, listing
 from tests.chatui.tools.remote.test_schemas import deep, doubling
 
@@ -67,10 +66,3 @@ def test_two_tools_with_one_name_are_both_dropped() -> None:
 )
 def test_a_result_is_parsed(result: Any, read_as: Any) -> None:
     assert read(result) == read_as
-
-
-def test_a_failed_tool_or_a_request_for_input_is_reported() -> None:
-    with pytest.raises(ToolError, match="no such thing"):
-        read({"isError": True, "content": [{"type": "text", "text": "no such thing"}]})
-    with pytest.raises(ToolError, match="asked for more input"):
-        read({"resultType": "input_required"})

@@ -94,9 +94,7 @@ def test_files_of_an_interrupted_or_failed_call_are_returned() -> None:
     "code",
     [
         "os.symlink('/etc/passwd', 'x')",
-        "os.symlink('real', 'x')",
         "os.symlink('/etc', 'd')",
-        "os.symlink('/proc/self/root/etc/passwd', 'x')",
         "os.link('real', 'x'); os.utime('real')",
         "os.mkdir('x')",
         "open('.hidden', 'w').write('x')",
@@ -232,12 +230,3 @@ def test_a_host_directory_is_never_walked_after_the_sandbox_is_gone(tmp_path: Pa
     (tmp_path / "b").write_text("2")
     assert files.take(5, MAX, MAX) == CopiedFiles()
     files.close()
-
-
-def test_an_ended_interpreter_returns_no_files() -> None:
-    async def task(interpreter: Interpreter) -> CopiedFiles:
-        await interpreter.run("open('a', 'w').write('1')", 20, 4000)
-        await interpreter.end()
-        return await asyncio.wait_for(interpreter.take(5, MAX), 10)
-
-    assert within(task) == CopiedFiles()

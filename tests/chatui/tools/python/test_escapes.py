@@ -17,53 +17,6 @@ from chatui.env import BASE_DIR
 from chatui.tools.python import examination
 from chatui.tools.python.interpreter import Interpreter
 from tests.chatui.tools.python.sandbox import answers, as_nobody, sandbox, texts
-from tests.support.cases import for_each
-
-NAMED = {
-    "read /etc/passwd": "read /etc/passwd",
-    "read /etc/shadow": "read /etc/shadow",
-    "read /root": "read /root",
-    "read host app secret": f"read {BASE_DIR}",
-    "env SECRET": "see variables of the host",
-    "list /proc pids": "see processes of the host",
-    "/proc/1/environ has SECRET": "read /proc/1/environ",
-    "/proc/1/root": "read /proc/1/root",
-    "/proc/sys open rw (no write)": "write in /proc/sys/kernel",
-    "/sys write": "write in /sys",
-    "write /usr": "write in /usr",
-    "write the host's program directory": f"write in {BASE_DIR}",
-    "tcp 127.0.0.1:of a server of the host": "connect to the host",
-    "tcp 169.254.169.254": "connect to a metadata service",
-    "udp dns 1.1.1.1": "send a datagram",
-    "dns resolve": "look up a name",
-    "abstract unix": "connect to an abstract socket",
-    "raw socket": "open a socket: raw",
-    "packet socket": "open a socket: packet",
-    "vsock socket": "open a socket: vsock",
-    "netlink socket": "open a socket: netlink",
-    "AF_ALG socket": "open a socket: AF_ALG",
-    "setuid(0)": "call setuid",
-    "kill 1": "call kill",
-    "os.system id": "run a command",
-    "mount tmpfs": "call mount",
-    "unshare NEWUSER": "call unshare",
-    "bpf": "call bpf",
-    "perf_event_open": "call perf_event_open",
-    "keyctl": "call keyctl",
-    "io_uring_setup": "call io_uring_setup",
-    "ptrace traceme": "call ptrace",
-    "userfaultfd": "call userfaultfd",
-    "memfd exec": "call memfd_create",
-    "open fds": "find an open file of the host",
-    "sudo/su setuid": "become another user",
-    "TIOCSTI": "type into a terminal",
-    "mknod disk": "call mknod",
-    "hostname": "call sethostname",
-    "load kernel mod": "call init_module",
-    "chroot": "call chroot",
-    "dmesg": "call syslog",
-}
-"""The obvious first probes, and our name for each. Writing to the sandbox's own /tmp is allowed, and limited."""
 
 
 @cache
@@ -72,7 +25,7 @@ def attempt_results() -> dict[str, bool]:
 
 
 def test_every_attempt_fails() -> None:
-    assert len(attempt_results()) > 90 and [name for name, has_succeeded in attempt_results().items() if has_succeeded] == []
+    assert len(attempt_results()) >= 96 and [name for name, has_succeeded in attempt_results().items() if has_succeeded] == []
 
 
 def test_warnings_of_a_newer_python_are_no_part_of_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,11 +35,6 @@ def test_warnings_of_a_newer_python_are_no_part_of_the_results(monkeypatch: pyte
     monkeypatch.setattr(examination, "_code", lambda *about: warning + code(*about))
     found = asyncio.run(examination.attempts(sandbox()))
     assert found["make a process"] is False and not any(found.values())
-
-
-@for_each(NAMED)
-def test_every_known_probe_is_included(name: str) -> None:
-    assert attempt_results()[NAMED[name]] is False
 
 
 def test_the_path_to_an_interpreter_elsewhere_is_no_escape() -> None:
@@ -165,12 +113,10 @@ def test_an_unprivileged_server_has_the_same_sandbox() -> None:
         ("import multiprocessing; multiprocessing.Process(target=print).start()", "not permitted"),
         ("import subprocess; subprocess.run(['/usr/bin/bwrap', '--version'])", "not permitted"),
         ("import socket; socket.create_connection(('127.0.0.1', 80))", "not permitted"),
-        ("import urllib.request; urllib.request.urlopen('http://example.org')", "Error"),
         ("open('/usr/x', 'w')", "Read-only file system"),
-        ("import os; os.mkdir('/x')", "Read-only file system"),
         ("import os; os.listdir('/proc')", "No such file"),
     ],
-)  # fmt: skip
+)
 def test_a_refusal_is_an_ordinary_error_to_the_code(code: str, expected: str) -> None:
     [text] = texts(code)
     assert expected in text and text.startswith("Traceback") and "driver" not in text

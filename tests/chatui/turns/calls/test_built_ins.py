@@ -105,23 +105,6 @@ def test_the_refusal_lists_the_names_in_the_prompt(recipient: str) -> None:
     assert isinstance(as_function, ToolReply) and named in as_function.text
 
 
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.served
-async def test_a_model_of_token_ids_reads_the_names_of_its_prompt_after_a_call_of_nothing(
-    ada: User, monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary
-) -> None:
-    texts = [
-        ("<|channel|>commentary to=functions.find <|constrain|>json<|message|>{}<|call|>", 200012),
-        (f"<|channel|>final<|message|>{ANSWER}<|return|>", 200002),
-    ]  # fmt: skip
-    answers = [sse(vllm(*ids_of(vocabulary, text), finish="stop", stop=stop)) + DONE for text, stop in texts]
-    async with model(monkeypatch, lambda endpoint: HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary), *answers, **VLLM):
-        offer(monkeypatch)
-        frames, _ = await transcript(await run(ada, ask()))
-    [reply] = [frame.body for frame in frames if frame.header.role == "tool"]
-    assert "The tools are: browser.find, browser.search, functions.get_weather, python." in reply
-
-
 def test_tools_of_one_namespace_are_offered_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalogue, "tools", lambda: TOOLS)
     environment.change(monkeypatch, {"tools": {"browser": (), "python": ("staff",)}, "tools_without_approval": ["browser", "python"]})

@@ -11,7 +11,6 @@ from django.contrib.auth.models import Group
 
 from chatui.backends.base import EndReason, GivenReasoning, SampleEnded
 from chatui.models.conversation import Conversation
-from chatui.models.message import Message
 from chatui.models.tools import ToolCall
 from chatui.models.turn import Turn
 from chatui.models.user import User
@@ -21,7 +20,7 @@ from chatui.turns.calls.requested import Requested
 from chatui.turns.running import TurnPlace
 from chatui.wire.bus import PROCESS
 from renderer.events import FrameOpened, FrameText
-from renderer.frames import Channel, Frame, Terminator, Transcript
+from renderer.frames import Channel, Frame, Terminator
 from renderer.ocml import document
 from tests.chatui.turns.calls.calling import (
     LATE,
@@ -34,7 +33,6 @@ from tests.chatui.turns.calls.calling import (
     fails,
     fetch,
     hangs,
-    lists,
     ran,
     replies,
     rows_of,
@@ -52,14 +50,6 @@ async def test_parallel_calls_run_concurrently_and_reply_in_any_order(world: Wor
     assert [(call_id, reply["content"]) for call_id, reply in found.items()] == [("c2", {"value": "FAST"}), ("c1", {"value": "SLOW"})]
     assert all(reply["provenance"]["source"] == "tests:fetch" for reply in found.values())
     assert 150 < found["c1"]["provenance"]["duration_ms"] < 2000, "staff see how long it took"
-
-
-async def test_the_transcript_of_a_turn_with_calls_is_valid(world: World) -> None:
-    world.offer(fetch)
-    turn, _ = await world.answered(frame(PREAMBLE, "I look"), call("fetch", "c1", key="a"), call("fetch", "c2", key="b"))
-    rows = await database_sync_to_async(lambda: list(Message.objects.filter(conversation=turn.conversation).order_by("position")))()
-    report = document.check(document.dump(Transcript(())) + "\n".join(row.text for row in rows))
-    assert report.is_clean, report.problems
 
 
 @pytest.mark.parametrize(
@@ -123,13 +113,6 @@ async def test_the_total_time_of_calls_is_limited(world: World) -> None:
     turn = await run(world.ada, ask())
     assert [reply["error"]["code"] for reply in (await replies(turn)).values()] == ["E-TOOL-TIMEOUT", "E-X-TOOL"]
     assert "late" not in RAN
-
-
-async def test_a_long_reply_is_truncated_with_a_note(world: World) -> None:
-    world.offer(lists, tool_reply_chars=200)
-    _, found = await world.answered(call("lists", "c1", count=100_000))
-    content = found["c1"]["content"]
-    assert isinstance(content, str) and content.startswith("[0, 1, 2") and "cut here" in content and len(content) < 260
 
 
 async def test_the_server_gets_its_reasoning_back_until_it_answers(world: World) -> None:

@@ -87,17 +87,15 @@ async def test_a_conversation_keeps_its_state_and_nobody_else_sees_it(transport:
         assert await talk.said(ada, "5000", first) == ("salary 5000", False), "over turns"
 
 
-@TRANSPORTS
-async def test_calls_of_one_answer_share_one_session(transport: str, ada: User, talk: Talk) -> None:
-    with talk.offered(transport) as (_, sessions):
+async def test_calls_of_one_answer_share_one_session(ada: User, talk: Talk) -> None:
+    with talk.offered("http") as (_, sessions):
         found = await talk.envelopes(ada, ["a", "b", "c", "d"])
         assert max(len(each["content"].split()) for each in found) == 4 and not any("note" in each for each in found)
-    assert transport == "stdio" or len(set(sessions.calls)) == 1
+    assert len(set(sessions.calls)) == 1
 
 
-@TRANSPORTS
-async def test_with_sessions_of_a_person_all_of_their_conversations_share_one(transport: str, ada: User, bela: User, talk: Talk) -> None:
-    with talk.offered(transport, sessions="person"):
+async def test_with_sessions_of_a_person_all_of_their_conversations_share_one(ada: User, bela: User, talk: Talk) -> None:
+    with talk.offered("http", sessions="person"):
         assert await talk.said(ada, "one") == ("one", False)
         assert await talk.said(bela, "of-bela") == ("of-bela", False)
         assert await talk.said(ada, "two") == ("one two", False)

@@ -113,18 +113,6 @@ async def test_chat_completions_two_parallel_calls_with_a_preamble_and_signed_re
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["reasoning", "reasoning_content"])
-async def test_chat_completions_return_reasoning_in_the_field_it_came_in(name: str, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    call = {"index": 0, "id": "c", "function": {"name": "get_weather", "arguments": '{"city": "Oslo"}'}}
-    first = chunk(**{name: "I look."}) + chunk("tool_calls", tool_calls=[call]) + DONE
-    async with model(monkeypatch, ChatCompletionsBackend, first, chunk("stop", content=ANSWER) + DONE) as server:
-        await run(ada, ask())
-    beside = posts(server)[1]["messages"][1]
-    assert {key: beside.get(key) for key in ("reasoning", "reasoning_content", "content")} == {
-        "reasoning": None, "reasoning_content": None, "content": None, name: "I look.",
-    }  # fmt: skip
-
-
 async def test_responses_two_parallel_calls_get_their_encrypted_reasoning_back_unchanged(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,7 @@ from tests.support.cost import Longest
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE
 
 MAX_UNITS = 2_000
-"""The longest step, in milliseconds, for 100,000 characters and more of one block. Quadratic work would take minutes."""
+"""The longest step, in milliseconds, for 50,000 characters and more of one block. Quadratic work would take minutes."""
 
 UNITS = {
     "list": "- a\n",
@@ -100,7 +100,7 @@ class Loop:
             self.step()
 
 
-SIZES = ((100_000, 2_000), (300_000, 400_000))
+SIZES = ((50_000, 2_000), (100_000, 130_000))
 """The shape of the text, and the sizes of the pieces in which it arrives."""
 # make attack tries each shape both ways; otherwise a hash chooses one.
 MEASURED = [(shape, *SIZES[size]) for shape in SHAPES for size in range(2) if EVERY_SHAPE or is_drawn(2, shape) == bool(size)]

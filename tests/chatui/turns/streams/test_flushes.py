@@ -178,18 +178,6 @@ def test_a_page_that_joins_late_is_told_what_delays_the_answer_until_the_model_w
     assert not turn.publisher._people.snapshot(0).delay, "a new sampling has begun"
 
 
-def test_the_time_of_a_turn_is_in_milliseconds_and_of_its_thinking_in_seconds(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = SimpleNamespace(monotonic=lambda: world.now)
-    monkeypatch.setattr(publisher, "time", clock)
-    turn = followed(world)
-    assert (turn.publisher.elapsed(), turn.publisher.end_thinking()) == (0, None)
-    turn.think()
-    world.go_on(1.25)
-    assert turn.publisher.elapsed() == 1250
-    world.now += 3
-    assert turn.publisher.end_thinking() == 4
-
-
 def test_the_end_of_a_turn_waits_for_its_text(world: World) -> None:
     turn = followed(world)
     turn.open()

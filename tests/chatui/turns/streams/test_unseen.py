@@ -152,13 +152,3 @@ async def test_a_viewer_who_got_the_stored_answer_is_not_sent_it_again() -> None
     await asyncio.sleep(2 * publisher.FLUSH_SECONDS)
     turn.publisher.stop()
     assert "line" not in json.dumps(turn.received) and turn.received[-1]["type"] == "response.completed"
-
-
-async def test_waiting_text_is_kept_in_few_pieces() -> None:
-    turn = Turn()
-    await turn.think()
-    key = uuid4()
-    turn.publisher.take(FrameOpened(ANSWER), key)
-    await turn.write(["word "] * 5_000, key)
-    assert len(turn.publisher._people._waiting) < 150
-    turn.publisher.stop()
