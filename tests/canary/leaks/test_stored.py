@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 
 import pytest
 from django.contrib.sessions.models import Session
-from django.core.signing import dumps
 from django.test import Client
 
 from chatui.display import debug as frames
@@ -290,23 +289,3 @@ def test_no_repr_of_a_row_or_value_has_hidden_text(world: World) -> None:
 
 def test_titles_come_from_the_question_and_never_from_model_text(world: World) -> None:
     assert not world.canary.found(*Conversation.objects.values_list("title", flat=True))
-
-
-def test_the_marker_search_finds_every_encoding(world: World) -> None:
-    import base64
-    import json
-
-    marker = world.canary.plant("the test itself")
-    forms = [
-        marker,
-        marker.upper(),
-        f"&#{ord(marker[0])};{marker[1:]}",
-        " ".join(marker),
-        dumps({"a": 1}) + marker,
-        json.dumps({"x": marker}),
-    ]
-    forms += [base64.b64encode(f"{'x' * shift}{marker} and more".encode()).decode() for shift in range(3)]
-    forms += [marker.encode().hex(), f"%{ord(marker[0]):02x}{marker[1:]}"]
-    for form in forms:
-        assert world.canary.found(f"before {form} after"), form
-    assert not world.canary.found("nothing of it", b"\x00\xff")

@@ -192,13 +192,6 @@ def test_not_found_and_not_yours_are_the_same_bytes(name: str, accept: str, worl
     assert compared >= 12
 
 
-def test_without_permission_a_complete_export_of_a_foreign_id_looks_like_a_missing_one(world: World) -> None:
-    client = client_for(world.people["hidden only"])
-    values = places(world)
-    there, nothing = (client.get(f"/c/{values[key]}/download/whole/") for key in ("conversation", "nothing"))
-    assert comparable(there) == comparable(nothing) and there.status_code == 403
-
-
 def test_without_an_audit_line_pages_and_exports_have_nothing_hidden(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     open_view(world)
     allowed = client_for(world.people["both"])
