@@ -62,7 +62,7 @@ def patch() -> None:
     one_in = int(os.environ.get(ONE_IN) or 1)
     if one_in > 1:
         crawl.Crawl = _some_of(crawl.Crawl, one_in)  # type: ignore[misc]
-        journey.Crawl = crawl.Crawl  # type: ignore[misc]
+        journey.Crawl = crawl.Crawl  # type: ignore[attr-defined, misc]
     if names := os.environ.get(ADDRESSES, ""):
         some = [address for address in crawl.addresses() if address.name in names.split(",")]
         crawl.addresses = lambda: some  # type: ignore[attr-defined]
@@ -85,7 +85,7 @@ def _some_of(whole: type[Crawl], one_in: int) -> type[Crawl]:
 
         def pages_of(self, known: Sequence[Values]) -> None:
             super().pages_of(known)
-            self._addresses = [address for address in self._addresses if address.name in SHOWING]
+            self._addresses: list[Address] = [address for address in self._addresses if address.name in SHOWING]
 
         def _collect(self, answer: httpx.Response) -> None:
             known = len(self._links)
