@@ -21,7 +21,7 @@ ALL = os.environ.get("CHATUI_TEST_SHAPES") == "all"
 @pytest.mark.parametrize("number", [0, 1] if ALL else [1])
 def test_the_canary_is_clean_through_each_process_and_leaves_nothing(number: int, deployment: Deployment, tmp_path: Path) -> None:
     before = rows.counts(deployment.environment)
-    shortened = {BEGINNINGS: str(tmp_path / "beginnings"), ONE_IN: "" if ALL else "12"}
+    shortened = {BEGINNINGS: str(tmp_path / "beginnings"), ONE_IN: "" if ALL else "40"}
     options = ("--json", "--seconds", "700", "--shapes", "4" if ALL else "1", "--url", deployment.servers[number].url)
     done = process.run(["-m", "tests.chatui.operations.canary.telling", "canary", *options], deployment.environment | shortened)
     report = json.loads(done.stdout)

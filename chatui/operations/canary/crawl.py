@@ -10,9 +10,10 @@ import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 import httpx
-from django.urls import URLPattern, URLResolver, get_resolver
+from django.urls import Resolver404, URLPattern, URLResolver, get_resolver, resolve
 
 from chatui.operations.canary.browser import SimulatedBrowser, is_html
 from chatui.operations.canary.watch import CanaryError
@@ -119,7 +120,10 @@ _REFUSED, _NOT_FOUND, _METHOD = 403, 404, 405
 
 
 class Crawl:
-    """One visitor's crawl. ``refused``: the number of refused requests for hidden text."""
+    """One visitor's crawl. ``refused``: the number of refused requests for hidden text.
+
+    A route that accepts only forms refuses every other request before it looks at anything, so it is asked for a page once.
+    """
 
     def __init__(self, browser: SimulatedBrowser, *, signed_in: bool = True, follows_static: bool = False, messages: int = 0) -> None:
         """``follows_static``: also fetch scripts and styles, which are the same for everybody.
@@ -132,6 +136,7 @@ class Crawl:
         self._max_links = _MAX_LINKS + _LINKS_OF_A_MESSAGE * messages
         self._links: dict[str, None] = {}
         self._fetched: set[str] = set()
+        self._only_forms: set[str] = set()
         self._addresses = addresses()
         self.refused = 0
 
@@ -152,7 +157,8 @@ class Crawl:
             is_of_one = "conversation_id" in address.parameters and address.name not in FOR_STAFF and address.name not in FORMS
             if is_of_one or address.name == "home":
                 for path in places(address, known):
-                    self._get(path, address)
+                    if address.pattern not in self._only_forms:
+                        self._get(path, address)
 
     def page(self, path: str, place: str) -> None:
         """One page, and the links in it."""
@@ -181,11 +187,14 @@ class Crawl:
                 if followed > self._max_links:
                     raise CanaryError(f"The pages of the {self._browser.viewer} have more than {self._max_links} links.")
                 self._fetched.add(link)
-                self._collect(self._browser.get(link, f"link to {_shape(link)}"))
+                if _pattern(link) not in self._only_forms:
+                    self._collect(self._browser.get(link, f"link to {_shape(link)}"))
 
     def _get(self, path: str, address: Address) -> httpx.Response:
         self._fetched.add(path)
         answer = self._browser.get(path, address.pattern or "home")
+        if answer.status_code == _METHOD:
+            self._only_forms.add(address.pattern)
         self._judge(address, answer)
         return answer
 
@@ -213,6 +222,14 @@ class Crawl:
             link = html.unescape(found).partition("#")[0]
             if not link.startswith(("//", "/ws/")) and (self._follows_static or not link.startswith("/static/")):
                 self._links.setdefault(link)
+
+
+def _pattern(link: str) -> str:
+    """The route of a link as in the URL configuration; empty if there is none."""
+    try:
+        return resolve(unquote(link.partition("?")[0])).route
+    except Resolver404:
+        return ""
 
 
 def _shape(link: str) -> str:

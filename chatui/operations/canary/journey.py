@@ -76,6 +76,7 @@ class Journey:
             self._owner, self._stranger, self._nobody, self._holder = (
                 stack.enter_context(SimulatedBrowser(viewer, self._deployment)) for viewer in ("owner", "stranger", "anonymous", _HOLDER)
             )
+            self._meanwhile = [Crawl(self._owner), Crawl(self._stranger)]
             self._sign_in()
             rest = (
                 self._ask_for_hidden,
@@ -185,8 +186,8 @@ class Journey:
         """While an answer is being written: a reload, a second tab, and a stranger's requests."""
         known = [values for values in self._known() if values["conversation_id"] == conversation]
         now = {"conversation_id": conversation, "turn_id": turn, "message_id": known[0]["message_id"]}
-        Crawl(self._owner).pages_of([now])
-        Crawl(self._stranger).pages_of([now])
+        for crawl in self._meanwhile:
+            crawl.pages_of([now])
         with Tab(self._owner) as late:
             late.say("subscribe", conversation=conversation)
             late.until("chatui:snapshot", *ENDS)

@@ -6,10 +6,11 @@ They use HTTP and WebSocket: with an ordinary key, one that may read raw reasoni
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -69,6 +70,7 @@ ANSWERS = 3
 """Per wire format: how many answers that end normally, without a pause."""
 _OFFERED_SECONDS = 20.0
 
+_EVERYTHING = "?include[]=reasoning.content&include[]=reasoning.encrypted_content"
 _QUESTION = "What does the canary hide?"
 _GREEDY: Mapping[str, Any] = {
     "include": ["reasoning.encrypted_content", "reasoning.content"],
@@ -99,6 +101,7 @@ class Programs:
             }
             self._watch.seen.clear()
             before = debug_views.attempts_of(owner)
+            self._list_models(programs.values())
             for kind in KINDS:
                 for script in _plain(scripts.get(kind, ())):
                     self._peer.playing(kind, script.name).may_begin.set()
@@ -108,6 +111,10 @@ class Programs:
                     self._problems.append(f"The {viewer} was sent nothing that is visible.")
             if debug_views.attempts_of(owner) == before:
                 self._watch.note("no attempt was recorded", PROGRAM, "audit log")
+
+    def _list_models(self, programs: Iterable[Program]) -> None:
+        for program, path in itertools.product(programs, ("models", "models/demo")):
+            self._get(program, path)
 
     def _ask_for(self, programs: Mapping[str, Program], model: str) -> None:
         program, trusted = programs[PROGRAM], programs[TRUSTED]
@@ -138,11 +145,14 @@ class Programs:
                 self._is_refused(each, stored, response)
 
     def _read(self, program: Program, stored: str, *, is_own: bool) -> None:
-        for path in ("models", "models/demo", f"responses/{stored}", f"responses/{stored}/input_items"):
-            for query in ("", "?include[]=reasoning.content&include[]=reasoning.encrypted_content"):
-                if program.ask("GET", path + query).status_code == 200 and not is_own and stored in path:
-                    self._watch.note("somebody else's response was read", program.viewer, f"v1/{path.replace(stored, '…')}")
+        for path in (f"responses/{stored}", f"responses/{stored}/input_items"):
+            if 200 in self._get(program, path) and not is_own:
+                self._watch.note("somebody else's response was read", program.viewer, f"v1/{path.replace(stored, '…')}")
         program.ask("GET", f"responses/{stored}?stream=true")
+
+    def _get(self, program: Program, path: str) -> set[int]:
+        """Ask for it as it is, and with all that is hidden. Returns the states of both answers."""
+        return {program.ask("GET", path + query).status_code for query in ("", _EVERYTHING)}
 
     def _is_refused(self, program: Program, stored: str, body: Mapping[str, Any]) -> None:
         """Check that only the key that created a response can continue, stop or delete it, and a revoked key can do nothing."""

@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 
 import pytest
 from django.contrib.sessions.models import Session
-from django.core.signing import dumps
 from django.test import Client
 
 from chatui.display import debug as frames
@@ -23,13 +22,14 @@ from renderer.markup import html
 from tests.canary.asking import client_for, client_of, filled, open_view, places, rolled_back, whole
 from tests.canary.conftest import World
 from tests.canary.planting import QUESTION, VISIBLE, plant_abandoned
-from tests.canary.reviewed import KINDS, ROUTES
+from tests.canary.reviewed import ROUTES
 from tests.chatui.store import pieces
 from tests.support.cases import EVERY_SHAPE, is_drawn
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
-END_USERS = [name for name in KINDS if name != "opened"]
+NAMES = ("owner", "hidden only", "any only", "both", "holder")
+"""Those who may see something of the conversations. The matrix of ``surface`` looks for markers in what the others are answered."""
 SENSIBLE = ("GET", "POST")
 ODD = ("HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND")
 
@@ -134,22 +134,19 @@ def test_the_premise_the_owner_sees_the_visible_text(world: World) -> None:
     assert VISIBLE in client.get(f"/c/{world.planted.conversation.pk}/download/").content.decode()
 
 
-@pytest.mark.parametrize("name", END_USERS)
+@pytest.mark.parametrize("name", NAMES)
 def test_no_response_to_anybody_without_permission_has_a_marker(
     name: str, world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     client = client_of(name, world)
-    accepts = ("text/html", "application/json") if name in ("owner", "other", "hidden only") else ("text/html",)
+    accepts = ("text/html", "application/json") if name in ("owner", "hidden only") else ("text/html",)
     answers = crawl(client, addresses(world, 1 if name == "owner" else 12), list(product(SENSIBLE, accepts)), 5)
     assert len(answers) > 200
     assert_silent(world, answers, caplog, capfd)
 
 
-@pytest.mark.parametrize("name", ["anonymous", "owner", "holder"])
-def test_no_unusual_method_reveals_a_marker(
-    name: str, world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
-) -> None:
-    client = client_of(name, world)
+def test_no_unusual_method_reveals_a_marker(world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
+    client = client_for(world.people["owner"])
     requests = {one.path: one for one in addresses(world)}  # each address once: fields are sent only with methods that the product supports
     assert len(requests) > 100
     assert_silent(world, crawl(client, list(requests.values()), [(method, "text/html") for method in ODD], 8), caplog, capfd)
@@ -292,23 +289,3 @@ def test_no_repr_of_a_row_or_value_has_hidden_text(world: World) -> None:
 
 def test_titles_come_from_the_question_and_never_from_model_text(world: World) -> None:
     assert not world.canary.found(*Conversation.objects.values_list("title", flat=True))
-
-
-def test_the_marker_search_finds_every_encoding(world: World) -> None:
-    import base64
-    import json
-
-    marker = world.canary.plant("the test itself")
-    forms = [
-        marker,
-        marker.upper(),
-        f"&#{ord(marker[0])};{marker[1:]}",
-        " ".join(marker),
-        dumps({"a": 1}) + marker,
-        json.dumps({"x": marker}),
-    ]
-    forms += [base64.b64encode(f"{'x' * shift}{marker} and more".encode()).decode() for shift in range(3)]
-    forms += [marker.encode().hex(), f"%{ord(marker[0]):02x}{marker[1:]}"]
-    for form in forms:
-        assert world.canary.found(f"before {form} after"), form
-    assert not world.canary.found("nothing of it", b"\x00\xff")

@@ -1,12 +1,11 @@
-"""Every response has the headers that restrict the browser, errors and redirects too."""
+"""Every response has the headers that restrict the browser, errors too; test_matrix.py looks at those of every route."""
 
 import re
 
 import pytest
 
-from tests.canary.asking import client_for, filled, open_view, places, rolled_back
+from tests.canary.asking import client_for, open_view
 from tests.canary.conftest import World
-from tests.canary.reviewed import ROUTES
 
 pytestmark = pytest.mark.django_db
 
@@ -57,23 +56,6 @@ def wrong_with(response: object, path: str) -> list[str]:
     if "Permissions-Policy" not in headers or "Access-Control-Allow-Origin" in headers:
         found.append(f"{path}: Permissions-Policy is missing, or other origins are let in")
     return found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["anonymous", "owner", "both"])
-def test_every_route_sends_every_header(name: str, world: World) -> None:
-    values = places(world)
-    open_view(world)
-    client = client_for(world.people[name])
-    wrong: list[str] = []
-    for ask in (ask for route in ROUTES for ask in route.asks):
-        path = filled(ask.path, values)
-        if (path in ("/diagram/", "/sw.js") or path.startswith("/files/") or "/debug/files/" in path) and ask.method == "GET":
-            continue  # below, and in tests/chatui/web/test_files.py
-        with rolled_back(client):
-            response = client.generic(ask.method, path)
-        wrong += wrong_with(response, f"{ask.method} {path}")
-    assert not wrong, "\n".join(sorted(set(wrong)))
 
 
 def test_the_diagram_document_has_no_origin_or_network_and_only_our_pages_frame_it(world: World) -> None:
@@ -127,13 +109,6 @@ def test_an_internal_error_has_the_headers_too(world: World, monkeypatch: pytest
     response = client_for(world.people["owner"]).get(f"/c/{world.planted.conversation.pk}/")
     assert response.status_code == 500
     assert not wrong_with(response, "500")
-
-
-def test_the_policy_has_nothing_unsafe_and_no_other_host(world: World) -> None:
-    for path in ("/", "/manage/", "/sign-in/", f"/c/{world.planted.conversation.pk}/debug/"):
-        for name in ("anonymous", "owner", "both"):
-            policy = client_for(world.people[name]).get(path)["Content-Security-Policy"]
-            assert "unsafe" not in policy and "*" not in policy and "http" not in policy and "data:" not in policy
 
 
 def test_downloads_are_never_opened_inline(world: World) -> None:

@@ -4,11 +4,20 @@ It can play fewer answers than the real one and visit fewer addresses: a test th
 formats, and no page where that leak is not.
 """
 
+from __future__ import annotations
+
 import os
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import httpx
+
+    from chatui.operations.canary.crawl import Address, Crawl, Values
 
 SETTING = "CANARY_BEGINNINGS"
 KINDS = "CHATUI_TEST_CANARY_KINDS"
@@ -18,8 +27,12 @@ ADDRESSES = "CHATUI_TEST_CANARY_ADDRESSES"
 program asks."""
 
 ONE_IN = "CHATUI_TEST_CANARY_ONE_IN"
-"""Of the messages and turns of a run, one in so many is requested by itself; each where it is empty. The pages of their conversation hold
-them all, and ``tests/canary/leaks`` requests each hidden one without a server."""
+"""Of the messages, turns and conversations of a run, one in so many is requested by itself, and of the links to one kind of page; each
+where it is empty. The page of every conversation and its downloads are requested: they hold all messages, and ``tests/canary/leaks``
+requests each hidden one without a server. While answers are written, all pages of a conversation are requested once, then those that show
+it."""
+WHOLE = ("conversation", "download")
+SHOWING = ("home", "conversation", "exchange", "exchanges", "download")
 
 
 def patch() -> None:
@@ -27,8 +40,7 @@ def patch() -> None:
     import django
 
     django.setup()
-    from chatui.operations.canary import crawl, run
-    from chatui.operations.canary.crawl import Address, Values
+    from chatui.operations.canary import crawl, journey, run
     from chatui.operations.canary.journey import Journey, Planted
     from chatui.operations.canary.watch import Canary
 
@@ -47,18 +59,44 @@ def patch() -> None:
         return replace(planted, scripts=scripts), left_out
 
     run._plant = plant
-    one_in, visit = int(os.environ.get(ONE_IN) or 1), crawl.Crawl._visit
-
-    def visit_some(self: crawl.Crawl, address: Address, known: Sequence[Values]) -> None:
-        is_of_one = "message_id" in address.parameters or "turn_id" in address.parameters
-        visit(self, address, known[::one_in] if is_of_one else known)
-
-    crawl.Crawl._visit = visit_some  # type: ignore[method-assign]
+    one_in = int(os.environ.get(ONE_IN) or 1)
+    if one_in > 1:
+        crawl.Crawl = _some_of(crawl.Crawl, one_in)  # type: ignore[misc]
+        journey.Crawl = crawl.Crawl  # type: ignore[attr-defined, misc]
     if names := os.environ.get(ADDRESSES, ""):
         some = [address for address in crawl.addresses() if address.name in names.split(",")]
         crawl.addresses = lambda: some  # type: ignore[attr-defined]
         crawl.Crawl._follow = lambda self: None  # type: ignore[method-assign]
         Journey._programs = lambda self: None  # type: ignore[method-assign]
+
+
+def _some_of(whole: type[Crawl], one_in: int) -> type[Crawl]:
+    """A Crawl as ONE_IN says."""
+    from chatui.operations.canary import crawl
+
+    class SomeOf(whole):  # type: ignore[misc, valid-type]
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            self._of_shape = Counter[str]()
+
+        def _visit(self, address: Address, known: Sequence[Values]) -> None:
+            is_of_one = {"conversation_id", "turn_id"} & set(address.parameters) and address.name not in WHOLE
+            super()._visit(address, known[::one_in] if is_of_one else known)
+
+        def pages_of(self, known: Sequence[Values]) -> None:
+            super().pages_of(known)
+            self._addresses: list[Address] = [address for address in self._addresses if address.name in SHOWING]
+
+        def _collect(self, answer: httpx.Response) -> None:
+            known = len(self._links)
+            super()._collect(answer)
+            for link in list(self._links)[known:]:
+                shape = crawl._shape(link)
+                if self._of_shape[shape] % one_in:
+                    self._fetched.add(link)
+                self._of_shape[shape] += 1
+
+    return SomeOf
 
 
 if __name__ == "__main__":

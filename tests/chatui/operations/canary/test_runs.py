@@ -129,7 +129,7 @@ class Sound:
 @pytest.fixture(scope="module")
 def sound(product: Product) -> Sound:
     before = product.rows()
-    ran = product.canary(*PATIENT, *A_FEW, one_in=12)
+    ran = product.canary(*PATIENT, *A_FEW, one_in=40)
     lines = rows.audit_lines(product.environment, "canary run", "way", "owner_name", "actor_name", "detail")
     return Sound(ran, before, product.rows(), lines)
 
@@ -200,7 +200,7 @@ FAULTS: list[tuple[str, dict[str, set[tuple[str, str, str]]]]] = [
         },
     ),
     (
-        "chat,responses,harmony,summarized,trusting,chat-shapes",
+        "chat,responses,harmony,summarized,chat-shapes",
         {
             "guard": {("socket", "owner", "chat: think-tag in the answer"), ("socket", "owner", "responses: think tag in a message")},
             "archive": {("download/", "owner", "harmony: analysis before the final")},
@@ -257,8 +257,7 @@ def test_a_run_that_has_no_time_proves_nothing_and_leaves_nothing(product: Produ
     assert left == before
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_a_run_that_is_ended_from_outside_leaves_nothing(how: signal.Signals, product: Product) -> None:
+def test_a_run_that_is_ended_from_outside_leaves_nothing(product: Product) -> None:
     before = product.rows()
     running = subprocess.Popen(
         [sys.executable, *product.command()],
@@ -273,7 +272,7 @@ def test_a_run_that_is_ended_from_outside_leaves_nothing(how: signal.Signals, pr
         while product.rows()["chatui.Message"] == before["chatui.Message"]:
             assert time.monotonic() < deadline and running.poll() is None, "the premise: it is in the middle of something"
             time.sleep(0.05)
-        running.send_signal(how)
+        running.send_signal(signal.SIGTERM)  # is treated like Ctrl-C
         output, errors = running.communicate(timeout=120)
     finally:
         running.kill()  # one that went on would plant messages under the tests behind this one
@@ -290,25 +289,16 @@ def test_a_deployment_that_is_not_there_proves_nothing(product: Product) -> None
     assert product.rows() == before
 
 
-@pytest.mark.parametrize("options", [("--listen", "a/b"), ("--shapes", "some")])
-def test_options_that_cannot_be_meant_are_refused(options: tuple[str, ...], product: Product) -> None:
-    assert product.canary(*options).code == 2
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("--url", "chat.example.org"),
-        ("--url", "ftp://chat.example.org"),
-        ("--listen", "127.0.0.1:x"),
-        ("--listen", ""),
-        ("--shapes", "-1"),
-    ],
-)
-def test_so_are_others_before_anything_is_planted(options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_that_cannot_be_meant_are_refused_before_anything_is_planted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signal, "signal", lambda *_: None)
-    with pytest.raises(CommandError):
-        call_command("canary", *options)
+    for name, values in {
+        "--url": ("chat.example.org", "ftp://chat.example.org"),
+        "--listen": ("a/b", "127.0.0.1:x", ""),
+        "--shapes": ("some", "-1"),
+    }.items():
+        for value in values:
+            with pytest.raises(CommandError):
+                call_command("canary", name, value)
 
 
 def test_a_deployment_without_any_account_is_left_alone(tmp_path: Path) -> None:
