@@ -10,9 +10,10 @@ Collecting happens only after a change, because compressing the files takes many
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
@@ -23,6 +24,7 @@ from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.core.files.base import ContentFile
 from django.core.management import call_command
+from servestatic.compress import Compressor
 from servestatic.storage import CompressedManifestStaticFilesStorage
 
 OURS = ("js/", "css/")
@@ -123,11 +125,30 @@ class HashedStaticStorage(CompressedManifestStaticFilesStorage):  # type: ignore
             return str(super()._save(name, content))
         path = Path(self.path(name))
         path.parent.mkdir(parents=True, exist_ok=True)
-        new = path.with_name(f".{path.name}.new")
-        with new.open("wb") as file:
-            file.writelines(content.chunks())
-        new.replace(path)
+        _replace(path, content.chunks())
         return name
+
+    def create_compressor(self, **options: Any) -> Compressor:
+        return _InOneStep(**options)
+
+
+class _InOneStep(Compressor):  # type: ignore[misc]
+    """Replaces a compressed file in one step, too: who reads it meanwhile gets the old one or the new one, never a part."""
+
+    @staticmethod
+    def write_data(path: str, data: bytes, suffix: str, stat_result: os.stat_result) -> str:
+        written = Path(path + suffix)
+        _replace(written, [data], (stat_result.st_atime, stat_result.st_mtime))
+        return str(written)
+
+
+def _replace(path: Path, chunks: Iterable[bytes], times: tuple[float, float] | None = None) -> None:
+    """Write a file in one step. ``times``: when it was last read and changed; now without them."""
+    new = path.with_name(f".{path.name}.new")
+    with new.open("wb") as file:
+        file.writelines(chunks)
+    os.utime(new, times)
+    new.replace(path)
 
 
 def _text(storage: Any, path: str) -> str:

@@ -1,6 +1,7 @@
 """Collected files: everything that pages request, or scripts load later, exists, with hashes in the names."""
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -96,3 +97,15 @@ def test_partly_collected_or_deleted_files_are_collected_again(small: Path) -> N
     (small / "static" / "staticfiles.json").unlink()
     assert collect_changed()
     assert not collect_changed()
+
+
+def test_files_are_replaced_and_never_written_over_as_another_process_may_be_serving_them(small: Path) -> None:
+    (small / "source" / "css" / "one.css").write_text("p { color: red }\n" * 200, encoding="utf-8")
+    assert collect_changed()
+    static_files.mark_incomplete()
+    opened = {path: path.open("rb") for path in (small / "static").rglob("one.*")}
+    assert {path.suffix for path in opened} == {".css", ".gz", ".br"}
+    assert collect_changed()
+    for path, reader in opened.items():
+        with reader:
+            assert not os.path.samestat(os.fstat(reader.fileno()), path.stat()), path
