@@ -1,4 +1,4 @@
-"""A document that does not fit the context of a model: the person chooses what the model reads, or lets it search."""
+"""A document that does not fit the context of a real server: the person chooses what the model reads, or lets it search."""
 
 import pytest
 from playwright.sync_api import FilePayload, expect
@@ -13,8 +13,8 @@ pytestmark = pytest.mark.browser
 LONG: FilePayload = {"name": "long.txt", "mimeType": "text/plain", "buffer": b"A word and another. " * 60_000}
 
 
-def test_the_model_searches_a_document_if_its_person_chooses_so(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "bela"))
+def test_the_model_searches_a_document_if_its_person_chooses_so(llama: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(llama, "bela"))
     attach(chat.page, LONG)
     chip = chat.page.locator(".chip")
     expect(chip).to_contain_text("over the limit")
@@ -25,7 +25,8 @@ def test_the_model_searches_a_document_if_its_person_chooses_so(demo: Server, vi
     documents = chat.last.get_by_role("region", name="Documents").get_by_role("listitem")
     expect(documents).to_contain_text(["search only"])
     expect(chip).to_have_count(0)
-    chat.finish()
+    # How the tiny model uses a tool that it does not know does not matter here: the turn ends and can be asked again like any other.
+    expect(chat.last).not_to_have_attribute("data-state", "running")
     chat.settle()
     chat.page.reload()
     expect(documents).to_contain_text(["search only"])
