@@ -47,5 +47,5 @@ def test_each_fault_is_tested_by_make_test() -> None:
         for source in python_sources("tests/")
         for name in re.findall(r"^@pytest\.mark\.extended\n(?:@.+\n|[ )\]].*\n)*(?:async )?def (test_\w+)\(", source.text, re.MULTILINE)
     }
-    assert len(left_out) > 50, "the premise"
+    assert len(left_out) > 10, "the premise"
     assert named() & left_out == set()

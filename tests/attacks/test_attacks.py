@@ -56,11 +56,13 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_no_attack_succeeds(way: str, browser: Browser) -> None:
+def test_no_attack_succeeds_and_ordinary_markdown_renders_within_the_policy(way: str, browser: Browser) -> None:
     chosen = sample(own(), COUNT.get(way, 130), SEED)
     pieces = list(dict.fromkeys(html for one in chosen for html in WAYS[way](one.text)))
     assert len(pieces) > len(chosen) // 2
-    assert list(attack(browser, pieces)) == []
+    ordinary = list(WAYS[way](HONEST))
+    assert not way.startswith("a model's") or any("math-dollars" in html for html in ordinary), "the premise: it is rendered as Markdown"
+    assert list(attack(browser, [*ordinary, *pieces])) == []
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -71,31 +73,36 @@ def test_the_harness_notices_a_script_in_each_mode(mode: str, browser: Browser) 
 
 
 @pytest.mark.parametrize(
-    ("html", "kind"),
+    "attacks",
     [
-        ("<svg onload=alert(1)></svg>", "script"),
-        ("<img src=http://thief.test/x.png>", "request"),
-        ("<style>@import 'http://thief.test/x.css'</style>", "request"),
-        ("<link rel=stylesheet href=http://thief.test/x.css>", "request"),
-        ("<iframe srcdoc='x'></iframe>", "element"),
-        ("<p style='color:red'>x</p>", "attribute"),
-        ("<p class='block sign-in-form'>x</p>", "class"),
-        ("<a id=cookie>x</a>", "clobbering"),
-        ("<a href='javascript:alert(1)'>x</a>", "scheme"),
-        ("<a href='/c/1/delete/' rel='noopener noreferrer nofollow' target=_blank>x</a>", "scheme"),
-        ("<a href='http://a.test'>x</a>", "rel"),
-        ("<input type=text>", "element"),
-        ("<!-- x -->", "node"),
-        ("a\u202eb", "direction"),
+        {
+            "<img src=http://thief.test/x.png>": "request",
+            "<style>@import 'http://thief.test/x.css'</style>": "request",
+            "<link rel=stylesheet href=http://thief.test/x.css>": "request",
+        },
+        {
+            "<svg onload=alert(1)></svg>": "script",
+            "<iframe srcdoc='x'></iframe>": "element",
+            "<p style='color:red'>x</p>": "attribute",
+            "<p class='block sign-in-form'>x</p>": "class",
+            "<a id=cookie>x</a>": "clobbering",
+            "<a href='javascript:alert(1)'>x</a>": "scheme",
+            "<a href='/c/1/delete/' rel='noopener noreferrer nofollow' target=_blank>x</a>": "scheme",
+            "<a href='http://a.test'>x</a>": "rel",
+            "<input type=text>": "element",
+            "<!-- x -->": "node",
+            "a\u202eb": "direction",
+        },
     ],
+    ids=["requests", "others"],
 )
-def test_the_harness_notices_each_kind_of_attack(html: str, kind: str, browser: Browser) -> None:
-    findings = list(attack(browser, ["<p>harmless</p>", html, "<p>harmless</p>"], ["document"]))
-    assert kind in {finding.kind for finding in findings if finding.html == html}
-    assert {finding.html for finding in findings} == {html}
+def test_the_harness_notices_each_kind_of_attack(attacks: dict[str, str], browser: Browser) -> None:
+    findings = list(attack(browser, ["<p>harmless</p>", *attacks, "<p>harmless</p>"], ["document"]))
+    assert {html: kind for html, kind in attacks.items() if kind not in {each.kind for each in findings if each.html == html}} == {}
+    assert {finding.html for finding in findings} == {*attacks}
 
 
-@pytest.mark.parametrize("html", ["</div></div><p>out</p>", "<textarea>", "<!--", "<plaintext>", "<script>alert(1)</script>"])
+@pytest.mark.parametrize("html", ["</div></div><p>out</p>", "<textarea>"])
 def test_the_harness_notices_markup_that_leaves_or_swallows_a_container(html: str, browser: Browser) -> None:
     kinds = {finding.kind for finding in attack(browser, ["<p>a</p>", html, "<p>b</p>"], ["document"])}
     assert kinds & {"escape", "script"}
@@ -105,10 +112,3 @@ def test_the_harness_accepts_harmless_html(browser: Browser) -> None:
     harmless = '<p>a <a href="http://a.test" rel="noopener noreferrer nofollow ugc" target="_blank">b</a></p>'
     findings: list[Finding] = list(attack(browser, [harmless, "<pre><code>x</code></pre>"]))
     assert findings == []
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_ordinary_markdown_renders_within_the_policy(way: str, browser: Browser) -> None:
-    pieces = list(WAYS[way](HONEST))
-    assert not way.startswith("a model's") or any("math-dollars" in html for html in pieces), "the premise: it is rendered as Markdown"
-    assert list(attack(browser, pieces)) == []

@@ -1,4 +1,4 @@
-"""Fixtures: one Chromium per directory, the product with its demo and with the real llama.cpp server, and people's browsers."""
+"""Fixtures: one Chromium per directory, the product with its demo, the real llama.cpp server and a model that tests write, and browsers."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Playwright, expect, sync_playwright
 
+from tests.browser.content.writer import Writer
 from tests.browser.relay import Relay
 from tests.browser.visits import ARGUMENTS, LONGEST_MS, Contexts, Visits
 from tests.llama.fixture import llama_server as llama_server
 from tests.llama.fixture import llama_server_with_a_small_context as llama_server_with_a_small_context
-from tests.support.served import Deployment, Server
+from tests.support.served import Deployment, Server, served
 from tests.tools import chromium
 
 LOOK = ["view_hidden_channels", "view_any_conversation", "view_auditevent"]
@@ -118,3 +119,30 @@ def llama(_relay: Relay, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
         yield server
     finally:
         deployment.stop()
+
+
+@pytest.fixture(scope="package")
+def _writer() -> Iterator[Writer]:
+    writer = Writer()
+    yield writer
+    writer.close()
+
+
+@pytest.fixture
+def writer(_writer: Writer) -> Iterator[Writer]:
+    """The model server. An answer that a test leaves paused is released afterwards."""
+    yield _writer
+    _writer.resume()
+
+
+@pytest.fixture(scope="package")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The path of the product's database."""
+    return tmp_path_factory.mktemp("written") / "chatui.sqlite3"
+
+
+@pytest.fixture(scope="package")
+def written(_writer: Writer, database: Path) -> Iterator[Server]:
+    """The product with this model server and database."""
+    with served(Deployment(database.parent, CHATUI_BACKEND_URL=_writer.url)) as server:
+        yield server

@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import PHONE, Visits, still
-from tests.support.served import Deployment, Server
+from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
 
@@ -65,27 +65,6 @@ def test_every_page_fits_a_phone(demo: Server, visits: Visits) -> None:
     page.get_by_role("button", name="Open the debug view").click()
     expect(page.get_by_role("list", name="Frames").first).to_be_visible()
     fits(page)
-
-
-@pytest.mark.extended
-def test_the_set_up_page_fits_a_phone(demo_deployment: Deployment, demo: Server, visits: Visits) -> None:
-    # The page exists only while there is no account, so its HTML is rendered separately and served by the browser's route.
-    page = visits.open(demo, path="/sign-in/", **PHONE)
-    html = demo_deployment.manage("shell", "--no-imports", "-c", SET_UP)
-    page.route("**/setup/", lambda route: route.fulfill(body=html, content_type="text/html"))
-    page.goto("/setup/")
-    expect(page.get_by_role("button", name="Create the account")).to_be_visible()
-    fits(page)
-
-
-SET_UP = """
-from django.template.loader import render_to_string
-from django.test import RequestFactory
-from django.contrib.auth.models import AnonymousUser
-from chatui.web.sign_in.pages import FirstAccountForm
-request = RequestFactory().get("/setup/"); request.user = AnonymousUser()
-print(render_to_string("account/setup.html", {"form": FirstAccountForm()}, request))
-"""
 
 
 def test_the_list_of_conversations_is_a_drawer(demo: Server, visits: Visits) -> None:
@@ -165,16 +144,6 @@ def test_in_a_very_short_window_there_is_room_to_read_until_one_writes_and_sendi
             break
     expect(effort).to_be_in_viewport(ratio=0.5)
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
-
-
-@pytest.mark.extended
-def test_the_welcome_of_a_zoomed_window_is_read_from_its_beginning(demo: Server, visits: Visits) -> None:
-    """1280 × 800 at 200 % and at 400 %."""
-    for width, height in ((640, 400), (320, 200)):
-        chat = Chat(visits.open(demo, "ada", viewport={"width": width, "height": height}))
-        still(chat.page)
-        room = chat.scroller.evaluate("element => [element.scrollTop, element.scrollHeight > element.clientHeight]")
-        assert room == [0, True], "the premise: it does not fit"
 
 
 def test_a_finger_that_stops_an_answer_does_not_send_and_forced_colours_draw_every_button_alike(demo: Server, visits: Visits) -> None:

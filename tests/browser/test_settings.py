@@ -1,10 +1,11 @@
-"""Personal settings in a real browser: without scripts, in all of the person's browsers, and on a phone."""
+"""Personal settings in a real browser: without scripts, and in all of the person's browsers."""
+
+import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.test_language import fits
-from tests.browser.visits import PHONE, Visits
+from tests.browser.visits import Visits
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -31,7 +32,23 @@ def test_settings_are_saved_without_scripts_and_count_in_every_browser(demo: Ser
     expect(other.locator("html")).to_have_attribute("data-theme", "dark")
 
 
-def test_the_page_fits_a_phone(demo: Server, visits: Visits) -> None:
-    page = visits.open(demo, "milo", path="/settings/", **PHONE)
-    expect(page.get_by_role("heading", name="Settings")).to_be_visible()
-    fits(page, 360)
+@pytest.mark.extended
+def test_the_appearance_follows_the_system_and_the_readers_choice(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, "ada", color_scheme="dark")
+    assert brightness(page) < 60
+    page.get_by_role("button", name="Account: ada").click()
+    page.get_by_role("button", name="Light", exact=True).click()
+    assert brightness(page) > 200
+    page.reload()
+    assert brightness(page) > 200
+    page.goto("/pages/help/")
+    assert brightness(page) > 200
+    page.get_by_role("button", name="Auto", exact=True).click()
+    assert brightness(page) < 60
+
+
+def brightness(page: Page) -> float:
+    """The brightness of the page's background, from 0 to 255."""
+    colour = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    numbers = [float(number) for number in re.findall(r"\d+(?:\.\d+)?", colour)][:3]
+    return sum(numbers) / 3

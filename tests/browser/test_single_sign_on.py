@@ -44,18 +44,3 @@ def test_a_person_signs_in_with_a_provider(provider: ScriptedProvider, server: S
     page.get_by_role("link", name="Settings").click()
     page.get_by_role("link", name="Sign-in methods").click()
     expect(page.get_by_role("heading", name="Sign-in services")).to_be_visible()
-
-
-@pytest.mark.extended
-def test_while_it_is_down_there_is_a_sentence_and_the_emergency_account(provider: ScriptedProvider, server: Server, visits: Visits) -> None:
-    provider.fails = "/.well-known/openid-configuration"
-    visits.allow("503")
-    page = visits.open(server, None, "/sign-in/")
-    page.get_by_role("button", name="Sign in with Example Ltd").click()
-    expect(page.get_by_role("heading", name="The sign-in service is not responding correctly.")).to_be_visible()
-    page.goto("/sign-in/")
-    page.get_by_role("link", name="Emergency sign-in with a password").click()
-    page.get_by_label("Name").fill("rescue")
-    page.get_by_label("Password").fill("correct horse battery")
-    page.get_by_role("button", name="Sign in", exact=True).click()
-    expect(Chat(page).box).to_be_focused()

@@ -1,7 +1,6 @@
 """A screen reader announces that the model thinks, each line that says what it does, and how the answer ended. No other live region
 changes."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,12 +31,6 @@ def announcements(page: Page) -> list[str]:
     page.wait_for_timeout(300)  # for announcements that are still to come
     announced: list[str] = page.evaluate("() => globalThis.heard.splice(0)")
     return announced
-
-
-@pytest.mark.extended
-def test_what_other_live_regions_say_is_heard(chat: Chat) -> None:
-    chat.box.fill("x" * 4100)
-    assert any("4,000" in announced or "4000" in announced for announced in announcements(chat.page))
 
 
 def test_an_answer_with_everything_in_it(chat: Chat) -> None:
@@ -82,26 +75,6 @@ def test_a_cut_answer_and_its_continuation(chat: Chat) -> None:
     assert len(announcements(chat.page)) == 2
 
 
-@pytest.mark.extended
-@pytest.mark.parametrize("act", ["regenerate", "edit"])
-def test_another_version(chat: Chat, act: str) -> None:
-    chat.ask_and_wait("A question")
-    assert announcements(chat.page) == ANSWERED
-    turn = chat.last.get_attribute("data-turn") or ""
-    acts: dict[str, Callable[[], None]] = {"regenerate": lambda: chat.button("Regenerate").click(), "edit": lambda: edit(chat)}
-    acts[act]()
-    expect(chat.last).not_to_have_attribute("data-turn", turn)
-    chat.finish()
-    assert announcements(chat.page) == ANSWERED
-
-
-def edit(chat: Chat) -> None:
-    chat.last.locator(".question").hover()
-    chat.button("Edit").click()
-    chat.last.get_by_role("textbox").fill("A better question")
-    chat.button("Send").click()
-
-
 def test_a_message_that_waits_is_acknowledged_and_each_answer_is_told_in_two(world: World, chat: Chat) -> None:
     world.model.hold()
     chat.ask(WRITES)
@@ -115,21 +88,3 @@ def test_a_message_that_waits_is_acknowledged_and_each_answer_is_told_in_two(wor
     expect(chat.exchanges).to_have_count(2)
     chat.finish()
     assert announcements(chat.page) == ["Answer ready", *ANSWERED]
-
-
-@pytest.mark.extended
-def test_an_answer_that_is_followed_from_another_tab(world: World, chat: Chat) -> None:
-    world.model.hold()
-    chat.ask(WRITES)
-    chat.settle()
-    twin = Chat(chat.page.context.new_page())
-    twin.page.goto(chat.page.url)
-    twin.page.wait_for_load_state()
-    twin.page.evaluate(HEARING)
-    expect(twin.answer).to_contain_text("Two and two")
-    world.model.resume()
-    for tab in (chat, twin):
-        tab.finish()
-    assert announcements(chat.page) == ANSWERED
-    assert announcements(twin.page) == ["Answer ready"]
-    twin.page.close()

@@ -18,7 +18,7 @@ WIDE: ViewportSize = {"width": 1280, "height": 800}
 NARROW: ViewportSize = {"width": 360, "height": 740}
 LIGHT, DARK, FORCED = LOOKS
 COLOURED_IN, NARROW_IN = 3, 6
-ONE_IN = 3
+ONE_IN = 10
 """How many of the states ``make test`` tests; ``make extended`` and ``make accessibility`` test the others."""
 
 

@@ -11,7 +11,7 @@ from tests.browser.accessibility.world import World
 
 pytestmark = pytest.mark.browser
 STATES = {state.name: state for state in (*states_of_chats.STATES, *states_of_pages.STATES, *states_of_staff.STATES)}
-READ = ("home with a list", "answer with everything", "versions", "next message", "top menu", "share", "debug frames", "debug raw")
+READ = ("home with a list", "answer with everything", "debug frames")
 NEEDS_NO_NAME = {"RootWebArea", "main"}  # the page itself, and the target of the skip link
 
 

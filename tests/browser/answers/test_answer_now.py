@@ -6,8 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
-from tests.browser.test_phone import fits
-from tests.browser.visits import PHONE, Visits, Wire
+from tests.browser.visits import Visits, Wire
 from tests.support.served import Deployment, Server, served
 
 pytestmark = pytest.mark.browser
@@ -48,38 +47,3 @@ def test_the_answer_begins_at_once_under_one_line_and_nothing_of_the_thought_is_
     expect(chat.last.locator(".thought")).to_have_count(1)
     expect(chat.last.locator(".part-final")).to_have_count(1)
     assert wire.received and not any(THOUGHT in each for each in wire.received)
-
-
-@pytest.mark.extended
-def test_the_button_is_there_on_a_phone_and_after_a_reload_and_goes_with_the_thinking(slow: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(slow, "ada", **PHONE))
-    chat.page.get_by_role("combobox", name="Reasoning effort").select_option("high")
-    chat.ask("Explain this, and make it long")
-    button = chat.button("Answer now")
-    expect(button).to_be_visible()
-    chat.settle()
-    chat.page.reload()
-    expect(button).to_be_visible()
-    fits(chat.page)
-    box = button.bounding_box()
-    assert box and box["height"] >= 24 and box["width"] >= 24
-    button.tap()
-    expect(chat.answer.get_by_role("heading", level=1)).to_be_visible()
-    expect(button).to_have_count(0)
-    chat.stop.tap()
-    chat.finish("stopped")
-    expect(button).to_have_count(0)
-
-
-@pytest.mark.extended
-def test_the_button_is_not_offered_when_a_cut_answer_is_finished(slow: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(slow, "ada"))
-    chat.ask("Explain this, and make it long")
-    expect(chat.button("Answer now")).to_be_visible()
-    chat.stop.click()
-    chat.finish("stopped")
-    chat.button("Finish the answer").click()
-    expect(chat.answer.get_by_role("heading", level=1)).to_be_visible()
-    expect(chat.button("Answer now")).to_have_count(0)
-    chat.stop.click()
-    chat.finish("stopped")

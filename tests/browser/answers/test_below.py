@@ -5,7 +5,6 @@ from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import Visits
-from tests.support.cases import extended
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -18,9 +17,8 @@ def below(chat: Chat) -> str:
     return shown
 
 
-@pytest.mark.parametrize("locale", ["en-US", *map(extended, ["de-DE", "ko-KR", "zh-CN"])])
-def test_the_row_is_the_same_after_a_reload_in_every_language(demo: Server, visits: Visits, locale: str) -> None:
-    page = visits.open(demo, "ada", locale=locale)
+def test_the_row_is_the_same_after_a_reload(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, "ada", locale="ko-KR")
     for text in ("Hello", "And again"):
         page.locator("#composer-text").fill(text)
         page.keyboard.press("Enter")

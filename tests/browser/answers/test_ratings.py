@@ -1,11 +1,10 @@
 """The thumbs below an answer: by mouse, by keyboard, on a phone and after a reload. Nothing is sent before the dialog says who reads it."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
-from tests.browser.test_phone import fits
-from tests.browser.visits import PHONE, Visits, still
+from tests.browser.visits import Visits, still
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -60,42 +59,3 @@ def test_every_tab_shows_a_rating_immediately(demo: Server, visits: Visits) -> N
     other.button("Good answer").click()
     is_pressed(chat, "Good answer", "false")
     expect(elsewhere.page.locator(".thumbs")).to_have_count(0)
-
-
-@pytest.mark.extended
-def test_a_good_answer_is_rated_by_keyboard(demo: Server, visits: Visits) -> None:
-    chat = answered(visits, demo)
-    chat.button("Good answer").focus()
-    chat.page.keyboard.press("Enter")
-    dialog = chat.page.get_by_role("dialog", name="What is good about this answer?")
-    expect(dialog).to_contain_text(READS)
-    chat.page.keyboard.press("Escape")
-    expect(dialog).to_have_count(0)
-    is_pressed(chat, "Good answer", "false")
-    expect(chat.button("Good answer")).to_be_focused()
-    chat.page.keyboard.press("Enter")
-    dialog.get_by_role("button", name="Send rating").focus()
-    chat.page.keyboard.press("Enter")
-    is_pressed(chat, "Good answer", "true")
-
-
-@pytest.mark.extended
-def test_the_dialog_fits_a_phone(demo: Server, visits: Visits) -> None:
-    chat = answered(visits, demo, **PHONE)
-    for name in ("Good answer", "Bad answer"):
-        box = chat.button(name).bounding_box()
-        assert box and min(box["width"], box["height"]) >= 24
-    chat.button("Bad answer").click()
-    expect(chat.page.get_by_role("dialog")).to_be_visible()
-    fits(chat.page)
-
-
-@pytest.mark.extended
-def test_without_scripts_the_form_page_takes_the_rating(demo: Server, visits: Visits) -> None:
-    chat = answered(visits, demo)
-    path = chat.last.locator("[data-rating]").get_attribute("data-rating")
-    page: Page = chat.page
-    page.goto(f"{path}?verdict=up")
-    expect(page.get_by_role("main")).to_contain_text(READS)
-    page.get_by_role("button", name="Send rating").click()
-    is_pressed(chat, "Good answer", "true")

@@ -6,8 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
-from tests.browser.visits import PHONE, Visits, still
-from tests.support.cases import extended
+from tests.browser.visits import Visits, still
 from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.browser
@@ -31,11 +30,9 @@ def opacity(page: Page) -> float:
     return value
 
 
-@pytest.mark.parametrize(
-    ("locale", "zone"), [("en-US", "America/New_York"), extended("de-DE", "Europe/Berlin"), extended("ko-KR", "Asia/Seoul")]
-)
-def test_times_are_in_the_readers_time_zone_at_once_and_after_a_reload(demo: Server, visits: Visits, locale: str, zone: str) -> None:
-    page = visits.open(demo, "ada", locale=locale, timezone_id=zone)
+def test_times_are_in_the_readers_time_zone_at_once_and_after_a_reload(demo: Server, visits: Visits) -> None:
+    zone = "America/New_York"
+    page = visits.open(demo, "ada", locale="de-DE", timezone_id=zone)
     page.wait_for_load_state()
     page.locator("#composer-text").fill("When was that?")
     page.keyboard.press("Enter")
@@ -77,23 +74,6 @@ def test_the_time_shows_on_hover_and_focus_and_moves_nothing(demo: Server, visit
     chat.button("Copy").focus()
     assert opacity(page) == 1
     assert page.evaluate("globalThis.shifts") == []
-
-
-@pytest.mark.extended
-def test_the_time_shows_on_touch_screens_and_on_paper(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "ada", **PHONE))
-    chat.ask_and_wait("When was that?")
-    assert opacity(chat.page) == 1
-    chat.page.emulate_media(media="print")
-    time = chat.last.locator("answer-time")
-    expect(time).to_be_visible()
-    assert opacity(chat.page) == 1
-    assert time.evaluate("place => getComputedStyle(place).position") == "static"
-    model = chat.last.locator(".answer-facts > span").last.bounding_box()
-    place = time.bounding_box()
-    assert model and place and 4 <= place["x"] - model["x"] - model["width"] <= 9, (
-        "a dot stands between them, with as much room on both sides"
-    )
 
 
 @pytest.mark.extended

@@ -11,8 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.chat import Chat
-from tests.browser.test_phone import fits
-from tests.browser.visits import PHONE, Visits, Wire
+from tests.browser.visits import Visits, Wire
 from tests.support.served import Deployment
 
 pytestmark = pytest.mark.browser
@@ -191,25 +190,6 @@ def test_versions_are_compared_by_keyboard_survive_a_reload_and_are_closed_again
     expect(others(chat).locator(".version-parts")).to_have_text("I am huge, and that is all.")
 
 
-@pytest.mark.extended
-def test_where_the_versions_cannot_be_shown_nothing_is_asked_and_the_choice_stays(
-    two: Deployment, visits: Visits, servers: Servers
-) -> None:
-    visits.allow("Failed to load resource")
-    chat = Chat(visits.open(two.servers[0], "ada", **WIDE))
-    chat.ask_and_wait("Who are you?")
-    chat.settle()
-    choice = chat.page.locator("chat-composer select[name=choice]")
-    before = choice.input_value()
-    chat.page.route("**/answers/", lambda route: route.abort())
-    chat.button("Another model").click()
-    chat.page.get_by_role("button", name="Large and careful", exact=True).click()
-    expect(chat.page.locator(".toast")).to_be_visible()
-    chat.page.wait_for_timeout(300)
-    expect(chat.answer).to_have_text("I am tiny, and that is all.")
-    assert choice.input_value() == before
-
-
 def test_while_another_answer_is_written_no_model_is_asked_and_the_choice_stays(two: Deployment, visits: Visits, servers: Servers) -> None:
     chat = answered_again(visits.open(two.servers[0], "ada", **WIDE), servers)
     servers.may_continue.clear()
@@ -221,81 +201,3 @@ def test_while_another_answer_is_written_no_model_is_asked_and_the_choice_stays(
     assert chat.page.locator("chat-composer select[name=choice] option:checked").inner_text() == "Large and careful"
     servers.may_continue.set()
     chat.finish()
-
-
-@pytest.mark.extended
-def test_a_phone_shows_them_one_under_the_other_and_paper_shows_the_one_that_is_open(
-    two: Deployment, visits: Visits, servers: Servers
-) -> None:
-    chat = answered_again(visits.open(two.servers[0], "ada", **PHONE), servers)
-    # They are fetched again when the answer has ended; only then can each be kept.
-    expect(chat.last.get_by_role("button", name="Keep this version")).to_have_count(2)
-    fits(chat.page)
-    new = old = None
-    while not (new and old):  # an exchange that is being replaced is briefly not on the page
-        chat.page.wait_for_timeout(50)
-        new, old = chat.answer.bounding_box(), others(chat).bounding_box()
-    assert old["y"] > new["y"] + new["height"]
-    starts_of_lines = chat.last.locator(".version-name > span + span").evaluate_all("""spans => spans
-      .filter((span) => span.getBoundingClientRect().left === span.parentElement.getBoundingClientRect().left)
-      .map((span) => [getComputedStyle(span, "::before").left.startsWith("-"), getComputedStyle(span.parentElement).overflowX])""")
-    assert starts_of_lines, "the premise: some facts begin a line"
-    assert all(start == [True, "clip"] for start in starts_of_lines), "the separator before a line's first fact is cut off"
-    chat.page.emulate_media(media="print")
-    expect(others(chat)).to_be_hidden()
-    expect(chat.answer).to_be_visible()
-
-
-@pytest.mark.extended
-def test_finding_in_the_conversation_looks_at_the_open_branch_alone(two: Deployment, visits: Visits, servers: Servers) -> None:
-    chat = answered_again(visits.open(two.servers[0], "ada", **WIDE), servers)
-    expect(others(chat)).to_be_visible()
-    chat.page.get_by_role("button", name="Options for this conversation").click()
-    chat.page.get_by_role("button", name="Find…").click()
-    chat.page.get_by_role("searchbox", name="Find in this conversation").fill("that is all")
-    expect(chat.page.locator(".find-status")).to_contain_text("1 of 1")
-
-
-@pytest.mark.extended
-def test_a_version_of_a_model_that_was_taken_away_is_still_shown_and_that_model_is_not_offered(
-    two: Deployment, visits: Visits, servers: Servers
-) -> None:
-    chat = answered_again(visits.open(two.servers[0], "ada", **WIDE), servers)
-    change_group(two, "clear()")
-    try:
-        chat.page.reload()
-        expect(chat.answer).to_have_text("I am huge, and that is all.")
-        expect(name(chat)).to_contain_text("Large and careful")
-        expect(chat.button("Another model")).to_be_hidden()
-        expect(others(chat).locator(".version-parts")).to_have_text("I am tiny, and that is all.")
-    finally:
-        change_group(two, "add(Group.objects.get(name='careful'))")
-
-
-@pytest.mark.extended
-def test_with_one_model_there_is_no_menu_and_new_answers_are_compared_as_well(two: Deployment, visits: Visits) -> None:
-    chat = Chat(visits.open(two.servers[0], "bela", **WIDE))
-    chat.ask_and_wait("Who are you?")
-    expect(chat.button("Another model")).to_be_hidden()
-    expect(chat.button("Compare versions")).to_have_count(0)
-    chat.settle()
-    chat.button("Regenerate").click()
-    expect(chat.button("Compare versions")).to_be_visible()
-    chat.button("Compare versions").click()
-    expect(others(chat).locator(".version-parts")).to_have_text("I am tiny, and that is all.")
-
-
-@pytest.mark.extended
-def test_versions_say_when_they_were_written_and_fade_in_both_columns(two: Deployment, visits: Visits, servers: Servers) -> None:
-    chat = answered_again(visits.open(two.servers[0], "ada", timezone_id="Asia/Seoul", **WIDE), servers)
-    chat.box.hover()
-    expect(others(chat).locator("answer-time time")).to_have_count(1)
-    own, other = chat.last.locator(".answer answer-time"), others(chat).locator("answer-time")
-    for time in (own, other):
-        expect(time).to_have_css("opacity", "1")
-        at = time.locator("time")
-        assert at.inner_text() == at.evaluate("""time => new Date(time.dateTime).toLocaleString("en-US",
-          { dateStyle: "medium", timeStyle: "short", timeZone: "Asia/Seoul" })""")
-    faded = "() => parseFloat(getComputedStyle(document.querySelector('.transcript'), '::after').inlineSize)"
-    assert chat.page.evaluate(faded) >= (chat.last.bounding_box() or {"width": 9999})["width"] - 1
-    assert chat.page.evaluate("() => getComputedStyle(document.querySelector('.dock'), '::before').display") == "none"

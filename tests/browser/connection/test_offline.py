@@ -5,20 +5,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Route, expect
+from playwright.sync_api import Locator, expect
 
 from tests.browser.cable import Cable
 from tests.browser.chat import Chat
-from tests.browser.relay import Relay
-from tests.browser.visits import Visits, until
-from tests.support.cases import drawn
+from tests.browser.content.writer import Writer
+from tests.browser.visits import Visits
 from tests.support.served import Deployment, Server, served
 
 pytestmark = pytest.mark.browser
 
 NO_CONNECTION = "No connection to the server. Reconnecting…"
 NOT_SENT = "Not sent yet. It will be sent when the connection is back."
-WAYS = {"swallows everything": Cable.swallow, "is cut": Cable.cut}
 # Measures how long the page takes to report a lost connection, in milliseconds of the page's own clock.
 STOPWATCH = """() => {
   const line = document.querySelector(".banner-connection");
@@ -48,10 +46,9 @@ def chat(demo: Server, visits: Visits, cable: Cable) -> Chat:
     return chat
 
 
-@pytest.mark.parametrize("way", drawn(len(WAYS), WAYS))
-def test_a_message_without_a_connection_waits_visibly_and_is_sent_once(way: str, cable: Cable, chat: Chat) -> None:
+def test_a_message_without_a_connection_waits_visibly_and_is_sent_once(cable: Cable, chat: Chat) -> None:
     chat.page.evaluate(STOPWATCH)
-    WAYS[way](cable)
+    cable.swallow()
     expect(chat.banner).to_have_text(NO_CONNECTION)
     assert chat.page.evaluate("globalThis.saidAfter") < MAX_MS
 
@@ -138,6 +135,7 @@ def test_without_a_connection_other_buttons_say_so_and_nothing_waits(cable: Cabl
     expect(chat.last.get_by_role("group", name="Versions of your message")).to_contain_text("2 of 2")
 
 
+@pytest.mark.extended
 def test_an_edit_that_is_sent_just_when_the_connection_breaks_says_so_and_can_be_changed(cable: Cable, chat: Chat) -> None:
     box = edited(chat, "Hello, before anybody noticed!")
     cable.cut()
@@ -152,33 +150,6 @@ def test_an_edit_that_is_sent_just_when_the_connection_breaks_says_so_and_can_be
     chat.finish()
     expect(chat.question).to_have_text("Hello, before anybody noticed!")
     expect(chat.last.get_by_role("group", name="Versions of your message")).to_contain_text("2 of 2")
-
-
-@pytest.mark.extended
-def test_an_edit_that_a_silent_connection_swallowed_is_not_confirmed_and_counts_once(cable: Cable, chat: Chat) -> None:
-    box = edited(chat, "Hello, into the silence!")
-    cable.swallow()
-    box.press("Enter")
-    expect(chat.last.locator(".question-editor-problem")).to_have_text(
-        "Not confirmed yet: the connection was lost. It will be sent again automatically."
-    )
-    cable.restore(keeps=True)
-    chat.finish()
-    expect(chat.question).to_have_text("Hello, into the silence!")
-    expect(chat.last.get_by_role("group", name="Versions of your message")).to_contain_text("2 of 2")
-
-
-@pytest.mark.extended
-def test_what_is_written_in_the_editor_outlives_a_page_that_is_reloaded_without_a_connection(cable: Cable, chat: Chat) -> None:
-    edited(chat, "Half an edit")
-    cable.cut()
-    expect(chat.banner).to_have_text(NO_CONNECTION)
-    cable.restore()
-    chat.page.reload()
-    box = edited(chat, None)
-    expect(box).to_have_value("Half an edit")
-    box.press("Escape")
-    expect(edited(chat, None)).to_have_value("Hello!")
 
 
 @pytest.mark.extended
@@ -202,36 +173,6 @@ def test_an_open_editor_goes_on_where_the_page_shows_news_from_another_tab(cable
     expect(chat.question).to_have_text("Half an edit, and the rest")
 
 
-def test_an_editor_that_is_still_loading_moves_to_the_news_as_well(cable: Cable, chat: Chat, demo: Server) -> None:
-    # A page that has sent something has loaded the editor already.
-    chat.page.reload()
-    chat.page.wait_for_load_state()
-    held: list[Route] = []
-    chat.page.route("**/exchange/question-editor*.js", lambda route: held.append(route))
-    chat.button("Edit").click()
-    box = chat.page.get_by_role("form", name="Edit your message").get_by_role("textbox")
-    expect(box).to_be_focused()
-    chat.page.keyboard.type(", half an edit")
-    until(chat.page, lambda: held)
-    cable.cut()
-    expect(chat.banner).to_have_text(NO_CONNECTION)
-    other = Chat(chat.page.context.new_page())
-    other.page.goto(chat.page.url.replace(cable.url, demo.url))
-    other.ask_and_wait("News from elsewhere")
-    other.page.close()
-    cable.restore()
-    expect(chat.exchanges).to_have_count(2)
-    expect(box).to_be_focused()
-    chat.page.keyboard.type(", and the rest")
-    held[0].continue_()
-    expect(chat.exchanges.first.locator(".question-editor[data-ready]")).to_be_visible()
-    expect(box).to_have_value("Hello!, half an edit, and the rest")
-    box.press("Enter")
-    expect(chat.exchanges).to_have_count(1)
-    chat.finish()
-    expect(chat.question).to_have_text("Hello!, half an edit, and the rest")
-
-
 def edited(chat: Chat, text: str | None) -> Locator:
     """The open editor of the first question, with ``text`` filled in."""
     chat.exchanges.first.locator("[data-action=edit]").focus()
@@ -244,49 +185,22 @@ def edited(chat: Chat, text: str | None) -> Locator:
     return box
 
 
-@pytest.mark.extended
-def test_what_was_not_loaded_yet_says_so(cable: Cable, chat: Chat) -> None:
-    cable.cut()
-    expect(chat.banner).to_have_text(NO_CONNECTION)
-    chat.last.locator(".question").hover()
-    chat.button("Edit").click()
-    toast = chat.page.locator(".toast-text")
-    expect(toast).to_have_text("There is no connection to the server. Please try again when it is back.")
-    for width in (1280, 360):
-        chat.page.set_viewport_size({"width": width, "height": 740})
-        assert toast.evaluate("line => line.scrollWidth <= line.clientWidth && line.scrollHeight <= line.clientHeight"), "not cut off"
-        assert toast.evaluate("line => line.getBoundingClientRect().right <= innerWidth")
-    cable.restore()
-
-
-@pytest.mark.extended
-def test_a_browser_that_says_it_is_offline_is_believed(chat: Chat, cable: Cable) -> None:
-    cable.swallow()
-    chat.page.context.set_offline(True)
-    expect(chat.banner).to_have_text("You are offline. Waiting for the network…")
-    chat.page.context.set_offline(False)
-    cable.restore()
-    expect(chat.banner).to_be_hidden()
-
-
 @pytest.fixture
-def half_written(llama: Server, visits: Visits, relay: Relay) -> Iterator[tuple[Chat, Cable]]:
+def half_written(written: Server, visits: Visits, writer: Writer) -> Iterator[tuple[Chat, Cable]]:
     """A conversation behind a cable, whose answer has begun and does not go on."""
     visits.allow("WebSocket connection to .* failed|ERR_(CONNECTION|EMPTY)|Failed to load resource")
-    cable = Cable(llama.port)
+    cable = Cable(written.port)
     try:
-        chat = Chat(visits.open(llama, "ada"))
+        chat = Chat(visits.open(written, "ada"))
         chat.page.goto(cable.url)
-        relay.hold_after(90)
+        writer.write("1, 2, 3, 4, and so on.", pause_after="1, 2, 3, 4")
         chat.ask("Count from 1 to 200.")
         expect(chat.answer).to_contain_text("1, 2, 3, 4")
         yield chat, cable
     finally:
         cable.close()
-        relay.release()
 
 
-@pytest.mark.llama
 def test_a_queued_message_waits_for_the_connection_first(half_written: tuple[Chat, Cable]) -> None:
     chat, cable = half_written
     chat.ask("And then?")
@@ -300,7 +214,6 @@ def test_a_queued_message_waits_for_the_connection_first(half_written: tuple[Cha
     expect(state).to_have_text("Sent when this answer is finished.")
 
 
-@pytest.mark.llama
 def test_stop_without_a_connection_takes_effect_when_it_is_back(half_written: tuple[Chat, Cable]) -> None:
     chat, cable = half_written
     cable.cut()

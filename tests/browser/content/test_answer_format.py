@@ -2,14 +2,12 @@
 
 import json
 import re
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
-from tests.browser.visits import PHONE, Visits
-from tests.support.cases import extended
+from tests.browser.visits import Visits
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -28,10 +26,9 @@ def set_schema(page: Page, text: str) -> None:
     page.get_by_role("button", name=re.compile("Answer in JSON|Save")).click()
 
 
-@pytest.mark.parametrize("options", [{}, extended(PHONE)], ids=["desktop", "phone"])
-def test_answers_are_code_that_fits_until_the_schema_is_cleared(options: dict[str, Any], demo: Server, visits: Visits) -> None:
+def test_answers_are_code_that_fits_until_the_schema_is_cleared(demo: Server, visits: Visits) -> None:
     visits.allow(r"400 \(Bad Request\)")
-    chat = Chat(visits.open(demo, "ada", **options))
+    chat = Chat(visits.open(demo, "ada"))
     page = chat.page
     chat.ask("Hello!")
     chat.finish()
@@ -59,9 +56,8 @@ def test_answers_are_code_that_fits_until_the_schema_is_cleared(options: dict[st
     expect(page.get_by_text(NOTE)).to_have_count(0)
 
 
-@pytest.mark.parametrize("options", [{}, extended(PHONE)], ids=["desktop", "phone"])
-def test_a_schema_is_set_before_the_first_message_and_holds_from_that_on(options: dict[str, Any], demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "ada", **options))
+def test_a_schema_is_set_before_the_first_message_and_holds_from_that_on(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
     page = chat.page
     page.get_by_label("Message", exact=True).fill("What is 2 + 2?")
     expect(page.get_by_role("link", name="Answers as JSON…")).to_have_count(0)  # in the menu alone

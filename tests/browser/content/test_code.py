@@ -30,6 +30,7 @@ def test_code_without_a_language_fetches_no_highlighter(chat: Chat, writer: Writ
     assert [path for path in requested if "colours" in path] != []
 
 
+@pytest.mark.extended
 def test_code_is_highlighted_on_a_page_that_was_loaded_between_the_last_word_and_the_end(
     chat: Chat, writer: Writer, database: Path
 ) -> None:

@@ -14,6 +14,7 @@ from playwright.sync_api import Frame, Page, expect
 from tests.browser.chat import Chat
 from tests.browser.content.writer import Writer
 from tests.browser.visits import Visits
+from tests.support.cases import extended
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -21,6 +22,16 @@ pytestmark = pytest.mark.browser
 _FILE = Path(__file__).parent / "hostile_diagrams.txt"
 ATTACKS = dict(re.findall(r"^=== (.+)\n((?:(?!=== ).*\n)+)", _FILE.read_text(encoding="utf-8"), re.MULTILINE))
 """Diagrams by the attack that they try. THIEF is replaced by the address of a server that records requests."""
+OF_EACH_KIND = [
+    "click callback",
+    "link out",
+    "html in a label",
+    "a picture as a node",
+    "styles that load",
+    "loose by directive",
+    "prototype pollution",
+]
+"""One for each kind of harm. ``make extended`` tries the others."""
 
 
 class Thief:
@@ -66,15 +77,16 @@ def diagram_frame(chat: Chat) -> Frame:
     return frame
 
 
-def test_no_diagram_runs_loads_or_leads_anywhere(written: Server, writer: Writer, thief: Thief, visits: Visits) -> None:
+@pytest.mark.parametrize("names", [OF_EACH_KIND, extended([name for name in ATTACKS if name not in OF_EACH_KIND])], ids=["kinds", "rest"])
+def test_no_diagram_runs_loads_or_leads_anywhere(names: list[str], written: Server, writer: Writer, thief: Thief, visits: Visits) -> None:
     chat = Chat(visits.open(written, "ada", own=True))
     # The frame's policy reports what it blocks: these reports are expected.
     visits.allow(r"policy: |Content Security Policy|violates the following")
     popups: list[Page] = []
     chat.page.context.on("page", lambda page: popups.append(page))
     drawn = 0
-    for name, source in ATTACKS.items():
-        writer.write(f"{name}:\n\n```mermaid\n{source.replace('THIEF', thief.url)}```\n")
+    for name in names:
+        writer.write(f"{name}:\n\n```mermaid\n{ATTACKS[name].replace('THIEF', thief.url)}```\n")
         chat.ask_and_wait(f"Draw: {name}")
         chat.settle()
         place = chat.last.locator(".code-frame")
@@ -88,7 +100,7 @@ def test_no_diagram_runs_loads_or_leads_anywhere(written: Server, writer: Writer
         assert chat.page.evaluate("globalThis.owned ?? ({}).owned") is None, name
         assert chat.page.evaluate("document.querySelectorAll('.parts svg:not(.icon)').length") == 0, name
         assert (thief.visits, popups) == ([], []), name
-    assert drawn >= len(ATTACKS) // 2, "the premise: most of them are drawn"
+    assert drawn >= len(names) // 2, "the premise: most of them are drawn"
 
 
 def click_everywhere(chat: Chat, name: str) -> None:

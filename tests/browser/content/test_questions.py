@@ -11,24 +11,6 @@ pytestmark = pytest.mark.browser
 PROGRAM = "What is wrong?\n\n```python\ndef f(a):\n    if a < 3:\n        return '*' * `a`\n```\n\nThe log: <b> *not bold*\n    indented"
 
 
-@pytest.mark.extended
-def test_a_pasted_program_stays_a_program(chat: Chat, writer: Writer) -> None:
-    writer.write("Nothing.")
-    chat.ask_and_wait(PROGRAM)
-
-    code = chat.question.locator("pre > code.language-python")
-    expect(code).to_have_text("def f(a):\n    if a < 3:\n        return '*' * `a`\n", use_inner_text=True)
-    assert code.evaluate("code => getComputedStyle(code).fontFamily").startswith("ui-monospace")
-    expect(chat.question).to_contain_text("The log: <b> *not bold*")
-    assert "\n    indented" in chat.question.inner_text()
-    expect(chat.question.locator("b, em, strong")).to_have_count(0)
-    expect(chat.last.get_by_role("button", name="Show all")).to_have_count(0)
-
-    chat.last.hover()
-    chat.button("Edit").click()
-    assert chat.page.locator(".question-editor textarea").input_value() == PROGRAM
-
-
 def test_a_long_question_is_folded_and_paper_has_all_of_it(chat: Chat, writer: Writer) -> None:
     writer.write("Long.")
     chat.ask_and_wait("\n".join(f"line {number}" for number in range(60)))

@@ -70,25 +70,3 @@ def test_a_table_keeps_short_cells_whole_uses_the_free_width_and_is_copied_for_s
         assert first == "Who\tWhen\tWhere\tWhat was said there\tWeight\tPrice\tNote"
         assert second.split("\t")[:3] == ["Person 0", "Monday, 0 May", "Room number 0"]
         page.reload()
-
-
-@pytest.mark.extended
-def test_a_table_fits_the_paper(chat: Chat, writer: Writer) -> None:
-    writer.write(TABLES + "\n")
-    chat.ask_and_wait("Tables on paper?")
-    chat.page.emulate_media(media="print")
-    chat.page.set_viewport_size({"width": 718, "height": 1000})  # A4 minus its margins
-
-    for table in chat.answer.locator("table").all():
-        assert table.evaluate("table => table.getBoundingClientRect().right <= innerWidth")
-
-
-@pytest.mark.extended
-def test_an_empty_last_item_has_no_bullet_and_every_number_is_seen(chat: Chat, writer: Writer) -> None:
-    writer.write("1. one\n2.\n3. three\n5.\n\n- one\n-\n")
-    chat.ask_and_wait("A list that was cut?")
-    items = chat.answer.locator("li")
-    expect(items).to_have_count(6)
-    shown = [item.evaluate("item => getComputedStyle(item).display") for item in items.all()]
-    assert shown == ["list-item"] * 5 + ["none"]
-    assert items.nth(3).get_attribute("value") == "5"

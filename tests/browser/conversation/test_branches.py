@@ -67,27 +67,6 @@ def test_a_regenerated_answer_stands_beside_the_old_one(llama: Server, visits: V
     expect(chat.exchanges).to_have_count(2)
 
 
-@pytest.mark.extended
-def test_an_edit_can_be_cancelled_with_escape_and_nothing_is_sent(llama: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(llama, "bela"))
-    chat.ask_and_wait("Hello!")
-
-    chat.last.hover()
-    chat.button("Edit").click()
-    editor = chat.last.get_by_role("textbox", name="Your message")
-    expect(editor).to_be_focused()
-    expect(editor).to_have_value("Hello!")
-    editor.fill("something else")
-    editor.press("Escape")
-
-    expect(editor).to_have_count(0)
-    expect(chat.question).to_have_text("Hello!")
-    expect(chat.button("Edit")).to_be_focused()
-    chat.page.reload()
-    expect(chat.question).to_have_text("Hello!")
-    expect(chat.last.get_by_role("group", name="Versions of your message")).to_have_count(0)
-
-
 def edit(exchange: Locator, text: str) -> None:
     exchange.hover()
     exchange.get_by_role("button", name="Edit", exact=True).click()

@@ -51,13 +51,3 @@ def test_people_see_how_full_the_context_is_and_nothing_moves(small: Server, vis
     expect(line).to_have_text(re.compile(r"^Oldest (question|[0-9] questions) left out( ·|$)"))
     expect(chat.last.locator(".answer-facts")).to_contain_text("left out")
     assert chat.page.locator(".composer-box").bounding_box() == before
-
-
-@pytest.mark.extended
-def test_a_question_that_is_too_long_says_how_long_it_is(small: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(small, "bela"))
-    chat.ask_and_wait("word " * 1200, "failed")
-    notice = chat.last.locator(".notice")
-    expect(notice).to_contain_text("This question alone is too long for the model. It has 5,999 characters; about ")
-    expect(notice).to_contain_text("would fit.")
-    expect(chat.page.locator(".context-use")).to_be_empty()

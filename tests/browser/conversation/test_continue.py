@@ -12,8 +12,6 @@ pytestmark = pytest.mark.browser
 
 COUNT = "Count from 1 to 200."
 COUNTED = ", ".join(map(str, range(1, 201))) + "."
-TRANSISTOR = "Explain in detail how a transistor works."
-BEGUN = "A small signal at one terminal controls a much larger current between the two others."
 HARD = "Think hard: how do I get to work fastest?"
 CANARY = "RAW-COT-CANARY-7391"
 
@@ -22,10 +20,13 @@ def test_continue_writes_the_rest_of_a_cut_answer_behind_it(demo: Server, visits
     chat = Chat(visits.open(demo, "ada"))
     chat.ask_and_wait("Please truncate.", state="incomplete")
     partial = chat.answer.inner_text()
+    expect(chat.last.locator(".notice-text")).to_have_text("The answer reached its length limit.")
+    chat.page.evaluate("document.querySelector('.part-final > [data-block]').dataset.mine = 'yes'")
 
     chat.button("Continue").click()
     chat.finish()
 
+    expect(chat.last.locator(".part-final > [data-block='0']")).to_have_attribute("data-mine", "yes")  # what was there is not touched
     expect(chat.last.locator(".part-final")).to_have_count(1)
     expect(chat.answer.get_by_role("listitem")).to_have_count(7)
     assert chat.answer.inner_text().startswith(partial)
@@ -42,68 +43,14 @@ def test_continue_writes_the_rest_of_a_cut_answer_behind_it(demo: Server, visits
     expect(chat.button("Retry")).to_be_visible()
 
 
-def test_the_text_before_the_cut_is_not_touched_while_the_rest_is_written(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "ada"))
-    chat.ask_and_wait("Please truncate.", state="incomplete")
-    chat.page.evaluate("document.querySelector('.part-final > [data-block]').dataset.mine = 'yes'")
-
-    chat.button("Continue").click()
-    chat.finish()
-
-    expect(chat.last.locator(".part-final > [data-block='0']")).to_have_attribute("data-mine", "yes")
-
-
-@pytest.mark.extended
-def test_continue_is_reached_by_keyboard_and_after_a_reload(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "ada"))
-    chat.ask_and_wait("Please truncate.", state="incomplete")
-    chat.settle()
-    chat.page.reload()
-
-    chat.button("Continue").focus()
-    chat.page.keyboard.press("Enter")
-    chat.finish()
-
-    expect(chat.answer.get_by_role("listitem")).to_have_count(7)
-    expect(chat.box).to_be_focused()
-    expect(chat.page.locator(".announcer")).to_have_text("Answer ready")
-
-
-@pytest.mark.extended
-def test_on_a_phone_continue_and_retry_fit_below_each_other(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "ada", viewport={"width": 360, "height": 640}))
-    chat.ask_and_wait("Please truncate.", state="incomplete")
-
-    for name in ("Continue", "Retry"):
-        box = chat.button(name).bounding_box()
-        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 360 and box["height"] >= 40
-    assert chat.page.evaluate("document.documentElement.scrollWidth") <= 360
-
-
 @pytest.mark.llama
-def test_a_stopped_answer_of_the_real_model_continues_to_exactly_the_whole_one(llama: Server, visits: Visits, relay: Relay) -> None:
+def test_a_stopped_answer_of_the_real_model_continues_to_exactly_the_whole_one_in_pages_loaded_meanwhile(
+    llama: Server, visits: Visits, relay: Relay
+) -> None:
     chat = Chat(visits.open(llama, "ada"))
     relay.hold_after(120)
     chat.ask(COUNT)
     expect(chat.answer).to_contain_text("1, 2, 3")
-    chat.stop.click()
-    chat.finish("stopped")
-    relay.release()
-
-    chat.button("Continue").click()
-    chat.finish()
-    expect(chat.answer).to_have_text(COUNTED)
-    chat.page.reload()
-    expect(chat.answer).to_have_text(COUNTED)
-    expect(chat.exchanges).to_have_count(1)
-
-
-@pytest.mark.llama
-def test_a_page_that_is_loaded_while_the_rest_is_written_shows_all_of_it(llama: Server, visits: Visits, relay: Relay) -> None:
-    chat = Chat(visits.open(llama, "ada"))
-    relay.hold_after(150)
-    chat.ask(TRANSISTOR)
-    expect(chat.answer).to_contain_text(BEGUN)
     chat.stop.click()
     chat.finish("stopped")
     relay.release()
@@ -113,17 +60,17 @@ def test_a_page_that_is_loaded_while_the_rest_is_written_shows_all_of_it(llama: 
     expect(chat.last).to_have_attribute("data-state", "running")
     chat.page.reload()
     expect(chat.last).to_have_attribute("data-state", "running")
-    expect(chat.answer).to_contain_text(BEGUN)
+    expect(chat.answer).to_contain_text("1, 2, 3")
     other = Chat(visits.open(llama, "ada", chat.page.url.removeprefix(llama.url)))
-    expect(other.answer).to_contain_text(BEGUN)
+    expect(other.answer).to_contain_text("1, 2, 3")
     relay.release()
     chat.finish()
     other.finish()
-    expect(chat.answer).to_contain_text("everything digital is built from that trick.")
-    assert chat.shown() == other.shown()
-    whole = chat.shown()
+    for tab in (chat, other):
+        expect(tab.answer).to_have_text(COUNTED)
     chat.page.reload()
-    assert chat.shown() == whole
+    expect(chat.answer).to_have_text(COUNTED)
+    expect(chat.exchanges).to_have_count(1)
 
 
 @pytest.mark.extended

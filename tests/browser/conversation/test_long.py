@@ -4,12 +4,11 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.conversation.long_talks import make_long_talk
-from tests.browser.test_phone import fits
-from tests.browser.visits import PHONE, Visits
+from tests.browser.visits import Visits
 from tests.support.served import Deployment, Server
 
 pytestmark = [pytest.mark.browser]
@@ -79,19 +78,6 @@ def test_what_is_read_stays_in_its_place_while_earlier_messages_come(demo_deploy
     frame_stays(chat.page)
 
 
-@pytest.mark.extended
-def test_the_keyboard_alone_reaches_the_first_message(demo_deployment: Deployment, visits: Visits, demo: Server) -> None:
-    chat, _, _ = opened(demo_deployment, visits, demo)
-    while 1 not in numbers(chat):
-        before = chat.exchanges.count()
-        # Scrolling to the link may already load the next part, which moves the focus to the next link.
-        chat.page.evaluate("document.querySelector('[data-more=earlier] .more-link')?.focus()")
-        chat.page.keyboard.press("Enter")
-        count_above(chat, min(LONG, before + 1))
-    assert numbers(chat) == list(range(1, LONG + 1))
-    expect(chat.exchanges.first).to_be_focused()
-
-
 def test_a_link_into_the_middle_shows_its_message_and_leads_both_ways(demo_deployment: Deployment, visits: Visits, demo: Server) -> None:
     chat, address, answer = opened(demo_deployment, visits, demo, shown=15)
     chat.page.goto("about:blank")
@@ -109,16 +95,6 @@ def test_a_link_into_the_middle_shows_its_message_and_leads_both_ways(demo_deplo
     assert found == list(range(found[0], LONG + 1))
 
 
-@pytest.mark.extended
-def test_jump_to_the_latest_leaves_the_middle(demo_deployment: Deployment, visits: Visits, demo: Server) -> None:
-    chat, address, answer = opened(demo_deployment, visits, demo, shown=15)
-    chat.page.goto(f"{address}at/{answer}/")
-    chat.page.locator(".jump").click()
-    expect(question(chat, LONG)).to_be_in_viewport()
-    chat.page.wait_for_url(f"**{address}")
-    expect(chat.page.locator(".jump")).to_be_hidden()
-
-
 def test_what_is_sent_from_the_middle_goes_to_the_end(demo_deployment: Deployment, visits: Visits, demo: Server) -> None:
     chat, address, answer = opened(demo_deployment, visits, demo, shown=15)
     chat.page.goto(f"{address}?at={answer}#m-{answer}")
@@ -129,6 +105,22 @@ def test_what_is_sent_from_the_middle_goes_to_the_end(demo_deployment: Deploymen
     shown = chat.shown()
     chat.page.reload()
     assert Chat(chat.page).shown() == shown
+
+
+def test_print_has_the_whole_conversation(demo_deployment: Deployment, visits: Visits, demo: Server) -> None:
+    chat, _, _ = opened(demo_deployment, visits, demo, own=True)
+    page = chat.page
+    page.emulate_media(media="print")
+    expect(page.locator("[data-more] .more-on-paper").first).to_contain_text("“Print…” in the conversation menu")
+    page.emulate_media(media="screen")
+    page.context.add_init_script("globalThis.print = () => { document.documentElement.dataset.printed = location.search; }")
+    page.get_by_role("button", name="Options for this conversation").click()
+    page.get_by_role("link", name="Print…").click()
+    page.wait_for_selector("html[data-printed]", state="attached")
+    assert numbers(chat) == list(range(1, LONG + 1))
+    expect(page.locator("[data-more]")).to_have_count(0)
+    page.emulate_media(media="print")
+    assert page.locator(".question-text").first.is_visible() and page.locator(".question-text").last.is_visible()
 
 
 @pytest.mark.extended
@@ -178,73 +170,3 @@ def test_another_version_far_above_is_shown_where_the_old_one_was(demo_deploymen
     expect(back).to_be_focused()
     back.click()
     expect(chat.question).to_have_text("Something else?")
-
-
-def test_print_has_the_whole_conversation(demo_deployment: Deployment, visits: Visits, demo: Server) -> None:
-    chat, _, _ = opened(demo_deployment, visits, demo, own=True)
-    page = chat.page
-    page.emulate_media(media="print")
-    expect(page.locator("[data-more] .more-on-paper").first).to_contain_text("“Print…” in the conversation menu")
-    page.emulate_media(media="screen")
-    page.context.add_init_script("globalThis.print = () => { document.documentElement.dataset.printed = location.search; }")
-    page.get_by_role("button", name="Options for this conversation").click()
-    page.get_by_role("link", name="Print…").click()
-    page.wait_for_selector("html[data-printed]", state="attached")
-    assert numbers(chat) == list(range(1, LONG + 1))
-    expect(page.locator("[data-more]")).to_have_count(0)
-    page.emulate_media(media="print")
-    assert page.locator(".question-text").first.is_visible() and page.locator(".question-text").last.is_visible()
-
-
-@pytest.mark.extended
-def test_everything_on_one_page_can_be_searched_by_the_browser(demo_deployment: Deployment, visits: Visits, demo: Server) -> None:
-    chat, address, _ = opened(demo_deployment, visits, demo)
-    find = "window.find('Question 3?', true, false, true)"
-    assert not chat.page.evaluate(find), "the premise: what is not loaded is not found"
-    chat.page.get_by_role("button", name="Options for this conversation").click()
-    chat.page.get_by_role("link", name="Show everything on one page").click()
-    chat.page.wait_for_url(f"**{address}?all=1")
-    expect(question(chat, LONG)).to_be_in_viewport()
-    assert chat.page.evaluate(find)
-    chat.ask("Here as well?")
-    expect(chat.question).to_have_text("Here as well?")
-    chat.finish()
-    assert numbers(chat) == list(range(1, LONG + 1))
-
-
-@pytest.mark.extended
-def test_without_scripts_links_lead_from_part_to_part(demo_deployment: Deployment, visits: Visits, demo: Server) -> None:
-    chat, _, _ = opened(demo_deployment, visits, demo, java_script_enabled=False)
-    seen = numbers(chat)
-    while chat.page.get_by_role("link", name="Earlier messages").count():
-        with chat.page.expect_navigation():
-            chat.page.get_by_role("link", name="Earlier messages").click()
-        seen = numbers(chat) + seen
-    assert seen == list(range(1, LONG + 1))
-    with chat.page.expect_navigation():
-        chat.page.get_by_role("link", name="Later messages").click()
-    assert len(numbers(chat)) == WINDOW
-
-
-@pytest.mark.extended
-def test_on_a_phone_nothing_is_wider_than_the_screen_and_earlier_messages_come(
-    demo_deployment: Deployment, visits: Visits, demo: Server
-) -> None:
-    chat, _, _ = opened(demo_deployment, visits, demo, **PHONE)
-    scroll_up(chat)
-    count_above(chat, 2 * WINDOW)
-    fits(chat.page)
-    frame_stays(chat.page)
-
-
-@pytest.mark.extended
-def test_signing_out_elsewhere_is_reported_where_more_would_be_loaded(demo_deployment: Deployment, visits: Visits, demo: Server) -> None:
-    chat, _, _ = opened(demo_deployment, visits, demo)
-
-    def signed_out(route: Route) -> None:
-        route.fulfill(status=401)
-
-    visits.allow("401")
-    chat.page.route("**/exchanges/**", signed_out)
-    scroll_up(chat)
-    expect(chat.page.locator("[data-more=earlier]").get_by_role("alert")).to_have_text("You have been signed out.")

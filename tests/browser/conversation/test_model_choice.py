@@ -11,8 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.chat import Chat
-from tests.browser.test_phone import fits
-from tests.browser.visits import PHONE, Visits
+from tests.browser.visits import Visits
 from tests.support.served import Deployment
 
 pytestmark = pytest.mark.browser
@@ -39,9 +38,6 @@ kind = "demo"
 groups = ["guides"]
 """
 ADD_ROW = "from chatui.models import StoredBackend; StoredBackend.objects.create(name='added', label='Added later', kind='demo')"
-JOIN = "from chatui.models import User; from django.contrib.auth.models import Group; {what}"
-JOINS = "User.objects.get(username='ada').groups.add(Group.objects.get_or_create(name='guides')[0])"
-LEAVES = "User.objects.get(username='ada').groups.clear()"
 
 
 class ModelServer:
@@ -113,17 +109,6 @@ def shell(deployment: Deployment, code: str) -> None:
     deployment.manage("shell", "--no-imports", "-c", code)
 
 
-@pytest.mark.extended
-def test_the_hint_beside_the_choices_is_shown_whole_or_not_at_all(several: Deployment, visits: Visits) -> None:
-    page = visits.open(several.servers[0], "ada", viewport={"width": 1200, "height": 780})
-    page.locator(".earlier").evaluate("button => { button.hidden = true; }")  # so that part of the text has room
-    hint = page.locator(".composer-hint")
-    model(page).select_option("small")
-    assert hint.evaluate(SHOWN) == "all"
-    model(page).select_option("large/gpt-oss-20b")
-    assert hint.evaluate(SHOWN) == "nothing"
-
-
 def test_one_conversation_asks_two_servers_and_says_under_each_answer_which_it_was(several: Deployment, visits: Visits) -> None:
     page = visits.open(several.servers[0], "ada")
     chat = Chat(page)
@@ -175,6 +160,7 @@ def test_a_conversation_remembers_its_model_and_a_new_one_begins_with_the_last(s
     expect(effort(page)).to_have_value("medium")
 
 
+@pytest.mark.extended
 def test_a_back_end_added_while_the_server_runs_is_offered_within_seconds_and_works(several: Deployment, visits: Visits) -> None:
     page = visits.open(several.servers[0], "ada")
     assert "Added later" not in offers(page), "the premise"
@@ -188,38 +174,3 @@ def test_a_back_end_added_while_the_server_runs_is_offered_within_seconds_and_wo
     chat.ask_and_wait("Hello!")
     expect(chat.last.locator(".answer-facts")).to_contain_text("Scripted, no model")
     shell(several, "from chatui.models import StoredBackend; StoredBackend.objects.all().delete()")
-
-
-@pytest.mark.extended
-def test_a_person_who_left_the_group_sees_a_sentence_and_continues_with_another_model(several: Deployment, visits: Visits) -> None:
-    shell(several, JOIN.format(what=JOINS))
-    page = visits.open(several.servers[0], "ada")
-    chat = Chat(page)
-    model(page).select_option("tour")
-    chat.ask_and_wait("Hello!")
-    chat.settle()
-    shell(several, JOIN.format(what=LEAVES))
-
-    chat.ask("Once more")
-    expect(chat.problem).to_have_text("This model is not available to you. Choose another one.")
-    expect(chat.box).to_have_value("Once more")
-    page.reload()
-    expect(page.get_by_text("is no longer available")).to_be_visible()
-    assert "Guided tour" not in offers(page)
-    expect(model(page)).to_have_value("small")
-    chat.box.press("Enter")
-    expect(chat.answer).to_contain_text("I am small")
-
-
-@pytest.mark.extended
-def test_the_choice_fits_a_phone(several: Deployment, visits: Visits) -> None:
-    page = visits.open(several.servers[0], "bela", **PHONE)
-    fits(page)
-    model(page).select_option("large/gpt-oss-20b")
-    fits(page)
-    for control in (model(page), effort(page), Chat(page).send):
-        expect(control).to_be_in_viewport(ratio=1)
-    box = model(page).bounding_box()
-    beside = effort(page).bounding_box()
-    assert box and box["width"] > 200, "what is chosen can be read"
-    assert beside and beside["y"] >= box["y"] + box["height"], "on a separate line below"

@@ -23,18 +23,6 @@ def test_a_refusal_of_the_model_is_an_answer_like_any_other(demo: Server, visits
     assert "delicate text" not in chat.page.content()
 
 
-def test_an_answer_that_was_cut_off_is_kept_says_so_and_can_be_tried_again(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "ada"))
-
-    chat.ask_and_wait("Please truncate.", state="incomplete")
-
-    expect(chat.answer).to_contain_text("permissions that")
-    expect(chat.last.locator(".notice-text")).to_have_text("The answer reached its length limit.")
-    chat.button("Retry").click()
-    expect(chat.last.get_by_role("group", name="Versions of this answer")).to_contain_text("2 of 2")
-    expect(chat.question).to_have_text("Please truncate.")
-
-
 def test_a_plan_of_the_model_is_shown_and_its_traffic_with_tools_is_not(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
 

@@ -43,28 +43,6 @@ def test_the_page_follows_the_answer_until_the_reader_scrolls_up(llama: Server, 
     expect(jump).to_be_hidden()
 
 
-@pytest.mark.extended
-@pytest.mark.llama
-def test_a_reader_who_stays_at_the_end_sees_the_end(llama: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(llama, "ada", viewport={"width": 900, "height": 480}))
-
-    chat.ask_and_wait(TRANSISTOR)
-
-    wait_until_at_end(chat)
-    expect(chat.page.get_by_role("button", name="Jump to the latest")).to_be_hidden()
-
-
-def test_a_copied_answer_is_the_markdown_of_the_visible_text(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "ada", **CLIPBOARD))
-    chat.ask_and_wait("explain")
-
-    chat.button("Copy").click()
-
-    expect(chat.button("Copied")).to_be_visible()
-    assert clipboard(chat.page).strip() == explained()
-    expect(chat.button("Copy")).to_be_visible()
-
-
 def test_a_copied_code_block_is_its_code(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada", **CLIPBOARD))
     chat.ask_and_wait("explain")
@@ -74,21 +52,6 @@ def test_a_copied_code_block_is_its_code(demo: Server, visits: Visits) -> None:
 
     expect(chat.answer.get_by_role("button", name="Copied")).to_be_visible()
     assert clipboard(chat.page) == explained().split("```python\n")[1].split("\n```")[0]
-
-
-@pytest.mark.extended
-def test_a_conversation_is_printed_whole_and_without_what_can_only_be_clicked(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "ada", color_scheme="dark"))
-    chat.ask_and_wait("explain")
-    hides = "() => { const s = document.querySelector('.scroller'); return s.scrollHeight > s.clientHeight + 1; }"
-    assert chat.page.evaluate(hides), "the premise: on the screen it has to be scrolled"
-    chat.page.emulate_media(media="print")
-    assert not chat.page.evaluate(hides)
-    for name in ("#sidebar", ".dock", ".question-tools", ".answer-tools .quiet"):
-        expect(chat.page.locator(name).first).to_be_hidden()
-    expect(chat.page.get_by_role("heading", level=1).first).to_be_visible()
-    expect(chat.question).to_be_visible()
-    assert chat.page.pdf().count(b"/Type /Page\n") > 1
 
 
 def explained() -> str:

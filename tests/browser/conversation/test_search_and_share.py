@@ -8,9 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
-from tests.browser.test_phone import fits
-from tests.browser.visits import PHONE, Visits, Wire
-from tests.support.cases import extended
+from tests.browser.visits import Visits, Wire
 from tests.support.served import Server
 
 pytestmark = [pytest.mark.browser]
@@ -66,34 +64,6 @@ def test_a_conversation_is_found_by_keyboard_alone(visits: Visits, demo: Server)
     expect(page.locator(":target")).to_be_in_viewport()
 
 
-@pytest.mark.extended
-def test_escape_clears_the_search_and_brings_the_list_back(visits: Visits, demo: Server) -> None:
-    page = talk(visits, demo, "Is there a list?").page
-    page.keyboard.press("Control+k")
-    page.keyboard.type("zebra wombat")
-    expect(page.locator(".search-none")).to_have_text("No results")
-    expect(page.locator(".search-status")).to_have_text("No results")
-    page.keyboard.press("Escape")
-    expect(search_field(page)).to_have_value("")
-    expect(page.locator("conversation-list")).to_be_visible()
-    expect(page.locator(".search-results")).to_be_hidden()
-
-
-@pytest.mark.extended
-def test_a_result_in_another_branch_opens_it(visits: Visits, demo: Server) -> None:
-    chat = talk(visits, demo, "What about porcupines?")
-    chat.last.hover()
-    chat.button("Edit").click()
-    chat.page.get_by_role("textbox", name="Your message").fill("What about hedgehogs?")
-    chat.page.get_by_role("textbox", name="Your message").press("Enter")
-    expect(chat.question).to_have_text("What about hedgehogs?")
-    chat.finish()
-    search_field(chat.page).fill("porcupines")
-    hits(chat.page).last.click()
-    chat.page.wait_for_url("**/c/*/*#m-*")
-    expect(chat.question).to_have_text("What about porcupines?")
-
-
 def test_what_was_found_stays_in_view_in_a_long_conversation(visits: Visits, demo: Server) -> None:
     chat = talk(visits, demo, "Explain the first armadillo")
     for number in range(3):
@@ -107,21 +77,6 @@ def test_what_was_found_stays_in_view_in_a_long_conversation(visits: Visits, dem
     expect(chat.page.locator(":target .question-text")).to_be_in_viewport()
 
 
-@pytest.mark.parametrize("width", [360, extended(1200)])
-def test_a_jump_inside_the_page_never_moves_its_frame(width: int, visits: Visits, demo: Server) -> None:
-    chat = talk(visits, demo, "Where do the quokkas winter?", viewport={"width": width, "height": 560})
-    for _ in range(3):
-        chat.ask_and_wait("explain")
-    page = chat.page
-    found = page.locator("[id^=m-]").first.get_attribute("id")
-    page.goto(f"{page.url.split('#')[0]}#{found}")
-    expect(page.locator(":target")).to_be_in_viewport()
-    page.reload()
-    page.locator("[id^=m-]").last.evaluate("element => { element.tabIndex = -1; element.focus(); element.scrollIntoView(); }")
-    assert page.evaluate("[scrollY, document.documentElement.scrollHeight <= innerHeight]") == [0, True]
-    expect(page.locator(".top-bar")).to_be_in_viewport(ratio=1)
-
-
 def test_nothing_that_the_model_thought_is_found(visits: Visits, demo: Server) -> None:
     wire = Wire()
     chat = talk(visits, demo, "Plan the launch of our chat", wire=wire)
@@ -130,20 +85,6 @@ def test_nothing_that_the_model_thought_is_found(visits: Visits, demo: Server) -
     for words in HIDDEN:
         search_field(chat.page).fill(words)
         expect(chat.page.locator(".search-none")).to_be_visible()
-
-
-@pytest.mark.extended
-def test_search_works_in_the_drawer_of_a_phone(visits: Visits, demo: Server) -> None:
-    page = talk(visits, demo, "Do pangolins text?", **PHONE).page
-    page.keyboard.press("Control+k")
-    expect(search_field(page)).to_be_focused()
-    expect(page.locator("#sidebar")).to_be_in_viewport(ratio=0.99)
-    search_field(page).fill("pangolins")
-    expect(hits(page).first).to_be_visible()
-    fits(page)
-    hits(page).first.tap()
-    page.wait_for_url("**/c/*/*#m-*")
-    expect(page.locator(":target")).to_be_in_viewport()
 
 
 def test_a_stranger_reads_what_was_shared_and_nothing_else(visits: Visits, demo: Server) -> None:
@@ -163,14 +104,6 @@ def test_a_stranger_reads_what_was_shared_and_nothing_else(visits: Visits, demo:
     assert "DEVELOPER-CANARY" not in everything
 
 
-@pytest.mark.extended
-def test_a_shared_page_needs_no_script(visits: Visits, demo: Server) -> None:
-    link = shared_link(talk(visits, demo, "Explain how reasoning stays out of sight").page)
-    page = visits.open(demo, None, urlsplit(link).path, java_script_enabled=False)
-    expect(page.get_by_role("heading", name="What a model writes")).to_be_visible()
-    expect(page.locator("noscript")).to_have_count(0)
-
-
 def test_a_link_is_copied_and_taken_back(visits: Visits, demo: Server) -> None:
     chat = talk(visits, demo, "A short one, please")
     link = shared_link(chat.page)
@@ -188,16 +121,6 @@ def test_a_link_is_copied_and_taken_back(visits: Visits, demo: Server) -> None:
     stranger = visits.open(demo, None, urlsplit(link).path)
     expect(stranger.get_by_text("This link does not work: it has expired, was revoked, or never existed.")).to_be_visible()
     expect(stranger.get_by_text("Back to your conversations")).to_have_count(0)
-
-
-@pytest.mark.extended
-def test_the_pages_about_sharing_fit_a_phone(visits: Visits, demo: Server) -> None:
-    page = talk(visits, demo, "Explain how reasoning stays out of sight", **PHONE).page
-    link = shared_link(page)
-    for path in (urlsplit(page.url).path, "/shares/", urlsplit(link).path):
-        page.goto(path)
-        expect(page.get_by_role("heading", level=1).first).to_be_visible()
-        fits(page)
 
 
 def test_a_hidden_tab_shows_that_an_answer_is_ready_and_no_text_of_it(visits: Visits, demo: Server) -> None:

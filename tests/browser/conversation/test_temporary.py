@@ -6,8 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
-from tests.browser.test_phone import fits
-from tests.browser.visits import PHONE, Visits
+from tests.browser.visits import Visits
 from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.browser
@@ -59,8 +58,13 @@ def test_a_temporary_chat_is_in_no_list_survives_a_reload_and_is_deleted_when_cl
     expect(menu.get_by_text("Print…")).to_be_visible()
     expect(menu.get_by_text("Rename")).to_have_count(0)
     page.keyboard.press("Escape")
+    chat.box.fill("a secret that I do not send")
+    page.locator(".question").hover()
+    page.locator(".question [data-action=edit]").click()
+    page.locator(".question-editor textarea").fill("a secret that I do not ask")
     page.get_by_role("button", name="Close and delete").click()
     page.wait_for_url(demo.url + "/")
+    expect(chat.box).to_have_value("")
     is_gone(page, url)
 
 
@@ -77,10 +81,13 @@ def test_another_tab_is_informed_and_clears_what_it_shows(demo: Server, visits: 
 
 def test_a_temporary_chat_that_is_kept_is_an_ordinary_conversation(demo: Server, visits: Visits) -> None:
     chat = temporary_chat(visits, demo)
+    chat.box.fill("half a thought")
     chat.page.get_by_role("button", name="Keep this chat").click()
     expect(chat.page.get_by_role("heading", level=1)).to_have_text("Hello")
     expect(chat.page.get_by_text(SAYS)).to_have_count(0)
     expect(chat.page.locator("[aria-current=page]")).to_have_text("Hello")
+    expect(chat.box).to_have_value("half a thought")
+    chat.box.fill("")
 
 
 def test_leaving_the_page_ends_the_chat_soon_unless_another_tab_shows_it(demo: Server, demo_deployment: Deployment, visits: Visits) -> None:
@@ -94,36 +101,3 @@ def test_leaving_the_page_ends_the_chat_soon_unless_another_tab_shows_it(demo: S
     assert objection.value.status == 200 and seconds_left(demo_deployment, url) > 3_000
     other.goto("/")
     assert 0 < seconds_left(demo_deployment, url) <= 60
-
-
-@pytest.mark.extended
-def test_a_key_begins_a_temporary_chat(demo: Server, visits: Visits) -> None:
-    page = visits.open(demo, "ada")
-    page.get_by_role("heading", level=1).click()
-    page.keyboard.press("Alt+Shift+N")
-    expect(page.get_by_text(SAYS)).to_be_visible()
-
-
-def test_unsent_text_is_deleted_with_the_chat(demo: Server, visits: Visits) -> None:
-    chat = temporary_chat(visits, demo)
-    chat.box.fill("a secret that I do not send")
-    chat.page.locator(".question").hover()
-    chat.page.locator(".question [data-action=edit]").click()
-    chat.page.locator(".question-editor textarea").fill("a secret that I do not ask")
-    chat.page.get_by_role("button", name="Close and delete").click()
-    chat.page.wait_for_url(demo.url + "/")
-    expect(chat.box).to_have_value("")
-
-
-@pytest.mark.extended
-def test_a_temporary_chat_fits_a_phone(demo: Server, visits: Visits) -> None:
-    page = visits.open(demo, "ada", **PHONE)
-    fits(page)
-    page.get_by_role("link", name="Temporary chat").click()
-    expect(page.get_by_text(SAYS)).to_be_visible()
-    fits(page)
-    chat = Chat(page)
-    chat.ask_and_wait("Hello")
-    expect(page.get_by_text(SAYS)).to_be_hidden()
-    expect(page.get_by_role("button", name="Close and delete")).to_be_in_viewport(ratio=1)
-    fits(page)

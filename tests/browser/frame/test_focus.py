@@ -55,40 +55,6 @@ def test_a_menu_closes_after_a_choice_on_escape_outside_and_when_the_focus_leave
     expect(menu).to_be_hidden()
 
 
-@pytest.mark.extended
-def test_the_open_conversation_is_renamed_in_the_top_bar(demo: Server, visits: Visits) -> None:
-    page = talk(demo, visits, "A poor title").page
-    _, menu = opened(page)
-    menu.get_by_role("button", name="Rename").click()
-    expect(menu).to_be_hidden()
-    box = page.locator(".top-bar").get_by_role("textbox", name="Title")
-    expect(box).to_be_focused()
-    expect(box).to_have_value("A poor title")
-    box.fill("A better title")
-    box.press("Enter")
-    expect(page.locator(".top-title")).to_have_text("A better title")
-    expect(page.locator(".conversation-title").first).to_have_text("A better title")
-    expect(page.get_by_role("button", name=OPTIONS)).to_be_focused()
-
-    opened(page)[1].get_by_role("button", name="Rename").click()
-    box.fill("Not this one")
-    box.press("Escape")
-    expect(page.get_by_role("button", name=OPTIONS)).to_be_focused()
-    page.reload()
-    expect(page.locator(".top-title")).to_have_text("A better title")
-
-
-@pytest.mark.extended
-def test_the_open_conversation_is_deleted_from_the_top_bar_and_can_be_brought_back(demo: Server, visits: Visits) -> None:
-    page = talk(demo, visits, "Delete me from the top bar").page
-    address = page.url
-    opened(page)[1].get_by_role("button", name="Delete").click()
-    page.wait_for_url("**/?deleted=*")
-    page.get_by_role("button", name="Undo").click()
-    page.wait_for_url(address)
-    expect(page.locator(".question-text")).to_have_text("Delete me from the top bar")
-
-
 def test_the_focus_is_somewhere_after_each_button_of_an_exchange(paced: Server, visits: Visits) -> None:
     chat = Chat(visits.open(paced, "bela"))
     chat.ask_and_wait("Hello!")
@@ -108,16 +74,6 @@ def test_the_focus_is_somewhere_after_each_button_of_an_exchange(paced: Server, 
     chat.page.wait_for_function(FOCUSED)
     chat.finish()
     expect(chat.box).to_be_focused()
-
-
-@pytest.mark.extended
-def test_the_edit_button_is_visible_without_a_mouse(demo: Server, visits: Visits) -> None:
-    chat = talk(demo, visits, "A question to edit", name="bela")
-    chat.page.mouse.move(0, 0)
-    expect(chat.button("Edit")).to_have_css("opacity", "1")
-    chat.button("Edit").focus()
-    chat.page.keyboard.press("Enter")
-    expect(chat.last.get_by_role("textbox", name="Your message")).to_be_focused()
 
 
 def test_sentences_stand_in_the_box_while_an_answer_is_written_and_after_stop(paced: Server, visits: Visits) -> None:

@@ -1,12 +1,12 @@
 """Fixtures: browsers in which service workers are allowed."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
-from tests.browser.visits import Contexts, Visits, still
+from tests.browser.visits import Visits, still
 from tests.support.served import Server
 
 READY = """async () => {
@@ -53,12 +53,3 @@ def open_with_worker(visits: Visits, server: Server, name: str, **options: Any) 
 def with_worker(demo: Server, visits: Visits) -> Opening:
     """``open_with_worker`` in the headless shell."""
     return lambda name, server=demo, **options: open_with_worker(visits, server, name, **options)
-
-
-@pytest.fixture
-def with_worker_in_full_chromium(demo: Server, full_chromium: Browser) -> Iterator[Opening]:
-    """``open_with_worker`` in full Chromium, for what the headless shell lacks."""
-    visits = Visits(Contexts(full_chromium))
-    yield lambda name, server=demo, **options: open_with_worker(visits, server, name, **options)
-    visits.close()
-    assert visits.complaints == []

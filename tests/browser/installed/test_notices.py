@@ -101,32 +101,3 @@ def test_a_call_that_waits_anywhere_is_told_once_unless_the_person_is_there(chat
     chat.ask("Keep a note about SECRET-NOTE, please.")
     other.wait_for_function("() => globalThis.noticed.length > 0")
     assert other.evaluate("globalThis.noticed") == [{"title": "A tool waits for your decision.", "tag": "chatui-waits"}]
-
-
-@pytest.mark.extended
-def test_a_browser_that_denies_notifications_is_explained(chat: Chat) -> None:
-    chat.page.evaluate("() => { Notification.answer = 'denied'; }")
-    choose(chat.page)
-    expect(chat.page.locator(".toast").last).to_contain_text("Your browser does not allow it. Notifications can be allowed in its settings")
-    expect(chat.page.locator("[data-action=tell-ready]")).to_have_attribute("aria-pressed", "false")
-    long_answer(chat)
-    assert chat.page.evaluate("globalThis.noticed") == []
-
-
-@pytest.mark.extended
-def test_notifications_can_be_switched_off_and_end_with_sign_out(chat: Chat) -> None:
-    page, button = chat.page, chat.page.locator("[data-action=tell-ready]")
-    choose(page)
-    expect(button).to_have_attribute("aria-pressed", "true")
-    choose(page)
-    expect(button).to_have_attribute("aria-pressed", "false")
-    expect(page.locator(".toast").last).to_contain_text("You will not be notified any more.")
-    choose(page)
-    assert "chatui:notice" in page.evaluate("JSON.stringify(localStorage)")
-    page.evaluate("""() => {
-      const form = document.querySelector("form[data-sign-out]");
-      form.dataset.sure = ""; // the person has answered that what is unsent may go
-      form.dispatchEvent(new Event("submit", { bubbles: true }));
-    }""")
-    assert "chatui:notice" not in page.evaluate("JSON.stringify(localStorage)")
-    expect(button).to_have_attribute("aria-pressed", "false")

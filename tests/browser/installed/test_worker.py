@@ -52,20 +52,6 @@ def test_without_a_network_there_is_an_honest_page_and_with_it_again_the_convers
     expect(chat.question).to_contain_text(SECRET)
 
 
-@pytest.mark.extended
-def test_the_page_comes_back_by_itself_once_a_server_that_was_down_answers(own: Deployment, with_worker: Opening, visits: Visits) -> None:
-    visits.allow(NETWORK)
-    chat = Chat(with_worker("ada", own.servers[0]))
-    chat.ask_and_wait("Hello")
-    chat.settle()
-    port, server = own.servers[0].port, own.servers[0]
-    server.stop()
-    chat.page.reload()
-    expect(chat.page.get_by_role("heading", name="No connection")).to_be_visible()
-    assert own.start_again(server).port == port
-    expect(chat.question).to_contain_text("Hello")
-
-
 def test_another_person_at_the_same_browser_finds_nothing_of_the_first(own: Deployment, with_worker: Opening, visits: Visits) -> None:
     visits.allow(NETWORK)
     chat = Chat(with_worker("ada", own.servers[0]))
@@ -99,19 +85,6 @@ def test_another_person_at_the_same_browser_finds_nothing_of_the_first(own: Depl
     expect(page.get_by_role("heading", name="No connection")).to_be_visible()
     page.go_back()
     expect(page.locator("body")).not_to_contain_text(SECRET)
-
-
-def test_only_static_files_are_cached_and_all_else_is_fetched_as_without_a_worker(with_worker: Opening, visits: Visits) -> None:
-    visits.allow("404")  # there are no static files without a hash
-    page = with_worker("ada")
-    requested = page.evaluate("""async () => {
-      const paths = ["/conversations/", "/search/?q=x", "/download/", "/healthz", "/static/js/chat.js"];
-      for (const path of paths) await (await fetch(path)).text();
-      return paths;
-    }""")
-    cached = {urlsplit(address).path for address in page.evaluate(CACHES)}
-    assert not cached & {urlsplit(path).path for path in requested}
-    assert [path for path in cached if not CACHED.fullmatch(path)] == [] and any("/js/chat." in path for path in cached)
 
 
 @pytest.mark.extended
@@ -172,11 +145,3 @@ def test_no_other_address_becomes_a_worker_and_a_browser_without_workers_does_wi
     register = "address => navigator.serviceWorker.register(address).then(() => 'done', error => error.name)"
     assert page.evaluate(register, "/sw.js") == "TypeError", "a plain string is not a TrustedScriptURL"
     assert page.evaluate("policiesMade") == ["chatui"]
-
-
-def test_chromium_finds_the_page_installable(with_worker_in_full_chromium: Opening) -> None:
-    page = with_worker_in_full_chromium("ada")
-    session = page.context.new_cdp_session(page)
-    # Every browser context of a test is a private window, in which pages cannot be installed.
-    assert [error["errorId"] for error in session.send("Page.getInstallabilityErrors")["installabilityErrors"]] == ["in-incognito"]
-    assert session.send("Page.getAppManifest")["errors"] == []

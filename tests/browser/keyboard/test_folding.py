@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
-from tests.browser.visits import PHONE, Visits
+from tests.browser.visits import Visits
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -44,36 +44,3 @@ def test_the_list_folds_away_and_stays_so_without_a_flash(demo: Server, visits: 
     expect(close).to_be_focused()
     chat.page.reload()
     expect(sidebar).to_be_visible()
-
-
-@pytest.mark.extended
-def test_a_key_folds_it_and_a_search_brings_it_back(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "sam"))
-    chat.page.wait_for_load_state()
-    sidebar = chat.page.locator("#sidebar")
-    main = chat.page.locator("main")
-    main.focus()
-    chat.page.keyboard.press("Alt+Shift+L")
-    expect(sidebar).to_be_hidden()
-    expect(main).to_be_focused()
-    chat.page.keyboard.press("Control+k")
-    expect(sidebar).to_be_visible()
-    expect(chat.page.get_by_role("searchbox")).to_be_focused()
-    main.focus()
-    chat.page.keyboard.press("Alt+Shift+L")
-    chat.page.keyboard.press("Alt+Shift+L")
-    expect(sidebar).to_be_visible()
-
-
-@pytest.mark.extended
-def test_on_a_phone_what_was_folded_is_a_drawer(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "sam", **PHONE))
-    chat.page.evaluate("localStorage.setItem('chatui:list', 'folded')")
-    chat.page.reload()
-    chat.page.wait_for_load_state()
-    sidebar = chat.page.locator("#sidebar")
-    chat.page.get_by_role("button", name="Open the list of conversations").tap()
-    expect(sidebar).to_be_in_viewport(ratio=0.99)
-    chat.page.get_by_role("button", name="Close the list of conversations").tap()
-    expect(sidebar).not_to_be_in_viewport()
-    expect(chat.page.get_by_role("button", name="Open the list of conversations")).to_be_focused()

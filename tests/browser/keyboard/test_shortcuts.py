@@ -1,7 +1,5 @@
 """Keyboard shortcuts do what the buttons do, need a modifier, and can be changed."""
 
-import re
-
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -62,20 +60,6 @@ def test_each_shortcut_does_what_the_page_offers(demo: Server, visits: Visits) -
     expect(chat.exchanges).to_have_count(0)
 
 
-@pytest.mark.extended
-def test_what_somebody_chose_without_a_modifier_before_works_with_one(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "sam"))
-    chat.page.evaluate("localStorage.setItem('chatui:shortcuts', JSON.stringify({ singles: true, keys: { message: 'N' } }))")
-    chat.page.reload()
-    chat.page.wait_for_load_state()
-    away(chat)
-    chat.page.keyboard.press("Alt+Shift+N")
-    expect(chat.box).to_be_focused()
-    chat.page.keyboard.press("Alt+Shift+H")
-    expect(sheet(chat.page).get_by_role("button", name="Go to the message box")).to_have_accessible_name(re.compile(r"Alt\+Shift\+N$"))
-    expect(sheet(chat.page).get_by_role("button", name="New temporary chat")).to_have_accessible_name(re.compile("None$"))
-
-
 def test_the_sheet_keeps_the_focus_and_gives_it_back(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "sam"))
     chat.page.wait_for_load_state()
@@ -127,24 +111,3 @@ def test_keys_can_be_changed_and_a_clash_is_reported(demo: Server, visits: Visit
     expect(box).to_have_accessible_name("Go to the message box Alt+Shift+X")
     sheet(chat.page).get_by_role("button", name="Restore the default keys").click()
     expect(box).to_have_accessible_name("Go to the message box Alt+Shift+M")
-
-
-@pytest.mark.extended
-def test_a_key_right_after_escape_keeps_its_focus_when_the_sheet_returns_the_focus(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "sam"))
-    chat.ask_and_wait("Find me quickly")
-    chat.settle()
-    away(chat)
-    chat.page.keyboard.press("Alt+Shift+H")
-    expect(sheet(chat.page)).to_be_visible()
-    focused = chat.page.evaluate("""async () => {
-      const KEYS = { key: "F", code: "KeyF", altKey: true, shiftKey: true };
-      document.querySelector("dialog[open]").close();
-      document.body.dispatchEvent(new KeyboardEvent("keydown", { ...KEYS, bubbles: true, cancelable: true }));
-      const isThere = () => document.activeElement.className === "find-text";
-      // The bar is loaded on first use.
-      for (let tries = 0; tries < 100 && !isThere(); tries += 1) await new Promise((done) => setTimeout(done, 50));
-      await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)));
-      return document.activeElement.className;
-    }""")
-    assert focused == "find-text"

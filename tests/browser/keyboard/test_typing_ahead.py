@@ -92,25 +92,6 @@ def test_escape_closes_an_editor_that_is_still_loading(demo: Server, visits: Vis
     expect(box).to_have_value("Hello")
 
 
-@pytest.mark.extended
-def test_what_is_typed_early_is_appended_to_the_stored_draft_of_the_edit(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "ada"))
-    chat.ask_and_wait("Hello")
-    chat.settle()
-    chat.button("Edit").click()
-    chat.page.get_by_role("textbox", name="Your message").fill("Hello, kept")
-    chat.page.reload()
-    chat.page.wait_for_load_state()
-    box, held = opened_early(chat)
-    expect(box).to_have_value("Hello, kept")
-    chat.page.keyboard.type(", and more")
-    held[0].continue_()
-    expect(chat.page.locator(".question-editor.visually-hidden")).to_have_count(0)
-    expect(box).to_have_value("Hello, kept, and more")
-    box.fill("")
-    expect(box).to_have_value("")
-
-
 def test_what_is_selected_early_is_replaced_by_what_is_typed_later(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
     chat.ask_and_wait("Hello")
@@ -121,24 +102,6 @@ def test_what_is_selected_early_is_replaced_by_what_is_typed_later(demo: Server,
     expect(chat.last.locator(".question-editor[data-ready]")).to_be_visible()
     chat.page.keyboard.type("Good morning")
     expect(box).to_have_value("Good morning")
-
-
-@pytest.mark.extended
-def test_what_was_typed_in_an_editor_that_could_not_be_loaded_is_there_the_next_time(demo: Server, visits: Visits) -> None:
-    visits.allow("Failed to load resource|ERR_FAILED")
-    chat = Chat(visits.open(demo, "ada"))
-    chat.ask_and_wait("Hello")
-    chat.settle()
-    box, held = opened_early(chat)
-    chat.page.keyboard.type(", kept")
-    held[0].abort()
-    expect(chat.page.locator(".toast").last).to_contain_text("There is no connection to the server.")
-    expect(chat.page.locator(".question-editor")).to_have_count(0)
-    chat.page.unroute_all()
-    chat.page.reload()
-    chat.page.wait_for_load_state()
-    chat.button("Edit").click()
-    expect(box).to_have_value("Hello, kept")
 
 
 def test_an_edit_that_is_sent_early_is_sent_once_its_editor_is_there(demo: Server, visits: Visits) -> None:

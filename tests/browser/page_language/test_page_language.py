@@ -82,35 +82,6 @@ def test_a_whole_turn_is_announced_in_german(slow_demo: Server, visits: Visits) 
     assert reported(page)[-1] == "Gestoppt"
 
 
-def test_refusals_titles_search_and_shortcuts_are_in_german(slow_demo: Server, visits: Visits) -> None:
-    page = visits.open(slow_demo, "bela", locale="de-DE")
-    chat = Chat(page)
-    ask(chat, "Apfelkuchen")
-    chat.finish()
-    chat.settle()
-    page.locator("#main").focus()
-    page.keyboard.press("Alt+Shift+H")
-    sheet = page.locator("#shortcuts")
-    expect(sheet.locator(".shortcuts-says")).to_have_text("Wählen Sie die Tasten eines Kürzels, um sie zu ändern.")
-    expect(sheet.locator("[data-shortcut=new] kbd")).to_have_text("Strg+Umschalt+O")
-    expect(sheet.locator("[data-shortcut=help] kbd")).to_have_text("Alt+Umschalt+H")
-    page.keyboard.press("Escape")
-    item = page.locator(".conversation-item").first
-    item.locator(".conversation-more").click()
-    page.locator("#conversation-menu [data-action=rename]").click()
-    page.locator(".rename-text").fill("Kuchen")
-    page.keyboard.press("Enter")
-    expect(item.locator(".conversation-more")).to_have_attribute("aria-label", "Optionen für „Kuchen“")
-    page.locator(".search-text").fill("Apfelkuchen")
-    expect(page.locator(".search-status")).to_have_text(re.compile("^1 Ergebnis$"))
-    page.keyboard.press("Escape")
-    # The server does not know this effort.
-    page.evaluate("() => document.querySelectorAll('[name=effort] option').forEach((each) => { each.value = 'enormous'; })")
-    ask(chat, "Das wird abgelehnt")
-    expect(chat.problem).to_have_text("Der Server hat die Anfrage der Seite nicht verstanden. Laden Sie die Seite neu.")
-    expect(page.locator("#composer-text")).to_have_value("Das wird abgelehnt")
-
-
 @pytest.mark.extended
 def test_two_pages_with_one_conversation_speak_each_its_own_language(slow_demo: Server, visits: Visits) -> None:
     english = Chat(visits.open(slow_demo, "sam", locale="en-GB"))
@@ -138,24 +109,6 @@ def test_two_pages_with_one_conversation_speak_each_its_own_language(slow_demo: 
     for chat, stopped in ((english, "Stopped"), (korean, "중지됨")):
         chat.finish("stopped")
         expect(chat.last.locator(".answer-facts, .notice").first).to_contain_text(stopped)
-
-
-@pytest.mark.extended
-def test_what_went_wrong_is_announced_once_and_in_each_pages_language(slow_demo: Server, visits: Visits) -> None:
-    english = Chat(visits.open(slow_demo, "bela", locale="en-GB"))
-    ask(english, "The first")
-    english.finish()
-    english.settle()
-    german = Chat(visits.open(slow_demo, "bela", english.page.url, locale="de-DE"))
-    listen(english.page)
-    listen(german.page)
-    ask(english, "cut")
-    for chat in (english, german):
-        expect(chat.exchanges).to_have_count(2)
-        chat.finish("incomplete")
-    assert reported(english.page) == ["Thinking", "The answer reached its length limit."]
-    sentence = german.last.locator(".notice-text").inner_text().strip()
-    assert reported(german.page) == ["Denkt nach", sentence] and "length" not in sentence
 
 
 def test_with_a_pseudo_language_every_word_of_the_scripts_is_looked_up_and_fits(slow_demo: Server, visits: Visits) -> None:

@@ -1,12 +1,11 @@
 """The bin: opened from the menu; it restores a conversation in the list of every tab, and deletes one for good after confirmation."""
 
 import pytest
-from playwright.sync_api import Page, WebSocketRoute, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.sidebar.conftest import Patient
-from tests.browser.test_phone import fits
-from tests.browser.visits import PHONE, Visits, until
+from tests.browser.visits import Visits, until
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -49,6 +48,7 @@ def test_a_deleted_conversation_is_found_in_the_bin_brought_back_and_deleted_for
     assert gone is not None and gone.status == 404
 
 
+@pytest.mark.extended
 def test_a_tab_whose_running_conversation_is_deleted_shows_no_refusal_that_nobody_asked_for(patient: Server, visits: Visits) -> None:
     chat = Chat(visits.open(patient, "ada"))
     chat.ask("A sum that is not wanted")
@@ -77,21 +77,6 @@ def test_a_tab_whose_running_conversation_is_deleted_shows_no_refusal_that_nobod
     other.finish()
 
 
-def test_undo_in_the_banner_is_shown_even_if_its_event_is_lost(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "bela"))
-    chat.ask_and_wait("A talk that comes back")
-    chat.settle()
-    other = Chat(chat.page.context.new_page())
-    other.page.route_web_socket("**/*", lambda socket: _lose(socket, "chatui:listed"))
-    connected(other.page, chat.page.url)
-    chat.page.get_by_role("button", name="Options for this conversation").click()
-    chat.page.locator("#top-menu").get_by_role("button", name="Delete").click()
-    gone = other.page.locator(".banner-deleted")
-    gone.get_by_role("button", name="Undo").click()
-    expect(gone).to_be_hidden()
-    expect(other.problem).to_be_empty()
-
-
 def connected(page: Page, address: str) -> list[str]:
     """Open a page and wait for its socket: it is not told what changed before that. Returns the frames that it receives, as they come."""
     frames: list[str] = []
@@ -99,23 +84,3 @@ def connected(page: Page, address: str) -> list[str]:
     page.goto(address)
     until(page, lambda: frames)
     return frames
-
-
-def _lose(page: WebSocketRoute, event: str) -> None:
-    """Connect a page with its server, and drop what mentions ``event``."""
-    server = page.connect_to_server()
-    page.on_message(server.send)
-    server.on_message(lambda message: None if event in str(message) else page.send(message))
-
-
-@pytest.mark.extended
-def test_the_bin_fits_a_phone(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "bela", **PHONE))
-    chat.ask_and_wait("A talk with a title that is long enough to need more than one line on a phone")
-    chat.settle()
-    chat.page.get_by_role("button", name="Options for this conversation").click()
-    chat.page.locator("#top-menu").get_by_role("button", name="Delete").click()
-    chat.page.wait_for_url("**/?deleted=*")
-    chat.page.goto("/bin/")
-    expect(chat.page.locator(".aside-item", has_text="A talk with a title")).to_have_count(1)
-    fits(chat.page)

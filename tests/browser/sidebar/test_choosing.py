@@ -4,8 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
-from tests.browser.test_language import fits
-from tests.browser.visits import PHONE, Visits
+from tests.browser.visits import Visits
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -84,44 +83,3 @@ def test_one_is_moved_into_a_new_folder_that_opens_and_undone(demo: Server, visi
     page.get_by_role("button", name="Undo").click()
     expect(inside).to_have_count(0)
     expect(page.locator(".conversation-items .conversation-item", has_text="A talk that moves").locator("[aria-current]")).to_be_visible()
-
-
-def test_with_a_finger_on_a_phone(demo: Server, visits: Visits) -> None:
-    page = visits.open(demo, "bela")
-    talks(page, "Tapped one", "Tapped two")
-    phone = visits.open(demo, "bela", **PHONE)
-    phone.get_by_role("button", name="Open the list of conversations").tap()
-    phone.locator(".conversation-items .conversation-item", has_text="Tapped one").locator(".conversation-more").tap()
-    phone.locator("#conversation-menu").get_by_role("link", name="Choose several…").tap()
-    expect(phone.get_by_text("1 chosen")).to_be_visible()
-    phone.locator(".conversation-link", has_text="Tapped two").tap()
-    expect(phone.get_by_text("2 chosen")).to_be_visible()
-    fits(phone, 360)
-    with phone.expect_download() as download:
-        phone.locator(".sidebar .choose").get_by_role("button", name="Download").tap()
-    assert download.value.suggested_filename.startswith("conversations-")
-    phone.locator(".sidebar .choose").get_by_role("button", name="Archive").tap()
-    expect(phone.locator(".toast-text")).to_have_text("Archived 2 conversations.")
-    expect(page.locator(".conversation-item", has_text="Tapped")).to_have_count(0)
-
-
-def test_all_of_it_works_without_scripts(demo: Server, visits: Visits) -> None:
-    talks(visits.open(demo, "bela"), "Kept without scripts", "Chosen without scripts")
-    page = visits.open(demo, "bela", "/", java_script_enabled=False, **PHONE)
-    page.goto("/settings/data/")
-    page.get_by_role("link", name="Choose several…").tap()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Choose conversations")
-    fits(page, 360)
-    page.get_by_label("Chosen without scripts").check()
-    page.get_by_role("button", name="Delete").tap()
-    expect(page.get_by_role("status")).to_contain_text("Moved 1 conversation to the bin.")
-    expect(page.get_by_label("Chosen without scripts")).to_have_count(0)
-    page.get_by_role("button", name="Undo").tap()
-    expect(page.get_by_label("Chosen without scripts")).to_be_visible()
-    page.get_by_role("link", name="My data").last.tap()
-    page.get_by_role("link", name="Delete all conversations…").tap()
-    page.get_by_role("button", name="Delete all conversations").tap()
-    expect(page.get_by_role("status")).to_contain_text("to the bin.")
-    expect(page.get_by_text("You have no conversations.")).to_be_visible()
-    page.get_by_role("button", name="Undo").tap()
-    expect(page.get_by_text("You have no conversations.")).to_have_count(0)

@@ -9,7 +9,7 @@ from playwright.sync_api import APIResponse, Locator, Page, Route, expect
 from tests.browser.chat import Chat
 from tests.browser.sidebar.conftest import Patient
 from tests.browser.sidebar.test_places import choose, choose_on_top
-from tests.browser.visits import PHONE, Visits, until
+from tests.browser.visits import Visits, until
 from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.browser
@@ -94,7 +94,7 @@ def make(page: Page, name: str, instructions: str = "") -> None:
     page.wait_for_load_state()
 
 
-def test_conversations_are_moved_into_a_folder_and_out_of_it_in_every_tab(page: Page) -> None:
+def test_in_every_tab_conversations_are_moved_into_folders_and_out_of_them_and_folders_are_renamed_and_deleted(page: Page) -> None:
     aside = another(page)
     make(page, "Work")
     for tab in (page, aside):
@@ -125,31 +125,10 @@ def test_conversations_are_moved_into_a_folder_and_out_of_it_in_every_tab(page: 
         expect(in_list(tab)).to_have_text(["Talk 2", "Talk 1", "Talk 0"])
         expect(titles_in(tab, "Work")).to_have_count(0)
 
-
-def test_what_leaves_a_folder_while_its_conversations_are_loaded_is_shown_once(page: Page) -> None:
-    make(page, "Work")
-    unfold(page, "Work")
-    choose(page, "Talk 1", "Move to folder…")
-    page.get_by_role("dialog").get_by_role("button", name="Work", exact=True).click()
-    expect(titles_in(page, "Work")).to_have_text(["Talk 1"])
-    held: list[tuple[Route, APIResponse]] = []
-    page.route("**/conversations/?*", lambda route: held.append((route, route.fetch())) if not held else route.continue_())
-    page.goto("/")
-    folder(page, "Work").locator("summary").click()
-    until(page, lambda: held)
-    aside = another(page)
-    expect(titles_in(aside, "Work")).to_have_text(["Talk 1"])
-    choose(aside, "Talk 1", "Move to folder…")
-    aside.get_by_role("dialog").get_by_role("button", name="No folder").click()
-    expect(in_list(page)).to_have_text(["Talk 2", "Talk 1", "Talk 0"])
-    [(route, response)] = held
-    route.fulfill(response=response)
-    expect(folder(page, "Work").locator(".conversation-page")).to_have_count(0)
-    expect(page.locator(".conversation-title")).to_have_text(["Talk 2", "Talk 1", "Talk 0"])
-
-
-def test_a_folder_is_made_on_the_way_renamed_and_deleted_and_its_conversations_stay(page: Page) -> None:
-    aside = another(page)
+    page.get_by_role("link", name="Name and instructions of “Work”").click()
+    page.get_by_role("link", name="Delete the folder…").click()
+    page.get_by_role("button", name="Delete the folder").click()
+    expect(aside.locator(".folder-name")).to_have_count(0)
     choose(page, "Talk 0", "Move to folder…")
     page.get_by_role("textbox", name="New folder").fill("Ideas")
     page.get_by_role("button", name="Create and move").click()
@@ -176,19 +155,26 @@ def test_a_folder_is_made_on_the_way_renamed_and_deleted_and_its_conversations_s
 
 
 @pytest.mark.extended
-def test_what_is_folded_stays_so_in_this_browser(page: Page) -> None:
+def test_what_leaves_a_folder_while_its_conversations_are_loaded_is_shown_once(page: Page) -> None:
     make(page, "Work")
-    make(page, "Play")
+    unfold(page, "Work")
+    choose(page, "Talk 1", "Move to folder…")
+    page.get_by_role("dialog").get_by_role("button", name="Work", exact=True).click()
+    expect(titles_in(page, "Work")).to_have_text(["Talk 1"])
+    held: list[tuple[Route, APIResponse]] = []
+    page.route("**/conversations/?*", lambda route: held.append((route, route.fetch())) if not held else route.continue_())
     page.goto("/")
-    details = page.locator(".folder-details[open]")
-    expect(details).to_have_count(0)
     folder(page, "Work").locator("summary").click()
-    page.reload()
-    expect(details).to_have_count(1)
-    expect(folder(page, "Work").locator("details")).to_have_attribute("open", "")
-    folder(page, "Work").locator("summary").click()
-    page.reload()
-    expect(details).to_have_count(0)
+    until(page, lambda: held)
+    aside = another(page)
+    expect(titles_in(aside, "Work")).to_have_text(["Talk 1"])
+    choose(aside, "Talk 1", "Move to folder…")
+    aside.get_by_role("dialog").get_by_role("button", name="No folder").click()
+    expect(in_list(page)).to_have_text(["Talk 2", "Talk 1", "Talk 0"])
+    [(route, response)] = held
+    route.fulfill(response=response)
+    expect(folder(page, "Work").locator(".conversation-page")).to_have_count(0)
+    expect(page.locator(".conversation-title")).to_have_text(["Talk 2", "Talk 1", "Talk 0"])
 
 
 @pytest.mark.extended
@@ -203,49 +189,6 @@ def test_a_folder_is_loaded_when_it_is_opened_and_goes_on_to_its_end(filled: Pag
         filled.wait_for_function("before => document.querySelectorAll('.conversation-item').length > before", arg=before)
     expect(titles_in(filled, "Work")).to_have_text([f"Inside {number:03}" for number in range(150)])
     expect(filled.locator(".folder-items .conversation-page")).to_have_count(0)
-
-
-@pytest.mark.extended
-def test_what_is_moved_into_a_folder_that_is_not_loaded_stands_in_its_place_later(filled: Page) -> None:
-    choose(filled, "Talk 1", "Move to folder…")
-    filled.get_by_role("dialog").get_by_role("button", name="Work", exact=True).click()
-    expect(in_list(filled)).to_have_text(["Talk 2", "Talk 0"])
-    filled.locator(".folder-head").click()
-    expect(titles_in(filled, "Work")).to_have_count(60)
-    found = titles_in(filled, "Work").all_text_contents()
-    inside = [f"Inside {number:03}" for number in range(59)]
-    assert found == [*inside[:48], "Talk 1", *inside[48:]], '"Talk 1" is sorted by time, two days ago'
-
-
-@pytest.mark.extended
-def test_the_folder_of_the_open_conversation_is_open_and_the_keyboard_reaches_everything(page: Page) -> None:
-    make(page, "Work")
-    page.goto("/")
-    page.wait_for_load_state()
-    page.locator(".folder-head").focus()
-    page.keyboard.press("Enter")
-    expect(page.locator(".folder-details")).to_have_attribute("open", "")
-    page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="New conversation in “Work”")).to_be_focused()
-    page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Name and instructions of “Work”")).to_be_focused()
-    more = page.get_by_role("button", name="Options for “Talk 2”")
-    more.focus()
-    page.keyboard.press("Enter")
-    item = page.locator("#conversation-menu").get_by_role("button", name="Move to folder…")
-    item.focus()
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("dialog").get_by_role("button", name="No folder")).to_be_focused()
-    page.keyboard.press("Escape")
-    expect(more).to_be_focused()
-    page.keyboard.press("Enter")
-    item.focus()
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("dialog").get_by_role("button", name="No folder")).to_be_focused()
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    expect(titles_in(page, "Work")).to_have_text(["Talk 2"])
-    assert page.evaluate("document.activeElement !== document.body"), "the focus is somewhere"
 
 
 def test_a_question_in_a_folder_takes_its_instructions_to_the_model(patient: Server, visits: Visits) -> None:
@@ -271,38 +214,3 @@ def test_a_question_in_a_folder_takes_its_instructions_to_the_model(patient: Ser
     Patient.requests.clear()
     Chat(page).ask_and_wait("And outside?")
     assert "Latin" not in str(Patient.requests)
-
-
-@pytest.mark.extended
-def test_a_folder_that_another_tab_deletes_does_not_keep_a_question_from_being_sent(page: Page) -> None:
-    make(page, "Work")
-    aside = another(page)
-    unfold(aside, "Work")
-    aside.get_by_role("link", name="Name and instructions of “Work”").click()
-    aside.get_by_role("link", name="Delete the folder…").click()
-    aside.get_by_role("button", name="Delete the folder").click()
-    expect(page.locator(".folder")).to_have_count(0)
-    expect(page.locator(".folder-mark")).to_be_hidden()
-    Chat(page).ask_and_wait("Hello!")
-    expect(in_list(page)).to_have_count(4)
-
-
-@pytest.mark.extended
-def test_on_a_phone_folders_fit_and_the_dialog_as_well(filled: Page, visits: Visits, demo: Server) -> None:
-    phone = visits.open(demo, "sam", **PHONE)
-    phone.wait_for_load_state()
-    phone.get_by_role("button", name="Open the list of conversations").click()
-    phone.locator(".folder-head").tap()
-    expect(titles_in(phone, "Work").first).to_be_visible()
-    for name in ("Name and instructions of “Work”", "New folder", "New conversation in “Work”"):
-        box = phone.get_by_role("link", name=name).bounding_box()
-        assert box and box["x"] >= 0 and box["x"] + box["width"] <= 360 and box["height"] >= 24
-    phone.get_by_role("button", name="Options for “Inside 000”").tap()
-    phone.locator("#conversation-menu").get_by_role("button", name="Move to folder…").tap()
-    dialog = phone.get_by_role("dialog", name="Move to folder")
-    expect(dialog.get_by_role("button", name="Work", exact=True)).to_be_focused()
-    assert dialog.evaluate("each => each.scrollWidth <= each.clientWidth + 1")
-    dialog.get_by_role("button", name="No folder").tap()
-    expect(in_list(phone).first).to_have_text("Inside 000")
-    phone.goto("/folders/new/")
-    assert phone.evaluate("document.documentElement.scrollWidth") <= 360

@@ -43,7 +43,7 @@ def choose_on_top(page: Page, action: str) -> None:
     page.locator("#top-menu").get_by_role("button", name=action, exact=True).click()
 
 
-def test_a_pinned_conversation_stands_on_top_in_every_tab_and_after_a_reload(page: Page) -> None:
+def test_in_every_tab_a_pinned_conversation_stands_on_top_and_an_archived_one_leaves_the_list_and_comes_back(page: Page) -> None:
     aside = page.context.new_page()
     aside.goto("/")
     aside.wait_for_load_state()
@@ -59,11 +59,6 @@ def test_a_pinned_conversation_stands_on_top_in_every_tab_and_after_a_reload(pag
     for tab in (page, aside):
         shows(tab, "Talk 2", "Talk 1", "Talk 0")
 
-
-def test_an_archived_conversation_leaves_the_list_and_comes_back(page: Page) -> None:
-    aside = page.context.new_page()
-    aside.goto("/")
-    aside.wait_for_load_state()
     page.get_by_role("link", name="Talk 1").click()
     page.wait_for_url("**/c/*/")
     page.wait_for_load_state()

@@ -94,22 +94,3 @@ def test_every_tab_shows_the_title_as_soon_as_it_comes_and_a_reload_does_too(ser
     chat.page.reload()
     shows(chat.page, TITLE)
     assert "HIDDEN-THOUGHT" not in chat.page.content()
-
-
-@pytest.mark.extended
-def test_a_title_that_the_person_writes_meanwhile_stays(served: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(served, "ada"))
-    chat.ask_and_wait(QUESTION)
-    chat.settle()
-    item = chat.page.locator(".conversation-item", has=chat.page.locator("[aria-current=page]"))
-    item.get_by_role("button", name="Options for").click()
-    chat.page.get_by_role("menuitem", name="Rename").or_(chat.page.get_by_role("button", name="Rename")).first.click()
-    box = chat.page.get_by_role("textbox", name="Title")
-    box.fill("My way to work")
-    box.press("Enter")
-    shows(chat.page, "My way to work")
-    Model.may_title.set()
-    chat.ask_and_wait("And by train?")
-    shows(chat.page, "My way to work")
-    chat.page.reload()
-    shows(chat.page, "My way to work")

@@ -16,14 +16,6 @@ from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.browser
 
-MANY_LINES = """
-from chatui.audit_log.record import Visitor, record
-from chatui.models import User
-sam = Visitor(User.objects.get(username="sam"), "2001:db8:85a3:1234:5678:8a2e:370:7334", "page")
-for number in range(60):
-    record("debug page", sam, "ada", detail=f"looked {number}")
-"""
-
 
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
@@ -90,26 +82,6 @@ def test_staff_are_warned_read_filter_acknowledge_and_take_the_log_away(server: 
     assert lines(page)[0].startswith("audit export")
 
 
-@pytest.mark.extended
-def test_pages_by_keyboard_and_on_a_phone(deployment: Deployment, server: Server, visits: Visits) -> None:
-    page = visits.open(server, "grace", "/audit/")  # signs in, which is a line as well
-    deployment.manage("shell", "--no-imports", "-c", MANY_LINES)
-    page.reload()
-    assert len(lines(page)) == 50
-    older = page.get_by_role("link", name="Older")
-    older.focus()
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("link", name="Newer")).to_be_visible()
-    expect(page.get_by_role("table", name="Audit log lines, newest first")).to_be_visible()
-    for scheme in ("light", "dark"):
-        phone = visits.open(server, "grace", "/audit/", color_scheme=scheme, **PHONE)
-        phone.get_by_text("Refused attempts in the last 30 days").tap()
-        phone.get_by_text("Filter", exact=True).tap()
-        expect(phone.get_by_label("Who", exact=True)).to_be_visible()
-        fits(phone)
-        expect(phone.get_by_role("table", name="Audit log lines").get_by_role("row").nth(1)).to_contain_text("looked 59")
-
-
 def test_an_owner_is_told_puts_the_notice_away_and_finds_it_in_the_list(server: Server, visits: Visits) -> None:
     chat = Chat(visits.open(server, "ada"))
     chat.ask_and_wait("Hello!")
@@ -131,13 +103,6 @@ def test_an_owner_is_told_puts_the_notice_away_and_finds_it_in_the_list(server: 
     expect(phone.get_by_role("listitem")).to_have_count(1)
     fits(phone)
     expect(phone.get_by_role("listitem").get_by_role("link")).to_have_attribute("href", chat.page.url.removeprefix(server.url))
-
-
-def test_a_stranger_who_asks_for_hidden_channels_signs_in_first_and_stands_in_the_log(server: Server, visits: Visits) -> None:
-    page = visits.open(server, path=f"/c/{uuid4()}/debug/")
-    page.wait_for_url("**/sign-in/?next=/c/**")
-    reader = visits.open(server, "grace", "/audit/?code=E-PERM-VISIBILITY")
-    expect(reader.locator(".audit-lines tbody tr").first).to_contain_text("not signed in")
 
 
 @pytest.mark.extended

@@ -107,23 +107,6 @@ def test_at_the_end_nothing_stays_on_the_screen_even_if_the_server_cannot_be_rea
     expect(page.get_by_text(INSTRUCTIONS)).to_have_count(0)
 
 
-SOON = END_IT.replace("timezone.now()", "timezone.now() + timedelta(seconds=3)").replace(
-    "\nfrom django", "\nfrom datetime import timedelta\nfrom django"
-)
-
-
-def test_at_the_end_nothing_stays_on_the_screen_even_without_scripts(visits: Visits, demo: Server, demo_deployment: Deployment) -> None:
-    path = chat_with(visits, demo).page.url + "debug/"
-    page = visits.open(demo, "grace", path)
-    opt_in(page)
-    expect(page.get_by_text(INSTRUCTIONS)).to_be_visible()
-    demo_deployment.manage("shell", "--no-imports", "-c", SOON.format(conversation=page.url.split("/")[-3]))
-    plain = visits.open(demo, "grace", path, java_script_enabled=False)
-    expect(plain.get_by_text(INSTRUCTIONS).or_(plain.get_by_role("heading", name="Before you open this view"))).to_be_visible()
-    expect(plain.get_by_role("heading", name="Before you open this view")).to_be_visible()
-    assert INSTRUCTIONS not in plain.content()
-
-
 def test_closing_in_one_tab_ends_the_stream_of_another_at_once(visits: Visits, demo: Server) -> None:
     page = debug(visits, demo, chat_with(visits, demo))
     expect(page.get_by_text("Live: new frames appear")).to_be_visible()
@@ -159,34 +142,6 @@ def test_a_second_person_approves_and_the_first_cannot(visits: Visits, strict: S
     expect(asking.get_by_text(INSTRUCTIONS)).to_be_visible()
     expect(asking.get_by_text("approved by vera")).to_be_visible()
     expect(asking.get_by_role("timer")).to_have_text(re.compile("Closes in (1 h|60 min)"))
-
-
-@pytest.mark.extended
-def test_a_declined_request_shows_nothing(visits: Visits, strict: Server) -> None:
-    chat = chat_with(visits, strict)
-    asking = visits.open(strict, "grace", chat.page.url + "debug/")
-    asking.get_by_label("Reason").fill(REASON)
-    asking.get_by_role("button", name="Request the debug view").click()
-    deciding = visits.open(strict, "vera", "/debug/requests/")
-    deciding.get_by_role("button", name="Decline the request of grace").click()
-    asking.get_by_role("link", name="Check again").click()
-    expect(asking.get_by_role("heading", name="Before you open this view")).to_be_visible()
-    assert INSTRUCTIONS not in asking.content()
-
-
-@pytest.mark.extended
-def test_turns_show_state_times_tools_and_usage(visits: Visits, demo: Server, opened: str) -> None:
-    page = visits.open(demo, "grace", opened)
-    turn = page.get_by_role("region", name="Turn of")
-    expect(turn.locator(".turn-facts")).to_contain_text("Completed")
-    expect(turn.locator(".turn-facts")).to_contain_text("Demo")
-    expect(turn.get_by_role("img", name="Timeline of this turn")).to_be_visible()
-    call = turn.locator(".frame").filter(has_text="ends with <|call|>")
-    expect(call.locator("details[open] pre")).to_have_text(re.compile(r'\{\n  "query": "launch date"'))
-    expect(call).to_contain_text(re.compile(r"answered by #\d+ after \d+\.\d\d s"))
-    expect(call).to_contain_text(re.compile(r"stored at \+\d+\.\d\d s"))
-    call.get_by_role("link", name=re.compile("^#")).click()
-    expect(page.locator(".frame:target")).to_contain_text("answers the call in")
 
 
 @pytest.mark.extended
@@ -265,44 +220,6 @@ def test_raw_text_is_fetched_when_it_is_opened_and_can_be_copied(visits: Visits,
     assert copied == page.locator("#debug-text").text_content() and copied.count("<|start|>") == 8
 
 
-@pytest.mark.extended
-def test_the_prompt_that_was_sent_and_its_tokens_are_a_click_away(visits: Visits, demo: Server, opened: str) -> None:
-    page = visits.open(demo, "grace", opened)
-    page.get_by_role("link", name="Prompt that was sent").click()
-    expect(page.locator("#debug-text")).to_contain_text(re.compile(r'"role": "developer",\s+"content": "' + re.escape(INSTRUCTIONS)))
-    page.get_by_role("link", name="As sent").click()
-    expect(page.locator("#debug-text")).to_have_text(re.compile(r'^\{"model": "demo"'))
-    with page.expect_download() as download:
-        page.get_by_role("link", name="Download", exact=True).click()
-    assert download.value.path().read_text(encoding="utf-8") == page.locator("#debug-text").text_content()
-    page.get_by_role("link", name="As tokens").click()
-    expect(page.get_by_role("heading", name="Prompt tokens")).to_be_visible()
-    expect(page.get_by_text(re.compile("fetch_vocabulary|No ids were sent"))).to_be_visible()
-
-
-@pytest.mark.extended
-def test_another_branch_than_the_owners_can_be_seen(visits: Visits, demo: Server) -> None:
-    chat = chat_with(visits, demo, "Make a plan.")
-    chat.button("Edit").click()
-    box = chat.last.get_by_role("textbox", name="Your message")
-    box.fill("Say hello.")
-    box.press("Enter")
-    expect(chat.question).to_have_text("Say hello.")
-    chat.finish()
-    page = debug(visits, demo, chat)
-    frames = page.locator(".frame-text")
-    expect(frames.filter(has_text="Say hello.")).to_have_count(1)
-    expect(frames.filter(has_text="Make a plan.")).to_have_count(0)
-    branch = page.get_by_label("Branch", exact=True)
-    expect(branch.locator("option:checked")).to_contain_text("shown to its owner")
-    branch.select_option(index=0)
-    page.get_by_role("button", name="Show", exact=True).click()
-    expect(frames.filter(has_text="Make a plan.")).to_have_count(1)
-    page.get_by_role("link", name="Raw text").click()
-    expect(page.locator("#debug-text")).to_contain_text("Make a plan.")
-    expect(page.locator("#debug-text")).not_to_contain_text("Say hello.")
-
-
 def test_live_frames_are_compared_and_found_as_well(visits: Visits, demo: Server) -> None:
     chat = chat_with(visits, demo, "Say hello.")
     page = debug(visits, demo, chat)
@@ -342,19 +259,3 @@ def test_a_turn_that_ended_before_the_page_followed_it_is_announced(visits: Visi
     fresh.goto(page.url)
     expect(fresh.locator(".debug-state")).to_have_text("Live: new frames appear as they are written.")
     expect(fresh.locator(".debug-group:visible")).to_have_count(page.locator(".debug-group:visible").count() + 1)
-
-
-@pytest.mark.extended
-def test_the_labels_of_the_search_filters_are_not_cut_off_on_a_phone(visits: Visits, demo: Server, opened: str) -> None:
-    page = visits.open(demo, "grace", opened)
-    for width in (320, 360, 414):
-        page.set_viewport_size({"width": width, "height": 740})
-        cut = page.locator(".debug-search select").evaluate_all("""all => all.filter(each => {
-          const { width } = each.getBoundingClientRect();
-          each.style.inlineSize = "max-content";
-          const whole = each.getBoundingClientRect().width;
-          each.style.inlineSize = "";
-          return width < whole - 1;
-        }).length""")
-        assert cut == 0, width
-        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), width

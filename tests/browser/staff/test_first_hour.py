@@ -145,3 +145,4 @@ def test_from_the_console_to_a_second_persons_answer(empty: Server, model: str, 
     expect(second.get_by_role("link", name="Administration")).to_have_count(0)
     second.goto("/setup/")
     expect(theirs.box).to_be_visible()
+    assert KEY not in empty.console

@@ -1,14 +1,12 @@
 """A tool call that waits for approval in a real browser: the card, its buttons, a reload, a second tab, and the tool menu."""
 
 import re
-from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.chat import Chat
-from tests.browser.visits import PHONE, Visits, Wire
-from tests.support.cases import extended
+from tests.browser.visits import Visits, Wire
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -29,10 +27,9 @@ def approval_request(chat: Chat) -> Locator:
     return shown
 
 
-@pytest.mark.parametrize("options", [{}, extended(PHONE)], ids=["desktop", "phone"])
-def test_a_call_is_shown_in_full_and_runs_when_it_is_allowed(options: dict[str, Any], demo: Server, visits: Visits) -> None:
+def test_a_call_is_shown_in_full_and_runs_when_it_is_allowed(demo: Server, visits: Visits) -> None:
     wire = Wire()
-    chat = Chat(visits.open(demo, "ada", wire=wire, **options))
+    chat = Chat(visits.open(demo, "ada", wire=wire))
     shown = approval_request(chat)
     expect(shown.get_by_role("heading")).to_have_text("Allow “Notes”?")
     expect(shown.locator("pre")).to_have_text(f"{WRITTEN}\nBring the list.")
@@ -74,27 +71,6 @@ def test_the_card_survives_a_reload_and_a_decision_in_one_tab_is_seen_in_the_oth
         expect(page.locator("[data-decided] summary")).to_contain_text("You declined this call.")
         expect(card(page)).to_have_count(0)
     expect(chat.last.locator(".part-tool")).to_have_count(0)
-
-
-@pytest.mark.extended
-def test_stop_ends_the_waiting_and_the_card_says_so(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "ada"))
-    approval_request(chat)
-    chat.stop.click()
-    chat.finish("stopped")
-    expect(chat.page.locator("[data-decided] summary")).to_contain_text("The answer was stopped before you decided")
-
-
-@pytest.mark.extended
-def test_the_buttons_work_without_scripts(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "ada"))
-    approval_request(chat)
-    chat.settle()
-    plain = visits.open(demo, "ada", chat.page.url, java_script_enabled=False)
-    plain.get_by_role("button", name="Allow once").click()
-    plain.wait_for_url("**/c/*/")
-    chat.finish()
-    expect(chat.page.locator("[data-decided] summary")).to_contain_text("You allowed this call.")
 
 
 def test_what_is_switched_off_for_a_conversation_is_not_called_in_it(demo: Server, visits: Visits) -> None:

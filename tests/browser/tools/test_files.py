@@ -12,9 +12,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
-from tests.browser.visits import PHONE, Visits
+from tests.browser.visits import Visits
 from tests.chatui.store.pictures import png
-from tests.support.cases import extended
 from tests.support.served import Deployment, Server
 from tests.support.stub import DONE, chunk
 
@@ -44,12 +43,11 @@ def box(page: Page) -> Any:
     return page.locator(".file-picture img").bounding_box()
 
 
-@pytest.mark.parametrize("options", [{}, extended(PHONE)], ids=["desktop", "phone"])
-def test_a_picture_has_its_box_before_it_comes_and_a_table_is_saved(
-    options: dict[str, Any], demo: Server, demo_deployment: Deployment, visits: Visits
+def test_a_picture_has_its_box_before_it_comes_other_files_are_saved_and_nobody_else_gets_any(
+    demo: Server, demo_deployment: Deployment, visits: Visits
 ) -> None:
-    chat = Chat(visits.open(demo, "ada", **options))
-    picture, table, _ = planted(chat, demo_deployment)
+    chat = Chat(visits.open(demo, "ada"))
+    picture, table, script = files = planted(chat, demo_deployment)
     page = chat.page
     page.route(f"**{picture}*", lambda route: route.abort())
     visits.allow("ERR_FAILED")
@@ -70,14 +68,8 @@ def test_a_picture_has_its_box_before_it_comes_and_a_table_is_saved(
     assert saving.value.suggested_filename == "a.csv" and Path(saving.value.path()).read_bytes() == b"a,b"
     assert table in saving.value.url
 
-
-def test_a_file_that_could_run_something_is_saved_and_nobody_else_gets_any(
-    demo: Server, demo_deployment: Deployment, visits: Visits
-) -> None:
-    chat = Chat(visits.open(demo, "ada"))
-    files = planted(chat, demo_deployment)
     with chat.page.expect_download() as saving:
-        chat.page.evaluate("address => { location.href = address; }", files[2])
+        chat.page.evaluate("address => { location.href = address; }", script)
     assert saving.value.suggested_filename == "x.svg"
     visits.allow("404")
     other = visits.open(demo, "bela")

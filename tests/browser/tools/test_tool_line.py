@@ -1,14 +1,12 @@
 """A tool call in a real browser is one line in its author's words, live and after a reload; no byte of the call or its reply is sent."""
 
 import re
-from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
-from tests.browser.visits import PHONE, Visits, Wire
-from tests.support.cases import extended
+from tests.browser.visits import Visits, Wire
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -16,12 +14,9 @@ pytestmark = pytest.mark.browser
 LINE = "Looking up the weather in Oslo"
 
 
-@pytest.mark.parametrize("options", [{}, extended(PHONE)], ids=["desktop", "phone"])
-def test_a_tool_is_one_line_between_the_plan_and_the_answer_live_and_after_a_reload(
-    options: dict[str, Any], demo: Server, visits: Visits
-) -> None:
+def test_a_tool_is_one_line_between_the_plan_and_the_answer_live_and_after_a_reload(demo: Server, visits: Visits) -> None:
     wire = Wire()
-    chat = Chat(visits.open(demo, "ada", wire=wire, **options))
+    chat = Chat(visits.open(demo, "ada", wire=wire))
 
     chat.ask_and_wait("What is the weather in Oslo?")
 

@@ -145,6 +145,7 @@ def test_nothing_waits_in_a_conversation_that_is_deleted_meanwhile(patient: Serv
     expect(buttons).to_be_hidden()
 
 
+@pytest.mark.extended
 def test_a_call_in_a_temporary_chat_is_in_the_title(patient: Server, visits: Visits) -> None:
     chat = Chat(visits.open(patient, "ada"))
     chat.page.get_by_role("link", name="Temporary chat").click()
@@ -157,6 +158,7 @@ def test_a_call_in_a_temporary_chat_is_in_the_title(patient: Server, visits: Vis
     expect(chat.page).to_have_title(before)
 
 
+@pytest.mark.extended
 def test_a_folder_with_such_a_call_shows_it_open_and_folded(patient: Server, visits: Visits) -> None:
     page = visits.open(patient, "ada")
     make(page, "Trips")

@@ -58,16 +58,3 @@ def test_tabs_with_new_conversations_keep_their_own_texts(demo: Server, visits: 
     one.ask("First long draft")
     one.finish()
     expect(copy.box).to_have_value("")
-
-
-def test_what_may_still_be_written_is_told_near_the_limit(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "ada"))
-    chat.page.wait_for_load_state()
-    count = chat.page.locator("#composer-count")
-    chat.box.fill("x" * 3500)
-    expect(count).to_be_empty()
-    chat.box.fill("x" * 3990)
-    expect(count).to_have_text("Characters left: 10")
-    chat.box.fill("x" * 4001)
-    expect(count).to_be_empty()
-    expect(chat.problem).to_have_text("This message is 1 character too long. The limit is 4,000 characters.")

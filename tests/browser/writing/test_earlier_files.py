@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
-from tests.browser.visits import PHONE, Visits, still
+from tests.browser.visits import Visits, still
 from tests.browser.writing.test_documents import NOTES, TABLE, attach, opened
 from tests.support.served import Server
 
@@ -51,25 +51,3 @@ def test_an_earlier_file_is_found_with_keys_alone_and_sent_again(demo: Server, v
     chat.finish()
     expect(chat.last.get_by_role("region", name="Documents").get_by_role("listitem")).to_contain_text(["figures.csv"])
     expect(chips).to_have_count(0)
-
-
-@pytest.mark.extended
-def test_earlier_files_work_on_a_phone_and_escape_changes_nothing(demo: Server, visits: Visits) -> None:
-    chat = with_two_sent(demo, visits, **PHONE)
-    button = chat.page.get_by_role("button", name="Earlier files")
-    button.click()
-    dialog = chat.page.get_by_role("dialog", name="Earlier files")
-    expect(dialog.get_by_role("listitem").first).to_be_visible()
-    assert chat.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), "nothing is wider than the phone"
-    chat.page.keyboard.press("Escape")
-    expect(dialog).to_be_hidden()
-    expect(chat.page.locator(".chip")).to_have_count(0)
-    button.click()
-    for _ in range(2):
-        dialog.get_by_role("button", name="notes.txt").first.click()
-        expect(chat.page.locator(".chip")).to_contain_text(["notes.txt"])
-        button.click()
-    dialog.get_by_role("button", name="Close").click()
-    expect(chat.page.locator(".chip")).to_have_count(1)
-    chat.page.get_by_role("button", name="Remove notes.txt").click()
-    expect(chat.page.locator(".chip")).to_have_count(0)

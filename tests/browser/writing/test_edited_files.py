@@ -10,15 +10,6 @@ from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
 
-DROP = """element => {
-  const dataTransfer = new DataTransfer();
-  dataTransfer.items.add(new File(["Some text in a file"], "dropped.txt", { type: "text/plain" }));
-  element.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
-}"""
-PASTE = DROP.replace("dropped", "pasted").replace(
-    'new DragEvent("drop", { dataTransfer,', 'new ClipboardEvent("paste", { clipboardData: dataTransfer,'
-)
-
 
 def question_with_files(chat: Chat) -> Locator:
     """Ask with two files; returns the open editor of this question."""
@@ -77,32 +68,6 @@ def test_files_are_changed_with_keys_alone_and_exactly_those_are_sent(demo: Serv
     expect(documents(chat)).to_have_count(2)
 
 
-@pytest.mark.extended
-def test_what_is_dropped_and_pasted_goes_where_it_is_meant_and_cancelling_changes_nothing(demo: Server, visits: Visits) -> None:
-    chat = opened(demo, visits, **PHONE)
-    editor = question_with_files(chat)
-    chips = editor.locator(".chip")
-    expect(chips).to_have_count(2)
-    editor.evaluate(DROP)
-    editor.get_by_role("textbox").evaluate(PASTE)
-    expect(chips).to_contain_text(["notes.txt", "figures.csv", "dropped.txt", "pasted.txt"])
-    expect(chips.nth(3)).to_contain_text("of the limit")
-    chat.box.evaluate(PASTE)
-    at_the_box = chat.page.locator("chat-composer .chip")
-    expect(at_the_box).to_contain_text(["of the limit"])
-    assert chat.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), "nothing is wider than the phone"
-    editor.get_by_role("button", name="Remove notes.txt").click()
-    with chat.page.expect_response(lambda response: "/delete/" in response.url):
-        chat.page.keyboard.press("Escape")
-    expect(documents(chat)).to_contain_text(["notes.txt", "figures.csv"])
-    expect(at_the_box).to_have_count(1)
-    chat.page.reload()
-    expect(documents(chat)).to_contain_text(["notes.txt", "figures.csv"])
-    expect(at_the_box).to_contain_text(["pasted.txt"])
-    at_the_box.get_by_role("button", name="Remove pasted.txt").click()
-    expect(at_the_box).to_have_count(0)
-
-
 def test_a_question_whose_files_stay_is_sent_with_them_and_one_without_can_have_some(demo: Server, visits: Visits) -> None:
     chat = opened(demo, visits)
     chat.ask_and_wait("Hello")
@@ -129,3 +94,41 @@ def test_a_question_whose_files_stay_is_sent_with_them_and_one_without_can_have_
     chat.page.reload()
     expect(chat.last.locator(".question-text")).to_contain_text("Hello again")
     expect(documents(chat)).to_have_count(0)
+
+
+DROP = """element => {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File(["Some text in a file"], "dropped.txt", { type: "text/plain" }));
+  element.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+}"""
+
+
+PASTE = DROP.replace("dropped", "pasted").replace(
+    'new DragEvent("drop", { dataTransfer,', 'new ClipboardEvent("paste", { clipboardData: dataTransfer,'
+)
+
+
+@pytest.mark.extended
+def test_what_is_dropped_and_pasted_goes_where_it_is_meant_and_cancelling_changes_nothing(demo: Server, visits: Visits) -> None:
+    chat = opened(demo, visits, **PHONE)
+    editor = question_with_files(chat)
+    chips = editor.locator(".chip")
+    expect(chips).to_have_count(2)
+    editor.evaluate(DROP)
+    editor.get_by_role("textbox").evaluate(PASTE)
+    expect(chips).to_contain_text(["notes.txt", "figures.csv", "dropped.txt", "pasted.txt"])
+    expect(chips.nth(3)).to_contain_text("of the limit")
+    chat.box.evaluate(PASTE)
+    at_the_box = chat.page.locator("chat-composer .chip")
+    expect(at_the_box).to_contain_text(["of the limit"])
+    assert chat.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), "nothing is wider than the phone"
+    editor.get_by_role("button", name="Remove notes.txt").click()
+    with chat.page.expect_response(lambda response: "/delete/" in response.url):
+        chat.page.keyboard.press("Escape")
+    expect(documents(chat)).to_contain_text(["notes.txt", "figures.csv"])
+    expect(at_the_box).to_have_count(1)
+    chat.page.reload()
+    expect(documents(chat)).to_contain_text(["notes.txt", "figures.csv"])
+    expect(at_the_box).to_contain_text(["pasted.txt"])
+    at_the_box.get_by_role("button", name="Remove pasted.txt").click()
+    expect(at_the_box).to_have_count(0)

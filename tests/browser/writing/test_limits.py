@@ -39,20 +39,6 @@ def test_near_a_limit_the_page_says_so_and_beyond_it_the_question_stays(demo_dep
     expect(chat.page.locator(".usage-near .usage-words")).to_have_text("1 of 1 answers")
 
 
-@pytest.mark.extended
-def test_once_there_is_much_left_again_the_page_no_longer_says_so(demo_deployment: Deployment, demo: Server, visits: Visits) -> None:
-    limited(demo_deployment, "lina", 1)
-    chat = Chat(visits.open(demo, "lina"))
-    chat.page.wait_for_timeout(2_500)
-    chat.ask_and_wait("Hello!")
-    expect(chat.page.locator(".usage-note")).to_have_count(1)
-    demo_deployment.manage(
-        "shell", "--no-imports", "-c", "from chatui.models import User; User.objects.get(username='lina').groups.clear()"
-    )
-    chat.ask_and_wait("And again?")
-    expect(chat.page.locator(".usage-note")).to_have_count(0)
-
-
 def test_a_refused_text_is_back_before_the_page_knows_how_to_say_until_when(
     demo_deployment: Deployment, demo: Server, visits: Visits
 ) -> None:

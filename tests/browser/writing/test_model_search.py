@@ -7,8 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conversation.test_model_choice import model, offers
-from tests.browser.test_phone import fits
-from tests.browser.visits import PHONE, Visits
+from tests.browser.visits import Visits
 from tests.support.served import Deployment
 
 pytestmark = pytest.mark.browser
@@ -51,11 +50,3 @@ def test_a_search_narrows_six_hundred_models(many: Deployment, visits: Visits, t
     assert offers(page) == [narrowed[1]], "what is chosen stays"
     search.press("Escape")
     assert len(offers(page)) == 600
-
-
-@pytest.mark.extended
-def test_the_search_fits_a_phone(many: Deployment, visits: Visits, tmp_path: Path) -> None:
-    page = visits.open(many.servers[0], "ada", **PHONE)
-    expect(page.get_by_role("searchbox", name="Search models")).to_be_visible()
-    fits(page)
-    page.screenshot(path=str(tmp_path / "phone.png"))

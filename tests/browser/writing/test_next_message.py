@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.chat import Chat
-from tests.browser.relay import Relay
+from tests.browser.content.writer import Writer
 from tests.browser.test_accounts import sign_out
 from tests.browser.visits import Visits
 from tests.support.served import Server
@@ -26,17 +26,17 @@ def press(page: Page, name: str) -> None:
 
 
 @pytest.fixture
-def chat(llama: Server, visits: Visits, relay: Relay) -> Chat:
+def chat(written: Server, visits: Visits, writer: Writer) -> Chat:
     """A conversation whose first answer is paused in the middle."""
-    chat = Chat(visits.open(llama, "ada"))
-    relay.hold_after(90)
+    chat = Chat(visits.open(written, "ada"))
+    writer.write("1, 2, 3, and so on.", pause_after="1, 2, 3")
     chat.ask("Count from 1 to 200.")
     expect(chat.answer).to_contain_text("1, 2, 3")
     chat.settle()
     return chat
 
 
-def test_the_next_message_is_sent_once_when_the_answer_ends_also_with_two_tabs(chat: Chat, relay: Relay) -> None:
+def test_the_next_message_is_sent_once_when_the_answer_ends_also_with_two_tabs(chat: Chat, writer: Writer) -> None:
     other = Chat(chat.page.context.new_page())
     other.page.goto(chat.page.url)
     chat.ask("And then?")
@@ -48,7 +48,7 @@ def test_the_next_message_is_sent_once_when_the_answer_ends_also_with_two_tabs(c
 
     chat.ask("Say it shortly.")
     expect(card(other.page)).to_contain_text("And then?\n\nSay it shortly.", use_inner_text=True)
-    relay.release()
+    writer.resume()
 
     for tab in (chat, other):
         expect(tab.exchanges).to_have_count(2)
@@ -61,7 +61,7 @@ def test_the_next_message_is_sent_once_when_the_answer_ends_also_with_two_tabs(c
         expect(tab.box).to_have_value("")
 
 
-def test_the_next_message_survives_a_reload_and_is_sent_though_the_answer_ended_meanwhile(chat: Chat, relay: Relay) -> None:
+def test_the_next_message_survives_a_reload_and_is_sent_though_the_answer_ended_meanwhile(chat: Chat, writer: Writer) -> None:
     chat.ask("Still there?")
     expect(card(chat.page)).to_contain_text(WAITING)
     chat.page.reload()
@@ -69,7 +69,7 @@ def test_the_next_message_survives_a_reload_and_is_sent_though_the_answer_ended_
 
     address = chat.page.url
     chat.page.goto("/pages/help/")
-    relay.release()
+    writer.resume()
     ended = Chat(chat.page.context.new_page())
     # This page only waits for the end: it never followed the turn, and so does not send the next message.
     ended.page.add_init_script("delete globalThis.localStorage")
@@ -82,7 +82,7 @@ def test_the_next_message_survives_a_reload_and_is_sent_though_the_answer_ended_
     chat.finish()
 
 
-def test_the_next_message_can_be_edited_and_withdrawn(chat: Chat, relay: Relay) -> None:
+def test_the_next_message_can_be_edited_and_withdrawn(chat: Chat, writer: Writer) -> None:
     chat.ask("Frist")
     press(chat.page, "Edit")
     editor = card(chat.page).get_by_role("textbox", name="Your message")
@@ -101,17 +101,17 @@ def test_the_next_message_can_be_edited_and_withdrawn(chat: Chat, relay: Relay) 
     expect(card(chat.page)).to_be_hidden()
     expect(chat.box).to_have_value("First\n\ntyped since")
     expect(chat.box).to_be_focused()
-    relay.release()
+    writer.resume()
     chat.finish()
     expect(chat.exchanges).to_have_count(1)
 
 
-def test_after_a_stopped_answer_the_next_message_is_offered_and_not_sent(chat: Chat, relay: Relay) -> None:
+def test_after_a_stopped_answer_the_next_message_is_offered_and_not_sent(chat: Chat, writer: Writer) -> None:
     chat.ask("Only if you finish.")
     chat.stop.click()
     chat.finish("stopped")
     expect(card(chat.page)).to_contain_text(STOPPED)
-    relay.release()
+    writer.resume()
     chat.page.reload()
     expect(card(chat.page)).to_contain_text(STOPPED)
     expect(chat.exchanges).to_have_count(1)

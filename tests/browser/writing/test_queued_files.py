@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import APIResponse, Route, expect
 
 from tests.browser.chat import Chat
-from tests.browser.relay import Relay
+from tests.browser.content.writer import Writer
 from tests.browser.visits import still, until
 from tests.browser.writing.test_documents import NOTES, TABLE, attach
 from tests.browser.writing.test_next_message import WAITING, card, press
@@ -13,7 +13,7 @@ from tests.browser.writing.test_next_message import chat as chat
 pytestmark = pytest.mark.browser
 
 
-def test_files_wait_with_their_message_come_back_with_it_and_go_out_with_it(chat: Chat, relay: Relay) -> None:
+def test_files_wait_with_their_message_come_back_with_it_and_go_out_with_it(chat: Chat, writer: Writer) -> None:
     chips = chat.page.locator(".chip")
     attach(chat.page, NOTES)
     expect(chips).to_contain_text(["of the limit"])
@@ -40,7 +40,7 @@ def test_files_wait_with_their_message_come_back_with_it_and_go_out_with_it(chat
     chat.box.fill("Hello!")
     chat.box.press("Enter")
     expect(card(chat.page)).to_contain_text("With notes.txt")
-    relay.release()
+    writer.resume()
     expect(chat.exchanges).to_have_count(2)
     documents = chat.last.get_by_role("region", name="Documents").get_by_role("listitem")
     expect(documents).to_contain_text(["notes.txt"])
@@ -51,7 +51,7 @@ def test_files_wait_with_their_message_come_back_with_it_and_go_out_with_it(chat
     expect(chips).to_have_count(0)
 
 
-def test_files_of_a_message_that_is_refused_are_at_the_box_again_like_its_text(chat: Chat, relay: Relay) -> None:
+def test_files_of_a_message_that_is_refused_are_at_the_box_again_like_its_text(chat: Chat, writer: Writer) -> None:
     chips = chat.page.locator(".chip")
     attach(chat.page, NOTES, TABLE)
     expect(chips).to_contain_text(["of the limit", "of the limit"])
@@ -64,7 +64,7 @@ def test_files_of_a_message_that_is_refused_are_at_the_box_again_like_its_text(c
     token = chat.page.locator("meta[name=csrf-token]").get_attribute("content") or ""
     headers = {"X-CSRFToken": token, "Referer": chat.page.url}
     assert chat.page.request.post(f"/files/{gone}/delete/", headers=headers).ok
-    relay.release()
+    writer.resume()
     expect(chips).to_contain_text(["notes.txt"])
     expect(chat.box).to_have_value("Hello!")
     expect(chat.problem).not_to_have_text("")  # the reason stays while the chips come back
