@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 from asgiref.sync import async_to_sync
 from django.test import Client
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from chatui.live import page_socket
@@ -223,6 +223,7 @@ def test_no_json_on_the_socket_causes_an_error_or_closes_it(ada: User, monkeypat
     codes: set[str] = set()
 
     @QUICK
+    @example(texts=[json.dumps({"type": "send", "client_id": "@client", "conversation": "@conversation", "text": "x", "effort": "low"})])
     @given(texts=frames)
     def try_them(texts: list[str]) -> None:
         names = {"@conversation": str(row.pk), "@question": str(question.pk), "@client": str(uuid4()), "@nothing": str(uuid4())}
