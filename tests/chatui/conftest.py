@@ -1,7 +1,7 @@
 """People, conversations and a scripted model server for the tests of the Django side."""
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from io import StringIO
 
 import django
@@ -19,6 +19,7 @@ from django.test import Client
 
 from chatui.audit_log.record import Visitor
 from chatui.database.faults import outages
+from chatui.database.writer import writer
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
@@ -45,12 +46,14 @@ def make_person(name: str, *permissions: str, staff: bool = False) -> User:
 
 
 @pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No throttle, outage, limit or row of a model server left over from another test."""
+def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No throttle, outage, limit, row of a model server or pending write left over from another test."""
     monkeypatch.setattr(outages, "_last", float("-inf"))
     monkeypatch.setattr(connected, "_read", connected._Read(at=time.monotonic()))
     cache.clear()
     limits.clear_cache()
+    yield
+    writer.drain(5)
 
 
 @pytest.fixture
