@@ -214,6 +214,7 @@ async def test_a_turn_of_a_killed_process_is_closed_by_the_other_unasked_and_wha
             await follower.until("response.delta.flush")
             await asyncio.sleep(1.5)
             victim.stop(signal.SIGKILL)
+            deployment.servers.remove(victim)  # the next tests have two processes, as before
         end = (await follower.until("chatui:idle"))[-1]
     assert (end["turn"], end["state"]) == (accepted["turn"], "interrupted")
     page = client.get(accepted["url"]).text
