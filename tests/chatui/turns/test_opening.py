@@ -9,7 +9,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.utils import timezone
 
-from chatui.backends.base import SampleEvent, SampleRequest
+from chatui.backends.base import HostedTools, SampleEvent, SampleRequest
 from chatui.backends.spec import BackendSpec
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
@@ -187,6 +187,12 @@ async def test_a_running_turn_counts_as_one_that_used_server_tools(ada: User, ba
     await running.stop(TurnPlace(started.turn.pk, leases.OWNER))
     await asyncio.wait_for(running.settle(), 20)
     assert await database_sync_to_async(offered)() == ["lookup"]
+
+
+def test_a_call_or_a_source_alone_counts_as_use() -> None:
+    assert opening.used(HostedTools((SEARCH,), ["search"], {})) == {"tools": ["search"], "sources": []}
+    assert opening.used(HostedTools((SEARCH,), [], {"https://a.test/": "A"})) == {"tools": [], "sources": [["https://a.test/", "A"]]}
+    assert opening.used(HostedTools((SEARCH,), [], {})) is opening.used(None) is None
 
 
 WITH_SEARCH = BackendSpec(name="one", url="http://127.0.0.1:9", kind="responses", server_tools=(SEARCH,))
