@@ -181,6 +181,16 @@ async def test_messages_must_be_read_again_if_the_result_of_a_write_was_lost(rec
         assert recording.recorder.stored is None
 
 
+async def test_stored_summaries_are_among_the_stored_messages(recording: Recording) -> None:
+    recording.summary = [LINE]
+    recording.feed(ANSWER, "a")
+    for saving in recording.saving:
+        saving.set_result([Message()])
+    await recording.recorder.saved()
+    await asyncio.sleep(0)
+    assert len(recording.recorder.stored or ()) == 2
+
+
 async def test_withdrawn_text_is_hidden_in_the_database_at_once(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
     renewed: list[int] = []
     monkeypatch.setattr(frame_recorder, "leases", SimpleNamespace(renew_now=lambda: renewed.append(len(recording.published))))
