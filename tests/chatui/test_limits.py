@@ -248,6 +248,14 @@ def test_sign_ins_refusals_and_sign_outs_are_lines_of_the_audit_log(ada: User) -
     ]
 
 
+@pytest.mark.django_db
+def test_repeated_refusals_are_counted_and_not_listed(ada: User) -> None:
+    for _ in range(20):
+        sign_in_as("ada", "wrong")
+    details = list(AuditEvent.objects.order_by("number").values_list("detail", flat=True))
+    assert (len(details), details[-1]) == (11, "had to wait, further ones are only counted")
+
+
 @pytest.mark.slow
 @pytest.mark.django_db
 def test_somebody_who_signs_in_and_out_all_day_does_not_fill_the_log(ada: User) -> None:

@@ -291,7 +291,11 @@ def test_a_person_connects_an_identity_and_removes_it(provider: ScriptedProvider
     assert sign_in_with_provider(provider)[1].status_code == 302 and User.objects.count() == 2, "it opens her account"
     assert not User.objects.filter(username="ada.l").exists(), "an account that it did not make keeps its name"
     removal = re.search(r"/sign-in/ways/[^/]+/remove/", page)
-    assert removal and client.post(removal[0]).status_code == 302
+    make_person("bela")
+    stranger = Client()
+    assert stranger.post("/sign-in/", {"username": "bela", "password": PASSWORD}).status_code == 302
+    assert removal and stranger.post(removal[0]).status_code == 404
+    assert client.post(removal[0]).status_code == 302
     assert not OutsideIdentity.objects.filter(user=ada).exists()
     assert [line[0] for line in lines()].count("identity connected") == 1 and lines()[-1][0] == "identity removed"
 

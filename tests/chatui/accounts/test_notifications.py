@@ -104,7 +104,7 @@ def test_a_mail_is_sent_to_people_who_have_an_address(
     assert all("ada" in sent.body for sent in mail.outbox)
 
 
-def test_only_its_owner_can_rename_a_passkey(ada: User, bela: User) -> None:
+def test_only_its_owner_can_rename_or_remove_a_passkey(ada: User, bela: User) -> None:
     device = owned(ada)
     row = Passkey.objects.get()
     client = sign_in(device)
@@ -115,7 +115,9 @@ def test_only_its_owner_can_rename_a_passkey(ada: User, bela: User) -> None:
     assert row.name.startswith("My new phone x") and len(row.name) == passkeys.MAX_NAME_CHARS
     assert row.name in client.get("/sign-in/ways/").content.decode()
     assert AuditEvent.objects.latest("number").action == "passkey renamed"
-    assert after_password(bela).post(f"/sign-in/passkeys/{row.pk}/rename/", {"name": "Mine"}).status_code == 404
+    stranger = after_password(bela)
+    assert stranger.post(f"/sign-in/passkeys/{row.pk}/rename/", {"name": "Mine"}).status_code == 404
+    assert stranger.post(f"/sign-in/passkeys/{row.pk}/remove/").status_code == 404 and Passkey.objects.exists()
     session = client.session
     session["shown_at"] = 0
     session.save()

@@ -78,6 +78,13 @@ async def test_a_key_is_rate_limited(ada: User) -> None:
     assert response.status_code == 429 and json_of(response)["error"]["type"] == "too_many_requests" and response.headers["Retry-After"]
 
 
+async def test_many_wrong_keys_have_to_wait(key: str) -> None:
+    responses = [await Program("wrong").get("/v1/models") for _ in range(22)]
+    assert [response.status_code for response in responses] == [401] * 21 + [429]
+    assert "wrong keys" in json_of(responses[-1])["error"]["message"] and 0 < int(responses[-1].headers["Retry-After"]) <= 5
+    assert (await Program(key).get("/v1/models")).status_code == 200
+
+
 async def test_a_model_server_failure_is_an_error_before_and_in_the_stream(
     key: str, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
 ) -> None:

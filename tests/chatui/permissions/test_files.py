@@ -48,6 +48,13 @@ def test_no_file_is_opened_without_a_debug_view(grace: User, ada: User, conversa
     ]
 
 
+def test_nobody_opens_a_file_without_an_active_account(ada: User, bela: User, conversation: Conversation) -> None:
+    own = file_in(conversation)
+    for person in (None, bela, User(pk=ada.pk, is_active=False)):
+        with pytest.raises(NotFoundError):
+            files.own_file(person, own.pk)
+
+
 def test_files_of_an_unfinished_conversation_are_found_by_nobody(ada: User, conversation: Conversation) -> None:
     """The bin alone would hide them: the mark counts by itself, whatever happens to the other column."""
     own = file_in(conversation)

@@ -9,7 +9,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.utils import timezone
 
-from chatui.backends.base import SampleEvent, SampleRequest
+from chatui.backends.base import HostedTools, SampleEvent, SampleRequest
 from chatui.backends.spec import BackendSpec
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
@@ -26,7 +26,7 @@ from chatui.turns.running_turn import RunningTurn
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import ANSWER, TOOL_LINE
 from renderer.frames import Frame, Terminator
-from tests.chatui.conftest import signed_in
+from tests.chatui.conftest import signed_in, store
 from tests.chatui.store.uploads import uploaded
 from tests.chatui.tools.offering import offer
 from tests.chatui.turns.calls.calling import call, calls
@@ -189,7 +189,20 @@ async def test_a_running_turn_counts_as_one_that_used_server_tools(ada: User, ba
     assert await database_sync_to_async(offered)() == ["lookup"]
 
 
+def test_a_call_or_a_source_alone_counts_as_use() -> None:
+    assert opening.used(HostedTools((SEARCH,), ["search"], {})) == {"tools": ["search"], "sources": []}
+    assert opening.used(HostedTools((SEARCH,), [], {"https://a.test/": "A"})) == {"tools": [], "sources": [["https://a.test/", "A"]]}
+    assert opening.used(HostedTools((SEARCH,), [], {})) is opening.used(None) is None
+
+
 WITH_SEARCH = BackendSpec(name="one", url="http://127.0.0.1:9", kind="responses", server_tools=(SEARCH,))
+
+
+async def test_only_the_turn_that_offers_the_tools_is_marked(ada: User, backend: Searching) -> None:
+    started, other = await database_sync_to_async(lambda: (store(ada, ask()), store(ada, ask(text="Another"))))()
+    await database_sync_to_async(opening._mark_used)(started.turn)
+    assert [turn.pk async for turn in Turn.objects.filter(by_server__isnull=False)] == [started.turn.pk]
+    assert await Turn.objects.filter(pk=other.turn.pk, state="running").aexists()
 
 
 async def test_a_turn_is_marked_before_tools_are_offered_and_not_after_its_end(ada: User, backend: Searching) -> None:

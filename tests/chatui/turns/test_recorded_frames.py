@@ -172,6 +172,25 @@ async def test_a_frame_that_cannot_be_recorded_is_published_all_the_same(recordi
     assert isinstance(recording.published[-1][0], FrameClosed)
 
 
+async def test_messages_must_be_read_again_if_the_result_of_a_write_was_lost(recording: Recording) -> None:
+    one = Message()
+    recording.recorder.note_stored([one])
+    assert recording.recorder.stored == [one]
+    for stored in ([], [one]):
+        recording.recorder.note_stored(stored)
+        assert recording.recorder.stored is None
+
+
+async def test_stored_summaries_are_among_the_stored_messages(recording: Recording) -> None:
+    recording.summary = [LINE]
+    recording.feed(ANSWER, "a")
+    for saving in recording.saving:
+        saving.set_result([Message()])
+    await recording.recorder.saved()
+    await asyncio.sleep(0)
+    assert len(recording.recorder.stored or ()) == 2
+
+
 async def test_withdrawn_text_is_hidden_in_the_database_at_once(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
     renewed: list[int] = []
     monkeypatch.setattr(frame_recorder, "leases", SimpleNamespace(renew_now=lambda: renewed.append(len(recording.published))))

@@ -72,6 +72,7 @@ def test_decoration_around_a_title_is_removed(reply: str, title: str) -> None:
         "用户问天空为什么是蓝色的",
         "Пользователь спрашивает о хлебе",
         "analysis channel of rain",
+        "assistantfinal Rain and bicycles",
         "<|channel|>final<|message|>Rain",
         "<think>Rain",
         "Rain | bicycles",

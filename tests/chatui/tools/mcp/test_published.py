@@ -11,7 +11,7 @@ from chatui.tools.tool import Noted, ToolError
 from tests.chatui.tools.mcp import published
 from tests.chatui.tools.mcp.calls import new_conversation, server_of
 
-pytestmark = [pytest.mark.served, pytest.mark.slow, pytest.mark.extended]
+pytestmark = [pytest.mark.served, pytest.mark.slow]
 
 
 def run(tool: str, arguments: dict[str, Any], **values: Any) -> tuple[Listing, Any]:
@@ -26,6 +26,7 @@ def run(tool: str, arguments: dict[str, Any], **values: Any) -> tuple[Listing, A
     return asyncio.run(body())
 
 
+@pytest.mark.extended
 def test_the_pypi_time_server_over_stdio() -> None:
     command = [published.python(), "-m", "mcp_server_time"]
     found, result = run("get_current_time", {"timezone": "Asia/Seoul"}, command=command)
@@ -33,15 +34,20 @@ def test_the_pypi_time_server_over_stdio() -> None:
     assert result["datetime"].endswith("+09:00")
 
 
-def test_a_server_of_the_official_package_over_stdio(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_of_the_official_package_over_stdio() -> None:
+    assert run("add", {"a": 2, "b": 3}, command=[published.python(), published.DEMO])[1] == {"result": 5}
+
+
+@pytest.mark.extended
+def test_a_program_of_the_official_package_gets_no_variables_of_ours_and_may_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATUI_BACKEND_KEY", "not for tools")
     command = [published.python(), published.DEMO]
-    assert run("add", {"a": 2, "b": 3}, command=command)[1] == {"result": 5}
     assert "CHATUI_BACKEND_KEY" not in run("variables", {}, command=command)[1]["result"]
     with pytest.raises(ToolError, match="failed"):
         run("fail", {}, command=command)
 
 
+@pytest.mark.extended
 def test_each_conversation_has_a_program_of_the_official_package() -> None:
     async def body() -> list[Any]:
         one, two = new_conversation(), new_conversation()
@@ -52,6 +58,7 @@ def test_each_conversation_has_a_program_of_the_official_package() -> None:
     assert [each["result"] for each in asyncio.run(body())] == [["a"], ["b"], ["a", "c"]]
 
 
+@pytest.mark.extended
 def test_each_conversation_has_a_session_with_the_npm_reference_server() -> None:
     """After a restart it answers 400, not 404, to a session that it does not know."""
 
@@ -81,6 +88,7 @@ def test_each_conversation_has_a_session_with_the_npm_reference_server() -> None
     assert any(isinstance(reply, Noted) and "hello" in reply.value for reply in replies)
 
 
+@pytest.mark.extended
 def test_a_server_of_the_official_package_over_http_without_sessions() -> None:
     with published.listening([published.python(), published.DEMO]) as port:
         found, result = run("add", {"a": 2}, url=f"http://127.0.0.1:{port}/mcp")
@@ -99,11 +107,13 @@ async def _called(port: int, tool: str, arguments: dict[str, Any]) -> Any:
         return await server.call(found.offers[tool], arguments, new_conversation())
 
 
+@pytest.mark.extended
 def test_the_npm_reference_server_over_stdio() -> None:
     _, result = run("echo", {"message": "hällo"}, command=[*published.everything(), "stdio"])
     assert "hällo" in result
 
 
+@pytest.mark.extended
 def test_the_npm_reference_server_over_http_with_sessions() -> None:
     with published.listening([*published.everything(), "streamableHttp"], port_as="variable") as port:
         _, result = run("echo", {"message": "hällo"}, url=f"http://127.0.0.1:{port}/mcp")

@@ -33,6 +33,7 @@ from tests.chatui.turns.calls.calling import (
     fails,
     fetch,
     hangs,
+    lists,
     ran,
     replies,
     rows_of,
@@ -113,6 +114,13 @@ async def test_the_total_time_of_calls_is_limited(world: World) -> None:
     turn = await run(world.ada, ask())
     assert [reply["error"]["code"] for reply in (await replies(turn)).values()] == ["E-TOOL-TIMEOUT", "E-X-TOOL"]
     assert "late" not in RAN
+
+
+async def test_a_long_reply_is_truncated_with_a_note(world: World) -> None:
+    world.offer(lists, tool_reply_chars=200)
+    _, found = await world.answered(call("lists", "c1", count=100_000))
+    content = found["c1"]["content"]
+    assert isinstance(content, str) and content.startswith("[0, 1, 2") and "cut here" in content and len(content) < 260
 
 
 async def test_the_server_gets_its_reasoning_back_until_it_answers(world: World) -> None:
