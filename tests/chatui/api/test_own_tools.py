@@ -23,10 +23,16 @@ async def asks_first(key: str) -> str:
     return key
 
 
+async def not_named(key: str) -> str:
+    """Is for others than the key."""
+    RAN.append(f"not named {key}")
+    return key
+
+
 @pytest.fixture
 def program(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> Program:
     RAN.clear()
-    offering.offer(monkeypatch, fetch, asks_first, tools_without_approval=["fetch"])
+    offering.offer(monkeypatch, fetch, asks_first, not_named, tools_without_approval=["fetch", "not_named"])
     backend.script = calling(call("fetch", "c1", key="marmalade"), preamble=frame(PREAMBLE, "I look."))
     backend.following = [answer("Done.")]
     return Program(key_of(ada, tools=("fetch", "asks_first")))

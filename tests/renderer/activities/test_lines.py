@@ -153,6 +153,11 @@ def test_a_file_is_named_that_the_reasoning_mentions_alone(kind: str):
     assert lines(Written("Review this code, please.", files=["Now"]), shows(kind)) == [Activity(kind)], "a usual word is no file"
 
 
+def test_what_is_no_code_is_not_reviewed():
+    assert lines(Written("Review this restaurant."), shows("review")) == []
+    assert lines(Written("Review this code."), shows("review")) == [Activity("review")]
+
+
 def test_at_most_two_lines_name_what_the_reasoning_chose():
     written = Written("Review the code of PostgreSQL for a weekend in Kyoto.", files=["run.py"])
     after = "It is about PostgreSQL, PostgreSQL and run.py. "
