@@ -9,7 +9,8 @@ import pytest
 from channels.db import database_sync_to_async
 from django.utils import timezone
 
-from chatui.backends.base import HostedTools, SampleEvent, SampleRequest
+from chatui.backends.base import SampleEvent, SampleRequest
+from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.spec import BackendSpec
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
