@@ -22,19 +22,25 @@ export function findOnDemand(page) {
       element.hidden = true;
       toast(t("There is no connection to the server. Please try again when it is back."));
     });
+  /** @type {Element | null} */
+  let before = null;
   /** What is typed from now on is the search text, not a shortcut. @param {Element | null} opener */
   const open = (opener) => {
-    const before = element.hidden ? opener : undefined;
+    const isNew = element.hidden;
+    if (isNew) before = opener;
     element.hidden = false;
     text.focus();
     text.select();
     use((bar) => {
-      bar.open(before);
-      if (element.hidden) bar.close();
+      if (!element.hidden) bar.open(isNew ? opener : undefined);
     });
   };
   text.addEventListener("keydown", ({ key }) => {
-    if (key === "Escape") element.hidden = true; // also while the bar is loading
+    if (key !== "Escape") return;
+    // Also while the bar is loading. A hidden field keeps the focus until the next frame, and would swallow what is typed.
+    element.hidden = true;
+    text.blur();
+    if (before instanceof HTMLElement) before.focus();
   });
   element.addEventListener("chat:find", () => open(document.activeElement));
   document.addEventListener("click", (event) => {

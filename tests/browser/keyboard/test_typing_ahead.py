@@ -92,6 +92,32 @@ def test_escape_closes_an_editor_that_is_still_loading(demo: Server, visits: Vis
     expect(box).to_have_value("Hello")
 
 
+def test_what_is_typed_after_escape_from_a_search_that_is_still_loading_stands_in_the_message_box(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    chat.ask_and_wait("Hello")
+    chat.settle()
+    held: list[Route] = []
+    chat.page.route("**/page/find-bar*.js", lambda route: held.append(route))
+    chat.page.locator("main").focus()
+    chat.page.keyboard.press("Alt+Shift+F")
+    until(chat.page, lambda: held)
+    focused = chat.page.evaluate("""() => {
+        document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+        return document.activeElement.localName;  // before the next frame
+    }""")
+    assert focused == "main", "the hidden field would swallow what is typed next"
+    chat.page.keyboard.type("just the price")
+    held[0].continue_()
+    chat.page.evaluate("async (address) => void (await import(address))", held[0].request.url)
+    expect(chat.box).to_have_value("just the price")
+    expect(chat.box).to_be_focused()
+    chat.page.unroute_all()
+    chat.page.keyboard.press("Alt+Shift+F")
+    expect(chat.page.get_by_role("search", name="This conversation").get_by_role("searchbox")).to_be_focused()
+    chat.page.keyboard.press("Escape")
+    expect(chat.box).to_be_focused()
+
+
 def test_what_is_selected_early_is_replaced_by_what_is_typed_later(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
     chat.ask_and_wait("Hello")
