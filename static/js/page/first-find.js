@@ -37,7 +37,8 @@ export function findOnDemand(page) {
   };
   text.addEventListener("keydown", ({ key }) => {
     if (key !== "Escape") return;
-    // Also while the bar is loading. A hidden field keeps the focus until the next frame, and would swallow what is typed.
+    // Also while the bar is loading. A hidden field keeps the focus until the next frame, and would swallow the
+    // next keys.
     element.hidden = true;
     text.blur();
     if (before instanceof HTMLElement) before.focus();
