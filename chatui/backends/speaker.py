@@ -43,6 +43,20 @@ _FIXED: dict[str, str] = {
     **dict.fromkeys(("logprobs", "token_ids", "prompt_token_ids", "prompt_logprobs"), "is text or prompt in numbers"),
 }
 """Fields whose meaning the wire format fixes, each with the reason why it is no label."""
+REPEATS: dict[str, str] = {
+    "__verbose": "llama.cpp with --verbose: the request's prompt and settings, and the text once more",
+    "generation_settings": "llama.cpp: the settings of the request, such as thinking_forced_open and reasoning_in_content",
+    "chat_template_kwargs": "llama.cpp, vLLM and SGLang: what the request gave the template, such as enable_thinking",
+    "metadata": "Responses and Chat Completions: the pairs that a program gave its own request",
+    "echo_upstream_body": "OpenRouter: the body that it sent on, if the request's debug asks for it",
+    **dict.fromkeys(("enable_thinking", "thinking_forced_open"), "says whether the model was to think, not whose text this is"),
+    **dict.fromkeys(("include_reasoning", "separate_reasoning", "stream_reasoning"), "says whether and how reasoning was to be sent"),
+    "reasoning_in_content": "says where llama.cpp was to send reasoning",
+}
+"""Names around a live answer under which servers repeat the request, each with its reason.
+
+A boolean in them was asked for and labels nothing. A word still does. In a message, a part of it or an import they are like any other name.
+"""
 REASONING_FIELDS = ("reasoning", "reasoning_content", "reasoning_details", "thinking")
 """The fields of Chat Completions for reasoning. A server sends one of these, or the same text in two of them: the first with text counts.
 Only a boolean in them is a label: a piece of a thought may be any word."""
@@ -64,18 +78,21 @@ class SpeakerLabel:
     is_known: bool
 
 
-def other_label(data: Mapping[str, Any], *, besides: Collection[str] = ()) -> SpeakerLabel | None:
-    """The first label of ``data`` that hides its text, None if there is none. ``besides``: labels that the caller checks itself."""
-    return next((label for name, value in data.items() if name not in besides and (label := _label_of(name, value))), None)
+def other_label(data: Mapping[str, Any], *, besides: Collection[str] = (), repeats: Collection[str] = ()) -> SpeakerLabel | None:
+    """The first label of ``data`` that hides its text, None if there is none.
+
+    ``besides``: labels that the caller checks itself. ``repeats``: ``REPEATS``, if ``data`` is around the text of a live answer.
+    """
+    return next((label for name, value in data.items() if name not in besides and (label := _label_of(name, value, repeats))), None)
 
 
 def label_of_envelope(data: Mapping[str, Any]) -> SpeakerLabel | None:
     """The same for the objects around the choice, whose ``type`` and ``status`` may be any word that does not speak of reasoning."""
     kind = next((name for name in ("type", "status") if _speaks_of_reasoning(name, data.get(name))), None)
-    return SpeakerLabel(kind, is_known=True) if kind else other_label(data, besides=("type", "status"))
+    return SpeakerLabel(kind, is_known=True) if kind else other_label(data, besides=("type", "status"), repeats=REPEATS)
 
 
-def _label_of(name: str, value: object) -> SpeakerLabel | None:
+def _label_of(name: str, value: object, repeats: Collection[str] = ()) -> SpeakerLabel | None:
     if name in _FIXED or value is None or value == "":
         return None
     if name in _ALLOWED:
@@ -86,25 +103,30 @@ def _label_of(name: str, value: object) -> SpeakerLabel | None:
         return None
     if name in _OTHERS and not _is_empty(value):
         return SpeakerLabel(name, is_known=True)
-    return SpeakerLabel(name, is_known=False) if _speaks_of_reasoning(name, value) else None
+    return SpeakerLabel(name, is_known=False) if _speaks_of_reasoning(name, value, repeats) else None
 
 
-def _speaks_of_reasoning(name: object, value: object, depth: int = 0) -> bool:
+def _speaks_of_reasoning(name: str, value: object, repeats: Collection[str] = (), depth: int = 0, *, is_repeated: bool = False) -> bool:
     """``is_thought: true``, ``visible: false`` and ``segment: "thinking"`` do; so does what is too deep to be read."""
     if depth > _DEEPEST:
         return True
+    is_repeated = is_repeated or name in repeats
     match value:
         case bool():
+            if is_repeated:
+                return False
             means = _OF_REASONING.search if value else _MEANS_VISIBLE.fullmatch
-            return isinstance(name, str) and bool(means(name))
+            return bool(means(name))
         case str():
             # The length is checked first, for speed: most values are the text itself, and this runs for each piece.
             return len(value) <= _MAX_WORD_CHARS and bool(_WORD_OF_REASONING.fullmatch(value))
         case dict():
-            return any(inner not in _FIXED and _speaks_of_reasoning(inner, inner_value, depth + 1) for inner, inner_value in value.items())
+            inner = ((name, inner_value) for name, inner_value in value.items() if name not in _FIXED)
         case list():
-            return any(_speaks_of_reasoning("", inner_value, depth + 1) for inner_value in value)
-    return False
+            inner = (("", inner_value) for inner_value in value)
+        case _:
+            return False
+    return any(_speaks_of_reasoning(at, found, repeats, depth + 1, is_repeated=is_repeated) for at, found in inner)
 
 
 def _has_words(value: object, depth: int = 0) -> bool:

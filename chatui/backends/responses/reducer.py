@@ -29,7 +29,7 @@ from chatui.backends.responses.items import (
 )
 from chatui.backends.responses.speech import ServerTools, Speech, TokenLimit
 from chatui.backends.separation import Read, Separation
-from chatui.backends.speaker import SpeakerLabel, label_of_envelope, other_label
+from chatui.backends.speaker import REPEATS, SpeakerLabel, label_of_envelope, other_label
 from chatui.backends.sse import number, tables
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
@@ -176,7 +176,7 @@ class Reducer:
         item = self.items.item_for_text(event)
         events: list[RawEvent] = []
         if lane == TEXT:
-            item.mark(other_label(event, besides=_OF_AN_EVENT))
+            item.mark(other_label(event, besides=_OF_AN_EVENT, repeats=REPEATS))
             events = self._speech.withdraw_hidden(item)
         if not isinstance(text, str) or not text:
             return events
@@ -245,7 +245,7 @@ class Reducer:
     def _mark(self, item: OutputItem, event: Mapping[str, Any]) -> None:
         """A label beside an item, or of the response, applies to the item's text."""
         if item.kind == MESSAGE:
-            item.mark(other_label(event, besides=_OF_AN_EVENT) or self._label)
+            item.mark(other_label(event, besides=_OF_AN_EVENT, repeats=REPEATS) or self._label)
 
     def _whole_item(self, item: OutputItem, data: Mapping[str, Any]) -> list[RawEvent]:
         """A complete item, as the server states it at the item's end or in the final snapshot of the response."""

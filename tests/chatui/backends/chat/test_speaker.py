@@ -136,6 +136,45 @@ def test_other_fields_around_the_choices_hide_nothing(envelope: dict[str, Any]) 
     assert label_of_envelope(envelope) is None
 
 
+REQUESTS: list[dict[str, Any]] = [
+    {"__verbose": {"generation_settings": {"thinking_forced_open": True, "reasoning_in_content": True, "stream": True}}},
+    {"generation_settings": {"thinking_forced_open": True, "reasoning_format": "deepseek"}},
+    {"chat_template_kwargs": {"enable_thinking": True, "x": [{"show": False, "preserve_thinking": True}]}},
+    {"metadata": {"reasoning": True, "visible": False, "is_hidden": True}},
+    {"metadata": [True, {"thought": True}]},
+    {"debug": {"echo_upstream_body": {"include_reasoning": True, "messages": [{"role": "user", "content": "Hi"}]}}},
+    {"request": {"extra": {"chat_template_kwargs": {"enable_thinking": True}}}},
+    *({name: True} for name in ("enable_thinking", "thinking_forced_open", "reasoning_in_content")),
+    *({name: True} for name in ("include_reasoning", "separate_reasoning", "stream_reasoning")),
+]
+
+
+@for_each(REQUESTS)
+def test_what_repeats_the_request_around_a_live_answer_is_no_label_by_a_boolean(envelope: dict[str, Any]) -> None:
+    assert label_of_envelope(envelope) is None
+    assert other_label(envelope) is not None, "in a message, a part or an import the same hides"
+    speaker = Speaker()
+    assert speaker.label_of({"content": "x"}, {}, envelope, has_text=True) is None
+    assert speaker.label_of({"content": "x", **envelope}, {}, {}, has_text=True) is not None
+    assert speaker.label_of({"content": "x"}, envelope, {}, has_text=True) is not None
+
+
+@for_each([
+    {"__verbose": {"generation_settings": {"thinking_forced_open": True}, "channel": "analysis"}},
+    {"generation_settings": {"segment": "thinking"}},
+    {"chat_template_kwargs": {"x": ["analysis"]}},
+    {"metadata": {"channel": "analysis"}},
+    {"metadata": nested(9, True)},
+    {"enable_thinking": "thinking"},
+    {"metadata": {"reasoning": True}, "is_thought": True},
+    {"debug": {"reasoning": True}},
+    *({name: {"is_thought": True}} for name in ("x_metadata", "Metadata", "verbose", "settings", "kwargs", "parameters", "body")),
+    *({name: True} for name in ("reasoning", "thinking", "is_thinking", "thinking_enabled")),
+])  # fmt: skip
+def test_a_word_in_what_repeats_the_request_hides_and_so_does_a_boolean_anywhere_else(envelope: dict[str, Any]) -> None:
+    assert label_of_envelope(envelope) is not None
+
+
 # In a stream
 
 Piece = tuple[dict[str, Any], bool]

@@ -166,6 +166,8 @@ def test_a_message_whose_shown_part_ends_as_reasoning_is_withdrawn() -> None:
         ({"channel": "analysis"}, False),
         ({"mystery": "thinking"}, False),
         ({"is_thinking": True}, False),
+        ({"chat_template_kwargs": {"enable_thinking": True}, "metadata": {"reasoning": True}}, True),
+        ({"metadata": {"channel": "analysis"}}, False),
     ],
 )
 def test_a_label_beside_text_of_the_answer_hides_it(labels: Event, is_shown: bool) -> None:
