@@ -31,6 +31,7 @@ from chatui.audit_log.record import record
 from chatui.models.sign_in import Invitation
 from chatui.models.usage import ModelPrice, UsageLimit
 from chatui.models.user import User
+from chatui.permissions import debug_requests
 from chatui.permissions.access import NotFoundError
 from chatui.usage import limits
 from chatui.web.guards import notify_sockets, visitor_of
@@ -129,6 +130,7 @@ class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         else:
             record(f"{obj._meta.model_name} deleted", visitor, detail=str(obj)[:200])
         super().delete_model(request, obj)
+        debug_requests.close_unpermitted()
         transaction.on_commit(limits.clear_cache)
 
     def get_actions(self, request: HttpRequest) -> Any:

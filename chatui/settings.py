@@ -184,6 +184,7 @@ SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
 SECURE_HSTS_SECONDS = 63_072_000 if _HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = _HTTPS
 X_FRAME_OPTIONS = "DENY"
+SESSION_ENGINE = "chatui.accounts.session_store"
 SESSION_COOKIE_NAME = "__Host-session" if _HTTPS else "chatui_session"
 SESSION_COOKIE_SECURE = _HTTPS
 SESSION_COOKIE_HTTPONLY = True

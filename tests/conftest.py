@@ -134,9 +134,10 @@ def _short_sign_ins() -> Iterator[None]:
     statements before most page tests. Creating one session with the right content has the same result."""
     from django.conf import settings
     from django.contrib import auth
-    from django.contrib.sessions.backends.db import SessionStore
     from django.http import HttpRequest
     from django.test import Client
+
+    from chatui.accounts.session_store import SessionStore
 
     whole: Any = vars(Client.__mro__[1])["_login"]
 

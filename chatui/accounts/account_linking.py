@@ -32,7 +32,7 @@ from chatui.models.keys import new_key
 from chatui.models.provisioning import GivenGroups, ProvisionedAccount, ProvisionedGroup
 from chatui.models.sign_in import OutsideIdentity
 from chatui.models.user import User, check_looks
-from chatui.permissions import four_eyes
+from chatui.permissions import debug_requests, four_eyes
 from chatui.permissions.access import NotFoundError, person_of
 
 _NOT_OURS = re.compile(r"[^\w.@+-]+")
@@ -160,6 +160,8 @@ def set_groups(visitor: Visitor, person: User, provider: Provider, said: frozens
         raise
     for words in changes:
         record("account changed", visitor, name, detail=f"{words}, says {provider.key}")
+    if changes:
+        debug_requests.close_unpermitted()
     return bool(changes)
 
 
@@ -375,6 +377,7 @@ def _columns(provider: Provider, person_claims: PersonClaims) -> dict[str, str]:
         "subject": person_claims.subject,
         "provider": provider.key,
         "name": person_claims.name,
+        "email": person_claims.email,
         "directory_id": person_claims.directory_id,
     }
 
@@ -388,13 +391,25 @@ def _update(visitor: Visitor, identity: OutsideIdentity, provider: Provider, per
             record("account changed", visitor, person.username, detail=f"is called {name} now, says {provider.key}"[:200])
             person.username = name
             person.save(update_fields=["username", "name_skeleton", "folded_name_skeleton"])
-    if identity.made_account and person_claims.email and person_claims.email != person.email:
-        record("account changed", visitor, person.username, detail=f"has another e-mail address now, says {provider.key}")
+    if identity.made_account and person_claims.email != person.email and (person_claims.email or _is_by_provider_alone(identity)):
+        which = "another e-mail address" if person_claims.email else "no verified e-mail address"
+        record("account changed", visitor, person.username, detail=f"has {which} now, says {provider.key}")
         person.email = person_claims.email
         person.save(update_fields=["email"])
-    identity.name, identity.provider, identity.last_used_at = person_claims.name, provider.key, timezone.now()
-    identity.directory_id = person_claims.directory_id
-    identity.save(update_fields=["name", "provider", "last_used_at", "directory_id"])
+    for name, value in _columns(provider, person_claims).items():
+        setattr(identity, name, value)
+    identity.last_used_at = timezone.now()
+    identity.save()
+
+
+def _is_by_provider_alone(identity: OutsideIdentity) -> bool:
+    """Whether the account has its address only because this provider called it verified at the last sign-in.
+
+    Then staff have not changed it since, and the provider's directory does not name it.
+    """
+    person = identity.user
+    in_directory = ProvisionedAccount.objects.filter(user=person, issuer=identity.issuer, email=person.email, deleted_at=None)
+    return bool(identity.email) and identity.email == person.email and not in_directory.exists()
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from chatui.env import environment
 from chatui.model_servers import configured
 from chatui.models.model_servers import StoredBackend
 from chatui.models.user import User
-from chatui.permissions import administration
+from chatui.permissions import administration, debug_requests
 from chatui.permissions.access import NotFoundError, existing, person_of
 from renderer.characters import is_seen
 
@@ -197,6 +197,7 @@ def delete(visitor: Visitor, group_id: int) -> list[User]:
         members = _watching_members(group)
         people.record_deleted(visitor, group)
         group.delete()
+        debug_requests.close_unpermitted()
         return members
 
 

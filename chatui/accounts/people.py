@@ -26,7 +26,7 @@ from chatui.env import environment
 from chatui.models.sign_in import Passkey, RequiredFactor, SecondFactor
 from chatui.models.usage import UsageEntry
 from chatui.models.user import User
-from chatui.permissions import administration, four_eyes
+from chatui.permissions import administration, debug_requests, four_eyes
 from chatui.permissions.access import NotFoundError, existing, person_of
 
 
@@ -74,6 +74,7 @@ def record_changed(visitor: Visitor, row: User | Group, before: AccountSnapshot)
     if isinstance(row, User) and before.password != now.password:
         second_factor.notify(row, "password-changed")
     _record_changes(visitor, row, before, now)
+    debug_requests.close_unpermitted()
 
 
 def record_deleted(visitor: Visitor, row: User | Group) -> None:

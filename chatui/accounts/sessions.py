@@ -1,6 +1,7 @@
 """Finds the person behind a session, lists a person's sessions, with where each started, and ends them.
 
-The person behind a socket is looked up in the database each time, so that a sign-out or deactivation takes effect at once.
+The person behind a socket is looked up in the database each time, so that a sign-out or deactivation takes effect at once. A key that is
+passed to a function here is that of the cookie; what is stored is its digest.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
-from importlib import import_module
 from typing import Any
 from uuid import UUID
 
@@ -23,6 +23,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
+from chatui.accounts.session_store import SessionStore, stored_key
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.audit_log.record import Visitor, record
 from chatui.database.compiled_statements import Parameter
@@ -36,7 +37,10 @@ CLIENT_ADDRESS_UNKNOWN = ""
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A session that was valid when it was checked, with its person and the hash of the password that was used to start it."""
+    """A session that was valid when it was checked, with its person and the hash of the password that was used to start it.
+
+    ``key``: as it is stored, which opens nothing.
+    """
 
     person: User
     key: str = field(repr=False)
@@ -48,9 +52,9 @@ def signed_in(cookies: dict[str, str]) -> SignedIn | None:
     if not (key := cookies.get(settings.SESSION_COOKIE_NAME)):
         return None
     request = HttpRequest()
-    request.session = import_module(settings.SESSION_ENGINE).SessionStore(key)
+    request.session = SessionStore(key)
     person = auth.get_user(request)
-    return SignedIn(person, key, person.get_session_auth_hash()) if isinstance(person, User) else None
+    return SignedIn(person, stored_key(key), person.get_session_auth_hash()) if isinstance(person, User) else None
 
 
 def query_person_of(session: SignedIn) -> QuerySet[User]:
@@ -59,7 +63,7 @@ def query_person_of(session: SignedIn) -> QuerySet[User]:
 
 
 def query_person(key: str | Parameter, person: UUID | Parameter, now: datetime | Parameter) -> QuerySet[User]:
-    """A query for the person of a session, if they are active and the session is valid at ``now``."""
+    """A query for the person of the session with that stored key, if they are active and the session is valid at ``now``."""
     not_expired = Session.objects.filter(pk=key, expire_date__gt=now)
     people: QuerySet[User] = User.objects.filter(Exists(not_expired), pk=person, is_active=True)
     return people
@@ -76,11 +80,11 @@ def end_all(person: User, except_key: str | None = None) -> int:
     User.objects.filter(pk=person.pk).update(sessions_ended_at=timezone.now())
     ended = 0
     # The owner is stored inside the session, so each session is read.
-    for row in Session.objects.exclude(pk=except_key).iterator(chunk_size=500):
+    for row in Session.objects.exclude(pk=stored_key(except_key)).iterator(chunk_size=500):
         if row.get_decoded().get(auth.SESSION_KEY) == str(person.pk):
             row.delete()
             ended += 1
-    BegunSession.objects.filter(user=person).exclude(key=except_key).delete()
+    BegunSession.objects.filter(user=person).exclude(key=stored_key(except_key)).delete()
     return ended
 
 
@@ -125,17 +129,17 @@ def record_start(person: User, key: str, visitor: Visitor, user_agent: str, sign
     with transaction.atomic():
         BegunSession.objects.filter(user=person).exclude(key__in=active_keys).delete()
         details = {"user": person, "address": visitor.address[:64], "device": device_of(user_agent), "way": sign_in_method[:60]}
-        BegunSession.objects.update_or_create(key=key, defaults=details)
+        BegunSession.objects.update_or_create(key=stored_key(key), defaults=details)
 
 
 def store_origin(key: str | None, outside_id: str) -> None:
     """Store the provider's own id of a session that it started, so that the provider can end it; or the id of the passkey that did."""
-    BegunSession.objects.filter(key=key).update(outside_id=outside_id)
+    BegunSession.objects.filter(key=stored_key(key)).update(outside_id=outside_id)
 
 
 def end_begun_with(person: User, passkey: str, except_key: str | None) -> None:
     """End the sessions that began with this passkey, except the one with the key ``except_key``."""
-    _end(BegunSession.objects.filter(user=person, outside_id=passkey).exclude(key=except_key))
+    _end(BegunSession.objects.filter(user=person, outside_id=passkey).exclude(key=stored_key(except_key)))
 
 
 def end_provider_sessions(issuer: str, key: str, person: User | None, outside_id: str, except_key: str | None = None) -> Mapping[User, int]:
@@ -147,7 +151,7 @@ def end_provider_sessions(issuer: str, key: str, person: User | None, outside_id
     if person is None and not outside_id:
         return {}
     ways = (mark_of(issuer), sign_in_method_of(key))
-    rows = BegunSession.objects.filter(way__in=ways).exclude(key=except_key)
+    rows = BegunSession.objects.filter(way__in=ways).exclude(key=stored_key(except_key))
     rows = rows.filter(user=person) if person is not None else rows
     return _end(rows.filter(outside_id=outside_id) if outside_id else rows)
 
@@ -179,7 +183,7 @@ def delete_ended() -> None:
 
 def change_key(before: str | None, key: str | None) -> None:
     """Record that a session continues under another key."""
-    BegunSession.objects.filter(key=before).update(key=key)
+    BegunSession.objects.filter(key=stored_key(before)).update(key=stored_key(key))
 
 
 def sessions_of(person: User, current_key: str | None) -> list[OwnSession]:
@@ -187,9 +191,10 @@ def sessions_of(person: User, current_key: str | None) -> list[OwnSession]:
     ends = Session.objects.filter(session_key=OuterRef("key"), expire_date__gt=timezone.now()).values("expire_date")
     rows = BegunSession.objects.filter(user=person).annotate(ends_at=Subquery(ends)).exclude(ends_at=None).order_by("-begun_at")
     providers = sign_in_file().providers
+    current = stored_key(current_key)
     names = {way: each.name for each in providers for way in (sign_in_method_of(each.key), mark_of(each.issuer))}
     return [
-        OwnSession(row.pk, row.begun_at, row.ends_at, row.address, row.device, names.get(row.way, ""), is_this=row.key == current_key)
+        OwnSession(row.pk, row.begun_at, row.ends_at, row.address, row.device, names.get(row.way, ""), is_this=row.key == current)
         for row in rows
     ]
 

@@ -20,9 +20,9 @@ from chatui.models.keys import Row, Table
 
 
 class BegunSession(Row):
-    """The start of a session. ``key`` is the key of Django's session, and is valid as long as that session. ``device``: browser and system,
-    in a few words; ``way``: how the person signed in, empty for a password, and a digest of the issuer for a provider;
-    ``outside_id``: the session's id (``sid``) at the provider, if it sent one, or the id of the passkey that began it."""
+    """The start of a session. ``key`` is that of Django's session as it is stored, a digest; the row is valid as long as that session.
+    ``device``: browser and system, in a few words; ``way``: how the person signed in, empty for a password, and a digest of the issuer for
+    a provider; ``outside_id``: the session's id (``sid``) at the provider, if it sent one, or the id of the passkey that began it."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="begun_sessions")
     key = models.CharField(max_length=40, unique=True)
@@ -36,9 +36,9 @@ class BegunSession(Row):
 class OutsideIdentity(Row):
     """Looked up by ``issuer`` and ``subject`` alone: names and addresses may pass to other people.
 
-    As of the last sign-in: ``provider`` is the provider's key in the operator's file, ``name`` the person's name at the service, and
-    ``directory_id`` their id in the provider's directory (``scim_claim``). ``made_account``: the first sign-in created the account, so its
-    name follows the service's.
+    As of the last sign-in: ``provider`` is the provider's key in the operator's file, ``name`` the person's name at the service, ``email``
+    their verified address there, and ``directory_id`` their id in the provider's directory (``scim_claim``). ``made_account``: the first
+    sign-in created the account, so its name and address follow the service's.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="outside_identities")
@@ -46,6 +46,7 @@ class OutsideIdentity(Row):
     subject = models.CharField(max_length=255)
     provider = models.CharField(max_length=40)
     name = models.CharField(max_length=150, blank=True)
+    email = models.CharField(max_length=254, blank=True, default="", db_default="")
     directory_id = models.CharField(max_length=255, blank=True, default="", db_default="")
     made_account = models.BooleanField(default=False, db_default=False)
     made_at = models.DateTimeField(auto_now_add=True)

@@ -361,11 +361,20 @@ def refuse(visitor: Visitor, conversation_id: object, action: str) -> NoReturn:
     """Record the attempt, then raise RefusedError."""
     key = key_in(conversation_id)
     conversation = Conversation.objects.select_related("owner").filter(pk=key).first() if key else None
-    if conversation and visitor.way == "socket" and open_request(visitor, conversation):
+    if conversation and visitor.way == "socket" and _lost_view(visitor, conversation):
         # The page was open when the permission was revoked, and its socket has reconnected by itself.
         visitor = replace(visitor, cause=RequestCause.RECONNECT)
+    if conversation and visitor.user and not may_view_hidden(visitor.user, conversation):
+        # Changes by the product have closed it (``close_unpermitted``); others may not have.
+        debug_views.close(DebugRequest.objects.filter(conversation=conversation, person=visitor.user, closed_at=None))
     debug_views.record_attempt(visitor, conversation or key, action)
     raise RefusedError
+
+
+def _lost_view(visitor: Visitor, conversation: Conversation) -> bool:
+    """Whether the visitor's debug view of this conversation would still be open."""
+    requests = DebugRequest.objects.filter(conversation=conversation, person=visitor.user)
+    return requests.filter(expires_at__gt=timezone.now()).exists()
 
 
 def visible_message(visitor: Visitor, conversation_id: object, message_id: object, *, action: str) -> Message:

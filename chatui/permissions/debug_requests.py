@@ -98,7 +98,7 @@ def open_debug_view(visitor: Visitor, conversation_id: object, reason: str, minu
     # A person has at most one request for a conversation; reopening a view restarts its time.
     earlier = access.debug_requests_of(visitor, conversation)
     with transaction.atomic():
-        _close(earlier.filter(expires_at=None) if waits else earlier, now)
+        debug_views.close(earlier.filter(expires_at=None) if waits else earlier)
         line = record(action, visitor, conversation, detail=f"{minutes} min: {reason}")
         expires_at = None if waits else now + timedelta(minutes=minutes)
         request = DebugRequest.objects.create(
@@ -111,10 +111,9 @@ def open_debug_view(visitor: Visitor, conversation_id: object, reason: str, minu
 def close_debug_view(visitor: Visitor, conversation_id: object) -> Conversation:
     """Close the debug view, or withdraw the request for it. Recorded if there was one, with the counts of what was shown."""
     conversation = access.debuggable_conversation(visitor, conversation_id, action="close debug view")
-    now = timezone.now()
-    open_or_waiting = access.debug_requests_of(visitor, conversation).filter(Q(expires_at__gt=now) | Q(expires_at=None))
+    open_or_waiting = access.debug_requests_of(visitor, conversation).filter(_open_or_waiting())
     with transaction.atomic():
-        closed, has_sum = _close(open_or_waiting, now, visitor)
+        closed, has_sum = debug_views.close(open_or_waiting, visitor)
         if closed and not has_sum:
             record("close debug view", visitor, conversation)
     return conversation
@@ -122,15 +121,24 @@ def close_debug_view(visitor: Visitor, conversation_id: object) -> Conversation:
 
 def close_all_of(person: User) -> None:
     """Close a person's debug views and withdraw their requests, because their account is closed. The views' counts are recorded."""
+    debug_views.close(DebugRequest.objects.filter(_open_or_waiting(), person=person, closed_at=None))
+
+
+def close_unpermitted() -> None:
+    """Close the debug views, and withdraw the requests, of everybody who may not see hidden channels now, and record the views' counts.
+
+    A permission that returns opens nothing by itself: it needs a new reason. Call this in the transaction of every
+    change that may take rights away.
+    """
+    rows = DebugRequest.objects.filter(_open_or_waiting(), closed_at=None).select_related("person", "conversation__owner")
+    # The people are read anew: an account in memory remembers the permissions that it had.
+    if lost := [row.pk for row in rows if not access.may_view_hidden(row.person, row.conversation)]:
+        debug_views.close(DebugRequest.objects.filter(pk__in=lost, closed_at=None))
+
+
+def _open_or_waiting() -> Q:
     now = timezone.now()
-    _close(DebugRequest.objects.filter(Q(expires_at__gt=now) | Q(expires_at=None), person=person, closed_at=None), now)
-
-
-def _close(requests: QuerySet[DebugRequest], now: datetime, visitor: Visitor | None = None) -> tuple[int, bool]:
-    """Close these requests. Returns how many were closed, and whether a line with the counts of a view was written."""
-    taken = list(requests.select_for_update(of=("self",)))
-    DebugRequest.objects.filter(pk__in=[request.pk for request in taken]).update(closed_at=now)
-    return len(taken), debug_views.end(taken, visitor)
+    return Q(expires_at__gt=now) | Q(expires_at=None, asked_at__gt=now - REQUEST_LASTS)
 
 
 def _pending() -> QuerySet[DebugRequest]:

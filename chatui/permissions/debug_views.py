@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from chatui.audit_log import aggregation
@@ -59,7 +60,15 @@ def record_access(visitor: Visitor, request: DebugRequest, action: str) -> None:
             record(action, visitor, request.conversation, detail="" if is_download else "from another network")
 
 
-def end(requests: Iterable[DebugRequest], visitor: Visitor | None = None) -> bool:
+def close(requests: QuerySet[DebugRequest], visitor: Visitor | None = None) -> tuple[int, bool]:
+    """Close these views, and withdraw these requests. Returns how many, and whether a line with the counts of a view was written."""
+    with transaction.atomic():
+        taken = list(requests.select_for_update(of=("self",)))
+        DebugRequest.objects.filter(pk__in=[request.pk for request in taken]).update(closed_at=timezone.now())
+        return len(taken), _end(taken, visitor)
+
+
+def _end(requests: Iterable[DebugRequest], visitor: Visitor | None) -> bool:
     """Write the counts of debug views that are closed, by a visitor or (None) by the product. Returns whether any line was written."""
     lines = [aggregation.close_counter(_key(request), visitor) for request in requests]
     return any(lines)

@@ -12,8 +12,10 @@ from joserfc import jwt
 from joserfc.jwk import RSAKey
 
 from chatui.accounts import account_linking, openid
+from chatui.accounts.session_store import stored_key
 from chatui.accounts.sign_in_settings import Provider
 from chatui.models.audit import AuditEvent
+from chatui.models.provisioning import ProvisionedAccount
 from chatui.models.sign_in import OutsideIdentity
 from chatui.models.user import User
 from chatui.web.sign_in import single_sign_on
@@ -64,7 +66,7 @@ def test_the_session_ends_after_the_configured_hours(provider: ScriptedProvider,
     configure(monkeypatch, provider.table(session_hours=2))
     client, _ = sign_in_with_provider(provider)
     client.get("/sign-in/confirm/")
-    left = Session.objects.get(pk=client.session.session_key).expire_date.timestamp() - time.time()
+    left = Session.objects.get(pk=stored_key(client.session.session_key)).expire_date.timestamp() - time.time()
     assert 7100 < left <= 7200
 
 
@@ -369,10 +371,33 @@ def test_an_address_and_the_word_that_it_is_verified_come_from_one_source(provid
     sign_in_with_provider(provider)
     assert User.objects.get(username="ada.l").email == ""
     provider.token = {}
-    for is_verified, stored in ((False, ""), ("false", ""), (True, "me@evil.example")):
+    for is_verified, stored in ((False, ""), ("false", ""), (True, "me@evil.example"), (None, "")):
         provider.user_info["email_verified"] = is_verified
         sign_in_with_provider(provider)
         assert User.objects.get(username="ada.l").email == stored
+
+
+@pytest.mark.parametrize("then", [{"email": "ada@example.org", "email_verified": False}, {"email": "ada@example.org"}, {}], ids=str)
+def test_an_address_that_the_provider_no_longer_vouches_for_is_no_address_of_the_account(
+    provider: ScriptedProvider, then: dict[str, object]
+) -> None:
+    def after(claims: dict[str, object]) -> str:
+        provider.token = claims
+        sign_in_with_provider(provider)
+        return User.objects.get(username="ada.l").email
+
+    verified: dict[str, object] = {"email": "ada@example.org", "email_verified": True}
+    assert after(verified) == "ada@example.org" and after(then) == "", "what the provider named goes with its word"
+    assert AuditEvent.objects.filter(action="account changed", detail__contains="has no verified e-mail address now").exists()
+    User.objects.update(email="by-staff@example.org")
+    assert after(then) == "by-staff@example.org", "what staff entered stays"
+    assert after(verified) == "ada@example.org"
+    User.objects.update(email="by-staff@example.org")
+    assert after(then) == "by-staff@example.org"
+    ProvisionedAccount.objects.create(
+        issuer=provider.issuer, user=User.objects.get(username="ada.l"), user_name="ada.l", name_key="ada.l", email="ada@example.org"
+    )
+    assert after(verified) == "ada@example.org" and after(then) == "ada@example.org", "the directory still names it"
 
 
 @for_each(

@@ -1,15 +1,18 @@
 """The list of a person's sessions: what it shows, and what ends with a session."""
 
 import re
+from importlib import import_module
 from io import StringIO
 from uuid import uuid4
 
 import pytest
+from django.apps import apps
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.test import Client
 
 from chatui.accounts import sessions
+from chatui.accounts.session_store import SessionStore
 from chatui.accounts.sessions import device_of
 from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import BegunSession
@@ -49,6 +52,47 @@ def test_a_person_sees_their_own_sessions_and_ends_one(ada: User) -> None:
     assert here.get("/").status_code == 200 and bela.get("/").status_code == 200
     assert AuditEvent.objects.filter(action="end session", actor=ada).count() == 1
     assert here.post(ends[0]).status_code == 404 and here.post(f"/sign-in/sessions/{uuid4()}/end/").status_code == 404
+
+
+def test_what_is_stored_of_a_session_opens_none(ada: User) -> None:
+    client = sign_in_with_form("ada")
+    key = client.cookies["chatui_session"].value
+    [stored] = Session.objects.all()
+    assert person_behind(client) == ada and stored.pk == BegunSession.objects.get().key != key, "the premise"
+    assert key not in f"{stored.session_data}{stored.get_decoded()}"
+    copied = Client()
+    copied.cookies["chatui_session"] = stored.pk
+    assert person_behind(copied) is None and copied.get("/").status_code == 302
+    assert client.get("/").status_code == 200 and Session.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_the_store_finds_saves_and_deletes_a_session_also_asynchronously() -> None:
+    store = SessionStore()
+    store["a"] = 1
+    await store.acreate()
+    key = store.session_key or ""
+    again = SessionStore(key)
+    assert await again.aget("a") == 1 and await again.aexists(key)
+    again["a"] = 2
+    await again.asave()
+    assert await Session.objects.acount() == 1 and await SessionStore(key).aget("a") == 2
+    await again.acycle_key()
+    assert await SessionStore(key).aget("a") is None and await SessionStore(again.session_key).aget("a") == 2
+    await again.adelete()
+    assert await Session.objects.acount() == 0 and not await again.aexists(again.session_key or "")
+
+
+def test_an_upgrade_signs_nobody_out(ada: User) -> None:
+    """Before the migration the database had the key itself."""
+    client = sign_in_with_form("ada")
+    key = client.cookies["chatui_session"].value
+    Session.objects.update(session_key=key)
+    BegunSession.objects.update(key=key)
+    assert person_behind(client) is None, "the premise"
+    for _ in range(2):
+        import_module("chatui.migrations.0061_rights").digest_keys(apps, None)
+        assert person_behind(client) == ada and "this one" in page_of(client)
 
 
 @pytest.mark.usefixtures("bela")

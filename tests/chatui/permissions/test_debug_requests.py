@@ -6,9 +6,13 @@ from uuid import uuid4
 
 import pytest
 import pytest_django
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Group, Permission
+from django.db.models import QuerySet
 from django.utils import timezone
 
+from chatui.accounts import account_linking, groups, people
+from chatui.accounts.sign_in_settings import Provider
+from chatui.audit_log.record import Visitor
 from chatui.models.audit import AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
 from chatui.models.debug_requests import DebugRequest
@@ -50,6 +54,76 @@ def can_look(person: User, conversation: Conversation) -> bool:
     except OptInNeededError:
         return False
     return True
+
+
+def root() -> Visitor:
+    """Staff who may change everything."""
+    found: User | None = User.objects.filter(username="root").first()
+    return visitor(found or User.objects.create_superuser("root", is_staff=True))
+
+
+def rights_of(person: User, *, may: bool) -> None:
+    """By staff, in Administration."""
+    people.set_rights(root(), person.pk, person.groups.values_list("pk", flat=True), is_staff=may)
+
+
+def member_of(person: User, *, may: bool) -> None:
+    people.set_member(root(), person.pk, Group.objects.get(name="debuggers"), is_in=may)
+
+
+def rights_of_group(_person: User, *, may: bool) -> None:
+    groups.change(root(), Group.objects.get(name="debuggers").pk, "debuggers", list(_debug_permissions()) if may else [])
+
+
+def group_itself(person: User, *, may: bool) -> None:
+    if may:
+        Group.objects.create(name="debuggers").permissions.set(_debug_permissions())
+        person.groups.add(Group.objects.get(name="debuggers"))
+    else:
+        groups.delete(root(), Group.objects.get(name="debuggers").pk)
+
+
+def by_provider(person: User, *, may: bool) -> None:
+    issuer = Provider.model_construct(key="x", issuer="https://x.example", staff=("admins",), groups={}, name="", client_id="")
+    account_linking.set_groups(visitor(None), person, issuer, frozenset({"admins"}) if may else frozenset())
+
+
+def in_the_database(person: User, *, may: bool) -> None:
+    """As an operator does in a shell: the product notices at the next access that is refused."""
+    User.objects.filter(pk=person.pk).update(is_staff=may)
+    if not may:
+        for way in ("page", "socket"):
+            with pytest.raises(RefusedError):
+                access.view_hidden(visitor(User.objects.get(pk=person.pk), way), Conversation.objects.get().pk, action="debug page")
+
+
+def _debug_permissions() -> QuerySet[Permission]:
+    return Permission.objects.filter(codename__in=("view_hidden_channels", "view_any_conversation"))
+
+
+@pytest.mark.parametrize("waits", [False, True], ids=["open", "waiting"])
+@pytest.mark.parametrize("change", [rights_of, member_of, rights_of_group, group_itself, by_provider, in_the_database])
+def test_a_permission_that_returns_opens_no_view_by_itself(
+    change: Callable[..., None], waits: bool, conversation: Conversation, vera: User, settings: pytest_django.Settings
+) -> None:
+    set_environment(settings, debug_approval=waits)
+    person = make_person("ines", staff=True)
+    group_itself(person, may=True)
+    person = User.objects.get(pk=person.pk)
+    for each in (person, vera):
+        debug_requests.open_debug_view(visitor(each), conversation.pk, REASON, 60)
+    assert waits or can_look(person, conversation), "the premise"
+    change(person, may=False)
+    assert not access.may_view_hidden(User.objects.get(pk=person.pk), conversation), "the premise"
+    change(User.objects.get(pk=person.pk), may=True)
+    back = User.objects.get(pk=person.pk)
+    assert access.may_view_hidden(back, conversation), "the premise"
+    left = DebugRequest.objects.filter(closed_at=None)
+    assert list(left.values_list("person__username", flat=True)) == ["vera"], "who kept the permission keeps the view"
+    assert debug_requests.open_view(visitor(back), conversation) is None and not can_look(back, conversation)
+    if not waits:
+        debug_requests.open_debug_view(visitor(back), conversation.pk, REASON, 60)
+        assert can_look(back, conversation), "with a new reason"
 
 
 def test_a_view_opens_for_the_chosen_time_and_closes_by_itself(grace: User, conversation: Conversation) -> None:

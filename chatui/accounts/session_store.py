@@ -1,0 +1,56 @@
+"""Stores sessions under a digest of their key, so that whoever reads or copies the database can continue none of them.
+
+Django's own store writes the key itself, which is the cookie: a copied backup would sign in everybody who was signed in then.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+from django.contrib.sessions.backends import db
+from django.contrib.sessions.models import Session
+from django.utils import timezone
+
+
+def stored_key(key: str | None) -> str:
+    """What the database has in place of a session's key: as much of its SHA-256 as the column holds. Empty for no session."""
+    return sha256(key.encode()).hexdigest()[:40] if key else ""
+
+
+class SessionStore(db.SessionStore):
+    """Django's store in the database. Its name is in the salt of what is stored, so it must stay this one."""
+
+    def exists(self, session_key: str) -> bool:
+        return super().exists(stored_key(session_key))
+
+    async def aexists(self, session_key: str) -> bool:
+        return await super().aexists(stored_key(session_key))
+
+    def delete(self, session_key: str | None = None) -> None:
+        super().delete(stored_key(session_key or self.session_key) or None)
+
+    async def adelete(self, session_key: str | None = None) -> None:
+        await super().adelete(stored_key(session_key or self.session_key) or None)
+
+    def create_model_instance(self, data: dict[str, Any]) -> Session:
+        row = super().create_model_instance(data)
+        row.session_key = stored_key(row.session_key)
+        return row
+
+    async def acreate_model_instance(self, data: dict[str, Any]) -> Session:
+        row = await super().acreate_model_instance(data)
+        row.session_key = stored_key(row.session_key)
+        return row
+
+    def _get_session_from_db(self) -> Session | None:
+        row = self.model.objects.filter(pk=stored_key(self.session_key), expire_date__gt=timezone.now()).first()
+        if row is None:
+            self._session_key = None
+        return row
+
+    async def _aget_session_from_db(self) -> Session | None:
+        row = await self.model.objects.filter(pk=stored_key(self.session_key), expire_date__gt=timezone.now()).afirst()
+        if row is None:
+            self._session_key = None
+        return row
