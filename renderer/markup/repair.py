@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from renderer.markup import citations, mathematics
+from renderer.markup import citations, emphasis, mathematics
 from renderer.markup.markdown import Block
 
 _REACH = 4096
@@ -77,6 +77,7 @@ def repair_sentence(sentence: str, *, may_hide: bool = True) -> str:
 class _Open:
     marker: str
     count: int
+    start: int
 
 
 class _Repair:
@@ -88,11 +89,19 @@ class _Repair:
         self.open: list[_Open] = []
         self.ending = ""
         self.has_formula = False
+        self._look_at_stars()
+
+    def _look_at_stars(self) -> None:
+        has_stars = "*" in self.text
+        self.signs = emphasis.signs(self.text) if has_stars else frozenset[int]()
+        self.undecided = emphasis.undecided(self.text, self.signs) if has_stars and self.may_hide and "*" in self.text[-10:] else -1
 
     def result(self) -> str:
         position = 0
         while match := _OPENER.search(self.text, position):
             position = self._rule(match)
+        while self.may_hide and self.open and self._is_empty(self.open[-1]):
+            self.text = self.text[: self.open.pop().start]
         closers = "".join(entry.marker * entry.count for entry in reversed(self.open))
         return (self.text.rstrip() if closers else self.text) + self.ending + closers
 
@@ -100,7 +109,9 @@ class _Repair:
         match match[0][0]:
             case "`":
                 return self._code(match)
-            case "*" | "_" | "~":
+            case "*" if match.start() == self.undecided:
+                return self._cut(match.start())
+            case "*" | "_" | "~" if match.start() not in self.signs:
                 return self._emphasis(match)
             case "[" | "!":
                 return self._link(match)
@@ -111,6 +122,10 @@ class _Repair:
             case "\\" | "$":
                 return self._escape_or_math(match)
         return match.end()
+
+    def _is_empty(self, entry: _Open) -> bool:
+        """Whether all that was in it is hidden, so that its marks would be shown as text."""
+        return not self.ending and not self.text[entry.start :].strip(f"{entry.marker} \n")
 
     def _cut(self, position: int) -> int:
         self.text = self.text[:position].rstrip()
@@ -156,12 +171,13 @@ class _Repair:
             return self._hide(match)
         if self.may_hide and _HALF_AN_ADDRESS.fullmatch(rest):
             self.text = self.text[: match.start()] + rest[1:]
+            self._look_at_stars()
             return len(self.text)
         tag = _PAIRED.match(rest)
         if tag and tag[1]:
             self.open = [entry for entry in self.open if entry.marker != f"</{tag[2]}>"]
         elif tag:
-            self.open.append(_Open(f"</{tag[2]}>", 1))
+            self.open.append(_Open(f"</{tag[2]}>", 1, match.start()))
         return match.start() + (tag.end() if tag else 1)
 
     def _link(self, match: re.Match[str]) -> int:
@@ -172,6 +188,7 @@ class _Repair:
         if match[0] == "![":
             return self._hide(match)
         self.text = self.text[: match.start()] + unfinished[1]
+        self._look_at_stars()
         return match.start()
 
     def _emphasis(self, match: re.Match[str]) -> int:
@@ -194,8 +211,8 @@ class _Repair:
             return match.end()
         if not after:
             return self._cut(match.start())
-        if not after.isspace() and (marker != "~" or count == 2):
-            self.open.append(_Open(marker, count))
+        if emphasis.flanks(inner=after, outer=before) and (marker != "~" or count == 2):
+            self.open.append(_Open(marker, count, match.start()))
         return match.end()
 
 
