@@ -117,6 +117,10 @@ def origins(env: Environment) -> Found:
     for origin in env.origins:
         if not validate_host(urlsplit(origin).hostname or "", env.hosts):
             yield "W062", f"CHATUI_ORIGINS has {origin}, whose host is not in CHATUI_HOSTS: every page there is refused."
+    secure = next((origin for origin in env.origins if urlsplit(origin).scheme == "https"), None)
+    if secure is not None and not env.trusted_proxies:
+        words = "only a proxy can speak HTTPS, and what it says is believed only if it is trusted. Without it every page there is an error"
+        yield "W063", f"CHATUI_ORIGINS has {secure}, but CHATUI_TRUSTED_PROXIES is empty: {words} (docs/operating.md)."
 
 
 def _is_origin(text: str) -> bool:

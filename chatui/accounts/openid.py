@@ -254,12 +254,24 @@ def _signed_claims(provider: Provider, token: object, kind: str, seconds: int, n
         key_id = jws.extract_compact(token.encode("ascii")).headers().get("kid")
         keys = keys_of(provider, key_id if isinstance(key_id, str) else None)
         claims: dict[str, Any] = jwt.decode(token, keys, algorithms=ALGORITHMS).claims
+        _check_times(claims)
         registry.validate(claims)
     except (JoseError, ValueError, TypeError, RecursionError) as error:
         raise BadSignInError(f"the token is not valid ({type(error).__name__})") from None
     if not isinstance(claims["iat"], (int, float)) or time.time() - claims["iat"] > seconds + LEEWAY_SECONDS:
         raise BadSignInError(f"the {kind} is too old")
     return claims
+
+
+_LAST_TIME = 253_402_300_799
+"""The end of the year 9999, in seconds since 1970. JSON also has numbers that no date is and with which nothing can be computed."""
+
+
+def _check_times(claims: Mapping[str, Any]) -> None:
+    """Raises BadSignInError if one of the times is none. NaN is none: it is neither before nor after anything."""
+    times = [claims[name] for name in ("exp", "nbf", "iat", "auth_time") if claims.get(name) is not None]
+    if not all(isinstance(each, (int, float)) and not isinstance(each, bool) and 0 <= each <= _LAST_TIME for each in times):
+        raise BadSignInError("the token has a time that is none")
 
 
 TIMEOUT_SECONDS = 600

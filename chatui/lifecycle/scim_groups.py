@@ -18,7 +18,7 @@ from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor, record
 from chatui.lifecycle import scim_patches
 from chatui.lifecycle.scim_patches import Change, uuids
-from chatui.lifecycle.scim_resources import NoSuchResourceError, ResourceExistsError, ScimError
+from chatui.lifecycle.scim_resources import GROUP, NoSuchResourceError, ResourceExistsError, ScimError
 from chatui.lifecycle.scim_tokens import all_or_nothing, changeable_accounts
 from chatui.models.provisioning import ProvisionedAccount, ProvisionedGroup
 from chatui.models.user import User
@@ -53,6 +53,7 @@ def _sync(visitor: Visitor, provider: Provider, user: User, values: frozenset[st
         transaction.on_commit(partial(send_from_thread, bus.person(user.pk), {"type": "session.check"}))
 
 
+SCHEMA = GROUP
 NEEDED = ""
 """The attribute that a whole resource must have; nothing is checked of a group, because its name can stay as it is."""
 MAX_GROUPS = 5000

@@ -45,12 +45,25 @@ class Change:
     selector: tuple[str, str] | None = None
 
 
-def changes(body: Mapping[str, Any]) -> list[Change]:
-    """The changes in a PATCH, in order. Raises ScimError for anything unsupported: if a removal were ignored, access would remain."""
+def check_schemas(body: Mapping[str, Any], needed: str) -> None:
+    """Raises ScimError if a request says that it is of another kind. Some directories leave ``schemas`` out, which is no contradiction."""
+    found = {str(name).lower(): value for name, value in body.items()}.get("schemas", [needed])
+    if not isinstance(found, list) or needed.lower() not in [str(each).lower() for each in found]:
+        raise ScimError(f"schemas must be a list with {needed}.", "invalidSyntax")
+
+
+def changes(body: Mapping[str, Any], key: str) -> list[Change]:
+    """The changes in a PATCH of the resource with the id ``key``, in order.
+
+    Raises ScimError for anything unsupported: if a removal were ignored, access would remain. The id is read-only; Okta sends it as it is.
+    """
     operations = {name.lower(): value for name, value in body.items()}.get("operations")
     if not isinstance(operations, list) or not 0 < len(operations) <= MAX_OPERATIONS:
         raise ScimError("Operations must be a list that is neither empty nor too long.", "invalidSyntax")
-    return [change for operation in operations for change in _changes_of(operation)]
+    found = [change for operation in operations for change in _changes_of(operation)]
+    if any(change.attribute == "id" and (change.kind == "remove" or str(change.value).lower() != key.lower()) for change in found):
+        raise ScimError("id is read-only.", "mutability")
+    return found
 
 
 def filtered(rows: QuerySet[M], text: str, conditions: Mapping[str, Callable[[str], Q]]) -> QuerySet[M]:

@@ -22,12 +22,13 @@ from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor, record
 from chatui.lifecycle import closing, scim_groups, scim_patches
 from chatui.lifecycle.scim_patches import Change, PersonAttributes, uuids
-from chatui.lifecycle.scim_resources import ForbiddenAccountError, NoSuchResourceError, ResourceExistsError, ScimError
+from chatui.lifecycle.scim_resources import USER, ForbiddenAccountError, NoSuchResourceError, ResourceExistsError, ScimError
 from chatui.lifecycle.scim_tokens import all_or_nothing, changeable_accounts, may_change
 from chatui.models.provisioning import ProvisionedAccount
 from chatui.models.sign_in import OutsideIdentity
 from chatui.models.user import ClosingCause, User
 
+SCHEMA = USER
 NEEDED = "userName"
 """The attribute that a whole resource must have."""
 

@@ -45,6 +45,7 @@ GROUP = "urn:ietf:params:scim:schemas:core:2.0:Group"
 CORE = re.compile(r"urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):", re.IGNORECASE)
 """What may precede the name of an attribute."""
 _MESSAGES = "urn:ietf:params:scim:api:messages:2.0"
+PATCH = f"{_MESSAGES}:PatchOp"
 
 Json = dict[str, Any]
 

@@ -158,6 +158,7 @@ def group(call: ScimCall, key: str) -> Answer:
 
 def _all(call: ScimCall, kind: ModuleType, write: Callable[[ScimCall, Any], scim_resources.Json]) -> Answer:
     if call.method == "POST":
+        scim_patches.check_schemas(call.body, kind.SCHEMA)
         return 201, write(call, kind.create(call.visitor, call.provider, call.body))
     text = call.query.get("filter", "")
     if len(text) > 1000:
@@ -173,7 +174,12 @@ def _one(call: ScimCall, key: str, kind: ModuleType, write: Callable[[ScimCall, 
         return 204, None
     if call.method == "GET":
         return 200, write(call, kind.get(call.provider, key))
-    changes = scim_patches.of_resource(call.body, kind.NEEDED) if call.method == "PUT" else scim_patches.changes(call.body)
+    if call.method == "PUT":
+        scim_patches.check_schemas(call.body, kind.SCHEMA)
+        changes = scim_patches.of_resource(call.body, kind.NEEDED)
+    else:
+        scim_patches.check_schemas(call.body, scim_resources.PATCH)
+        changes = scim_patches.changes(call.body, key)
     return 200, write(call, kind.change(call.visitor, call.provider, key, changes))
 
 

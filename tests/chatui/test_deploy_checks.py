@@ -1,12 +1,27 @@
 """The results of ``manage.py check --deploy`` for Django's security middleware, of which the settings list a subclass."""
 
+from ipaddress import ip_network
+
 import pytest
 from django.conf import settings
 from django.core import checks
 from django.middleware.security import SecurityMiddleware
 from django.utils.module_loading import import_string
 
-from chatui.checks import with_our_middleware
+from chatui.checks import origins, with_our_middleware
+from tests.support.environment import change
+
+
+def test_https_without_a_trusted_proxy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ids(**values: object) -> list[str | None]:
+        change(monkeypatch, {"hosts": ["chat.example.org", "localhost"], "origins": [], "trusted_proxies": [], **values})
+        return [message.id for message in origins(None)]
+
+    public = ["https://chat.example.org"]
+    assert ids(origins=public) == ids(origins=["http://localhost:8000", *public]) == ["chatui.W063"]
+    assert ids(origins=public, trusted_proxies=[ip_network("127.0.0.1/32")]) == []
+    assert ids(origins=["http://localhost:8000"]) == ids() == [], "over HTTP nothing has to say so"
+
 
 HTTPS = {"SECURE_HSTS_SECONDS": 31_536_000, "SECURE_SSL_REDIRECT": True}
 

@@ -139,6 +139,12 @@ def refused(provider: ScriptedProvider, status: int, code: str, why: str) -> Non
         ({"token": {"exp": 1}}, "the token is not valid (ExpiredTokenError)"),
         ({"token": {"exp": None}}, "the token is not valid (MissingClaimError)"),
         ({"token": {"iat": 1}}, "the ID token is too old"),
+        *(
+            ({"token": {name: value}}, "the token has a time that is none")
+            for name in ("exp", "nbf", "iat", "auth_time")
+            for value in (1e300, float("inf"), float("nan"), 10**400, -1, True, "1", [])
+        ),
+        ({"token": {"exp": 253402300800}}, "the token has a time that is none"),
         ({"token": {"sub": None}}, "the token is not valid (MissingClaimError)"),
         ({"token": {"sub": "x" * 256}}, "the ID token has no valid subject"),
         ({"signing": "none"}, "the token is not valid (UnsupportedAlgorithmError)"),

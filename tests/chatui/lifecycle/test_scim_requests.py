@@ -3,11 +3,13 @@
 import json
 import threading
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import connection
 from django.test import Client
 
+from chatui.env import BASE_DIR
 from chatui.models.audit import AuditEvent
 from chatui.models.provisioning import ProvisionedAccount
 from chatui.models.user import User
@@ -187,6 +189,58 @@ GROUP_FILTERS = {
     'id eq "GROUP" and members eq "ADA"': 1,
     'id eq "GROUP" and members eq "GROUP"': 0,
 }
+
+
+ERROR = "urn:ietf:params:scim:api:messages:2.0:Error"
+UNKNOWN_FILTERS = [
+    *(f'userName {operator} "ada"' for operator in ("ne", "co", "sw", "ew", "gt", "ge", "lt", "le")),
+    *("userName pr", 'userName eq "ada" or id eq "x"', 'not (userName eq "ada")', '(userName eq "ada")', 'displayName eq "Ada"'),
+    *('name.familyName eq "L"', 'meta.lastModified eq "2026-01-01"', 'manager eq "x"'),
+    'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:department eq "x"',
+]
+
+
+def test_a_filter_that_is_not_known_is_refused_in_the_form_of_scim_and_the_docs_name_it(directory: Directory) -> None:
+    docs = (BASE_DIR / "docs" / "accounts.md").read_text(encoding="utf-8")
+    for text in UNKNOWN_FILTERS:
+        status, found = directory.ask("GET", "Users", filter=text)
+        assert (status, found["scimType"], found["schemas"]) == (400, "invalidFilter", [ERROR]), text
+    for word in ("ne", "co", "sw", "ew", "pr", "gt", "ge", "lt", "le", "or", "not", "displayName", "name.familyName", "meta.lastModified"):
+        assert f"`{word}`" in docs, word
+
+
+def test_the_id_is_read_only(directory: Directory) -> None:
+    key = directory.create_account()
+    group = directory.group("Chat users", key)
+    for path in (f"Users/{key}", f"Groups/{group}"):
+        for operation in (
+            {"op": "replace", "path": "id", "value": str(uuid4())},
+            {"op": "add", "path": "ID", "value": key + "x"},
+            {"op": "remove", "path": "id"},
+            {"op": "replace", "value": {"id": "another", "externalId": "changed"}},
+            {"op": "replace", "path": "urn:ietf:params:scim:schemas:core:2.0:User:id", "value": None},
+        ):
+            status, found = directory.patch(path, {"op": "replace", "path": "externalId", "value": "changed"}, operation)
+            assert (status, found["scimType"], found["schemas"]) == (400, "mutability", [ERROR]), operation
+        assert directory.ask("GET", path)[1].get("externalId") != "changed", "all of it or nothing"
+    # As Okta renames a group, and as whoever sends a whole resource back.
+    status, found = directory.patch(f"Groups/{group}", {"op": "replace", "value": {"id": group.upper(), "displayName": "Others"}})
+    assert (status, found["displayName"], found["id"]) == (200, "Others", group)
+    assert directory.ask("PUT", f"Users/{key}", person() | {"id": str(uuid4())})[1]["id"] == key, "RFC 7644, section 3.5.1: ignored"
+
+
+def test_schemas_of_another_kind_are_refused(directory: Directory) -> None:
+    user, group = "urn:ietf:params:scim:schemas:core:2.0:User", "urn:ietf:params:scim:schemas:core:2.0:Group"
+    for wrong in ([], [group], ["x"], user, None, [None], {}):
+        status, found = directory.ask("POST", "Users", person() | {"schemas": wrong})
+        assert (status, found["scimType"], found["schemas"]) == (400, "invalidSyntax", [ERROR]), wrong
+    assert directory.ask("GET", "Users")[1]["totalResults"] == 0
+    assert directory.ask("POST", "Groups", {"schemas": [user], "displayName": "x"})[0] == 400
+    key = directory.create_account(schemas=["urn:ietf:params:scim:schemas:extension:enterprise:2.0:User", user.upper()])
+    assert directory.ask("PUT", f"Users/{key}", person() | {"schemas": [group]})[0] == 400
+    operations = [{"op": "replace", "path": "active", "value": False}]
+    assert directory.ask("PATCH", f"Users/{key}", {"schemas": [user], "Operations": operations})[0] == 400
+    assert directory.ask("PATCH", f"Users/{key}", {"Operations": operations})[0] == 200
 
 
 def test_names_of_groups_that_differ_in_case_are_one(directory: Directory) -> None:
