@@ -421,7 +421,7 @@ class _Body:
             kept = "".join(self._kept)
             hidden = bool(kept.strip()) and (terminator is None or is_json(kept))
             if hidden:
-                self.error = Code.CALL_SCHEMA
+                self.error = self.error or Code.CALL_SCHEMA
             events = self._release(replace(self.header, intent=None) if hidden else self.header)
         return [*events, self._close_text(terminator, error)]
 
@@ -447,7 +447,7 @@ class _Body:
         body = "".join(self._kept)
         if terminator is Terminator.CALL or (body.lstrip().startswith("{") and is_json(body)):
             return FrameClosed(Terminator.CALL, self.error)
-        return FrameClosed(terminator and Terminator.END, error if terminator is None else Code.CALL_SCHEMA)
+        return FrameClosed(terminator and Terminator.END, error if terminator is None else self.error or Code.CALL_SCHEMA)
 
 
 def _is_call(header: Header) -> bool:

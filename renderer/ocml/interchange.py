@@ -243,7 +243,7 @@ class _Message:
         """``thinking`` comes before the message's own frame, visible text before its call."""
         if not isinstance(message, dict):
             self._fault("a message must be an object")
-            return [Frame(BROKEN, json.dumps(message, ensure_ascii=False))]
+            return [Frame(BROKEN, _json_of(message))]
         frames = list(self._read(message))
         return [replace(frame, header=hidden(frame.header)) for frame in frames] if self._hides else frames
 
@@ -319,7 +319,7 @@ class _Message:
 
     def _call(self, call: JsonValue, given: dict[str, str | None], header: Header) -> Frame:
         if not isinstance(call, dict):
-            return Frame(header, json.dumps(call, ensure_ascii=False))
+            return Frame(header, _json_of(call))
         if header is BROKEN:
             # Nobody says whose call this is: only the assistant's are carried out, and nothing makes this one the assistant's.
             return Frame(BROKEN, given["arguments"] or "")
@@ -331,7 +331,7 @@ class _Message:
         value = values.get(key)
         if value is not None and not isinstance(value, str):
             self._fault("a value is not a string")
-            return json.dumps(value, ensure_ascii=False) if key in _BODIES else None
+            return _json_of(value) if key in _BODIES else None
         if value and SURROGATE.search(value):
             self._fault("an unpaired surrogate")
             return SURROGATE.sub("\ufffd", value)
@@ -347,6 +347,11 @@ class _Message:
 
 
 _BODIES = ("content", "thinking", "arguments")
+
+
+def _json_of(value: JsonValue) -> str:
+    """What is no text where one belongs, as a text that every frame can hold: JSON has lone surrogates, and no frame does."""
+    return SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False))
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------------------

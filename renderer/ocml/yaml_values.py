@@ -108,6 +108,12 @@ class _Scanner(yaml.SafeLoader):
         self._check_indentation(is_quoted=True)
         return found
 
+    def fetch_block_scalar(self, style: str) -> None:
+        # The mark of a block scalar in a line of its own is indented like any other value of its mapping.
+        if self.column <= self.indent:
+            raise _refused("a line is not indented with spaces as far as it must be", self.get_mark())
+        super().fetch_block_scalar(style)
+
     def _check_indentation(self, *, is_quoted: bool = False) -> None:
         """Refuse what stands first in its line and is not indented with spaces as far as it must be."""
         if self.line == self._checked_line or self.peek() == "\0":
