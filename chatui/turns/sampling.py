@@ -191,17 +191,33 @@ class WayBack:
 
 class ModelFrames(Stage):
     """What a model may write: text that can be stored, calls with an id of their own, nothing after an unanswered call, and no frame under
-    a name that is reserved for the product, so that it cannot forge a summary."""
+    a name that is reserved for the product, so that it cannot forge a summary.
+
+    JSON escapes a character such as an emoji as two halves, and servers may send each in an event of its own, in every wire format. The
+    first half waits for the second.
+    """
 
     def __init__(self, call_ids: Collection[str]) -> None:
         """``call_ids``: those of earlier calls."""
         self._used_ids = call_ids
         self._call_ids: CallIds | None = None
         self._calls = UnansweredCalls()
+        self._half = ""
 
     def feed(self, event: RawEvent) -> Sequence[RawEvent]:
         if isinstance(event, FrameText):
-            return [FrameText(transcripts.storable(event.text))]
+            text = self._half + event.text
+            self._half = text[-1] if "\ud800" <= text[-1:] <= "\udbff" else ""
+            text = text[:-1] if self._half else text
+            return [FrameText(transcripts.storable(text))] if text else []
+        return [*self._alone(), *self._framed(event)]
+
+    def _alone(self) -> Sequence[RawEvent]:
+        """The half that waits, if the other one did not come."""
+        half, self._half = self._half, ""
+        return [FrameText(transcripts.storable(half))] if half else []
+
+    def _framed(self, event: FrameOpened | FrameWithdrawn | FrameClosed) -> Sequence[RawEvent]:
         event = self._calls.feed(event)
         if not isinstance(event, FrameOpened):
             return [event]
@@ -214,7 +230,7 @@ class ModelFrames(Stage):
 
     def finish(self) -> Sequence[RawEvent]:
         self._calls = UnansweredCalls()
-        return ()
+        return self._alone()
 
 
 def _without_reserved_name(header: Header) -> Header:

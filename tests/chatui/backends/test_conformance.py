@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from chatui import prompts
-from chatui.backends.base import EndReason, GivenReasoning, SampleLimits
+from chatui.backends.base import EndReason, GivenReasoning, SampleEnded, SampleLimits
 from chatui.codes import ProductCode
+from chatui.turns.sampling import ModelFrames
 from renderer.errors import Code, ErrorCode
 from renderer.events import FrameText
 from renderer.frame_kinds import ANALYSIS, ANSWER
@@ -289,3 +290,26 @@ async def test_an_endless_error_body_is_read_only_up_to_a_limit(of: Format) -> N
 async def test_only_a_refusal_of_an_open_answer_is_asked_again_in_words(of: Format, answers: Any, code: ProductCode) -> None:
     result, server = await answered(of, answers(of), replace(HI, cut_answer=CUT), server=LLAMA)
     assert (result.error and result.error.code, len(posts(server))) == (code, 1)
+
+
+# Characters
+
+
+@of_text
+@pytest.mark.parametrize(
+    ("pieces", "text"),
+    [
+        (("smile \ud83d", "\ude00 end"), "smile 😀 end"),
+        (("\ud83d", "", "\ude00\ud83d", "\ude00"), "😀😀"),
+        (("a \ud83d", "b\ude00", " \ud83d"), "a \ufffdb\ufffd \ufffd"),
+    ],
+)
+async def test_a_character_that_comes_in_two_halves_is_whole_and_a_lone_half_is_marked(
+    of: Format, pieces: tuple[str, ...], text: str
+) -> None:
+    shown, stage = [], ModelFrames(())
+    async with of.playing(then(of.says(*pieces))) as (_, backend):
+        async for event in backend.sample(HI):
+            shown += [each.text for each in ([] if isinstance(event, SampleEnded) else stage.feed(event)) if isinstance(each, FrameText)]
+    assert "".join(shown) == text
+    assert not stage.finish(), "the end of the frame has closed it"
