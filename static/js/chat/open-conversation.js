@@ -65,7 +65,8 @@ export class OpenConversation {
   async fetchExchange(exchange) {
     if (!exchange.turn || !this.#url) return false;
     try {
-      exchange.adopt(await read(`${this.#url}turns/${exchange.turn}/`));
+      const page = parse(await read(`${this.#url}turns/${exchange.turn}/`));
+      exchange.adopt(find(page, ".exchange", HTMLElement));
       return true;
     } catch (error) {
       this.#failed(error);

@@ -1,20 +1,13 @@
 // The visible messages of an answer on the page. They are written block by block.
 
-import { decorateCode } from "../page/code.js";
-import { fill, find, fromTemplate, seek } from "../page/dom.js";
-import { finishAll, finishBlock, keepShortCells } from "../page/finishing.js";
+import { arrange, find, fromTemplate, seek, takeOver } from "../page/dom.js";
+import { finishAll, finishBlock, hasGrown, showBlock, showsSame } from "../page/finishing.js";
 import { moment } from "../language/words.js";
 
 /** @import { PartKind, MessageSoFar } from "../wire/wire.js" */
 
 export class AnswerParts {
   #exchange;
-  /**
-   * The HTML that each block was last filled with. A block is not filled with the same again: that keeps the reader's
-   * selection.
-   * @type {WeakMap<Element, string>}
-   */
-  #shown = new WeakMap();
 
   /** @param {HTMLElement} exchange */
   constructor(exchange) {
@@ -35,7 +28,8 @@ export class AnswerParts {
     part.classList.add(`part-${kind}`);
     part.dataset.message = message;
     part.dataset.kind = kind;
-    find(this.#exchange, ".parts", HTMLElement).append(part);
+    part.id = `m-${message}`;
+    this.#parts.append(part);
     return part;
   }
 
@@ -82,12 +76,7 @@ export class AnswerParts {
    * @param {string} html
    */
   replaceBlock(part, index, html) {
-    const block = blockOf(part, index);
-    if (this.#shown.get(block) === html) return;
-    fill(block, html);
-    this.#shown.set(block, html);
-    decorateCode(block);
-    keepShortCells(block);
+    showBlock(blockOf(part, index), html);
   }
 
   /**
@@ -101,7 +90,7 @@ export class AnswerParts {
     const places = block.querySelectorAll("pre, code");
     const place = places[places.length - 1];
     if (!place) return;
-    this.#shown.delete(block);
+    hasGrown(block);
     if (place.lastChild instanceof Text) place.lastChild.appendData(text);
     else place.append(text);
   }
@@ -114,48 +103,57 @@ export class AnswerParts {
    */
   closeBlock(part, index, html) {
     const block = blockOf(part, index);
-    if (this.#shown.get(block) !== html) fill(block, html);
-    this.#shown.delete(block);
+    showBlock(block, html);
     finishBlock(block);
   }
 
   /**
-   * Replaces everything by the messages of a snapshot. The last block of the last message may still be open.
+   * Shows the messages of a snapshot and no others. The last block of the last message may still be open.
    * @param {MessageSoFar[]} messages
    */
   replaceAll(messages) {
-    find(this.#exchange, ".parts", HTMLElement).replaceChildren();
-    for (const message of messages) {
-      const part = this.part(message.message_id, message.kind);
-      const isLastPart = message === messages[messages.length - 1];
-      message.blocks.forEach((html, index) => {
-        if (isLastPart && index === message.blocks.length - 1) this.replaceBlock(part, index, html);
+    const shown = messages.map(({ message_id: message, kind, blocks }, at) => {
+      const part = this.#find(message) ?? this.part(message, kind);
+      if (part.dataset.kind !== kind) this.relabel(message, kind);
+      for (const block of [...part.children].slice(blocks.length)) block.remove();
+      blocks.forEach((html, index) => {
+        const isOpen = at === messages.length - 1 && index === blocks.length - 1;
+        if (isOpen) this.replaceBlock(part, index, html);
         else this.closeBlock(part, index, html);
       });
-    }
+      return part;
+    });
+    arrange(this.#parts, shown);
   }
 
   /** Nothing more comes for the last message: its last block is final, even if a snapshot showed it as open. */
   finishLast() {
-    const block = find(this.#exchange, ".parts", HTMLElement).lastElementChild?.lastElementChild;
-    if (block && this.#shown.delete(block)) finishBlock(block);
+    const block = this.#parts.lastElementChild?.lastElementChild;
+    if (block?.matches("[data-block]")) finishBlock(block);
   }
 
   /**
-   * Takes the messages from the server's rendering. Elements that already show the same stay.
+   * Takes the messages from the server's rendering. Only blocks that show the same already stay as they are.
    * @param {HTMLElement} answer
    */
   adopt(answer) {
-    const fresh = find(answer, ".parts", HTMLElement);
-    const mine = find(this.#exchange, ".parts", HTMLElement);
-    const isSame = outline(fresh) === outline(mine);
-    if (!isSame) mine.replaceWith(fresh);
-    finishAll(isSame ? mine : fresh);
+    const fresh = [...find(answer, ".parts", HTMLElement).children];
+    arrange(this.#parts, fresh.map((part) => {
+      const known = this.#find(part.getAttribute("data-message") ?? "");
+      if (!known) return part;
+      takeOver(known, part, showsSame);
+      return known;
+    }));
+    finishAll(this.#parts);
+  }
+
+  get #parts() {
+    return find(this.#exchange, ".parts", HTMLElement);
   }
 
   /** @param {string} message */
   #find(message) {
-    return seek(this.#exchange, `.part[data-message="${CSS.escape(message)}"]`, HTMLElement);
+    return seek(this.#parts, `:scope > [data-message="${CSS.escape(message)}"]`, HTMLElement);
   }
 }
 
@@ -174,14 +172,6 @@ function blockOf(part, index) {
   block.dataset.block = String(index);
   part.append(block);
   return block;
-}
-
-/**
- * Which messages and how many blocks of each are shown.
- * @param {HTMLElement} parts
- */
-function outline(parts) {
-  return [...parts.children].map((part) => `${part.getAttribute("data-message")}:${part.children.length}`).join(" ");
 }
 
 // <answer-time>: when an answer was written, in the reader's time zone. The server renders it in its own.

@@ -1,7 +1,8 @@
 // One exchange on the page: a question and its answer.
 
-import { find, parse, fromTemplate, seek } from "../page/dom.js";
+import { find, fromTemplate, seek, takeOver } from "../page/dom.js";
 import { AnswerParts } from "./answer-parts.js";
+import { toggleFold } from "./question.js";
 import { Thinking } from "./thinking.js";
 
 /** @import { BlockFlushed, BlockGrew, BlockReplaced, PartKind, Snapshot } from "../wire/wire.js" */
@@ -178,27 +179,29 @@ export class Exchange {
 
   /** @param {DocumentFragment | Element} source holds the question as the server shows it */
   showQuestion(source) {
-    if (seek(this.element, ".question-editor", HTMLElement)) return;
-    find(this.element, ".question", HTMLElement).replaceWith(find(source, ".question", HTMLElement));
+    const mine = seek(this.element, ".question", HTMLElement);
+    const fresh = seek(source, ".question", HTMLElement);
+    if (!mine || !fresh || seek(mine, ".question-editor", HTMLElement)) return;
+    const wasOpen = mine.classList.contains("question-open");
+    takeOver(mine, fresh);
+    const fold = wasOpen && seek(mine, "[data-action=fold]", HTMLElement);
+    if (fold) toggleFold(fold);
   }
 
   /**
-   * Takes question, notice and tools from the server's rendering of this exchange. Unchanged blocks stay as they are.
+   * Takes question, answer, notice and tools from the server's rendering of this exchange. What is the same stays.
    * While an answer is written, only the socket has its text, and a rendering from before its end may arrive later.
-   * @param {string} html
+   * @param {HTMLElement} fresh
    */
-  adopt(html) {
-    const fresh = find(parse(html), ".exchange", HTMLElement);
+  adopt(fresh) {
     this.showQuestion(fresh);
     this.element.dataset.question = fresh.dataset.question ?? "";
     if (fresh.dataset.state === RUNNING) return;
     const answer = seek(fresh, ".answer", HTMLElement);
     if (!answer) return;
     this.parts.adopt(answer);
-    // Details that the reader has opened stay open.
-    const kept = find(this.element, ".before", HTMLElement).childElementCount > 0;
-    for (const name of [...(kept ? [] : [".before"]), ".approvals", ".answer-end"]) {
-      find(this.element, name, HTMLElement).replaceWith(find(answer, name, HTMLElement));
+    for (const name of [".before", ".approvals", ".answer-end"]) {
+      takeOver(find(this.element, name, HTMLElement), find(answer, name, HTMLElement));
     }
     noteContext(this.element, fresh.dataset.context, fresh.dataset.leftOut);
     this.end(fresh.dataset.state ?? "");

@@ -37,6 +37,72 @@ export function fill(element, html) {
   element.replaceChildren(parse(html));
 }
 
+/** An element's content as HTML, which `fill` takes. @param {Element} element */
+export function htmlOf(element) {
+  return element.innerHTML;
+}
+
+/**
+ * Makes these the children of an element, in this order. What is in its place already is not moved: moving takes away
+ * the reader's selection and focus, and loads frames again.
+ * @param {Element} parent
+ * @param {Element[]} children
+ */
+export function arrange(parent, children) {
+  const wanted = new Set(/** @type {Node[]} */ (children));
+  for (const child of [...parent.childNodes]) if (!wanted.has(child)) child.remove();
+  let place = parent.firstChild;
+  for (const child of children) {
+    if (child === place) place = child.nextSibling;
+    else parent.insertBefore(child, place);
+  }
+}
+
+/**
+ * Makes an element what the server renders now. A child that shows the same stays where it is. From one that is
+ * replaced, the next takes over what the reader has opened and focused.
+ * @param {Element} mine
+ * @param {Element} fresh
+ * @param {(child: Element, fresh: Element) => boolean} [isSame]
+ */
+export function takeOver(mine, fresh, isSame = isEqual) {
+  for (const { name, value } of fresh.attributes) mine.setAttribute(name, value);
+  const shown = [...mine.children];
+  arrange(mine, [...fresh.children].map((child, index) => {
+    const old = shown[index];
+    if (old && isSame(old, child)) return old;
+    if (old) keepOpen(old, child);
+    return child;
+  }));
+}
+
+/**
+ * As text, because two <template> are equal nodes whatever they contain.
+ * @param {Element} child
+ * @param {Element} fresh
+ */
+function isEqual(child, fresh) {
+  return child.outerHTML === fresh.outerHTML;
+}
+
+const CONTROLS = "a, button, summary, input, [tabindex]";
+
+/**
+ * @param {Element} old
+ * @param {Element} fresh what replaces it; in the page only afterwards
+ */
+function keepOpen(old, fresh) {
+  const at = (/** @type {Element} */ root, /** @type {string} */ selector) => [root, ...root.querySelectorAll("*")]
+    .filter((each) => each.matches(selector));
+  const details = at(fresh, "details");
+  for (const [index, each] of at(old, "details").entries()) {
+    if (each.hasAttribute("open")) details[index]?.setAttribute("open", "");
+  }
+  const focused = at(old, CONTROLS).findIndex((each) => each === document.activeElement);
+  const next = focused < 0 ? null : at(fresh, CONTROLS)[focused];
+  if (next instanceof HTMLElement) queueMicrotask(() => next.focus({ preventScroll: true }));
+}
+
 /**
  * A copy of the element in the `<template>` of that name.
  * @template {Element} E

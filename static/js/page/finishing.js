@@ -1,10 +1,11 @@
 // Finishes closed blocks: tables can be copied and scrolled by keyboard at once, and in idle time, newest first, code
 // is highlighted, mathematics is typeset and diagrams are drawn. The modules for that are fetched when first needed; a
-// block whose module could not be fetched stays as it is, and is tried again after a reconnect.
+// block whose module could not be fetched stays as it is, and is tried again after a reconnect. Finishing changes what
+// the server has rendered, so this is also where that is remembered.
 
 import { decorateCode } from "./code.js";
 import { t } from "../language/words.js";
-import { fromTemplate } from "./dom.js";
+import { fill, fromTemplate, htmlOf, parse } from "./dom.js";
 
 /** @type {Element[]} */
 const queue = [];
@@ -12,8 +13,45 @@ const queue = [];
 const failed = [];
 let scheduled = false;
 
+/**
+ * The server's HTML of the blocks that the socket has brought, or that are changed here.
+ * @type {WeakMap<Element, string>}
+ */
+const rendered = new WeakMap();
+
+/**
+ * Shows the server's HTML in a block. The same is not shown again: that keeps the reader's selection.
+ * @param {Element} block
+ * @param {string} html
+ */
+export function showBlock(block, html) {
+  if (rendered.get(block) === html) return;
+  fill(block, html);
+  rendered.set(block, html);
+  decorateCode(block);
+  keepShortCells(block);
+}
+
+/** The page has added text to a block itself. @param {Element} block */
+export function hasGrown(block) {
+  rendered.delete(block);
+}
+
+/**
+ * Whether a block shows what the server renders now. Its elements do not tell: code is highlighted, formulas are set.
+ * @param {Element} block
+ * @param {Element} fresh
+ */
+export function showsSame(block, fresh) {
+  const html = rendered.get(block);
+  if (html === undefined) return block.isEqualNode(fresh);
+  const [before, now] = [[...parse(html).childNodes], [...fresh.childNodes]];
+  return before.length === now.length && before.every((node, index) => node.isEqualNode(now[index] ?? null));
+}
+
 /** @param {Element} block closed: it will not change any more */
 export function finishBlock(block) {
+  if (!rendered.has(block) && block.querySelector("pre,table,.math")) rendered.set(block, htmlOf(block));
   decorateCode(block);
   finishTables(block);
   if (!block.querySelector("pre > code[class], .math")) return;
@@ -78,7 +116,7 @@ const resized = new ResizeObserver((entries) => {
  * A cell of a few words does not break while others have room. This is cheap, so an open block gets it too.
  * @param {Element} block
  */
-export function keepShortCells(block) {
+function keepShortCells(block) {
   for (const cell of block.querySelectorAll("td")) {
     cell.classList.toggle("short", (cell.textContent ?? "").length <= SHORT_CHARS);
   }
