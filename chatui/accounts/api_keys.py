@@ -115,7 +115,7 @@ def admit(text: str, address: str) -> LiveKey:
     """
     row = _row(text)
     if row is None:
-        _invalid_keys.admit(address)
+        _invalid_keys.miss(address)
         raise KeyRefusedError
     return _admit(row, address)
 

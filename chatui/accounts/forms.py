@@ -20,6 +20,19 @@ CODE_GUESSES = GuessLimit("code", address=Scope(free=9, longest=600, window=3600
 USERNAME_HELP = _("The name to sign in with, such as anna.schmidt: letters, digits and the characters @ . + - _, without spaces.")
 
 
+def waiting(error: MustWaitError) -> forms.ValidationError:
+    """The problem of a form with a secret that was not checked, because there were too many guesses."""
+    found = forms.ValidationError(error.sentence, code="wait")
+    found.wait = error  # type: ignore[attr-defined]
+    return found
+
+
+def wait_of(form: forms.BaseForm) -> MustWaitError | None:
+    """What a form was refused with, if the person has to wait."""
+    problems = (each for of_field in form.errors.as_data().values() for each in of_field)
+    return next((each.wait for each in problems if each.code == "wait"), None)  # type: ignore[attr-defined]
+
+
 class NewPassword:
     """A form with a new password, entered twice. Errors are shown at the first of the two fields."""
 
@@ -59,13 +72,14 @@ class FirstAccountForm(NewAccountForm):
     def clean_code(self) -> str:
         """Check the code. After too many guesses no code is checked, so that a right one looks the same as a wrong one."""
         code: str = self.cleaned_data["code"]
-        try:
-            guess = CODE_GUESSES.admit(self._address)
-        except MustWaitError as wait:
-            raise forms.ValidationError(wait.sentence) from None
+        if wait := CODE_GUESSES.seconds_left(self._address):
+            raise waiting(MustWaitError(wait))
         if not sign_in.is_valid_code(code):
+            try:
+                CODE_GUESSES.miss(self._address)
+            except MustWaitError as error:
+                raise waiting(error) from None
             raise forms.ValidationError(_("This is not the code that the server printed."))
-        guess.succeeded()
         return code
 
 
@@ -113,32 +127,24 @@ class AccountForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class SignInForm(AuthenticationForm):
-    def __init__(self, *args: Any, visitor: Visitor, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, visitor: Visitor, place: str = "", **kwargs: Any) -> None:
+        """``place``: what the browser got when it was told to wait."""
         super().__init__(*args, **kwargs)
         # Lets browsers offer passkeys in the name field.
         self.fields["username"].widget.attrs["autocomplete"] = "username webauthn"
-        self._visitor = visitor
+        self._visitor, self._place = visitor, place
 
     def clean(self) -> dict[str, Any]:
-        """Count the guess before checking it, so that simultaneous guesses are also counted."""
-        name = self.cleaned_data.get("username", "")
-        if not name or not self.cleaned_data.get("password"):
-            return super().clean()
-        try:
-            guess = sign_in.admit(self._visitor, name)
-        except MustWaitError as wait:
-            sign_in.record_refused(self._visitor, name, waits=True)
-            raise forms.ValidationError(wait.sentence) from None
-        try:
-            cleaned = super().clean()
-            # The same message as for a wrong password: it must not reveal who may use a password.
-            if not sign_in_settings.may_use(self.get_user()):
+        """Find the person. Not with Django's ``authenticate``, which would keep a connection to the database while it waits."""
+        name, password = self.cleaned_data.get("username", ""), self.cleaned_data.get("password")
+        if name and password:
+            try:
+                self.user_cache = sign_in.person_with(self._visitor, name, password, self._place)
+            except MustWaitError as wait:
+                raise waiting(wait) from None
+            if self.user_cache is None:
                 raise self.get_invalid_login_error()
-        except forms.ValidationError:
-            sign_in.record_refused(self._visitor, name, waits=False)
-            raise
-        guess.succeeded()
-        return cleaned
+        return self.cleaned_data
 
 
 class PasswordForm(NewPassword, PasswordChangeForm):
@@ -176,7 +182,7 @@ def check_old_password(visitor: Visitor, password: str, problem: Any) -> None:
         if sign_in.is_old_password(visitor, password):
             return
     except MustWaitError as wait:
-        raise forms.ValidationError(wait.sentence) from None
+        raise waiting(wait) from None
     raise forms.ValidationError(problem)
 
 

@@ -94,7 +94,7 @@ TIMEOUT_SECONDS = 600
 """How long a challenge is valid, and how long the browser waits for the person."""
 
 _Result = TypeVar("_Result")
-# Nobody can guess a signature, but each attempt costs time and a log line.
+# Nobody can guess a signature, so a valid one is never refused. Each other attempt costs time and a log line.
 _attempts = GuessLimit("passkey", address=Scope(free=20, longest=300, window=3600))
 
 
@@ -328,7 +328,7 @@ def use(visitor: Visitor, site: Site, credential: str, challenges: Collection[by
 
     owner = person
     try:
-        guess = second_factor.admit(visitor, person) if person else _attempts.admit(visitor.address, known=sign_in.browser_of(visitor))
+        guess = second_factor.admit(visitor, person) if person else None
         read = _read(credential, parse_authentication_credential_json)
         challenge = _challenge(read.response.client_data_json, "webauthn.get", challenges)
         row = Passkey.objects.select_related("user").filter(digest=_digest(read.raw_id), site=site.host).first()
@@ -345,11 +345,21 @@ def use(visitor: Visitor, site: Site, credential: str, challenges: Collection[by
             raise RefusedPasskeyError("this account needs a provider's sign-in")
         _count_use(row, _verify_use(site, row, read, challenge))
     except (RefusedPasskeyError, MustWaitError) as error:
-        why = error.why if isinstance(error, RefusedPasskeyError) else "had to wait"
+        refused = _counted(visitor, error) if person is None else error
+        why = refused.why if isinstance(refused, RefusedPasskeyError) else "had to wait"
         sign_in.record_way_refused(visitor, owner, f"passkey: {why}", "passkey refused")
-        raise
-    guess.succeeded()
+        raise refused from None
+    if guess is not None:
+        guess.succeeded()
     return row
+
+
+def _counted(visitor: Visitor, refused: RefusedPasskeyError | MustWaitError) -> RefusedPasskeyError | MustWaitError:
+    try:
+        _attempts.miss(visitor.address)
+    except MustWaitError as wait:
+        return wait
+    return refused
 
 
 def _count_use(row: Passkey, count: int) -> None:

@@ -116,7 +116,7 @@ def is_on() -> bool:
 def request_links(visitor: Visitor, name_or_address: str) -> None:
     """Send links in the background to the accounts with that user name or e-mail address. Raises MustWaitError if too many were requested
     from the visitor's network address."""
-    _request_limit.admit(visitor.address)
+    _request_limit.miss(visitor.address)
     _queue.submit(_send_links, visitor.as_nobody(), name_or_address.strip()[:254])
 
 

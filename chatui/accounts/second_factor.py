@@ -310,7 +310,7 @@ def admit(visitor: Visitor, person: User) -> Guess:
     As in the first step, attempts from a browser or address that the person has signed in from are counted separately: a stranger who has
     the password must not be able to keep its owner out.
     """
-    return _guesses.admit(visitor.address, account=str(person.pk), known=sign_in.known_origin(person, visitor))
+    return _guesses.admit(str(person.pk), known=sign_in.known_origin(person, visitor))
 
 
 def _check_app(visitor: Visitor, row: SecondFactor, code: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import time
 from datetime import timedelta
 
 from django.conf import settings
@@ -14,10 +15,11 @@ from django.core import signing
 from django.db import transaction
 from django.utils import timezone
 
-from chatui.accounts import secret_texts
+from chatui.accounts import secret_texts, sign_in_settings
 from chatui.audit_log.aggregation import RepeatedAction
 from chatui.audit_log.record import Visitor
-from chatui.limits import Guess, GuessLimit, MustWaitError, address_group
+from chatui.database.connections import release_request_connection
+from chatui.limits import Guess, GuessLimit, MustWaitError, address_group, checks
 from chatui.models.audit import AuditEvent
 from chatui.models.user import FirstAccountCode, User
 from chatui.observability import measures
@@ -33,6 +35,11 @@ KNOWN_ADDRESS_AGE = timedelta(days=30)
 
 SIGNED_IN, SIGNED_OUT, REFUSED, PASSWORD_REFUSED = "sign in", "sign out", "sign-in refused", "password change refused"
 
+PLACE_COOKIE = "__Host-place" if settings.SESSION_COOKIE_SECURE else "chatui_place"
+"""What a browser comes back with that was told to wait."""
+_SILENT_SECONDS = 2.0
+"""How long it takes to say that somebody has to wait again, whether or not there was something to compare."""
+
 _SALT = "chatui.device"
 _MAX_SIGN_INS = 200
 _passwords = GuessLimit("password")
@@ -41,11 +48,48 @@ _own_actions = {action: RepeatedAction(action, per_key=20, total=5000) for actio
 _refusals = {action: RepeatedAction(action, per_key=10, total=500) for action in (REFUSED, PASSWORD_REFUSED)}
 
 
-def admit(visitor: Visitor, name: str) -> Guess:
-    """Count a guess at the password of the account with that name. Every sign-in with a password calls this first. Raises MustWaitError if
-    no guess is checked for now, whether or not the account exists."""
-    person = _account_named(name)
-    return _passwords.admit(visitor.address, account=folded(name), known=known_origin(person, visitor) if person else "")
+def person_with(visitor: Visitor, name: str, password: str, place: str) -> User | None:
+    """The person whose name and password these are; None if there is none who may sign in with them. Counted, and a refusal is recorded.
+
+    ``place``: what the browser got when it was told to wait. Raises MustWaitError if no guess is checked for now, whether or not the
+    account exists.
+    """
+    started, person = time.monotonic(), _account_named(name)
+    known = _known_browser(person, visitor) if person else ""
+    try:
+        guess = _passwords.admit_stranger(visitor.address, folded(name), known=known, place=place, exists=person is not None)
+        is_right = _is_right(guess, person, password)
+    except MustWaitError:
+        record_refused(visitor, name, waits=True)
+        raise
+    # Whoever may not use a password gets the same answer as for a wrong one: it must not reveal who may.
+    if person is not None and is_right and person.is_active and sign_in_settings.may_use(person):
+        guess.succeeded()
+        return person
+    record_refused(visitor, name, waits=False)
+    if guess.is_silent:
+        release_request_connection()
+        time.sleep(max(0.0, started + _SILENT_SECONDS - time.monotonic()))
+    guess.failed()
+    return None
+
+
+def _is_right(guess: Guess, person: User | None, password: str) -> bool:
+    """Whether it is this person's password. Takes as long for nobody's. Raises MustWaitError."""
+    if guess.is_decoy:
+        return False
+    # It takes a good part of a second, and may have to wait for many others: nobody else should have to wait for its connection.
+    release_request_connection()
+    try:
+        with checks.turn():
+            guess.recheck()
+            if person is None:
+                User().set_password(password)
+                return False
+            return person.check_password(password)
+    except MustWaitError:
+        guess.succeeded()
+        raise
 
 
 def is_old_password(visitor: Visitor, password: str) -> bool:
@@ -53,11 +97,12 @@ def is_old_password(visitor: Visitor, password: str) -> bool:
     guess it. Raises MustWaitError as ``admit``."""
     person, key = visitor.user, _key_of(visitor.user)
     try:
-        guess = _old_passwords.admit(visitor.address, account=key)
+        guess = _old_passwords.admit(key)
+        is_right = _is_right(guess, person, password)
     except MustWaitError:
         _refusals[PASSWORD_REFUSED].record(visitor, key, None, "had to wait")
         raise
-    if person is None or not person.check_password(password):
+    if not is_right:
         _refusals[PASSWORD_REFUSED].record(visitor, key, None, "wrong old password")
         return False
     guess.succeeded()
@@ -132,11 +177,20 @@ def _account_named(name: str) -> User | None:
     return found
 
 
-def known_origin(person: User, visitor: Visitor) -> str:
-    """The key of the device, or else of the address, if this person has signed in from it before; empty if neither is known."""
+def _known_browser(person: User, visitor: Visitor) -> str:
+    """The key of the browser, if this person has signed in with it before; else empty."""
     owner, number = _device(visitor.device)
-    if owner == str(person.pk):
-        return f"device:{number}"
+    return f"device:{number}" if owner == str(person.pk) else ""
+
+
+def known_origin(person: User, visitor: Visitor) -> str:
+    """The key of the browser, or else of the address, if this person has signed in from it before; empty if neither is known.
+
+    Only for somebody who has given the password. Before that, an address would tell whose account was used there, and everybody at it would
+    have an allowance at each of these accounts.
+    """
+    if browser := _known_browser(person, visitor):
+        return browser
     place = address_group(visitor.address)
     sign_ins = AuditEvent.objects.filter(actor=person, code="", at__gte=timezone.now() - KNOWN_ADDRESS_AGE, action=SIGNED_IN)
     seen = sign_ins.order_by("-at").values_list("address", flat=True)[:_MAX_SIGN_INS]

@@ -103,7 +103,7 @@ def authenticate(visitor: Visitor, text: str) -> Provider:
     if row is None or provider is None:
         if _PATTERN.fullmatch(text):
             _refusals.record(visitor, visitor.address, None, f"of {row.provider}, which is not configured" if row else "no such token")
-        _wrong_tokens.admit(visitor.address)
+        _wrong_tokens.miss(visitor.address)
         raise TokenRefusedError
     _request_limit.check(provider.key)
     note_use(row)

@@ -48,6 +48,15 @@ ANSWERS_READ = _counter(
 TOKENS = _counter("chatui_model_tokens", "Tokens, as the model servers counted them.", ["backend", "direction"])
 SOCKETS = prometheus_client.Gauge("chatui_sockets", "Open sockets of people who are signed in.", registry=REGISTRY)
 SIGN_INS = _counter("chatui_sign_ins", "Attempts to sign in.", ["outcome"])
+BLOCKED_ADDRESSES = _counter(
+    "chatui_blocked_addresses", "Addresses and networks whose guesses at secrets began to have to wait, by kind of secret.", ["kind"]
+)
+GUESSES_COUNTED_TOGETHER = prometheus_client.Gauge(
+    "chatui_guesses_counted_together",
+    "1 if all processes count guesses at secrets together, 0 while the cache is away and this one counts for itself.",
+    registry=REGISTRY,
+)
+GUESSES_COUNTED_TOGETHER.set(1)
 ERROR_PAGES = _counter("chatui_error_pages", "Error pages and refusals, by their code.", ["code", "status"])
 
 

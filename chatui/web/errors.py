@@ -123,4 +123,7 @@ def _answer(request: HttpRequest, code: ErrorCode, status: int, wait_seconds: in
         context["wait_minutes"] = -(-wait_seconds // 60)
     if code == ProductCode.COMMAND and status == 403:  # a form with a missing or old token
         context["came_from"] = came_from(request)
-    return render(request, "site/error.html", context, status=status)
+    page = render(request, "site/error.html", context, status=status)
+    if wait_seconds and request.method == "GET":
+        page.headers["Refresh"] = str(wait_seconds)  # the page tries again by itself, also without scripts
+    return page

@@ -72,6 +72,6 @@ def metrics(request: HttpRequest) -> HttpResponse:
     if not token:
         raise NotFoundError
     if not constant_time_compare(request.headers.get("Authorization", ""), f"Bearer {token}"):
-        _guesses.admit(visitor_of(request, "page").address)
+        _guesses.miss(visitor_of(request, "page").address)
         raise NotFoundError
     return HttpResponse(display_metrics.text(), content_type="text/plain; version=0.0.4; charset=utf-8")

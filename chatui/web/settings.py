@@ -190,4 +190,5 @@ def close(request: HttpRequest) -> HttpResponse:
             auth.logout(request)
             return after_sign_out(person)
     shown = {"form": form, "problem": problem, "policy": environment().closed_accounts, "days": environment().closed_account_days}
-    return render(request, "account/close.html", shown, status=400 if problem or (form is not None and form.errors) else 200)
+    page = render(request, "account/close.html", shown, status=400 if problem or (form is not None and form.errors) else 200)
+    return session.refused_form(page, form)

@@ -92,7 +92,7 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
         context = {"shared": transfer_shares.read(token)}
     except access.NotFoundError:
         # Counted after the look-up: wrong links never block a valid one, which cannot be guessed anyway.
-        _misses.admit(visitor_of(request, "page").address)
+        _misses.miss(visitor_of(request, "page").address)
         return refuse(request, ProductCode.LINK, 404)
     response = render(request, "share/shared.html", context)
     response.headers["Referrer-Policy"] = "no-referrer"

@@ -7,3 +7,4 @@ import "./page/passwords.js";
 placeMenus();
 applyLanguages();
 watchLeaving();
+if (document.querySelector("form[data-tries-again]")) void import("./page/trying-again.js");

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import Visits
@@ -49,6 +49,24 @@ def test_a_typed_password_can_be_read_until_it_is_sent(demo: Server, visits: Vis
     })"""
     page.get_by_label("Username").fill("sam")
     assert page.locator("form:has(.password)").evaluate(sent) == "password", "browsers keep passwords apart from other texts"
+
+
+def test_a_sign_in_that_has_to_wait_is_sent_again_by_itself(demo: Server, visits: Visits) -> None:
+    page, sent = visits.open(demo, path="/sign-in/?next=/sign-in/ways/"), list[str]()
+    visits.allow("status of 429")
+    told = "<main><form><div class=form-problem role=alert><p>Too many attempts. Wait 1 second, then try again.</p></div></form></main>"
+
+    def answer(route: Route) -> None:
+        if route.request.method != "POST" or len(sent) == 2:
+            return route.continue_()
+        sent.append(str(route.request.post_data))
+        return route.fulfill(status=429, headers={"Retry-After": "1", "Content-Type": "text/html"}, body=told)
+
+    page.route("**/sign-in/**", answer)
+    sign_in(page, "sam")
+    expect(page.get_by_role("alert")).to_contain_text("This page tries again by itself in")
+    page.wait_for_url(demo.url + "/sign-in/ways/")
+    assert len(sent) == 2 and sent[0] == sent[1] and "password=" in sent[0]
 
 
 def test_an_invited_person_creates_the_account_and_later_sets_a_new_password(demo: Server, visits: Visits) -> None:

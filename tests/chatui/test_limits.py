@@ -13,6 +13,7 @@ from chatui.accounts import sign_in
 from chatui.limits import ACCOUNT, ADDRESS, KNOWN, GuessLimit, MustWaitError, Scope, address_group, network_of
 from chatui.models.audit import AuditEvent
 from chatui.models.user import User
+from chatui.observability import measures
 from tests.chatui.conftest import PASSWORD, disk_is_full, make_person, signed_in
 
 
@@ -38,11 +39,21 @@ def judged(limit: GuessLimit, address: str, account: str = "", known: str = "", 
     count = 0
     for _ in range(tries):
         try:
-            limit.admit(address, account=account, known=known)
-            count += 1
+            guess = limit.admit_stranger(address, account, known=known)
         except MustWaitError:
-            pass
+            continue
+        count += 1
+        guess.failed()
     return count
+
+
+def wait_of(limit: GuessLimit, address: str, account: str, *, place: str = "", exists: bool = True) -> MustWaitError | None:
+    """What somebody with a wrong password is told, who comes with this place; None if it is that the password is wrong."""
+    try:
+        limit.admit_stranger(address, account, place=place, exists=exists).failed()
+    except MustWaitError as wait:
+        return wait
+    return None
 
 
 def test_one_account_is_guessed_at_no_faster_from_many_networks(clock: Clock) -> None:
@@ -79,7 +90,7 @@ def test_the_wait_doubles_up_to_the_longest_and_says_its_seconds(clock: Clock) -
     seconds: list[int] = []
     for _ in range(9):
         try:
-            limit.admit("192.0.2.7", account="ada")
+            limit.admit("ada")
         except MustWaitError as error:
             seconds.append(error.seconds)
             assert f"Wait {error.seconds} seconds" in error.sentence
@@ -87,7 +98,7 @@ def test_the_wait_doubles_up_to_the_longest_and_says_its_seconds(clock: Clock) -
     assert seconds == [5, 10, 20]
     for _ in range(8):
         try:
-            limit.admit("192.0.2.7", account="ada")
+            limit.admit("ada")
         except MustWaitError as error:
             seconds.append(error.seconds)
             clock.forward(error.seconds)
@@ -98,10 +109,10 @@ def test_knocking_while_one_has_to_wait_makes_the_wait_no_longer(clock: Clock) -
     limit = GuessLimit("test")
     judged(limit, "192.0.2.7", "ada", tries=500)
     with pytest.raises(MustWaitError) as caught:
-        limit.admit("192.0.2.7", account="ada")
+        limit.admit_stranger("192.0.2.7", "ada")
     assert caught.value.seconds == limits.FIRST_SECONDS
     clock.forward(limits.FIRST_SECONDS)
-    limit.admit("192.0.2.7", account="ada")
+    assert not limit.admit_stranger("192.0.2.7", "ada").is_silent
 
 
 @pytest.mark.slow
@@ -116,13 +127,13 @@ def test_a_day_of_guessing_at_one_account_is_some_sixty_guesses(clock: Clock) ->
 def test_a_right_guess_does_not_count_and_forgives_no_other(clock: Clock) -> None:
     limit = GuessLimit("test")
     for _ in range(100):
-        limit.admit("192.0.2.7", account="mallory").succeeded()
+        limit.admit_stranger("192.0.2.7", "mallory").succeeded()
     assert judged(limit, "192.0.2.7", "mallory", tries=3) == 3, "the premise: right ones do not count"
     total = 0
     for number in range(100):
         total += judged(limit, "192.0.2.7", f"person{number}", tries=1)
         with contextlib.suppress(MustWaitError):
-            limit.admit("192.0.2.7", account="an own account").succeeded()
+            limit.admit_stranger("192.0.2.7", "an own account").succeeded()
     assert total <= ADDRESS.free - 2, "a success in between would bypass the limit of a network"
 
 
@@ -139,6 +150,172 @@ def test_of_many_guesses_at_once_no_more_are_judged_than_of_many_in_a_row() -> N
     for thread in threads:
         thread.join(30)
     assert len(got) == 24 and sum(got) == ACCOUNT.free + 1
+
+
+def test_many_people_who_give_the_right_password_at_once_wait_for_nobody() -> None:
+    limit = GuessLimit("test")
+    guesses = [limit.admit_stranger("192.0.2.7", f"person{number}") for number in range(200)]
+    for guess in guesses:
+        guess.recheck()
+        guess.succeeded()
+    assert judged(limit, "192.0.2.7", "mallory", tries=1) == 1, "and none of them counts"
+
+
+def test_of_many_wrong_guesses_at_once_those_in_the_queue_wait_once_there_were_enough() -> None:
+    limit, checked = GuessLimit("test"), 0
+    guesses = [limit.admit_stranger("192.0.2.7", f"person{number}") for number in range(200)]
+    for guess in guesses:
+        try:
+            guess.recheck()
+        except MustWaitError as wait:
+            assert wait.seconds and wait.place
+            guess.succeeded()
+        else:
+            checked += 1
+            guess.failed()
+    assert checked == ADDRESS.free + 1
+
+
+def test_a_queue_of_checks_is_bounded_by_time_and_says_when_to_come_back() -> None:
+    checks, started, end = limits.Checks(2, seconds=0.2), threading.Barrier(3), threading.Event()
+
+    def check() -> None:
+        with checks.turn():
+            started.wait(30)
+            end.wait(30)
+
+    threads = [threading.Thread(target=check) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    started.wait(30)
+    with pytest.raises(MustWaitError) as caught, checks.turn():
+        pass
+    assert caught.value.seconds == 1
+    checks._usual = 10.0
+    with pytest.raises(MustWaitError) as caught, checks.turn():
+        pass
+    assert caught.value.seconds == 10, "the two that run"
+    end.set()
+    for thread in threads:
+        thread.join(30)
+    checks._usual = 0.0
+    with checks.turn():
+        pass
+
+
+def hammer(limit: GuessLimit, names: list[str], places: dict[str, str], *, exists: bool) -> int:
+    """Guess once at each name, coming back with each place that one was told. Returns how many guesses were compared with a password."""
+    compared = 0
+    for name in names:
+        try:
+            guess = limit.admit_stranger("192.0.2.7", name, place=places.get(name, ""), exists=exists)
+        except MustWaitError as wait:
+            places[name] = wait.place
+            continue
+        compared += exists and not guess.is_decoy
+        try:
+            guess.failed()
+        except MustWaitError as wait:
+            places[name] = wait.place
+    return compared
+
+
+@pytest.mark.parametrize("attack", ["at names that do not exist", "with every place", "at the same account", "at some colleagues"])
+def test_a_colleague_at_the_same_address_is_checked_when_told(attack: str, clock: Clock) -> None:
+    """The attacker takes every allowance at the moment at which it opens."""
+    limit, places, told = GuessLimit("test"), dict[str, str](), None
+    exists = attack in ("at the same account", "at some colleagues")
+    names = {"at the same account": ["cleo"], "at some colleagues": [f"colleague{number}" for number in range(6)]}.get(attack)
+    for second in range(900):
+        tried = names or [f"nobody{number}" for number in range(3)]
+        hammer(limit, tried, {} if attack in ("at names that do not exist", "at the same account") else places, exists=exists)
+        if second < 120:
+            pass
+        elif told is None:
+            told = wait_of(limit, "192.0.2.7", "cleo")
+            assert told, "the premise: the address has to wait"
+            due = second + told.seconds
+            assert told.seconds <= 1800
+        elif second >= due:
+            limit.admit_stranger("192.0.2.7", "cleo", place=told.place).succeeded()
+            return
+        clock.forward(1)
+    raise AssertionError("she was never checked")
+
+
+def test_sprayed_guesses_that_are_checked_do_not_grow(clock: Clock) -> None:
+    """One at each of many names that exist, again and again, with and without the places that one was told."""
+    checked = {}
+    for comes_back in (False, True):
+        limit, places, count = GuessLimit(f"test {comes_back}"), dict[str, str](), 0
+        names = [f"person{number}" for number in range(120)]
+        for _ in range(70):
+            count += hammer(limit, names, places if comes_back else {}, exists=True)
+            clock.forward(3600 / 70)
+        checked[comes_back] = count
+    assert ADDRESS.free < checked[False] < checked[True] <= 83, "what an address had an hour before there were places"
+
+
+def test_an_account_is_guessed_at_no_faster_with_places_from_many_networks(clock: Clock) -> None:
+    limit, compared = GuessLimit("test"), 0
+    places = dict[int, str]()
+    for _ in range(96):
+        for number in range(60):
+            try:
+                guess = limit.admit_stranger(f"198.51.{number}.1", "ada", place=places.get(number, ""))
+                compared += not guess.is_decoy
+                guess.failed()
+            except MustWaitError as wait:
+                places[number] = wait.place
+        clock.forward(900)
+    assert 60 < compared < 170
+
+
+def test_names_that_do_not_exist_are_answered_as_those_that_do(clock: Clock) -> None:
+    told: dict[bool, list[tuple[int, int]]] = {}
+    for exists in (True, False):
+        limit, place, told[exists] = GuessLimit(f"test {exists}"), "", []
+        judged(limit, "192.0.2.7", "mallory", tries=1)
+        for number in range(ADDRESS.free):
+            judged(limit, "192.0.2.7", f"nobody{number}", tries=1)
+        for step in range(60):
+            wait = wait_of(limit, "192.0.2.7", "ada", place=place, exists=exists)
+            # Somebody else takes what opens, so that it is the place that is answered.
+            judged(limit, "192.0.2.7", f"other{step}", tries=1)
+            told[exists].append((step, wait.seconds if wait else 0))
+            place = wait.place if wait else place
+            clock.forward(wait.seconds if wait and step % 3 else 2)
+    assert told[True] == told[False] and len({seconds for _, seconds in told[True]}) > 4
+
+
+@pytest.mark.parametrize("whose", ["another account", "another address", "another kind", "too old", "forged", "nothing"])
+def test_a_place_is_for_one_account_and_address_and_an_hour(whose: str, clock: Clock) -> None:
+    limit = GuessLimit("test")
+    judged(limit, "192.0.2.7", "ada", tries=20)
+    judged(limit, "198.51.100.1", "bela", tries=20)
+    judged(GuessLimit("other"), "192.0.2.7", "ada", tries=20)
+    given = {
+        "another account": wait_of(limit, "198.51.100.1", "bela"),
+        "another address": wait_of(limit, "198.51.100.1", "ada"),
+        "another kind": wait_of(GuessLimit("other"), "192.0.2.7", "ada"),
+    }.get(whose) or wait_of(limit, "192.0.2.7", "ada")
+    assert given is not None and given.place
+    clock.forward(given.seconds + (limits.PLACE_SECONDS if whose == "too old" else 0))
+    judged(limit, "192.0.2.7", "ada", tries=20)
+    place = {"forged": f"{given.place}x", "nothing": ""}.get(whose, given.place)
+    with pytest.raises(MustWaitError):
+        limit.admit_stranger("192.0.2.7", "ada", place=place)
+    if whose == "nothing":
+        assert limit.admit_stranger("192.0.2.7", "ada", place=given.place).is_silent, "the twin"
+
+
+def test_an_address_that_has_to_wait_is_one_line_and_one_count(caplog: pytest.LogCaptureFixture) -> None:
+    limit, blocked = GuessLimit("test"), measures.BLOCKED_ADDRESSES.labels("test")
+    before = blocked._value.get()
+    for number in range(100):
+        judged(limit, "192.0.2.7", f"person{number}", tries=1)
+    lines = [record.__dict__["address"] for record in caplog.records if record.message == "guesses from an address have to wait"]
+    assert lines == ["192.0.2.7/32"] and blocked._value.get() == before + 1
 
 
 def test_a_known_place_has_an_allowance_of_its_own(clock: Clock) -> None:
@@ -171,6 +348,7 @@ def test_while_the_cache_is_away_people_sign_in_and_each_process_counts_guesses(
     assert answers.count("wrong") == ACCOUNT.free + 1 and answers[-1] == "waits"
     assert Client().get("/s/AAAAAAAAAAAAAAAAAAAAAA/").status_code == 404
     assert sum("the cache is unavailable" in line for line in caplog.messages) == 1
+    assert measures.GUESSES_COUNTED_TOGETHER._value.get() == 0
     client = signed_in(ada)
     assert client.get("/").status_code == 200 and client.get("/search/?q=word").status_code == 200
     assert client.post("/sign-out/").status_code == 302 and client.get("/").status_code == 302
@@ -179,10 +357,11 @@ def test_while_the_cache_is_away_people_sign_in_and_each_process_counts_guesses(
 def test_when_the_cache_is_back_all_processes_count_together_again(cache_is_away: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "RETRY_SECONDS", 0.0)
     limit = GuessLimit("test")
-    limit.admit("192.0.2.7", account="ada").succeeded()
+    limit.admit_stranger("192.0.2.7", "ada").succeeded()
+    shared = limits._shared
     monkeypatch.undo()
     assert judged(limit, "192.0.2.7", "ada", tries=2 * ACCOUNT.free) == ACCOUNT.free + 1
-    assert not limits._shared._is_away
+    assert shared.get("anything") is None and not shared._is_away and measures.GUESSES_COUNTED_TOGETHER._value.get() == 1
 
 
 # Through the pages.
@@ -193,23 +372,35 @@ def sign_in_as(name: str, password: str = PASSWORD, *, address: str = "192.0.2.7
     response = (client or Client()).post("/sign-in/", {"username": name, "password": password}, REMOTE_ADDR=address)
     if response.status_code == 302:
         return "in"
-    return "waits" if "Too many attempts" in response.content.decode() else "wrong"
+    assert (response.status_code == 429) is ("Too many attempts" in response.content.decode()) is ("Retry-After" in response)
+    return "waits" if response.status_code == 429 else "wrong"
+
+
+@pytest.fixture
+def fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sign_in, "_SILENT_SECONDS", 0.0)
 
 
 @pytest.mark.slow
 @pytest.mark.django_db
-def test_a_colleague_behind_the_same_address_is_not_locked_out(ada: User, bela: User) -> None:
+def test_a_colleague_behind_the_same_address_is_not_locked_out(ada: User, bela: User, clock: Clock, fast: None) -> None:
     browser = Client()
     assert sign_in_as("bela", client=browser) == "in", "the premise: bela was here before"
     browser.post("/sign-out/")
     for number in range(ADDRESS.free + 5):
         sign_in_as(f"nobody{number}", "wrong")
         sign_in_as("bela", "wrong", address=f"198.51.{number}.1")
-    make_person("carol")
-    assert sign_in_as("carol") == "waits", "the premise: the address has to wait"
-    assert sign_in_as("bela") == "in", "in another browser, from where bela has signed in before"
     assert sign_in_as("bela", address="203.0.113.9") == "waits", "the premise: from elsewhere, the name has to wait"
     assert sign_in_as("bela", address="203.0.113.9", client=browser) == "in", "in the browser that bela uses"
+    make_person("carol")
+    new = Client()
+    assert sign_in_as("carol", client=new) == "waits", "the premise: the address has to wait"
+    clock.forward(60)
+    assert sign_in_as("nobody", "wrong") == "wrong" and sign_in_as("carol") == "waits", "the premise: somebody else was faster"
+    assert sign_in_as("carol", "wrong", client=new) == "waits", "nobody is told that it is wrong"
+    clock.forward(limits.FIRST_SECONDS * 2)
+    assert sign_in_as("nobody", "wrong") == "wrong" and sign_in_as("carol", client=new) == "in", "in the browser that was told to wait"
+    assert not new.cookies[sign_in.PLACE_COOKIE].value
 
 
 @pytest.mark.django_db
@@ -229,7 +420,7 @@ def test_whoever_found_a_session_open_does_not_guess_the_old_password(ada: User)
     pages = [client.post("/password/", new).content.decode() for _ in range(12)]
     assert "Too many attempts" not in pages[ACCOUNT.free] and "Too many attempts" in pages[-1]
     right = client.post("/password/", new | {"old_password": PASSWORD})
-    assert right.status_code == 200 and "Wait" in right.content.decode()
+    assert right.status_code == 429 and right["Retry-After"] and "Wait" in right.content.decode()
     assert sign_in_as("ada", address="203.0.113.9") == "in", "other ways in do not wait for it"
 
 

@@ -15,7 +15,7 @@ from django.contrib.auth import views
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import AuthenticationForm
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse, reverse_lazy
 from django.utils.decorators import method_decorator
@@ -52,7 +52,7 @@ def setup(request: HttpRequest) -> HttpResponse:
         auth.login(request, person, "django.contrib.auth.backends.ModelBackend")
         session.record_start(request, person)
         return session.on_known_device(redirect("home"), person)
-    return render(request, "account/setup.html", {"form": form})
+    return session.refused_form(render(request, "account/setup.html", {"form": form}), form)
 
 
 class SignIn(views.LoginView):
@@ -67,14 +67,23 @@ class SignIn(views.LoginView):
         return super().get(request, *args, **kwargs)
 
     def get_form_kwargs(self) -> dict[str, Any]:
-        return super().get_form_kwargs() | {"visitor": visitor_of(self.request, "page")}
+        place = self.request.COOKIES.get(sign_in.PLACE_COOKIE, "")
+        return super().get_form_kwargs() | {"visitor": visitor_of(self.request, "page"), "place": place}
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
-        """Record the sign-in first: if that fails, there is no sign-in."""
-        person = form.get_user()
-        if session.is_due(person):
-            return session.begin(self.request, person, session.own_path(self.request, self.get_success_url()))
-        return session.enter(self.request, person, after=session.own_path(self.request, self.get_success_url()))
+        """Record the sign-in first: if that fails, there is no sign-in. The page's script is told where to go on."""
+        person, after = form.get_user(), session.own_path(self.request, self.get_success_url())
+        begin = session.begin if session.is_due(person) else session.enter
+        response = begin(self.request, person, after=after)
+        if "application/json" in self.request.headers.get("Accept", ""):
+            cookies, response = response.cookies, JsonResponse({"ok": True, "url": response.headers["Location"]})
+            response.cookies = cookies
+        response.delete_cookie(sign_in.PLACE_COOKIE, samesite="Lax")
+        return response
+
+    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
+        """Say how long to wait, if nothing was checked, and let the browser keep its place."""
+        return session.refused_form(super().form_invalid(form), form)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """If passwords are only for emergencies, the form is shown on request."""
@@ -127,6 +136,10 @@ class Password(views.PasswordChangeView):
 
     def get_form_kwargs(self) -> dict[str, Any]:
         return super().get_form_kwargs() | {"visitor": visitor_of(self.request, "page")}
+
+    def form_invalid(self, form: forms.BaseForm) -> HttpResponse:
+        """As at sign-in."""
+        return session.refused_form(super().form_invalid(form), form)  # type: ignore[arg-type]
 
     def form_valid(self, form: forms.BaseForm) -> HttpResponse:
         """Store the password, and revoke the keys if requested. Then have every socket of this person check whether its session is
@@ -183,7 +196,7 @@ def invitation(request: HttpRequest, invitation_id: UUID, token: str) -> HttpRes
                 return session.begin(request, person, "")
             return session.enter(request, person, session.Entrance("by invitation"))
     except NotFoundError:
-        CODE_GUESSES.admit(visitor.address)  # a valid link is never refused; guesses have to wait
+        CODE_GUESSES.miss(visitor.address)  # a valid link is never refused; guesses have to wait
         return refuse(request, ProductCode.LINK, 404)
     shown = {"form": form, "providers": sign_in_file().providers, "inviter": row.made_by.get_username()}
     return render(request, "account/invitation.html", shown | {"invitation": f"{row.pk}/{token}"})
@@ -197,12 +210,14 @@ def password_link(request: HttpRequest, link_id: UUID, token: str) -> HttpRespon
     try:
         person = password_links.person_for(link_id, token)
     except NotFoundError:
-        CODE_GUESSES.admit(visitor.address)  # a valid link is never refused; guesses have to wait
+        CODE_GUESSES.miss(visitor.address)  # a valid link is never refused; guesses have to wait
         return refuse(request, ProductCode.LINK, 404)
     form = LinkedPasswordForm(person, request.POST or None)
     if request.method == "POST" and form.is_valid():
-        notify_sockets(password_links.use(visitor, link_id, token, form.cleaned_data["new_password1"]))
-        return redirect("sign_in")
+        owner = password_links.use(visitor, link_id, token, form.cleaned_data["new_password1"])
+        notify_sockets(owner)
+        # Whoever had the link is no stranger: others' guesses from the same address do not keep them out.
+        return session.on_known_device(redirect("sign_in"), owner)
     return render(request, "account/password_link.html", {"form": form, "name": person.get_username()})
 
 

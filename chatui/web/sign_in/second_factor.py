@@ -6,12 +6,14 @@ import io
 from typing import TYPE_CHECKING
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy as _
 
 from chatui.accounts import passkeys, sign_in
 from chatui.accounts import second_factor as accounts_second_factor
+from chatui.accounts.forms import waiting
 from chatui.accounts.second_factor import WrongCodeError
 from chatui.limits import MustWaitError
 from chatui.permissions.access import NotFoundError, as_person, existing
@@ -48,7 +50,7 @@ def code(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid() and is_right(request, form, person):
         return session.enter(request, person, _HOW, after=session.finish(request))
     shown = {"form": form, "has_app": accounts_second_factor.has_app(person), "has_passkeys": accounts_second_factor.has_passkeys(person)}
-    return render(request, "account/code.html", shown)
+    return session.refused_form(render(request, "account/code.html", shown), form)
 
 
 @signed_in("GET", "POST")
@@ -109,7 +111,7 @@ def _set_up(request: HttpRequest, person: User) -> HttpResponse:
         except WrongCodeError:
             form.add_error("code", _WRONG)
         except MustWaitError as wait:
-            form.add_error("code", wait.sentence)
+            form.add_error("code", waiting(wait))
         else:
             after = session.finish(request)
             if request.user.is_authenticated:
@@ -125,7 +127,7 @@ def _set_up(request: HttpRequest, person: User) -> HttpResponse:
         "is_required": not request.user.is_authenticated,
         "has_site": passkeys.site_of(str(request.scheme), request.get_host()) is not None,
     }
-    return render(request, "account/second_factor.html", shown)
+    return session.refused_form(render(request, "account/second_factor.html", shown), form)
 
 
 def is_right(request: HttpRequest, form: forms.Form, person: User) -> bool:
@@ -134,11 +136,11 @@ def is_right(request: HttpRequest, form: forms.Form, person: User) -> bool:
     try:
         accounts_second_factor.check(visitor, person, form.cleaned_data["code"])
     except WrongCodeError:
-        why, sentence = "wrong code", str(_WRONG)
+        why, problem = "wrong code", ValidationError(_WRONG)
     except MustWaitError as wait:
-        why, sentence = "had to wait with the code", wait.sentence
+        why, problem = "had to wait with the code", waiting(wait)
     else:
         return True
     sign_in.record_way_refused(visitor, person, why)
-    form.add_error("code", sentence)
+    form.add_error("code", problem)
     return False

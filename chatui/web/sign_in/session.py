@@ -9,11 +9,13 @@ import time
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import wraps
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 from django.conf import settings
 from django.contrib import auth
 from django.contrib.auth import get_user_model
+from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -21,8 +23,9 @@ from django.utils.crypto import constant_time_compare
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from chatui.accounts import header_sign_in, second_factor, sessions, sign_in, sign_in_settings
+from chatui.accounts.forms import wait_of
 from chatui.audit_log.record import Visitor
-from chatui.limits import Throttle
+from chatui.limits import PLACE_SECONDS, Throttle
 from chatui.permissions.access import as_person
 from chatui.proxies import public_address
 from chatui.web.guards import View, signed_in, visitor_of
@@ -175,17 +178,25 @@ def own_change(view: View) -> View:
     return answer
 
 
+def refused_form(response: HttpResponse, form: BaseForm | None) -> HttpResponse:
+    """The page with a form: 429 if a secret in it was not checked, with the time to wait; the browser keeps its place."""
+    if form is None or (wait := wait_of(form)) is None:
+        return response
+    response.status_code = HTTPStatus.TOO_MANY_REQUESTS
+    response.headers["Retry-After"] = str(wait.seconds)
+    if wait.place:
+        _set_cookie(response, sign_in.PLACE_COOKIE, wait.place, wait.seconds + PLACE_SECONDS)
+    return response
+
+
 def on_known_device(response: HttpResponse, person: User) -> HttpResponse:
     """Set a device cookie: wrong passwords from this browser are counted separately from those of strangers."""
-    response.set_cookie(
-        sign_in.DEVICE_COOKIE,
-        sign_in.new_device(person),
-        max_age=sign_in.DEVICE_SECONDS,
-        secure=settings.SESSION_COOKIE_SECURE,
-        httponly=True,
-        samesite="Lax",
-    )
+    _set_cookie(response, sign_in.DEVICE_COOKIE, sign_in.new_device(person), sign_in.DEVICE_SECONDS)
     return response
+
+
+def _set_cookie(response: HttpResponse, name: str, value: str, seconds: int) -> None:
+    response.set_cookie(name, value, max_age=seconds, secure=settings.SESSION_COOKIE_SECURE, httponly=True, samesite="Lax")
 
 
 def own_path(request: HttpRequest, path: str) -> str:

@@ -71,21 +71,18 @@ def back(request: HttpRequest, provider: str) -> HttpResponseBase:
         # Not counted: a state cannot be guessed, and any site could make browsers send false ones until a whole office is throttled.
         return _refused(request, found, BadSignInError("this browser did not start this sign-in"))
     try:
-        guess = _responses.admit(visitor.address, known=sign_in.browser_of(visitor))
-    except MustWaitError:
-        sign_in.record_provider_sign_in_refused(visitor, f"by {found.key}: had to wait")
-        raise
-    try:
         started = _taken(request, answer["state"])
         claims = openid.fetch_claims(found, started, answer, session.back_address(request, found.key))
         follow = _connected if started.connects else _confirmed if started.confirms else _entered
-        response = follow(request, found, started, account_linking.read(found, claims))
+        return follow(request, found, started, account_linking.read(found, claims))
     except SingleSignOnError as error:
-        if not isinstance(error, BadSignInError):
-            guess.succeeded()
+        if isinstance(error, BadSignInError):
+            try:
+                _responses.miss(visitor.address)  # a valid one is never refused
+            except MustWaitError:
+                sign_in.record_provider_sign_in_refused(visitor, f"by {found.key}: had to wait")
+                raise
         return _refused(request, found, error)
-    guess.succeeded()
-    return response
 
 
 def _invitation(request: HttpRequest) -> str:
@@ -170,7 +167,7 @@ def _refused_logout(visitor: Visitor, provider: Provider, error: BadSignInError 
     if isinstance(error, ProviderUnavailableError):
         return JsonResponse({"error": "temporarily_unavailable"}, status=503)
     try:
-        _logouts.admit(visitor.address)
+        _logouts.miss(visitor.address)
     except MustWaitError as wait:
         return JsonResponse({"error": "invalid_request"}, status=429, headers={"Retry-After": str(wait.seconds)})
     return JsonResponse({"error": "invalid_request"}, status=400)

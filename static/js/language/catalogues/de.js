@@ -171,6 +171,7 @@ useCatalogue({
     "This message is %(n)s character too long. The limit is %(limit)s characters.": ["Diese Nachricht ist um %(n)s Zeichen zu lang. Erlaubt sind %(limit)s Zeichen.", "Diese Nachricht ist um %(n)s Zeichen zu lang. Erlaubt sind %(limit)s Zeichen."],
     "This message was sent or changed in another tab.": "Diese Nachricht wurde in einem anderen Tab gesendet oder geändert.",
     "This model is not available to you. Choose another one.": "Dieses Modell steht Ihnen nicht zur Verfügung. Wählen Sie ein anderes.",
+    "This page tries again by itself in %(n)s second.": ["Diese Seite versucht es in %(n)s Sekunde von selbst noch einmal.", "Diese Seite versucht es in %(n)s Sekunden von selbst noch einmal."],
     "This page was emptied, because you signed out in another tab.": "Diese Seite wurde geleert, weil Sie sich in einem anderen Tab abgemeldet haben.",
     "This role is unknown, and unknown roles are hidden.": "Diese Rolle ist unbekannt, und unbekannte Rollen werden verborgen.",
     "Thought for %(time)s": "%(time)s nachgedacht",

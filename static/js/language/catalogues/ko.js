@@ -171,6 +171,7 @@ useCatalogue({
     "This message is %(n)s character too long. The limit is %(limit)s characters.": ["메시지가 %(n)s자 초과되었습니다. 최대 %(limit)s자까지 쓸 수 있습니다."],
     "This message was sent or changed in another tab.": "이 메시지는 다른 탭에서 전송되었거나 변경되었습니다.",
     "This model is not available to you. Choose another one.": "이 모델은 사용할 수 없습니다. 다른 모델을 선택해 주세요.",
+    "This page tries again by itself in %(n)s second.": ["이 페이지가 %(n)s초 후에 저절로 다시 시도합니다."],
     "This page was emptied, because you signed out in another tab.": "다른 탭에서 로그아웃하셨으므로 이 페이지를 비웠습니다.",
     "This role is unknown, and unknown roles are hidden.": "알 수 없는 역할이며, 알 수 없는 역할은 숨깁니다.",
     "Thought for %(time)s": "%(time)s 동안 생각함",

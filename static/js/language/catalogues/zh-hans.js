@@ -171,6 +171,7 @@ useCatalogue({
     "This message is %(n)s character too long. The limit is %(limit)s characters.": ["此消息超出 %(n)s 个字符。上限为 %(limit)s 个字符。"],
     "This message was sent or changed in another tab.": "此消息已在其他标签页中发送或更改。",
     "This model is not available to you. Choose another one.": "您无法使用此模型。请选择其他模型。",
+    "This page tries again by itself in %(n)s second.": ["本页将在 %(n)s 秒后自动重试。"],
     "This page was emptied, because you signed out in another tab.": "您已在另一个标签页中退出登录，因此本页已清空。",
     "This role is unknown, and unknown roles are hidden.": "此角色未知，未知的角色一律隐藏。",
     "Thought for %(time)s": "思考了 %(time)s",
