@@ -9,6 +9,10 @@ import sys
 
 def main() -> None:
     """Hand the command line to Django."""
+    if sys.argv[1:2] == ["serve"]:
+        from chatui import starting
+
+        starting.begin(sys.argv[2:])
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatui.settings")
     try:
         from django.core.management import execute_from_command_line

@@ -2,12 +2,14 @@
 
 import re
 import shutil
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.support.served import NewDeployment
+from tests.support.served import NewDeployment, Server, free_port
 
 pytestmark = pytest.mark.served
 
@@ -25,3 +27,54 @@ def test_a_start_in_an_empty_directory_serves_pages_with_their_style_sheets(tmp_
             assert httpx.get(server.url + sheet, trust_env=False).status_code == 200
     finally:
         deployment.stop()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", pytest.param("::1", marks=pytest.mark.extended)])
+def test_a_process_that_starts_says_that_it_lives_and_loses_no_request(host: str, tmp_path: Path) -> None:
+    """Asked without pause from before it starts until it serves: no connection is refused once there was one, none is cut."""
+    deployment, seen = NewDeployment(tmp_path), list[tuple[int, str]]()
+    server = Server(deployment.environment, (*deployment.program,), free_port(), host)
+    deployment.servers.append(server)
+    try:
+        with httpx.Client(trust_env=False, timeout=120) as client:
+            while not seen or '"starting"' in seen[-1][1]:
+                assert server.process.poll() is None, server.console
+                try:
+                    lives, ready, page = (client.get(f"{server.url}{path}") for path in ("/healthz", "/readyz", "/setup/"))
+                except httpx.TransportError:
+                    assert not seen or host == "::1", "Daphne takes over no socket of IPv6"
+                    continue
+                assert lives.status_code == 200
+                seen.append((page.status_code, ready.text))
+                assert page.status_code == 200 or (page.status_code, page.headers["Refresh"]) == (503, "2")
+        assert '"starting"' in seen[0][1], "the premise: it answered before it served"
+        assert client_of(server).get("/setup/").status_code == 200
+    finally:
+        deployment.stop()
+
+
+def client_of(server: Server) -> httpx.Client:
+    return httpx.Client(base_url=server.url, trust_env=False)
+
+
+def test_what_answers_during_a_start_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
+    server = Server(NewDeployment(tmp_path).environment)
+    address = f"{server.url}/healthz"
+    until(lambda: is_answered(address))
+    server.process.kill()
+    server.process.wait()
+    until(lambda: not is_answered(address))
+
+
+def is_answered(address: str) -> bool:
+    try:
+        return httpx.get(address, trust_env=False).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.05)

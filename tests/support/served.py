@@ -100,14 +100,16 @@ def served(deployment: Deployment, *people: str) -> Iterator["Server"]:
 class Server:
     """One process of ``manage.py serve``. ``url`` is its origin; ``console`` is its output."""
 
-    def __init__(self, environment: dict[str, str], program: tuple[str, ...] = ("manage.py",), port: int = 0) -> None:
+    def __init__(
+        self, environment: dict[str, str], program: tuple[str, ...] = ("manage.py",), port: int = 0, host: str = "127.0.0.1"
+    ) -> None:
         """``program``: the program that Python runs, with the arguments of ``manage.py``. ``port``: 0 for a free one."""
         self.port = port or free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
         self._log = tempfile.TemporaryFile("w+")
         self._printed = ""
         self._clients: list[httpx.Client] = []
-        self.process = process.start([*program, "serve", "--port", str(self.port)], environment, self._log)
+        self.process = process.start([*program, "serve", "--host", host, "--port", str(self.port)], environment, self._log)
 
     @property
     def console(self) -> str:
@@ -125,15 +127,16 @@ class Server:
         return found[1]
 
     def wait_until_healthy(self) -> None:
-        """Wait until /healthz answers."""
+        """Wait until it serves pages. While it starts, it answers as well."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             assert self.process.poll() is None, self.console
             try:
-                if httpx.get(f"{self.url}/healthz", trust_env=False, verify=_NO_TLS).status_code == 200:
+                if '"starting"' not in httpx.get(f"{self.url}/readyz", trust_env=False, verify=_NO_TLS).text:
                     return
             except httpx.HTTPError:
-                time.sleep(0.1)
+                pass
+            time.sleep(0.1)
         raise AssertionError(f"the server did not answer within {START_SECONDS} s:\n{self.console}")
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:

@@ -17,6 +17,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser, SystemCheckError
 from django.db import connection
 
+from chatui import starting
 from chatui.accounts import account_linking, groups, passkeys
 from chatui.accounts.sign_in import new_code
 from chatui.database import file_locks
@@ -39,12 +40,12 @@ class Command(BaseCommand):
     help = "Prepare the database and static files, then serve on HOST:PORT."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
-        parser.add_argument("--port", type=int, default=8000, help="port to listen on (8000)")
+        starting.add_arguments(parser)
 
     def execute(self, *args: Any, **options: Any) -> Any:
         """First see whether what it needs can be had: every system check would wait for a database that is away."""
-        _require_port(options["host"], options["port"])
+        if starting.waiting is None or starting.waiting.place != (options["host"], options["port"]):
+            _require_port(options["host"], options["port"])
         if connection.vendor != "sqlite":
             connection.ensure_connection()
         return super().execute(*args, **options)
@@ -75,7 +76,9 @@ class Command(BaseCommand):
         cli = CommandLineInterface()
         cli.server_class = partial(Server, partial(self._print_address, host, port))
         sizes = f"--websocket-max-message-size {MAX_FRAME_BYTES} --websocket-max-frame-size {MAX_FRAME_BYTES}"
-        cli.run(["-b", host, "-p", str(port), *sizes.split(), "--no-server-name", "-v", "0", "chatui.asgi:application"])
+        descriptor = starting.waiting.hand_over() if starting.waiting else None
+        where = ["-b", host, "-p", str(port)] if descriptor is None else ["--fd", str(descriptor)]
+        cli.run([*where, *sizes.split(), "--no-server-name", "-v", "0", "chatui.asgi:application"])
 
     def _print_address(self, host: str, port: int) -> None:
         place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -106,11 +109,8 @@ class Command(BaseCommand):
 
 def _require_port(host: str, port: int) -> None:
     """Refuse a port that the server cannot listen on, before anything is prepared. The server itself reports what a name leads to."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        with socket.socket(family) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind((host, port))
+        starting.listening(host, port).close()
     except socket.gaierror:
         return
     except OverflowError:

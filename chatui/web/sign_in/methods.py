@@ -91,8 +91,8 @@ def confirm(request: HttpRequest) -> HttpResponse:
     if is_passkey or is_right:
         session.mark_authenticated(request, has_factor=is_passkey or needs_code)
         return redirect(after or "sign_in_ways")
-    shown = {"form": form, "next": after, "has_passkeys": passkey_pages.can_confirm(request), "needs_code": needs_code}
-    shown["services"] = [] if form else account_linking.confirmable(person)
+    shown: dict[str, Any] = {"form": form, "next": after, "has_passkeys": passkey_pages.can_confirm(request), "needs_code": needs_code}
+    shown |= {"services": [] if form else account_linking.confirmable(person)}
     return session.refused_form(render(request, "account/confirm.html", shown), form)
 
 

@@ -65,7 +65,7 @@ function prepare(form) {
  */
 async function answerTo(form) {
   const fields = /** @type {[string, string][]} */ ([...new FormData(form)]);
-  const headers = { Accept: "application/json, text/html" };
+  const headers = { Accept: "application/json" };
   try {
     return await fetch(form.action, { method: "POST", body: new URLSearchParams(fields), headers });
   } catch {
