@@ -35,8 +35,16 @@ class InlineState(StateInline):
         super().__init__(src, md, env, outTokens)
         self.without_closer: dict[tuple[str, int], int] = {}
         self.signs: frozenset[int] | None = None
+        self._raw_from: int | None = None
         self.refused_until = 0
         self.has_formula = False
+
+    def raw_from(self) -> int:
+        """Where TeX begins that is not typeset; the length of the text, if there is none."""
+        if self._raw_from is None:
+            found = self.src.find("\\begin{")
+            self._raw_from = len(self.src) if found < 0 else found
+        return self._raw_from
 
     def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:  # noqa: N802, N803
         marker, end = self.src[start], start

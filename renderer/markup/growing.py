@@ -54,9 +54,10 @@ class Trigger:
             case "fence":
                 return bare.startswith(self._markup) and not bare.strip(self._markup[0] + " \t")
             case "undecided":
-                return self._count % 16 == 0 or any(sign in line for sign in ("\\]", "\\[", "$$"))
+                return self._count % 16 == 0 or any(sign in line for sign in ("\\]", "\\[", "$$", "\\end{"))
             case "paragraph_open" | "definition" | "table_open":
-                return not bare or _STARTER.match(bare) is not None
+                # Below a table, a line without bars is no row; a line with one may begin another block.
+                return not bare or self._kind == "table_open" or _STARTER.match(bare) is not None
             case "bullet_list_open":
                 return bool(bare) and indent < 2 and not bare.startswith((self._markup + " ", self._markup + "\t"))
             case "ordered_list_open":

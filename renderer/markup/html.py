@@ -217,8 +217,10 @@ _WORDS_OF_A_TITLE = re.compile(r"[^\x00-\x08\x0b-\x1f\x7f]*")
 _ALIGN = {"align": re.compile(r"left|right|center")}
 
 ALLOWED: dict[str, dict[str, re.Pattern[str]]] = {
-    **{tag: {} for tag in ("p", "br", "hr", "strong", "em", "s", "sub", "kbd", "mark", "table", "thead", "tbody", "tr")},
-    **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6", "blockquote"), _DIRECTION),
+    "p": {"class": re.compile(r"alert-title")},
+    **{tag: {} for tag in ("br", "hr", "strong", "em", "s", "sub", "kbd", "mark", "table", "thead", "tbody", "tr")},
+    **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), _DIRECTION),
+    "blockquote": {**_DIRECTION, "class": re.compile(r"alert alert-(?:note|tip|important|warning|caution)")},
     **dict.fromkeys(("th", "td"), _ALIGN),
     "ul": {**_DIRECTION, "class": re.compile(r"contains-task-list")},
     "ol": {**_DIRECTION, "class": re.compile(r"contains-task-list"), "start": re.compile(r"[0-9]{1,9}")},

@@ -34,12 +34,13 @@ def encode(raw: str, normalize: Callable[[str], str]) -> str:
     """An address as a person or a model wrote it, percent-encoded by ``normalize``; empty if it must not become a link.
 
     Refused before encoding: invisible characters (browsers drop some of them, which turns ``java\\tscript:`` into a scheme) and
-    backslashes (browsers read ``http://a.example\\@b.example`` differently from most programs).
+    backslashes (browsers read ``http://a.example\\@b.example`` differently from most programs). A space inside of an address is encoded:
+    Markdown allows it between angle brackets only.
     """
-    if len(raw) > URL_LIMIT or "\\" in raw or _has_blank(raw):
+    if len(raw) > URL_LIMIT or "\\" in raw or raw != raw.strip(" ") or _has_blank(raw.replace(" ", "")):
         return ""
     try:
-        return normalize(raw)
+        return normalize(raw.replace(" ", "%20"))
     except (ValueError, IndexError):  # an unparsable host, such as "http://["
         return ""
 

@@ -3,10 +3,13 @@ r"""Parses Markdown (CommonMark and GFM) with markdown-it and renders it as HTML
 Our render rules write the HTML of each token that we add or change, and our rules are installed in the right order.
 
 Our extensions: the ends of lines are kept; fences may contain fences, and cells of tables bars in code and formulas; emphasis next to
-Chinese, Japanese and Korean text; ``\( \)``, ``\[ \]`` and ``$$ $$`` are mathematics before escapes are read, and so is ``$ $`` if it
-contains a formula rather than a price (``renderer.markup.mathematics``); bare web addresses become links and end at CJK punctuation;
-footnotes keep their label and position; raw HTML is text, except ``br`` without attributes and paired ``sub sup kbd mark``; an image
-becomes a link that names its host.
+Chinese, Japanese and Korean text; ``\( \)``, ``\[ \]``, ``$$ $$`` and ``\begin{align}`` are mathematics before escapes are read, and so is
+``$ $`` if it contains a formula rather than a price (``renderer.markup.mathematics``); bare web addresses become links and end at CJK
+punctuation; footnotes keep their label and position; raw HTML is text, except ``br`` without attributes and paired ``sub sup kbd mark``; an
+image becomes a link that names its host.
+
+What stands directly below a list, a table or a quotation belongs to it only if it continues its sentence or has a bar
+(``renderer.markup.lines_below``); a quotation that begins with ``[!NOTE]`` is an alert (``renderer.markup.alerts``).
 
 Nothing that was written vanishes: marks without any content ("4.", "#", ">") are text, and so is the definition of a link to which nothing
 before it refers; a list shows the numbers that it was given; what follows the language of a fence is the title of the code.
@@ -33,7 +36,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_core.text_join import text_join
 from markdown_it.token import Token
 
-from renderer.markup import citations, extensions, links, mathematics
+from renderer.markup import alerts, citations, extensions, lines_below, links, mathematics
 from renderer.markup.citations import Pages
 from renderer.markup.extensions import bare_address, fence, footnote_definition, footnote_mark, image_as_link, plain_tag
 from renderer.markup.links import code_text, prose
@@ -101,6 +104,7 @@ RULES: dict[str, Rule] = {
     "list_item_open": _list_item,
     "image": _image,
     "footnote_open": _of(lambda token: f'<div class="footnote" dir="auto"><span class="footnote-label">[{_shown(token.info)}]</span>\n'),
+    "alert_title": _of(alerts.title),
     "footnote_close": _of(lambda token: "</div>\n"),
     "footnote_mark": _of(lambda token: f'<sup class="footnote-ref">[{_shown(token.info)}]</sup>'),
 }
@@ -164,10 +168,13 @@ def _split(row: str, searched: str) -> list[str]:
 
 def _push_body(state: StateBlock, first: int, end: int, aligned: Sequence[str]) -> int:
     """Push the rows from line ``first`` on, up to what ends a quotation, too; returns the line after them."""
-    rules = state.md.block.ruler.getRules("blockquote")
+    rules = [rule for rule in state.md.block.ruler.getRules("blockquote") if rule is not lines_below.new_paragraph]
+    has_bars = _row(state, first - 2).startswith("|")
     line, empty = first, 0
     while line < end and state.sCount[line] >= state.blkIndent and not any(rule(state, line, end, True) for rule in rules):
         row = _row(state, line)
+        if not _is_row(state, line, row, len(aligned), has_bars=has_bars):
+            break
         cells = _cells(row, len(aligned))
         empty += max(0, len(aligned) - len(cells))
         if not row or state.is_code_block(line) or empty > MAX_AUTOCOMPLETED_CELLS:
@@ -180,6 +187,18 @@ def _push_body(state: StateBlock, first: int, end: int, aligned: Sequence[str]) 
     if line > first:
         state.push("tbody_close", "tbody", -1)
     return line
+
+
+def _is_row(state: StateBlock, line: int, row: str, columns: int, *, has_bars: bool) -> bool:
+    """Whether a line below a table is a row of it, not a sentence: it has a bar, and where all rows begin with one (``has_bars``) as many
+    cells as columns. A line that is still being written gets its bar yet, if the rows begin without.
+    """
+    if row.startswith("|"):
+        return True
+    if not has_bars and state.env.get(extensions.GROWS) and state.eMarks[line] >= len(state.src):
+        return True
+    searched = mathematics.without_verbatim(row) if "|" in row else ""
+    return _BAR.search(searched) is not None and (not has_bars or len(_split(row, searched)) == columns)
 
 
 def _push_row(state: StateBlock, line: int, tag: str, cells: Sequence[str], aligned: Sequence[str]) -> None:
@@ -277,10 +296,11 @@ def install(markdown: MarkdownIt) -> None:
     block.at("fence", fence, {"alt": ["paragraph", "reference", "blockquote", "list"]})
     block.before("lheading", "late_table", marks_are_text(table), {"alt": ["paragraph", "reference"]})
     block.at("list", marks_are_text(numbers_are_kept(list_block)), {"alt": ["paragraph", "reference", "blockquote"]})
-    block.at("blockquote", marks_are_text(blockquote), {"alt": ["paragraph", "reference", "blockquote", "list"]})
+    block.at("blockquote", alerts.alert(marks_are_text(blockquote)), {"alt": ["paragraph", "reference", "blockquote", "list"]})
     block.at("reference", definition)
     block.at("heading", marks_are_text(heading), {"alt": ["paragraph", "reference", "blockquote"]})
     block.before("reference", "footnote_definition", footnote_definition, {"alt": ["paragraph", "reference"]})
+    block.before("paragraph", "new_paragraph", lines_below.new_paragraph, {"alt": ["paragraph", "reference", "blockquote"]})
     block.before("fence", "math_block", math_block, {"alt": ["paragraph", "reference", "blockquote", "list"]})
     inline.before("escape", "math", math)
     inline.after("math", "math_in_dollars", math_in_dollars)
@@ -456,6 +476,8 @@ class _Blocks(ParserBlock):
 
     def tokenize(self, state: StateBlock, startLine: int, endLine: int) -> None:  # noqa: N803
         if state.level < state.md.options.maxNesting:
+            if state.parentType == "list" and state.tokens[-1].info:
+                state.blkIndent = lines_below.content_column(state, startLine, endLine)
             super().tokenize(state, startLine, endLine)
             return
         line = startLine + 1

@@ -171,10 +171,17 @@ UNDECIDED = "undecided"
 _MATH_LINES = 60
 _MATH_CHARACTERS = 4096
 _CLOSERS = {"\\[": "\\]", "\\(": "\\)", "$$": "$$"}
+_ENVIRONMENT = re.compile(
+    r"\\begin\{((?:align|alignat|aligned|alignedat|equation|gather|gathered|multline|eqnarray|flalign|split|[bBpvV]?matrix|smallmatrix|"
+    r"d?cases|rcases|array|subarray|CD)\*?)\}"
+)
+"""The beginning of a formula that is written without dollars. Other environments, such as lists, are text."""
+_ANY_BEGINNING = "\\begin{"
 
 
 def math_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    r"""``\[ … \]`` and ``$$ … $$`` on lines of their own, including blank lines, at most 60 lines and 4,096 characters.
+    r"""``\[ … \]``, ``$$ … $$`` and ``\begin{align} … \end{align}`` on lines of their own, including blank lines, at most 60 lines and
+    4,096 characters.
 
     If the text ends first, more text may complete the formula: its first line is recorded as ``UNDECIDED``, for streaming.
     """
@@ -182,25 +189,30 @@ def math_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return False
     first = state.bMarks[start] + state.tShift[start]
     opener = state.src[first : first + 2]
-    if opener not in ("\\[", "$$") or state.src[first + 2 : first + 3] == "$":
+    environment = _ENVIRONMENT.match(state.src, first, state.eMarks[start]) if opener == "\\b" else None
+    if environment is not None:
+        opener = environment[0]
+    elif opener not in ("\\[", "$$") or state.src[first + 2 : first + 3] == "$":
         return False
-    found = _formula(state, start, end, opener)
+    closer = f"\\end{{{environment[1]}}}" if environment else _CLOSERS[opener]
+    found = _formula(state, start, end, opener, closer)
     if found is None:
         return False
     if silent:
         return True
     token = state.push("math_block", "", 0)
-    token.content, last = found
+    content, last = found
+    token.content = f"{opener}{content}{closer}" if environment else content.strip()
     token.map = [start, last + 1]
     state.line = last + 1
     return True
 
 
-def _formula(state: StateBlock, start: int, end: int, opener: str) -> tuple[str, int] | None:
-    """The formula that begins with ``opener`` in line ``start``, and the line in which it ends; None if there is none."""
-    closer, line, taken = _CLOSERS[opener], start, 0
+def _formula(state: StateBlock, start: int, end: int, opener: str, closer: str) -> tuple[str, int] | None:
+    """What stands between ``opener`` in line ``start`` and ``closer``, and the line in which it ends; None if there is none."""
+    line, taken = start, 0
     parts: list[str] = []
-    text = state.src[state.bMarks[start] + state.tShift[start] + 2 : state.eMarks[start]]
+    text = state.src[state.bMarks[start] + state.tShift[start] + len(opener) : state.eMarks[start]]
     while (at := text.find(closer)) < 0:
         taken += len(text)
         if opener in text or taken > _MATH_CHARACTERS or line - start >= _MATH_LINES:
@@ -212,8 +224,8 @@ def _formula(state: StateBlock, start: int, end: int, opener: str) -> tuple[str,
                 state.env[UNDECIDED] = min(start, state.env.get(UNDECIDED, start))
             return None
         text = state.getLines(line, line + 1, state.blkIndent, False)
-    formula = "\n".join([*parts, text[:at]]).strip()
-    return None if text[at + 2 :].strip() or not formula else (formula, line)
+    formula = "\n".join([*parts, text[:at]])
+    return None if text[at + len(closer) :].strip() or not formula.strip() else (formula, line)
 
 
 def math(state: StateInline, silent: bool) -> bool:
@@ -221,7 +233,7 @@ def math(state: StateInline, silent: bool) -> bool:
     opener = state.src[state.pos : state.pos + 2]
     closer = _CLOSERS.get(opener)
     if closer is None:
-        return False
+        return opener in ("\\b", "\\\\") and _tex(state, opener, silent)
     start = state.pos + 2
     stop = state.src.find(closer, start, min(state.posMax, start + _MATH_CHARACTERS))
     content = state.src[start:stop]
@@ -231,6 +243,44 @@ def math(state: StateInline, silent: bool) -> bool:
         _push(state, content.strip(), "inline" if opener == "\\(" else "display")
     state.pos = stop + 2
     return True
+
+
+def _tex(state: StateInline, opener: str, silent: bool) -> bool:
+    r"""A formula in an environment inside a sentence. In one that is not typeset, because it is unknown or does not end, ``\\\\`` ends a
+    line: both backslashes are shown.
+    """
+    if opener == "\\\\":
+        if not isinstance(state, InlineState) or state.pos < state.raw_from():
+            return False
+        if not silent:
+            state.pending += opener
+        state.pos += 2
+        return True
+    stop = environment_end(state.src, state.pos, state.posMax)
+    if stop < 0:
+        return False
+    if not silent:
+        content = state.src[state.pos : stop]
+        _push(state, content, "inline" if "matrix" in content[:20] or "cases" in content[:15] else "display")
+    state.pos = stop
+    return True
+
+
+def environment_end(text: str, start: int, limit: int) -> int:
+    r"""The end of the formula that begins with ``\begin{…}`` at ``start``; -1 if there is none."""
+    environment = _ENVIRONMENT.match(text, start, limit)
+    if environment is None:
+        return -1
+    closer = f"\\end{{{environment[1]}}}"
+    stop = text.find(closer, environment.end(), min(limit, start + _MATH_CHARACTERS))
+    return -1 if stop < 0 else stop + len(closer)
+
+
+def begins_environment(text: str) -> bool:
+    """Whether a text that is being written begins a formula in an environment, or may yet."""
+    if not text.startswith(_ANY_BEGINNING):
+        return _ANY_BEGINNING.startswith(text)
+    return "}" not in text or _ENVIRONMENT.match(text) is not None
 
 
 def math_in_dollars(state: StateInline, silent: bool) -> bool:

@@ -30,7 +30,7 @@ def hold_back(text: str) -> str:
 
 _HALF_A_MARKER = re.compile(
     r"[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*"
-    r"(?:[-+*_=#>`~|: \t]*|\d{1,9}[.)]?|\[[ xX]?\]?|\\|!|(?:`{3}|~{3})[^`]*)"
+    r"(?:[-+*_=#>`~|: \t]*|\d{1,9}[.)]?|\[(?:[ xX]?\]?|![A-Za-z]{0,9})|\\|!|(?:`{3}|~{3})[^`]*)"
 )
 _DEFINITION = re.compile(r" {0,3}\[[^\]]*\]:")
 
@@ -150,6 +150,9 @@ class _Repair:
         if match[0] == "$":
             return self._dollar(match.start())
         closer = _MATH.get(match[0])
+        if match[0] == "\\b" and mathematics.begins_environment(self.text[match.start() :]):
+            end = mathematics.environment_end(self.text, match.start(), len(self.text))
+            return end if end >= 0 else self._hide(match)
         if closer is None:
             return self._hide(match) if match[0] == "\\" else match.end()
         end = self.text.find(closer, match.end())

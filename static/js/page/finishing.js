@@ -4,7 +4,7 @@
 // the server has rendered, so this is also where that is remembered.
 
 import { decorateCode } from "./code.js";
-import { t } from "../language/words.js";
+import { t, tc } from "../language/words.js";
 import { fill, fromTemplate, htmlOf, parse } from "./dom.js";
 
 /** @type {Element[]} */
@@ -28,8 +28,7 @@ export function showBlock(block, html) {
   if (rendered.get(block) === html) return;
   fill(block, html);
   rendered.set(block, html);
-  decorateCode(block);
-  keepShortCells(block);
+  finishOpenBlock(block);
 }
 
 /** The page has added text to a block itself. @param {Element} block */
@@ -49,10 +48,31 @@ export function showsSame(block, fresh) {
   return before.length === now.length && before.every((node, index) => node.isEqualNode(now[index] ?? null));
 }
 
+/**
+ * What an open block gets, too, because it is cheap, so that nothing jumps when it closes.
+ * @param {Element} block
+ */
+function finishOpenBlock(block) {
+  decorateCode(block);
+  keepShortCells(block);
+  for (const title of block.querySelectorAll(".alert-title")) {
+    title.textContent = ALERTS[title.textContent ?? ""] ?? title.textContent;
+  }
+}
+
+/** The titles of alerts, by the word that the server writes. @type {Readonly<Record<string, string>>} */
+const ALERTS = Object.freeze({
+  Note: tc("alert", "Note"),
+  Tip: tc("alert", "Tip"),
+  Important: tc("alert", "Important"),
+  Warning: tc("alert", "Warning"),
+  Caution: tc("alert", "Caution"),
+});
+
 /** @param {Element} block closed: it will not change any more */
 export function finishBlock(block) {
-  if (!rendered.has(block) && block.querySelector("pre,table,.math")) rendered.set(block, htmlOf(block));
-  decorateCode(block);
+  if (!rendered.has(block) && block.querySelector("pre,table,.math,.alert")) rendered.set(block, htmlOf(block));
+  finishOpenBlock(block);
   finishTables(block);
   if (!block.querySelector("pre > code[class], .math")) return;
   queue.push(block);
@@ -113,7 +133,7 @@ const resized = new ResizeObserver((entries) => {
 });
 
 /**
- * A cell of a few words does not break while others have room. This is cheap, so an open block gets it too.
+ * A cell of a few words does not break while others have room.
  * @param {Element} block
  */
 function keepShortCells(block) {
@@ -124,7 +144,6 @@ function keepShortCells(block) {
 
 /** @param {Element} block closed */
 function finishTables(block) {
-  keepShortCells(block);
   for (const table of block.querySelectorAll("table")) {
     const place = placeOf(table);
     if (!place.querySelector(".table-copy")) place.append(fromTemplate("table-copy", HTMLElement));

@@ -10,6 +10,8 @@
  * source stays as text: KaTeX's own error message has a style attribute, which the Content-Security-Policy blocks.
  */
 const OPTIONS = Object.freeze({ trust: false, throwOnError: true, strict: "ignore", maxExpand: 100, maxSize: 20 });
+/** Names a formula for references elsewhere, of which there are none on a page. KaTeX does not know it. */
+const LABEL = /\\label\{[^{}]*\}/g;
 /** A longer formula is not typeset. */
 const MAX_CHARACTERS = 2_000;
 
@@ -27,7 +29,8 @@ export async function setMathematics(block) {
     const setter = await load();
     place.dataset.set = "true";
     try {
-      setter.render(tex, place, { ...OPTIONS, displayMode: place.classList.contains("math-display") });
+      const displayMode = place.classList.contains("math-display");
+      setter.render(tex.replace(LABEL, ""), place, { ...OPTIONS, displayMode });
     } catch {
       // The source is readable; an error message in its place would not be.
       place.textContent = tex;

@@ -76,6 +76,14 @@ EXAMPLES = [
     "***\n- - -\n_ _ _\n",
     "[a](b\n[c](http://d.example\n'title')\n",
     "![a][b]\n\n[b]: http://c.example/d.png\n",
+    "- a\nText\n**b:**\n- c\nlazy\n",
+    "1. A\n  - B\n    c\n2. D\n\n  E\n\n10. F\n  ```\n  g\n  ```\n",
+    "| a | b |\n|---|---|\n| 1 | 2 |\nText.\n",
+    "a | b\n--|--\n1 | 2\nText.\nMore | so\n",
+    "> [!NOTE]\n> a\n> - b\nText\n\n> [!tip] c\n> [!TIP]\n",
+    "So\n\\begin{align}\na &= b \\\\\n\n- c\n\\end{align}\nend\n",
+    "\\begin{align}\na \\\\ b\n\n\\begin{foo} c \\\\\n",
+    "2*3*4 and **5**x, *.py, (*), a*b*\n",
     "no line end",
 ]
 
@@ -116,6 +124,7 @@ FRAGMENTS = [
         "<sub>2</sub>",
         "![i](http://h.example/j)",
     ),
+    *("Text", "**L:**", "> [!NOTE]", "\\begin{align}", "\\end{align}", "a \\\\", "a | b", "  - n", "2*3", "*b*"),
     *("[l](http://", "\\( a", "b \\)", "*", "][", "    ", "\r", "字**「強」**で", "$x_1$", "$5", "$"),
 ]
 
