@@ -18,7 +18,7 @@ from chatui.api.answering import Answering
 from chatui.api.chat_chunks import ChatChunks
 from chatui.api.chat_request import ChatRequest
 from chatui.api.errors import check_format, invalid, of_code
-from chatui.api.guarded import checked, json_of
+from chatui.api.guarded import body_of, checked
 from chatui.api.reasoning_access import address_of
 from chatui.api.recordings import BackgroundEvents
 from chatui.api.request_parts import parse_tools, unknown_call
@@ -46,8 +46,9 @@ RESTART_SECONDS = 5
 
 async def responses(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     """Create a response, streamed or whole."""
+    body = await body_of(request, key)
     check_format(key.for_responses)
-    wanted = checked(ResponsesRequest, json_of(request))
+    wanted = checked(ResponsesRequest, body)
     wanted.refuse_what_is_not_served()
     if wanted.background and wanted.stream:
         background.check_room(key)
@@ -63,8 +64,9 @@ async def responses(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
 
 async def chat(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     """Create a chat completion, streamed or whole."""
+    body = await body_of(request, key)
     check_format(key.for_chat)
-    wanted = checked(ChatRequest, json_of(request))
+    wanted = checked(ChatRequest, body)
     wanted.refuse_what_is_not_served()
     answer = await begin(address_of(request), key, wanted)
     chunks = ChatChunks(head_of(answer), wants_usage=wanted.wants_usage, is_formatted=answer.asked.answer_format is not None)
@@ -79,8 +81,6 @@ async def begin(address: str, key: LiveKey, wanted: ResponsesRequest | ChatReque
     if slots().is_closed:
         # The process is ending. A person's question would be answered after the restart, but of a program's only a part is stored.
         raise of_code(ProductCode.SERVER_BUSY, RESTART_SECONDS)
-    if wanted.asks_for_reasoning and not key.views_hidden:
-        await reasoning_access.record_attempt(address, key)
     asked = await _asked(key, wanted)
     try:
         answer = await answering.begin(key, asked)

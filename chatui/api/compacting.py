@@ -11,9 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from chatui.accounts.api_keys import LiveKey
 from chatui.api import asking
 from chatui.api.errors import check_format, invalid, of_code
-from chatui.api.guarded import checked, json_of
-from chatui.api.reasoning_access import address_of, record_attempt
-from chatui.api.request_parts import asks_for_reasoning
+from chatui.api.guarded import body_of, checked
+from chatui.api.reasoning_access import address_of
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import Item, item, response_id, usage
 from chatui.api.response_request import ResponsesRequest, items_of, no_previous
@@ -40,11 +39,9 @@ class CompactRequest(BaseModel):
 
 async def compact(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     """The compacted conversation, as a single item. Nothing stays here."""
+    body = await body_of(request, key)
     check_format(key.for_responses)
-    body = json_of(request)
     wanted = checked(CompactRequest, body)
-    if asks_for_reasoning(body) and not key.views_hidden:
-        await record_attempt(address_of(request), key)
     messages = [*await _before(key, wanted), *items_of(wanted.input), {"role": "user", "content": REQUEST}]
     asked = ResponsesRequest(model=wanted.model, input=messages, instructions=wanted.instructions, store=False, tool_choice="none")
     answer = await asking.begin(address_of(request), key, asked)

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ValidationError
 
 from chatui.accounts import api_keys
 from chatui.accounts.api_keys import KeyRefusedError, LiveKey
+from chatui.api import reasoning_access
 from chatui.api.errors import NOT_FOUND, SERVER_ERROR, TOO_MANY, ApiError, invalid, of_code, of_refusal
 from chatui.database import pools
 from chatui.database.faults import FAULTS, DatabaseBusyError, busy_error, is_transient
@@ -60,6 +61,7 @@ async def _answered(request: HttpRequest, methods: Mapping[str, Handler], named:
         raise ApiError(404, NOT_FOUND, "not_found", "There is no such address.")
     with errors():
         key = await _key(request)
+        await reasoning_access.record_if_asked(reasoning_access.address_of(request), key, reasoning_access.fields_of_query(request.GET))
         handler = methods.get(request.method or "")
         if handler is None:
             raise invalid("This address does not know this method.", code="method_not_allowed", status=405)
@@ -124,6 +126,14 @@ MAX_JSON_MARKS = 100_000
 
 LENGTH_DIGITS = 15
 """Python refuses to parse numbers with thousands of digits."""
+
+
+async def body_of(request: HttpRequest, key: LiveKey) -> dict[str, Any]:
+    """As ``json_of``. If the body asks for raw reasoning that the key may not read, that is recorded, whatever else is wrong with it."""
+    body = json_of(request)
+    if not reasoning_access.asks_for_reasoning(request):  # a query that asks was recorded
+        await reasoning_access.record_if_asked(reasoning_access.address_of(request), key, body)
+    return body
 
 
 def json_of(request: HttpRequest) -> dict[str, Any]:

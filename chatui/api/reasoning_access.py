@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from uuid import UUID
 
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 
 from chatui.accounts.api_keys import WAY, LiveKey
 from chatui.api import answering, request_parts
@@ -40,24 +42,36 @@ async def record_reading(address: str, key: LiveKey, conversation_id: UUID) -> N
     await pools.commands.run(programs.record_reading, _visitor(address, key), conversation_id, key.prefix)
 
 
+async def record_if_asked(address: str, key: LiveKey, fields: Mapping[str, Any]) -> None:
+    """Record that a program asks for raw reasoning in these fields of a body or query, if it may not read it. The response omits it.
+
+    Called before anything else is checked: a request that is refused for another reason is an attempt all the same.
+    """
+    if not key.views_hidden and request_parts.asks_for_reasoning(fields):
+        await record_attempt(address, key)
+
+
 async def record_attempt(address: str, key: LiveKey) -> None:
     """Record that a program asked for raw reasoning without permission. The response omits it."""
     await pools.commands.run(programs.record_attempt, _visitor(address, key))
 
 
-async def audience_of(request: HttpRequest, key: LiveKey) -> Audience:
-    """The audience for a key that reads something stored, depending on the query. An attempt without permission is recorded."""
-    if not asks_for_reasoning(request):
-        return Audience.PROGRAM
-    if key.views_hidden:
-        return Audience.TRUSTED_PROGRAM
-    await record_attempt(address_of(request), key)
-    return Audience.PROGRAM
+def audience_of(request: HttpRequest, key: LiveKey) -> Audience:
+    """The audience for a key that reads something stored, depending on the query."""
+    return Audience.TRUSTED_PROGRAM if key.views_hidden and asks_for_reasoning(request) else Audience.PROGRAM
 
 
 def asks_for_reasoning(request: HttpRequest) -> bool:
-    lists = {name: request.GET.getlist(name) for name in ("include", "include[]")}
-    return request_parts.asks_for_reasoning({**request.GET.dict(), **lists})
+    """Whether the query asks for raw reasoning. An attempt is recorded before any handler runs (``guarded``)."""
+    return request_parts.asks_for_reasoning(fields_of_query(request.GET))
+
+
+def fields_of_query(query: QueryDict) -> dict[str, Any]:
+    """The query as the fields of a body, as far as they may ask for reasoning: libraries write lists and objects in several ways."""
+    found = dict[str, Any](query.items())
+    found["include"] = [value for name in query if name.partition("[")[0] == "include" for value in query.getlist(name)]
+    excluded = [value.lower() for name in ("reasoning[exclude]", "reasoning.exclude") for value in query.getlist(name)]
+    return found | ({"reasoning": {"exclude": "false" not in excluded}} if excluded else {})
 
 
 def address_of(request: HttpRequest) -> str:

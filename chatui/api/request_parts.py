@@ -112,6 +112,12 @@ MAX_MESSAGES = 1000
 """The most messages in one request. Each is a row, which every later turn reads."""
 _TEXTS = {"text", "input_text", "output_text", "refusal"}
 _IMAGES = {"image_url", "input_image"}
+_UPLOADS = {
+    **{kind: f"Files ({kind}) cannot be sent to this API: send their text." for kind in ("input_file", "file")},
+    "input_audio": "Sound (input_audio) cannot be sent to this API: send what was said as text.",
+    "input_video": "Films (input_video) cannot be sent to this API.",
+}
+"""Parts that no model here can be given, by name: an answer without them would be about something else."""
 
 
 @dataclass(slots=True)
@@ -197,7 +203,7 @@ def _part(part: Any, where: str) -> str:
         raise invalid("The part has to have a text.", param=where)
     if kind in _IMAGES:
         return IMAGE_NOTE
-    raise unsupported(f"{where}.type", "Only parts with text can be read here.")
+    raise unsupported(f"{where}.type", _UPLOADS.get(kind or "", "Only parts with text can be read here."))
 
 
 CALL_ID_CHARS = 128
@@ -362,10 +368,12 @@ def _is_function(tool: Any, place: int) -> bool:
     """Whether it is a function.
 
     Libraries add other kinds of tools by default, such as server-side search: those are left out, and the response lists the remaining
-    ones.
+    ones. One with a prefix (``acme:search``) was asked for by name, from another implementation. Raises ApiError.
     """
     if not isinstance(tool, dict) or not isinstance(tool.get("type"), str):
         raise invalid("A tool has to be an object with a type.", param=f"tools[{place}]")
+    if ":" in tool["type"]:
+        raise unsupported(f"tools[{place}].type", "A tool whose type has a prefix belongs to another implementation, and is not here.")
     return bool(tool["type"] == "function")
 
 

@@ -15,10 +15,12 @@ from contextlib import aclosing
 from typing import Any
 from uuid import UUID, uuid4
 
+from django.http import QueryDict
+
 from chatui.accounts import api_keys
 from chatui.accounts.api_keys import KeyRefusedError, LiveKey
 from chatui.accounts.sessions import client_address
-from chatui.api import asking, guarded
+from chatui.api import asking, guarded, reasoning_access
 from chatui.api.errors import TOO_MANY, ApiError, invalid, of_code
 from chatui.api.guarded import checked, read_json
 from chatui.api.request_parts import ENCRYPTED
@@ -125,6 +127,7 @@ async def serve(scope: dict[str, Any], receive: Receive, send: Send) -> None:
     if key is None or not key.for_responses or len(_open.get(key.owner.pk, ())) >= MAX_OF_PERSON:
         await send({"type": "websocket.close"})
         return
+    await reasoning_access.record_if_asked(address, key, reasoning_access.fields_of_query(QueryDict(scope.get("query_string", b""))))
     await send({"type": "websocket.accept"})
     await Connection(key, address, send).run(receive)
 
@@ -208,7 +211,9 @@ class Connection:
     async def _respond(self, text: str | None) -> None:
         with guarded.errors():
             self.key = await pools.commands.run(api_keys.admit_again, self.key, self._address)
-            wanted = self._wanted(_object(text))
+            body = _object(text)
+            await reasoning_access.record_if_asked(self._address, self.key, body)
+            wanted = self._wanted(body)
             whole_input = wanted.input
             if wanted.previous_response_id and self._chain.knows(wanted.previous_response_id):
                 whole_input = self._chain.input_of(wanted.input)

@@ -101,7 +101,7 @@ async def model(request: HttpRequest, key: LiveKey, model_id: str) -> HttpRespon
 async def stored(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
     """A stored response, whole or as a resumed stream."""
     check_format(key.for_responses)
-    audience = await reasoning_access.audience_of(request, key)
+    audience = reasoning_access.audience_of(request, key)
     answer = await _stored(key, answer_id, audience)
     if request.GET.get("stream") == "true":
         return await background.resumed(request, key, answer)
@@ -121,7 +121,6 @@ async def delete(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResp
 async def cancel(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
     """Stop a response that is being written. The reply is what there is of it then, without reasoning."""
     check_format(key.for_responses)
-    await reasoning_access.audience_of(request, key)
     answer = await _stored(key, answer_id)
     if answer.state != "running":
         raise invalid("The response is not being written any more.", code="response_not_running")
@@ -138,7 +137,6 @@ async def cancel(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResp
 async def input_items(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
     """The input of a stored response, the latest item first. It holds no reasoning, for anybody."""
     check_format(key.for_responses)
-    await reasoning_access.audience_of(request, key)
     parts = await pools.commands.run(programs.input_of, key.owner, _uuid(answer_id), key.only_key)
     items = [item_of_input(part) for part in parts]
     if request.GET.get("order", "desc") == "desc":

@@ -236,6 +236,8 @@ async def test_an_answer_without_the_required_call_is_not_returned(choice: objec
         ("tool_choice", {"tools": [CLOCK], "tool_choice": "always"}),
         ("tool_choice", {"tools": [CLOCK], "tool_choice": {"type": "function", "name": "other"}}),
         ("tool_choice", {"tools": [CLOCK], "tool_choice": {"type": "web_search"}}),
+        ("tools[1].type", {"tools": [CLOCK, {"type": "acme:search"}]}),
+        ("tools[0].type", {"tools": [{"type": "chatui:tool_call"}]}),
         ("tool_choice", {"tools": [CLOCK], "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": []}}),
         ("tool_choice", {"tools": [{"type": "web_search"}], "tool_choice": "required"}),
         ("max_tool_calls", {"tools": [CLOCK], "max_tool_calls": 0}),
@@ -244,6 +246,21 @@ async def test_an_answer_without_the_required_call_is_not_returned(choice: objec
 async def test_unsupported_tools_are_refused_by_name(field: str, body: dict[str, Any], program: Program, backend: ScriptedBackend) -> None:
     response = await program.post("/v1/responses", {"input": "?"} | body)
     assert response.status_code == 400 and json_of(response)["error"]["param"] == field and not backend.requests
+
+
+@pytest.mark.parametrize("kind", ["input_file", "file", "input_audio", "input_video"])
+async def test_uploads_are_refused_by_name(kind: str, program: Program, backend: ScriptedBackend) -> None:
+    text, upload = {"type": "input_text", "text": "What does it say?"}, {"type": kind, "file_data": "eA==", "file_id": "file_1"}
+    message = {"role": "user", "content": [text, upload]}
+    for path, body, place in (
+        ("/v1/responses", {"input": [message]}, "content[1]"),
+        ("/v1/responses", {"input": [{"type": "function_call_output", "call_id": "c", "output": [upload]}]}, "[0].output[0]"),
+        ("/v1/chat/completions", {"messages": [message]}, "content[1]"),
+    ):
+        response = await program.post(path, body)
+        error = json_of(response)["error"]
+        assert response.status_code == 400 and error["code"] == "unsupported_value" and f"({kind})" in error["message"], body
+        assert error["param"].endswith("type") and not backend.requests, place
 
 
 async def test_the_echoed_function_is_the_one_the_model_got(program: Program, backend: ScriptedBackend) -> None:

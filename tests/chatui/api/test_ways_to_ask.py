@@ -1,6 +1,9 @@
 """Every way in which a program can ask for raw reasoning, at every address: one attempt in the audit log, and an answer without it."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -8,7 +11,7 @@ from chatui.api.request_parts import WAYS_TO_ASK
 from chatui.api.urls import urlpatterns
 from chatui.models.audit import AuditEvent
 from chatui.models.user import User
-from tests.chatui.api.asking import Program, json_of, key_of, whole
+from tests.chatui.api.asking import Program, json_of, key_of, new_key, whole
 from tests.support.scripted import ScriptedBackend, answer
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -27,7 +30,15 @@ IN_A_BODY: Mapping[str, tuple[object, ...]] = {
     "include_reasoning": (True, "true"),
     "reasoning": ({"exclude": False},),
 }
-IN_A_QUERY = ("include=reasoning.content", "include=reasoning.encrypted_content&include=reasoning.content", "include[]=reasoning.content")
+IN_A_QUERY = (
+    *("include=reasoning.content", "include=reasoning.encrypted_content&include=reasoning.content", "include[]=reasoning.content"),
+    *("include[0]=reasoning.content", "include_reasoning=true", "reasoning[exclude]=false", "reasoning.exclude=false"),
+)
+NOT_IN_A_QUERY = ("", "include=reasoning.encrypted_content", "include_reasoning=false", "reasoning.exclude=true", "includes=reasoning")
+REFUSED: tuple[Mapping[str, object], ...] = (
+    *({"input": value} for value in (7, [], [{"type": "message", "role": "user", "content": [{"type": "input_file"}]}])),
+    *({"temperature": 9}, {"top_logprobs": 3}, {"model": "no such model"}, {"tools": [{"type": "acme:search"}]}, {"messages": "x"}),
+)
 NOT_ASKED: tuple[Mapping[str, object], ...] = ({}, {"include": ["reasoning.encrypted_content"]}, {"reasoning": {"effort": "low"}})
 
 
@@ -66,12 +77,63 @@ async def test_a_body_that_asks_is_one_attempt_and_is_answered_without(path: str
 async def test_a_query_that_asks_is_one_attempt_and_is_answered_without(program: Program, attempts: list[object]) -> None:
     stored = (await program.ask({"input": "?"}))["id"]
     for path in READ:
-        for query in IN_A_QUERY:
+        for query in IN_A_QUERY[:4]:
             address = path.format(stored)
             response = await program.get(f"{address}{'&' if '?' in address else '?'}{query}")
             assert response.status_code == 200 and len(attempts) == 1, (path, query)
             assert b"marmalade" not in await whole(response)
             attempts.clear()
+
+
+async def test_a_query_is_an_attempt_at_any_address(program: Program, attempts: list[object]) -> None:
+    calls: list[Callable[[str], Awaitable[Any]]] = [
+        *(partial(lambda path, query: program.post(f"{path}?{query}", {**BODIES[path]}), path) for path in BODIES),
+        *(
+            partial(lambda path, query: program.get(f"{path}?{query}"), path)
+            for path in ("/v1/models", "/v1/models/demo", "/v1/responses/x")
+        ),
+        lambda query: program.post(f"/v1/models?{query}", {}),  # a method that the address does not know
+        lambda query: program.post(f"/v1/responses/{uuid4()}/cancel?{query}", {}),
+        lambda query: program.post(f"/v1/responses?{query}", {"input": "?", "include": ["reasoning.content"]}),
+    ]
+    await whole(await calls[0]("include=reasoning.encrypted_content"))
+    assert not attempts, "the premise"
+    for number, call in enumerate(calls):
+        for query in ("include[]=reasoning.content", "include=reasoning.content"):
+            assert b"marmalade" not in await whole(await call(query))
+            assert len(attempts) == 1, (number, query)
+            attempts.clear()
+
+
+async def test_a_query_asks_in_all_the_ways_in_which_libraries_write_it(program: Program, attempts: list[object]) -> None:
+    for query in NOT_IN_A_QUERY:
+        await program.get(f"/v1/models?{query}")
+        assert not attempts, query
+    for query in IN_A_QUERY:
+        await program.get(f"/v1/models?{query}")
+        assert len(attempts) == 1, query
+        attempts.clear()
+
+
+@pytest.mark.parametrize("path", BODIES)
+async def test_a_body_that_is_refused_for_another_reason_is_an_attempt_all_the_same(
+    path: str, program: Program, attempts: list[object]
+) -> None:
+    refused = 0
+    for fields in REFUSED:
+        if (await program.post(path, {**BODIES[path], **fields})).status_code >= 400:
+            refused += 1
+            assert not attempts, fields
+            response = await program.post(path, {**BODIES[path], **fields, "include": ["reasoning.content"]})
+            assert response.status_code >= 400 and len(attempts) == 1, fields
+        attempts.clear()
+    assert refused >= 2, "the premise"
+
+
+async def test_a_key_for_another_format_asks_as_well(ada: User, attempts: list[object]) -> None:
+    program = Program(await new_key(ada, for_responses=False))
+    response = await program.post("/v1/responses", {"input": "?", "include": ["reasoning.content"]})
+    assert response.status_code == 403 and len(attempts) == 1
 
 
 async def test_the_line_says_who_asked_and_how(program: Program) -> None:
