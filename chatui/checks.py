@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import difflib
 import os
+import shlex
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -121,6 +123,25 @@ def origins(env: Environment) -> Found:
     if secure is not None and not env.trusted_proxies:
         words = "only a proxy can speak HTTPS, and what it says is believed only if it is trusted. Without it every page there is an error"
         yield "W063", f"CHATUI_ORIGINS has {secure}, but CHATUI_TRUSTED_PROXIES is empty: {words} (docs/operating.md)."
+
+
+@_rule
+def values(env: Environment) -> Found:
+    """Settings that are accepted, and do not do what their operator expects."""
+    if env.file_scanner and shutil.which(shlex.split(env.file_scanner)[0]) is None:
+        yield "W064", "CHATUI_FILE_SCANNER does not name a program that can be run here, so every upload is refused."
+    if 0 < len(env.secret_key) < MIN_SECRET_CHARS:
+        words = f"fewer than {MIN_SECRET_CHARS} characters: whoever guesses it can sign in as anybody"
+        yield "W065", f"CHATUI_SECRET_KEY has {words}. python -c 'import secrets; print(secrets.token_urlsafe(50))' makes one."
+    if env.search_url and (urlsplit(env.search_url).scheme not in ("http", "https") or not urlsplit(env.search_url).hostname):
+        yield "W066", "CHATUI_SEARCH_URL is not an http or https address, so models cannot search."
+    if any(network.prefixlen == 0 for network in env.trusted_proxies):
+        yield "W067", "CHATUI_TRUSTED_PROXIES trusts every address: anybody can say which address they come from, and pass every limit."
+    if "*" in env.hosts:
+        yield "W068", "CHATUI_HOSTS is *: pages are served under every host name, also under one of an attacker's. Name your own."
+
+
+MIN_SECRET_CHARS = 50
 
 
 def _is_origin(text: str) -> bool:

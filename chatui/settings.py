@@ -223,8 +223,10 @@ LOGGING = {
     "loggers": {
         "chatui": {"level": ENVIRONMENT.log_level},
         "renderer": {"level": ENVIRONMENT.log_level},
-        # "django" keeps Django's own configuration: with error mails, and without DEBUG lines, which have the parameters of statements.
+        # "django" keeps Django's own configuration: without DEBUG lines, which have the parameters of statements.
         "django.channels.server": {"level": "WARNING"},
+        # A wrong host name is a line of ours (``chatui/web/errors.py``); Django's has a traceback, and any scanner fills the log with it.
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
         # Its lines have headers, with keys and the ids of sessions.
         "httpcore": {"level": "WARNING"},
     },

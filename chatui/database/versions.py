@@ -40,6 +40,16 @@ def newer(connection: BaseDatabaseWrapper) -> str:
     return sentence(unknown(MigrationRecorder(connection).applied_migrations()))
 
 
+def refuse_newer(connection: BaseDatabaseWrapper) -> None:
+    """For commands that run without Django's checks.
+
+    Raises:
+        CommandError: a newer version of the product has migrated this database.
+    """
+    if found := newer(connection):
+        raise CommandError(found)
+
+
 def sentence(unknown: list[str]) -> str:
     """The same for the names of migrations that only the newer version has, in order; empty if there are none."""
     if not unknown:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser, Group, UserManager
+from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q, QuerySet
@@ -58,6 +59,13 @@ class PersonManager(UserManager.from_queryset(UserQuerySet)):  # type: ignore[mi
         # createsuperuser shows this message, where it would otherwise fail with the database's error.
         check_looks(self.model.normalize_username(username))
         user: User = super()._create_user(username, email, password, **extra_fields)
+        return user
+
+    def create_superuser(self, username: str, email: str | None = None, password: str | None = None, **extra_fields: Any) -> User:
+        """As in Django, which checks the password only where somebody types it, and there on request not."""
+        if password is not None:
+            validate_password(password, self.model(username=username, email=email or ""))
+        user: User = super().create_superuser(username, email, password, **extra_fields)
         return user
 
     def _create_user_object(self, username: str, email: str | None, password: str | None, **extra_fields: Any) -> User:

@@ -1,4 +1,4 @@
-"""Removes exception messages from logs and error mails, because they may quote a conversation.
+"""Removes exception messages from logs, because they may quote a conversation.
 
 The exception type and the traceback remain, without any variables. Databases quote the refused row, parsers their input. Only messages of
 exceptions about files, networks and settings are kept.
@@ -24,7 +24,7 @@ ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tupl
 
 FIELDS = (
     *("turn", "backend", "state", "code", "status", "cause", "seconds", "input_tokens", "output_tokens"),
-    *("incident", "view", "outcome", "way", "person"),
+    *("incident", "view", "outcome", "way", "person", "kind", "address"),
 )
 """The allowed ``extra`` fields of a log record, each a word, a number or a fixed text."""
 

@@ -8,7 +8,7 @@ from django.core import checks
 from django.middleware.security import SecurityMiddleware
 from django.utils.module_loading import import_string
 
-from chatui.checks import origins, with_our_middleware
+from chatui.checks import origins, values, with_our_middleware
 from tests.support.environment import change
 
 
@@ -21,6 +21,26 @@ def test_https_without_a_trusted_proxy_is_said(monkeypatch: pytest.MonkeyPatch) 
     assert ids(origins=public) == ids(origins=["http://localhost:8000", *public]) == ["chatui.W063"]
     assert ids(origins=public, trusted_proxies=[ip_network("127.0.0.1/32")]) == []
     assert ids(origins=["http://localhost:8000"]) == ids() == [], "over HTTP nothing has to say so"
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "right", "identity"),
+    [
+        ("file_scanner", "/nope --quiet", "cat -", "W064"),
+        ("secret_key", "short", "x" * 50, "W065"),
+        ("search_url", "nonsense", "http://127.0.0.1:8080", "W066"),
+        ("trusted_proxies", [ip_network("0.0.0.0/0")], [ip_network("10.0.0.0/8")], "W067"),
+        ("hosts", ["*"], ["chat.example.org"], "W068"),
+    ],
+)
+def test_a_setting_that_does_not_do_what_is_expected_is_said(
+    name: str, wrong: object, right: object, identity: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for value, expected in ((wrong, {f"chatui.{identity}"}), (right, set())):
+        change(monkeypatch, {"hosts": ["localhost"], "secret_key": "", name: value})
+        found = {message.id for message in values(None)}
+        assert found == expected
+        assert all(str(wrong) not in str(message.msg) for message in values(None)) or name == "hosts"
 
 
 HTTPS = {"SECURE_HSTS_SECONDS": 31_536_000, "SECURE_SSL_REDIRECT": True}

@@ -13,7 +13,7 @@ from chatui.accounts import sign_in
 from chatui.limits import ACCOUNT, ADDRESS, KNOWN, GuessLimit, MustWaitError, Scope, address_group, network_of
 from chatui.models.audit import AuditEvent
 from chatui.models.user import User
-from chatui.observability import measures
+from chatui.observability import error_reports, measures
 from tests.chatui.conftest import PASSWORD, disk_is_full, make_person, signed_in
 
 
@@ -315,6 +315,7 @@ def test_an_address_that_has_to_wait_is_one_line_and_one_count(caplog: pytest.Lo
     for number in range(100):
         judged(limit, "192.0.2.7", f"person{number}", tries=1)
     lines = [record.__dict__["address"] for record in caplog.records if record.message == "guesses from an address have to wait"]
+    assert {"kind", "address"} <= set(error_reports.FIELDS), "they are in the line"
     assert lines == ["192.0.2.7/32"] and blocked._value.get() == before + 1
 
 

@@ -12,7 +12,9 @@ import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
 
+from chatui.database import versions
 from chatui.operations.one_question import UNUSABLE, AnswerSoFar, add_server_arguments, backend_for, request_for, server_for
 from renderer.characters import safe_for_terminal
 from renderer.events import RawEvent
@@ -42,6 +44,7 @@ class Command(BaseCommand):
         prompt = sys.stdin.read() if options["prompt"] == "-" else options["prompt"]
         if not prompt.strip():
             raise CommandError("The question is empty.", returncode=UNUSABLE)
+        versions.refuse_newer(connection)
         server = server_for(options)
         backend, request = backend_for(server), request_for(server, options, prompt)
         answer, screen = AnswerSoFar(), _Screen(self, audience)

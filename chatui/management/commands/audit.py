@@ -13,12 +13,14 @@ from typing import Any
 from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser, OutputWrapper
+from django.db import connection
 
 from chatui.audit_log import aggregation, chain
 from chatui.audit_log import lines as audit_log_lines
 from chatui.audit_log.chain import ChainHead
 from chatui.audit_log.lines import LineFilters
 from chatui.audit_log.record import SHELL, record
+from chatui.database import versions
 from renderer.characters import safe_for_terminal
 
 BROKEN = 1
@@ -57,6 +59,7 @@ class Command(BaseCommand):
         by.add_argument("--by", type=_columns, default=frozenset({"person", "day"}), metavar="person,day,whose", help="(person,day)")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        versions.refuse_newer(connection)
         getattr(self, f"_{options['what']}")(options)
 
     def _verify(self, options: dict[str, Any]) -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
 
+from chatui.database import versions
 from chatui.operations import backups
 
 
@@ -36,6 +38,7 @@ class Command(BaseCommand):
             return
         if not options["place"]:
             raise CommandError("Name the destination of the backup: a new file, or a directory.")
+        versions.refuse_newer(connection)
         backup = backups.create(Path(options["place"]), backups.recipients(options["to"]))
         head = backup.report.head
         self.stdout.write(f"{backup.path}: {backup.counts}.")

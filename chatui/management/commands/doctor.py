@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
 
 from chatui.backends import registry
 from chatui.backends.spec import BackendSpec
 from chatui.codes import Cause
+from chatui.database import versions
 from chatui.model_servers import connected
 from chatui.operations.doctor.examination import SECONDS, ExaminedServer, examine
 from chatui.operations.doctor.report import DoctorReport, WrittenSettings, as_json, as_text, unasked, write
@@ -65,6 +67,7 @@ class Command(BaseCommand):
         parser.add_argument("--name", default="", help="name for the server at --url, used by --write")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        versions.refuse_newer(connection)
         results: list[dict[str, object]] = []
         code = 0
         for selected in _all_selected(options):

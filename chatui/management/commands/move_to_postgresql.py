@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
+from django.db import connection
 
+from chatui.database import versions
 from chatui.operations import moving
 
 
@@ -20,6 +22,7 @@ class Command(BaseCommand):
         parser.add_argument("file", metavar="FILE", help="the SQLite file, such as var/chatui.sqlite3; no server may be using it")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        versions.refuse_newer(connection)
         moved = moving.move(Path(options["file"]), self.stdout.write)
         self.stdout.write(
             f"Moved: {moved.counts}; {sum(moved.rows.values()):,} rows in {len(moved.rows)} tables, the same number as in the file."

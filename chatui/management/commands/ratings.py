@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
 
 from chatui.audit_log.record import SHELL
+from chatui.database import versions
 from chatui.management.commands.audit import UNUSABLE, since_of, until_of, writer_to
 from chatui.permissions.debug_requests import REASON_CHARS
 from chatui.transfer import ratings
@@ -34,6 +36,7 @@ class Command(BaseCommand):
         reason = options["hidden"].strip()
         if reason and len(reason) not in REASON_CHARS:
             raise CommandError("The reason must have 10 to 180 characters.", returncode=UNUSABLE)
+        versions.refuse_newer(connection)
         written = 0
         with writer_to(options["file"], self.stdout) as write:
             for line in ratings.export(SHELL, ExportOptions(filters, options["format"], has_hidden=bool(reason), reason=reason)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import socket
 from functools import partial
 from importlib import import_module
@@ -22,9 +23,11 @@ from chatui.accounts import account_linking, groups, passkeys
 from chatui.accounts.sign_in import new_code
 from chatui.database import file_locks
 from chatui.display import readiness
+from chatui.env import environment
 from chatui.live.server import MAX_FRAME_BYTES, Server
 from chatui.management.commands import purge
 from chatui.model_servers import choice, connected
+from chatui.observability.error_reports import JsonFormatter
 from chatui.operations import forked
 from chatui.site.static_files import collect_changed
 from chatui.store import erasure
@@ -100,9 +103,18 @@ class Command(BaseCommand):
         call_command("migrate", verbosity=0)
         if not settings.DEBUG:
             self._say("  Preparing styles and scripts…")
-            collect_changed()
+            try:
+                collect_changed()
+            except OSError as error:
+                place = error.filename or settings.STATIC_ROOT
+                raise CommandError(f"Styles and scripts cannot be stored: {place}: {error.strerror}.") from None
 
     def _say(self, line: str) -> None:
+        if environment().log_format == "json":
+            if not line.strip():
+                return
+            record = logging.LogRecord(__name__, logging.INFO, __file__, 0, "%s", (line.strip(),), None)
+            line = JsonFormatter().format(record)
         self.stdout.write(line)
         self.stdout.flush()  # whoever waits reads it, also where the output is a file
 

@@ -85,6 +85,18 @@ def test_createsuperuser_refuses_with_a_message(olga: User, monkeypatch: pytest.
         call_command("createsuperuser", interactive=False, username="оlga", email="olga@example.org")
 
 
+@pytest.mark.django_db
+@pytest.mark.parametrize("password", ["short", "rootrootrootroot"])
+def test_createsuperuser_takes_no_weak_password_without_a_terminal(password: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", password)
+    with pytest.raises(CommandError, match="password"):
+        call_command("createsuperuser", interactive=False, username="root", email="root@example.org")
+    assert not User.objects.exists()
+    monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", PASSWORD)
+    call_command("createsuperuser", interactive=False, username="root", email="root@example.org", verbosity=0)
+    assert User.objects.get().check_password(PASSWORD)
+
+
 def _save(name: str) -> Any:
     person = make_person("bela")
     person.username = name

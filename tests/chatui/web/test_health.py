@@ -86,6 +86,17 @@ def test_a_newer_database_is_refused_unless_it_became_so_while_the_process_ran(m
             call_command("migrate", verbosity=0)
         with pytest.raises(SystemCheckError, match="0052_from_the_future"):
             call_command("purge", skip_checks=False)
+        for command in (
+            ["backup", "somewhere"],
+            ["audit", "verify"],
+            ["audit", "export"],
+            ["ratings"],
+            ["doctor"],
+            ["ask", "Hello"],
+            ["move_to_postgresql", "x"],
+        ):
+            with pytest.raises(CommandError, match="0052_from_the_future"):
+                call_command(*command)
         recorder.record_unapplied("chatui", "0052_from_the_future")
         readiness.begin()
         recorder.record_applied("chatui", "0052_from_the_future")

@@ -78,7 +78,7 @@ def test_a_non_member_is_not_found(member: str, person: str, kim: User, readers:
 
 
 def test_the_last_account_manager_stays_in_their_group(ada: User) -> None:
-    root = User.objects.create_superuser("root", password="x")
+    root = User.objects.create_superuser("root", password="correct horse battery")
     User.objects.filter(pk=root.pk).update(is_superuser=False)
     keepers = Group.objects.create(name="keepers")
     keepers.permissions.set(Permission.objects.filter(codename__in=RIGHTS, content_type__app_label__in=("chatui", "auth")))

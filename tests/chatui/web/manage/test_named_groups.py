@@ -44,7 +44,7 @@ def groups(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Group]:
 @pytest.fixture
 def boss(db: None) -> User:
     """A superuser."""
-    User.objects.create_superuser("boss", password="x")
+    User.objects.create_superuser("boss", password="correct horse battery")
     return User.objects.get(username="boss")
 
 
