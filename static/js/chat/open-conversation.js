@@ -1,6 +1,6 @@
 // The conversation that the page shows. Keeps title, top bar and list up to date, and fetches what the page has missed.
 
-import { find, parse, templateWith, seek } from "../page/dom.js";
+import { find, parse, templateWith, seek, takeOver } from "../page/dom.js";
 import { SignedOut, messageOf, postJson, read } from "../page/server.js";
 import { toast } from "../page/menus.js";
 import { ListEvents } from "../sidebar/list-events.js";
@@ -79,14 +79,18 @@ export class OpenConversation {
    * a long conversation stays there; newer messages below are loaded when they get to them.
    */
   async refresh() {
-    if (!this.#url) return;
     try {
-      const page = await this.#readFresh(this.#url);
-      if (this.#shown.transcript.reachesEnd) this.#shown.transcript.replace(page.content);
-      if (page.isFresh) this.#replaceFrame(page.content);
+      await this.#refresh();
     } catch (error) {
       this.#failed(error);
     }
+  }
+
+  async #refresh() {
+    if (!this.#url) return;
+    const page = await this.#readFresh(this.#url);
+    if (this.#shown.transcript.reachesEnd) this.#shown.transcript.replace(page.content);
+    if (page.isFresh) this.#replaceFrame(page.content);
   }
 
   /** Leaves the middle of a long conversation for its end. */
@@ -136,17 +140,20 @@ export class OpenConversation {
     this.#shown.transcript.dispatchEvent(new CustomEvent("chat:answered"));
   }
 
-  /** While there was no connection, other tabs may have changed the list. */
+  /** While there was no connection, other tabs may have changed this conversation and the list. */
   catchUp() {
-    setTimeout(async () => {
-      try {
-        const page = await this.#readFresh(this.#page.dataset.home ?? "/");
-        if (page.isFresh) this.#shown.list.update(page.content);
-        if (this.#id) this.#shown.list.open(this.#id);
-      } catch {
+    setTimeout(() => {
+      // A conversation that was deleted meanwhile has no page; the list goes on without it.
+      (this.#url ? this.#refresh().catch(() => this.#refreshList()) : this.#refreshList()).catch(() => {
         // The next change of the list comes as an event, and the next page has all of it.
-      }
+      });
     }, CATCH_UP_MS * Math.random());
+  }
+
+  async #refreshList() {
+    const page = await this.#readFresh(this.#page.dataset.home ?? "/");
+    if (page.isFresh) this.#shown.list.update(page.content);
+    if (this.#id) this.#shown.list.open(this.#id);
   }
 
   /** Takes the conversation out of the bin again. */
@@ -180,7 +187,9 @@ export class OpenConversation {
     const title = seek(page, "title", HTMLTitleElement)?.textContent;
     if (title) this.#shown.tab.set(title);
     const bar = seek(page, ".top-bar", HTMLElement);
-    if (bar) find(this.#page, ".top-bar", HTMLElement).replaceWith(bar);
+    const mine = find(this.#page, ".top-bar", HTMLElement);
+    // A title that is being edited is newer.
+    if (bar && !seek(mine, ".rename", HTMLElement)) takeOver(mine, bar);
     this.#shown.list.update(page);
   }
 

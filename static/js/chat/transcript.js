@@ -1,10 +1,10 @@
 // <chat-transcript>: the list of exchanges on the page. Applies the server's events about turns.
 
-import { seek } from "../page/dom.js";
+import { arrange, seek } from "../page/dom.js";
 import { finishAll } from "../page/finishing.js";
 import { Exchange } from "../exchange/exchange.js";
 import { ExchangeButtons, listenForVersions } from "../exchange/buttons.js";
-import { signature, withAbove } from "../exchange/windows.js";
+import { identity, withAbove } from "../exchange/windows.js";
 
 /** @import { TurnCreated } from "../wire/wire.js" */
 
@@ -167,18 +167,27 @@ export class ChatTranscript extends HTMLElement {
   }
 
   /**
-   * Shows the part of the branch that a full page from the server contains. Earlier exchanges on this page stay.
+   * Shows the part of the branch that a full page from the server contains. Earlier exchanges on this page stay. One
+   * that the page has already takes over what the server says of it now, where it is.
    * @param {DocumentFragment} page
    */
   replace(page) {
     const fresh = seek(page, "chat-transcript", HTMLElement);
-    const next = fresh ? withAbove(this, fresh) : [];
-    if (!fresh || signature(next) === signature([...this.children])) return;
+    if (!fresh) return;
+    const mine = new Map([...this.children].map((child) => [identity(child), child]));
+    const next = withAbove(this, fresh).map((child) => {
+      const known = mine.get(identity(child));
+      if (!(known instanceof HTMLElement) || !(child instanceof HTMLElement) || !isExchange(child)) return child;
+      if (known !== child) Exchange.of(known).adopt(child);
+      return known;
+    });
+    const put = next.filter((child) => child.parentElement !== this);
     const focused = document.activeElement;
     this.#buttons.carryEdit(next);
-    this.replaceChildren(...next, ...[...this.#sending.values()].map(({ element }) => element));
+    arrange(this, [...next, ...[...this.#sending.values()].map(({ element }) => element)]);
     if (focused instanceof HTMLElement && this.contains(focused)) focused.focus({ preventScroll: true });
-    this.#settle();
+    for (const child of put) finishAll(child);
+    for (const exchange of this.running) if (put.includes(exchange.element)) exchange.thinking.showWorking(0);
   }
 
   #settle() {

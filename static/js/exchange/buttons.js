@@ -60,7 +60,8 @@ export class ExchangeButtons {
     this.#edit = null;
     const element = next.find((each) => each.getAttribute("data-question") === edit?.exchange.question);
     if (!edit?.form.isConnected || !(element instanceof HTMLElement)) return;
-    find(element, ".question", HTMLElement).append(edit.form);
+    // Moving it would take away the focus.
+    if (!element.contains(edit.form)) find(element, ".question", HTMLElement).append(edit.form);
     edit.exchange = Exchange.of(element);
     edit.editor?.moved();
     this.#edit = edit;

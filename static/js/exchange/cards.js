@@ -3,7 +3,7 @@
 
 import { refusal } from "../language/refusals.js";
 import { t } from "../language/words.js";
-import { closestTo, find, parse, seek } from "../page/dom.js";
+import { closestTo, find, htmlOf, parse, seek } from "../page/dom.js";
 import { messageOf, postJson, read } from "../page/server.js";
 import { newId } from "../page/storage.js";
 import { toast } from "../page/menus.js";
@@ -39,17 +39,29 @@ export async function showCards(exchange) {
   if (stateOf(cards) !== stateOf(place)) {
     const had = heldBy(place);
     if (place.childElementCount) changedAt.set(exchange, performance.now());
+    const opened = [...place.querySelectorAll("[data-decided][open]")].map((card) => card.getAttribute("data-decided"));
     place.replaceChildren(cards);
+    for (const card of place.querySelectorAll("[data-decided]")) {
+      card.toggleAttribute("open", opened.includes(card.getAttribute("data-decided")));
+    }
     if (had) focusOn(place);
     document.dispatchEvent(new CustomEvent("chat:waits"));
   } else showTimes(place, cards);
   announce(exchange, place);
 }
 
-/** @param {ParentNode} place @returns {string} which calls in it are waiting, and which are decided */
+/**
+ * What the cards in it say and offer, but for the time left and the tokens of their forms.
+ * @param {ParentNode} place
+ */
 function stateOf(place) {
   const cards = /** @type {HTMLElement[]} */ ([...place.querySelectorAll("[data-waiting], [data-decided]")]);
-  return cards.map((card) => `${card.dataset.waiting ?? ""}/${card.dataset.decided ?? ""}`).join();
+  return cards.map((card) => {
+    const copy = /** @type {HTMLElement} */ (card.cloneNode(true));
+    for (const left of copy.querySelectorAll(".approval-hint, input[type=hidden]")) left.remove();
+    for (const form of copy.querySelectorAll("form")) delete form.dataset.sent;
+    return `${card.dataset.waiting ?? ""}/${card.dataset.decided ?? ""}${htmlOf(copy)}`;
+  }).join();
 }
 
 /**

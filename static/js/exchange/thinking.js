@@ -37,11 +37,13 @@ export class Thinking {
 
   /**
    * A snapshot shows all lines of this turn again; quiet pages get one every few seconds. The newest line and
-   * the time on the fold stay, unless the page has missed a line.
+   * the time on the fold stay if the page has the same lines.
    * @param {SummaryLine[]} lines
    */
   showAgain(lines) {
-    if (lines.length <= this.#lines.length) return;
+    const fresh = lines.map(lineOf);
+    const shown = this.#lines;
+    if (fresh.length === shown.length && fresh.every((line, at) => line.isEqualNode(shown[at] ?? null))) return;
     this.#fold?.remove();
     this.#lines = [];
     for (const line of lines) this.add(line);
@@ -161,15 +163,11 @@ export class Thinking {
 
   /**
    * One more line of the summary, in the page's language: shown now, and kept.
-   * @param {SummaryLine} line
+   * @param {SummaryLine} added
    * @returns {string | null} its sentence
    */
-  add({ sentences, about }) {
-    const line = document.createElement("li");
-    (sentences[LANGUAGE] ?? sentences.en ?? "").split("{}").forEach((words, index) => {
-      if (index) line.append(Object.assign(document.createElement("bdi"), { textContent: about[index - 1] }));
-      line.append(words);
-    });
+  add(added) {
+    const line = lineOf(added);
     this.#lines.push(line);
     this.#show(...line.cloneNode(true).childNodes);
     this.#hasLine = true;
@@ -206,6 +204,16 @@ export class Thinking {
     if (!old) before.replaceChildren(fold);
     this.#fold = fold;
   }
+}
+
+/** @param {SummaryLine} line */
+function lineOf({ sentences, about }) {
+  const line = document.createElement("li");
+  (sentences[LANGUAGE] ?? sentences.en ?? "").split("{}").forEach((words, index) => {
+    if (index) line.append(Object.assign(document.createElement("bdi"), { textContent: about[index - 1] }));
+    line.append(words);
+  });
+  return line;
 }
 
 // The texts for how long the model has been working, and for how long it worked before it answered.

@@ -39,10 +39,10 @@ export function withAbove(transcript, fresh) {
 }
 
 /**
- * Identifies these exchanges and their states.
- * @param {Element[]} children of a transcript
+ * Which question and answer an exchange shows, or which way a link leads. Not what of them: that may have changed.
+ * @param {Element} child of a transcript
  */
-export function signature(children) {
-  const names = ["data-question", "data-turn", "data-imported", "data-state", "data-more"];
-  return children.map((child) => names.map((name) => child.getAttribute(name)).join(" ")).join("\n");
+export function identity(child) {
+  const names = ["data-question", "data-turn", "data-imported", "data-more"];
+  return names.map((name) => child.getAttribute(name)).join(" ");
 }

@@ -16,12 +16,13 @@ export class ConversationList extends HTMLElement {
   /** Counts changes by events and by this tab to the list, and to the title and the top bar of the page. */
   news = new News();
   #folders = new Folders(this, this.news);
+  #pages = new ListPages(this, this.#items, () => this.#group(), this.news);
   /** A new folder to open as soon as the page knows it. */
   #unfolding = "";
 
   connectedCallback() {
     this.#actions.listen();
-    new ListPages(this, this.#items, () => this.#group(), this.news).start();
+    this.#pages.start();
     this.#folders.start();
     this.#group();
     // Not by scrollIntoView: that would also scroll the page, to the closed drawer of a phone. Rounded up, because
@@ -132,7 +133,9 @@ export class ConversationList extends HTMLElement {
    */
   update(page) {
     this.#folders.update(page);
-    update(this.#items, [...page.querySelectorAll(".conversation-items > .conversation-item")]);
+    const fresh = seek(page, ".conversation-items", HTMLElement);
+    if (fresh) update(this.#items, fresh);
+    this.#pages.watch();
     for (const item of this.#items.querySelectorAll(".conversation-item")) {
       this.#folders.forget(item.getAttribute("data-conversation") ?? "");
     }

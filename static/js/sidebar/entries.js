@@ -50,18 +50,26 @@ export function place(items, item) {
 }
 
 /**
+ * Takes over the entries of a list. If the server has more than it shows, those further down stay.
  * @param {HTMLElement} items
- * @param {Element[]} fresh entries from the server, the latest first
+ * @param {ParentNode} list as the server shows it: its entries, the latest first, and maybe a link to more
  */
-export function update(items, fresh) {
-  const [last] = fresh.slice(-1);
-  if (!(last instanceof HTMLElement)) return;
+export function update(items, list) {
+  const fresh = [...list.querySelectorAll(".conversation-item")];
+  const more = seek(list, ".conversation-page", HTMLElement);
+  const last = more && fresh.at(-1);
   const keys = new Set(fresh.map((item) => item.getAttribute("data-conversation")));
+  let hasFurther = false;
   for (const item of items.querySelectorAll(".conversation-item")) {
-    const isFurtherDown = comesBefore(last, item);
+    const isFurtherDown = last instanceof HTMLElement && comesBefore(last, item);
     if (keys.has(item.getAttribute("data-conversation")) || !isFurtherDown) item.remove();
+    else hasFurther = true;
   }
   items.prepend(...fresh);
+  // The page's own link leads on from the last of those further down.
+  if (hasFurther) return;
+  seek(items, ".conversation-page", HTMLElement)?.remove();
+  if (more) items.append(more);
 }
 
 /**

@@ -2,7 +2,8 @@
 // or renamed folder belongs.
 
 import { t } from "../language/words.js";
-import { find, templateWith, seek } from "../page/dom.js";
+import { find, parse, templateWith, seek } from "../page/dom.js";
+import { read } from "../page/server.js";
 import { recall, remember } from "../page/storage.js";
 import { place, update } from "./entries.js";
 import { ListPages } from "./list-pages.js";
@@ -95,13 +96,34 @@ export class Folders {
       const known = this.element(idOf(each));
       if (!known) return each;
       rename(known, find(each, ".folder-name", HTMLElement).textContent ?? "");
-      update(itemsOf(known), [...itemsOf(each).querySelectorAll(".conversation-item")]);
+      showNews(known, each);
+      void this.#renew(known, itemsOf(each));
       return known;
     });
     const isSame = now.length === this.#folders.childElementCount && now.every((each) => each.isConnected);
     if (!isSame) this.#folders.replaceChildren(...now);
     else now.forEach((each, at) => this.#folders.children[at] === each || this.#folders.children[at]?.before(each));
     for (const folder of now) if (detailsOf(folder).open) this.#load(folder);
+  }
+
+  /**
+   * Takes over the conversations of a folder, if any of them are loaded.
+   * @param {HTMLElement} folder
+   * @param {HTMLElement} fresh what the page has of it: maybe only a link to them
+   */
+  async #renew(folder, fresh) {
+    const pages = this.#pages.get(idOf(folder));
+    const link = fresh.querySelector(".conversation-item") ? null : seek(fresh, "[data-fragment]", HTMLElement);
+    if (!pages && link) return;
+    try {
+      const { content } = link
+        ? await this.#news.read(async () => parse(await read(link.dataset.fragment ?? "")))
+        : { content: fresh };
+      update(itemsOf(folder), content);
+      pages?.watch();
+    } catch {
+      // They stay as they are: events tell of later changes, and the next page has all of them.
+    }
   }
 
   /**
@@ -157,6 +179,17 @@ function itemsOf(folder) {
 /** @param {HTMLElement} folder */
 function detailsOf(folder) {
   return find(folder, ".folder-details", HTMLDetailsElement);
+}
+
+/**
+ * Shows or hides the mark of a closed folder with a new answer in it.
+ * @param {HTMLElement} folder
+ * @param {HTMLElement} fresh the same folder as the server shows it
+ */
+function showNews(folder, fresh) {
+  const [mine, theirs] = [folder, fresh].map((each) => seek(each, ".folder-head .conversation-new", HTMLElement));
+  if (!theirs || detailsOf(folder).open) mine?.remove();
+  else if (!mine) find(folder, ".folder-name", HTMLElement).after(theirs);
 }
 
 /**

@@ -32,10 +32,11 @@ export class ListPages {
 
   start() {
     this.#list.addEventListener("click", this.#clicked);
-    this.#watch();
+    this.watch();
   }
 
-  #watch() {
+  /** Waits for the reader at the link that is there now. */
+  watch() {
     this.#near.disconnect();
     const place = this.#place;
     if (place) this.#near.observe(place);
@@ -90,7 +91,7 @@ export class ListPages {
     const hadFocus = place.contains(document.activeElement);
     place.replaceWith(...put);
     this.#added();
-    this.#watch();
+    this.watch();
     if (!hadFocus) return;
     const next = put[0] ? seek(put[0], "a", HTMLElement) : this.#items.closest("details")?.querySelector("summary");
     (next ?? this.#list).focus({ preventScroll: true });

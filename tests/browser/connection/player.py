@@ -80,9 +80,11 @@ def pieces(chance: random.Random, text: str) -> list[str]:
 
 @dataclass
 class Script:
-    """What the model writes to one question: events for each request in turn. ``allowed``: how many of them all may be sent."""
+    """What the model writes to one question: events for each request in turn. ``end``: the state of the answer then. ``allowed``: how
+    many of all events may be sent."""
 
     samplings: list[list[bytes]]
+    end: str = "completed"
     allowed: float = 0
     sent: int = 0
     changed: threading.Condition = field(default_factory=threading.Condition)
@@ -113,7 +115,8 @@ def script(chance: random.Random) -> Script:
         call = {"index": 0, "id": f"c{number}", "function": {"name": "current_time", "arguments": "{}"}}
         samplings.append([*_thought(chance), *_text(chance, 1), chunk(tool_calls=[call]), chunk("tool_calls")])
     end = chance.choice(("stop", "stop", "stop", "length"))
-    return Script([*samplings, [*_thought(chance), *_text(chance, chance.choice((1, 1, 2, 6))), chunk(end)]])
+    last = [*_thought(chance), *_text(chance, chance.choice((1, 1, 2, 6))), chunk(end)]
+    return Script([*samplings, last], "completed" if end == "stop" else "incomplete")
 
 
 def _thought(chance: random.Random) -> list[bytes]:

@@ -148,3 +148,90 @@ def test_a_page_that_was_cut_off_shows_what_a_reload_shows(playing: Server, visi
 
 def batched(numbers: Sequence[int], size: int) -> list[Sequence[int]]:
     return [numbers[start : start + size] for start in range(0, len(numbers), size)]
+
+
+# What is around the conversation.
+AROUND = """() => [document.title, document.querySelector(".top-title").textContent,
+  [...document.querySelectorAll(".conversation-item")].map((each) => [each.dataset.conversation, each.textContent.trim()])]"""
+SELECT = """() => { const range = document.createRange();
+  range.selectNodeContents(document.querySelector(".part-final > [data-block]"));
+  getSelection().removeAllRanges(); getSelection().addRange(range); return getSelection().toString(); }"""
+
+
+def edit(chat: Chat) -> None:
+    chat.last.locator(".question").hover()
+    chat.button("Edit").click()
+    box = chat.last.get_by_role("textbox")
+    box.fill(box.input_value() + ", put better")
+    chat.button("Send").click()
+    expect(chat.question).to_contain_text("put better")
+    chat.finish()
+
+
+def regenerate(chat: Chat) -> None:
+    chat.button("Regenerate").click()
+    expect(chat.last.get_by_role("group", name="Versions of this answer")).to_contain_text("2 of 2")
+    chat.finish()
+
+
+def turn_back(chat: Chat) -> None:
+    chat.last.get_by_role("button", name="Previous version").first.click()
+    expect(chat.last.locator(".siblings").first).to_contain_text("1 of 2")
+
+
+def rename(chat: Chat) -> None:
+    chat.page.get_by_role("button", name="Options for this conversation").click()
+    chat.page.locator("#top-menu").get_by_role("button", name="Rename").click()
+    chat.page.locator(".rename-text").fill("Another name")
+    chat.page.locator(".rename-text").press("Enter")
+    expect(chat.page.locator(".top-title")).to_have_text("Another name")
+
+
+def delete_all_others(chat: Chat) -> None:
+    for link in chat.links.all():
+        if link.get_attribute("aria-current") is None:
+            address = f"{link.get_attribute('href')}delete/"
+            chat.page.evaluate(POST, address)
+
+
+POST = """(path) => fetch(path, { method: "POST", headers: {
+  "X-CSRFToken": document.querySelector("meta[name=csrf-token]").content, Accept: "application/json" } })"""
+
+
+def rate(chat: Chat) -> None:
+    chat.last.get_by_role("button", name="Good answer").click()
+    chat.page.get_by_role("button", name="Send rating").click()
+    expect(chat.last.get_by_role("button", name="Good answer")).to_have_attribute("aria-pressed", "true")
+
+
+def test_what_was_done_elsewhere_meanwhile_is_shown_as_after_a_reload(playing: Server, visits: Visits, player: Player) -> None:
+    visits.allow("WebSocket connection to .* failed|ERR_(CONNECTION|EMPTY|INTERNET|NETWORK)|Failed to load resource")
+    person = "ada0"
+    other = Chat(visits.open(playing, person))
+    number, script = player.add("elsewhere")
+    script.allow()
+    other.ask_and_wait(f"Question #{number}", script.end)
+    reader = Reader(playing, visits, player, person)
+    chat = reader.chat
+    for _ in range(2):
+        chat.ask_and_wait(f"Question #{number}", script.end)
+    chat.settle()
+    twin = Chat(chat.page.context.new_page())
+    twin.page.goto(chat.page.url.replace(reader.cable.url, playing.url))
+    chat.page.evaluate("Math.random = () => 0")  # it catches up at once
+    selected = chat.page.evaluate(SELECT)
+    assert selected
+
+    for act in (rate, regenerate, turn_back, rename, edit, turn_back, delete_all_others):
+        reader.cable.cut()
+        expect(chat.banner).to_be_visible()
+        act(twin)
+        twin.page.reload()
+        twin.finish(script.end)
+        there = [shown(twin.page), twin.page.evaluate(AROUND)]
+        reader.cable.restore()
+        expect(chat.banner).to_be_hidden()
+        chat.page.wait_for_function(FINISHED)
+        until(chat.page, lambda there=there: [shown(chat.page), chat.page.evaluate(AROUND)] == there)
+    assert chat.page.evaluate("getSelection().toString()") == selected, "in a block that has not changed"
+    reader.cable.close()
