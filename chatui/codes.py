@@ -97,14 +97,22 @@ class Fault(StrEnum):
     sentence: str
     """What is wrong, in English; empty for ``Cause.OTHER``."""
     advice: str
-    """What an administrator can do about it, in English."""
+    """What an administrator can do about it, in English, as a page says it: fields are called as in the form of a model server."""
     may_pass: bool
     """Whether the same question may be answered if it is asked again, with nothing changed."""
+    settings: str
+    """Which settings and options the advice is about, for logs and commands, where nobody has a form; empty if it names none."""
 
-    def __new__(cls, name: str, sentence: str = "", advice: str = "", may_pass: bool = True) -> Self:
+    def __new__(cls, name: str, sentence: str = "", advice: str = "", may_pass: bool = True, settings: str = "") -> Self:
         member = str.__new__(cls, name)
         member._value_, member.sentence, member.advice, member.may_pass = name, sentence, advice, may_pass
+        member.settings = settings
         return member
+
+    @property
+    def to_do(self) -> str:
+        """The advice for logs and commands."""
+        return f"{self.advice} {self.settings}".rstrip()
 
 
 class Cause(Fault):
@@ -129,17 +137,16 @@ class Cause(Fault):
     KEY_MISSING = (
         "key-missing",
         "The key for the model server is not available, so nothing was sent.",
-        "Put it where the configuration expects it.",
+        "Enter it in the settings of the model server, or put it where its key name expects it.",
         False,
+        "Files of model servers name it as key_env, key_file or key_name.",
     )
     KEY_REFUSED = (
         "key-refused",
         "The model server refuses the key, or does not allow this with it.",
-        (
-            "Configure the right one: in the settings of the model server, with key_env or key_file in the file, or CHATUI_BACKEND_KEY. "
-            "It is sent as a bearer token."
-        ),
+        "Enter the right API key in the settings of the model server. It is sent as a bearer token.",
         False,
+        "Outside of Administration it is key_env or key_file in the file of model servers, or CHATUI_BACKEND_KEY.",
     )
     MODEL_UNKNOWN = (
         "model-unknown",
@@ -162,7 +169,7 @@ class Cause(Fault):
     KIND_NOT_SPOKEN = (
         "kind-not-spoken",
         "Nothing answers this wire format at the address.",
-        "Check the path of the address. If it is right, use a kind that the server supports, or enable this one there.",
+        "Check the path of the address. If it is right, use a wire format that the server supports, or enable this one there.",
         False,
     )
     WEB_PAGE = (
@@ -181,10 +188,11 @@ class Cause(Fault):
         "certificate",
         "The certificate of the model server is not trusted here.",
         (
-            "If your own authority issued it, name that authority's file as ca_file or CHATUI_BACKEND_CA_FILE. "
+            "If your own authority issued it, the operator of this product has to name that authority's file. "
             "Otherwise it may have expired, or be for another host name."
         ),
         False,
+        "The file is ca_file or CHATUI_BACKEND_CA_FILE.",
     )
     WRONG_SCHEME = (
         "wrong-scheme",
@@ -220,7 +228,9 @@ class Cause(Fault):
     SILENT = (
         "silent",
         "The model server accepted the question but did not answer in time.",
-        "It may still be loading the model or be overloaded. Otherwise allow it more time: first_token_seconds, or --seconds.",
+        "It may still be loading the model or be overloaded. Otherwise allow it more seconds for the first token.",
+        True,
+        "That is first_token_seconds, or --seconds of the doctor.",
     )
     CONTEXT_EXCEEDED = (
         "context-exceeded",
@@ -243,8 +253,9 @@ class Cause(Fault):
     REFUSED = (
         "refused",
         "The model server refuses this kind of request.",
-        "Examine the server, and apply the recommended settings. manage.py ask --as staff shows its message.",
+        "Examine the server, and apply the recommended settings.",
         False,
+        "manage.py ask --as staff shows its message.",
     )
     SETUP = (
         "wrong-settings",
@@ -255,12 +266,14 @@ class Cause(Fault):
     FAILED = (
         "failed",
         "The model server failed, and did not say why.",
-        "Read the server's log for that time, or examine it. manage.py ask --as staff shows its message.",
+        "Read the server's log for that time, or examine it.",
+        True,
+        "manage.py ask --as staff shows its message.",
     )
     UNREADABLE = (
         "unreadable",
         "The model server sent something that cannot be read as an answer.",
-        "Examine the server: another kind or a newer version of it may help.",
+        "Examine the server: another wire format or a newer version of it may help.",
     )
     BROKEN_OFF = (
         "broken-off",
@@ -275,12 +288,14 @@ class Cause(Fault):
     LENGTH = (
         "length-limit",
         "The answer reached its length limit.",
-        "Raise max_answer_tokens of the model server, or the server's own limit.",
+        "Raise the maximum length of an answer in the settings of the model server, or the server's own limit.",
+        True,
+        "That is max_answer_tokens, or CHATUI_MAX_ANSWER_TOKENS.",
     )
     PROCESS_ENDED = (
         "process-ended",
-        "The process of this product that wrote the answer ended.",
-        "After a restart that is expected. Otherwise read this product's log for that time.",
+        "The product was restarted while it wrote this.",
+        "If nobody restarted it, read this product's log for that time.",
     )
     STORAGE = "storage-full", "The storage of this product is full.", "Make room on its disk, or in its database."
     INTERNAL = "internal", "This is a bug in the product.", "Find the number in its log, and report it."

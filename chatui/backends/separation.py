@@ -27,8 +27,9 @@ class Separation(StrEnum):
 Separates = Literal["proved", "always", "never reasons"]
 """The operator's word: prove it, the server always separates, or the model never reasons."""
 
-REMEDY = "Turn that on (llama.cpp: --reasoning-format; vLLM, SGLang: --reasoning-parser; else a newer version), or vouch with separates."
+REMEDY = "Turn that on at the server (llama.cpp: --reasoning-format; vLLM, SGLang: --reasoning-parser; else a newer version)."
 """What the operator of a server does if its models stay unproven."""
+VOUCH = "Or vouch for it with separates."
 _ANSWERS_FOR_PLAIN = 20
 _GPT_OSS = re.compile(r"gpt[\W_]?oss", re.IGNORECASE)
 

@@ -110,7 +110,7 @@ class ShownServer:
 @dataclass(frozen=True, slots=True)
 class KeptServer:
     """A model server that staff keep on the pages. ``unconfirmed_by``: whose change nobody has confirmed yet. ``problems``: sentences about
-    faulty settings, in English, as the operator's file gets them."""
+    faulty settings, in English, as the operator's file gets them. ``tested_at``: when a test of these very settings passed, if one did."""
 
     name: str
     label: str
@@ -118,6 +118,7 @@ class KeptServer:
     is_enabled: bool
     unconfirmed_by: str
     problems: tuple[str, ...]
+    tested_at: datetime | None
 
     @property
     def is_offered(self) -> bool:
@@ -141,7 +142,9 @@ def kept_servers() -> list[KeptServer]:
 
 
 def kept_server(row: StoredBackend) -> KeptServer:
-    return KeptServer(row.name, row.label, _place(row.url), row.is_enabled, row.unconfirmed_by, stored.problems_of(row))
+    return KeptServer(
+        row.name, row.label, _place(row.url), row.is_enabled, row.unconfirmed_by, stored.problems_of(row), stored.passed_at(row)
+    )
 
 
 def unconfirmed() -> list[str]:

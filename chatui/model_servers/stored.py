@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import Group
 from django.db import IntegrityError, transaction
-from django.utils import translation
+from django.utils import timezone, translation
+from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
 
 from chatui.audit_log.record import Visitor, record
@@ -38,30 +40,39 @@ _VALUE_CHARS = 80
 _DESCRIPTION_CHARS = 180
 _REDIRECTING = frozenset({"url", "kind", "other_settings"})
 _NOT_OF_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
+STORED_KEY = "stored"
+"""What a form hands on for a key that the table has, instead of a sealed one."""
+_TESTED_SETTINGS = {
+    *("kind", "url", "more_urls", "models", "summaries", "api_root", "query", "key_env", "key_file", "key_name", "key_header"),
+    *("ca_file", "certificate_file", "certificate_key_file", "proxy"),
+}
+"""The settings that affect where and how questions are sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """What somebody entered. ``columns``: the values of COLUMNS. ``key``: typed now, ``kept``: typed before, as ``kept_key`` returned it;
-    neither is in the repr. ``has_no_key``: a stored key is to be removed. ``staff``: who enters it, by their row's key."""
+    """What somebody entered. ``columns``: the values of COLUMNS. ``key``: typed now, ``held``: what the form said it holds, STORED_KEY or a
+    key typed before as ``held_key`` returned it; neither is in the repr. With neither, the server has no key, whatever the table has.
+    ``staff``: who enters it, by their row's key."""
 
     columns: Mapping[str, Any]
     groups: Collection[Group]
     staff: str
     key: str = field(default="", repr=False)
-    kept: str = field(default="", repr=False)
-    has_no_key: bool = False
+    held: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Valid settings that may be tested and saved. ``changed``: the columns that differ from ``before``, with "groups" and "key"."""
+    """Valid settings that may be tested and saved. ``changed``: the columns that differ from ``before``, with "groups" and "key".
+    ``has_left_key``: the form held a key for another address, which is not used for this one."""
 
     spec: BackendSpec
     row: StoredBackend
     groups: Collection[Group]
     changed: frozenset[str]
     before: StoredBackend | None
+    has_left_key: bool
 
 
 class FaultySettingsError(ValueError):
@@ -105,7 +116,12 @@ def values_of(row: StoredBackend | None) -> dict[str, Any]:
 
 def key_place(row: StoredBackend | None) -> str:
     """The origin that the key of this model server was entered for; empty without such a key."""
-    return origin(row.url) if row is not None and row.sealed_key and not address_problem(row.url) else ""
+    return place_of(row.url) if row is not None and row.sealed_key else ""
+
+
+def place_of(url: str) -> str:
+    """The origin of an address; empty if it has a mistake."""
+    return "" if address_problem(url) else origin(url)
 
 
 def proposed_name(*known: str) -> str:
@@ -117,14 +133,20 @@ def proposed_name(*known: str) -> str:
     return next(name for name in names if name not in taken)
 
 
-def kept_key(typed: str, kept: str, url: str, staff: str) -> str:
-    """A typed key, sealed for this address and this member of staff, for the form that is sent back; else the one kept before."""
+def held_key(typed: str, held: str, url: str, staff: str, before: StoredBackend | None) -> str:
+    """What the form that is sent back holds: a typed key, sealed for this address and this member of staff, else what it held before, if
+    that is for this address. Empty: the form shows its field, and no key is used unless one is typed there."""
     if address_problem(url):
-        return ""
+        return "" if typed else held
+    if not typed and held == STORED_KEY:
+        return held if key_place(before) == origin(url) else ""
     try:
-        return connected.sealed(typed, url, staff) if typed else kept
+        if typed:
+            return connected.sealed(typed, url, staff)
+        connected.unsealed(held, url, staff)
     except KeyUnusableError:
         return ""
+    return held
 
 
 def check(entered: Entered, before: StoredBackend | None, *, may_see_hidden: bool) -> Checked:
@@ -136,36 +158,47 @@ def check(entered: Entered, before: StoredBackend | None, *, may_see_hidden: boo
     row = StoredBackend(**entered.columns)
     if before is not None:
         row.pk, row.unconfirmed_by = before.pk, before.unconfirmed_by
-    row.sealed_key = _sealed_key(entered, row, before)
+        row.tested_at, row.tested_digest = before.tested_at, before.tested_digest
+    row.sealed_key, has_left_key = _sealed_key(entered, row, before)
     try:
         spec = configured.of_row(row, (group.name for group in entered.groups))
     except SpecError as error:
         raise FaultySettingsError(*map(_placed, error.problems)) from None
-    checked = Checked(spec, row, entered.groups, _changed(row, entered.groups, before), before)
+    checked = Checked(spec, row, entered.groups, _changed(row, entered.groups, before), before, has_left_key)
     if problems := tuple(_problems(checked, may_see_hidden=may_see_hidden)):
         raise FaultySettingsError(*problems)
     return checked
 
 
-def _sealed_key(entered: Entered, row: StoredBackend, before: StoredBackend | None) -> str:
-    """The key of the table. A stored or typed one never goes to another origin than the one it was entered for."""
-    if entered.has_no_key or address_problem(row.url):
-        return ""  # what is wrong with the address is said by the spec
-    stored = before.sealed_key if before else ""
-    try:
-        if entered.key:
-            return connected.sealed(entered.key, row.url)
-        if entered.kept:
-            return connected.sealed(connected.unsealed(entered.kept, row.url, entered.staff), row.url)
-        if stored:
-            connected.unsealed(stored, row.url)
-        return stored
-    except KeyUnusableError as error:
-        if entered.key:
+def _sealed_key(entered: Entered, row: StoredBackend, before: StoredBackend | None) -> tuple[str, bool]:
+    """The key of the table, and whether a held one stays behind: none ever goes to another origin than the one it was entered for."""
+    if address_problem(row.url):
+        return "", False  # what is wrong with the address is said by the spec
+    if entered.key:
+        try:
+            return connected.sealed(entered.key, row.url), False
+        except KeyUnusableError as error:
             raise FaultySettingsError(("key", _("This key cannot be used: %(reason)s.") % {"reason": error})) from None
-    if entered.kept or (before and key_place(before) != origin(row.url)):
-        raise FaultySettingsError(("key", _("The address has changed. Enter the key again: it is never sent to another address.")))
-    raise FaultySettingsError(("key", _("The stored key can no longer be read, because CHATUI_SECRET_KEY has changed. Enter it again.")))
+    if entered.held == STORED_KEY:
+        return _stored_key(row, before)
+    try:
+        return connected.sealed(connected.unsealed(entered.held, row.url, entered.staff), row.url) if entered.held else "", False
+    except KeyUnusableError:
+        return "", True
+
+
+def _stored_key(row: StoredBackend, before: StoredBackend | None) -> tuple[str, bool]:
+    """The key that the table has already, and whether it stays behind."""
+    if before is None or not key_place(before):
+        return "", False
+    if key_place(before) != origin(row.url):
+        return "", True
+    try:
+        connected.unsealed(before.sealed_key, row.url)
+    except KeyUnusableError:
+        words = _("The stored key can no longer be read, because CHATUI_SECRET_KEY has changed. Enter it again.")
+        raise FaultySettingsError(("key", words)) from None
+    return before.sealed_key, False
 
 
 def _changed(row: StoredBackend, groups: Collection[Group], before: StoredBackend | None) -> frozenset[str]:
@@ -261,6 +294,34 @@ def _record_changes(visitor: Visitor, checked: Checked, before: Mapping[str, str
             _record(visitor, row, "confirmed", row.url)
 
 
+def settings_digest(spec: BackendSpec) -> str:
+    """A digest of the key and of the settings that affect an examination, without revealing them."""
+    try:
+        key = connected.key_of(spec) or ""
+    except KeyUnusableError:
+        key = ""
+    relevant = f"{spec.model_dump_json(include=_TESTED_SETTINGS)} {key}"
+    return salted_hmac("chatui.examination", relevant, algorithm="sha256").hexdigest()
+
+
+def passed_at(row: StoredBackend, spec: BackendSpec | None = None) -> datetime | None:
+    """When a test of exactly these settings and this key passed, as the row knows it; None if none did. ``spec``: the settings, if they are
+    not those of the row."""
+    if spec is None:
+        spec = spec_of(row)
+    is_same = spec is not None and row.tested_at is not None and constant_time_compare(row.tested_digest, settings_digest(spec))
+    return row.tested_at if is_same else None
+
+
+def note_test(spec: BackendSpec, *, has_passed: bool) -> None:
+    """Remember with the stored settings that a test of them passed, or that the last one did not. Nothing if they have changed since."""
+    row = StoredBackend.objects.filter(name=spec.name).first()
+    now_stored = spec_of(row) if row else None
+    if row is not None and now_stored is not None and settings_digest(now_stored) == (digest := settings_digest(spec)):
+        tested = {"tested_at": timezone.now(), "tested_digest": digest} if has_passed else {"tested_at": None, "tested_digest": ""}
+        StoredBackend.objects.filter(pk=row.pk, changed_at=row.changed_at).update(**tested)
+
+
 def set_offered(visitor: Visitor, row: StoredBackend, *, is_offered: bool, may_see_hidden: bool) -> None:
     """Offer this model server to people, or pause it. As any other change: checked, recorded, and confirmed by whom it takes.
 
@@ -270,7 +331,8 @@ def set_offered(visitor: Visitor, row: StoredBackend, *, is_offered: bool, may_s
     columns = values_of(row) | {"is_enabled": is_offered}
     groups = columns.pop("groups")
     staff = str(visitor.user.pk) if visitor.user else ""
-    save(visitor, check(Entered(columns, groups, staff), row, may_see_hidden=may_see_hidden), may_see_hidden=may_see_hidden)
+    entered = Entered(columns, groups, staff, held=STORED_KEY)
+    save(visitor, check(entered, row, may_see_hidden=may_see_hidden), may_see_hidden=may_see_hidden)
 
 
 def confirm(visitor: Visitor, row: StoredBackend) -> None:

@@ -31,6 +31,9 @@ class StoredBackend(models.Model):
     to see hidden channels, which its server will receive. Until somebody with that permission confirms it, nobody can use the server;
     confirming empties the column.
 
+    ``tested_digest``: the ``settings_digest`` (``model_servers.stored``) of what last passed a test, at ``tested_at``. With other settings
+    or another key it says nothing.
+
     The audit log names columns by their verbose names.
     """
 
@@ -57,6 +60,8 @@ class StoredBackend(models.Model):
     changed_at = models.DateTimeField(_("last changed"), auto_now=True)
     # Also empty if the operator created the row from the shell.
     unconfirmed_by = models.CharField(_("unconfirmed change by"), max_length=150, blank=True, editable=False)
+    tested_at = models.DateTimeField(null=True, editable=False)
+    tested_digest = models.CharField(max_length=64, blank=True, editable=False, default="", db_default="")
 
     class Meta:
         ordering = ["position", "name"]

@@ -1,8 +1,11 @@
 """The product's own error codes: each has a sentence, and none has the name of a code of the specification."""
 
+import re
+
 import pytest
 
-from chatui.codes import ProductCode, code_of
+from chatui.codes import Cause, Fault, ProductCode, code_of
+from chatui.operations.doctor.faults import ServerFault
 from renderer.errors import Code
 from tests.support.cases import for_each
 
@@ -21,3 +24,11 @@ def test_the_products_codes_say_that_they_are_no_part_of_the_specification() -> 
 def test_what_is_no_code_is_refused() -> None:
     with pytest.raises(ValueError, match="E-NOTHING"):
         code_of("E-NOTHING")
+
+
+@for_each([*Cause, *ServerFault])
+def test_advice_on_a_page_names_no_setting_of_a_file_and_that_of_logs_and_commands_does(fault: Fault) -> None:
+    """What servers call their own options stands in brackets."""
+    assert not re.search(r"CHATUI_|manage\.py|--|[a-z]_[a-z]", re.sub(r"\([^)]*\)", "", fault.advice))
+    assert fault.to_do == fault.advice or fault.to_do.endswith(f" {fault.settings}")
+    assert not fault.settings or re.search(r"CHATUI_|manage\.py|--|[a-z]_[a-z]|summaries = |separates", fault.settings)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Self
 
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
-from chatui.backends.separation import REMEDY
+from chatui.backends.separation import REMEDY, VOUCH
 from chatui.codes import Fault
 
 
@@ -51,7 +51,13 @@ class Level(IntEnum):
 class ServerFault(Fault):
     """The faults of answers."""
 
-    OUT_OF_TIME = ("out-of-time", "Some questions were not asked, because the time was up.", "Allow more time with --seconds.")
+    OUT_OF_TIME = (
+        "out-of-time",
+        "Some questions were not asked, because the time was up.",
+        "Examine it again when it has less to do.",
+        True,
+        "--seconds allows more time.",
+    )
     MODEL_OTHER = (
         "model-other",
         "The requested model is not in the server's list, but the server answers.",
@@ -60,17 +66,19 @@ class ServerFault(Fault):
     NOT_GPT_OSS = (
         "not-gpt-oss",
         "This is not a gpt-oss model.",
-        "The harmony kinds work only with gpt-oss. Other kinds can use this model, but it has no channels.",
+        "The harmony formats work only with gpt-oss. Others can use this model, but it has no channels.",
     )
     VOCABULARY_MISSING = (
         "vocabulary-missing",
         "Token ids could not be tried: the vocabulary of gpt-oss is not installed.",
-        "Install it once with manage.py fetch_vocabulary.",
+        "The operator of this product has to install it once.",
+        True,
+        "manage.py fetch_vocabulary does it.",
     )
     NO_ANSWER = (
         "no-answer",
         "The model reasons and stops, and no answer comes.",
-        "The server may lose the answer: try another kind, or a newer version of the server.",
+        "The server may lose the answer: try another wire format, or a newer version of the server.",
     )
     NOT_JUDGED = (
         "not-judged",
@@ -80,12 +88,12 @@ class ServerFault(Fault):
     LEAK_MARKERS = (
         "leak-markers",
         "Reasoning appears in the answer, with Harmony's markers.",
-        "Turn the server's gpt-oss or reasoning parser on (llama.cpp: leave --reasoning-format at auto), or use a kind harmony.",
+        "Turn the server's gpt-oss or reasoning parser on (llama.cpp: leave --reasoning-format at auto), or use a harmony format.",
     )
     LEAK_COLLAPSED = (
         "leak-collapsed",
         "Reasoning appears in the answer, with its markers stripped (analysis…assistantfinal…).",
-        "Give the model a response template, or turn the server's gpt-oss parser on; or use a kind harmony.",
+        "Give the model a response template, or turn the server's gpt-oss parser on; or use a harmony format.",
     )
     LEAK_TAGS = (
         "leak-tags",
@@ -95,37 +103,43 @@ class ServerFault(Fault):
     LEAK_THOUGHT = (
         "leak-thought",
         "Reasoning appears in the answer, and nothing separates the two.",
-        "Do not use this server with this kind. A server with a gpt-oss parser, or a kind harmony, separates reasoning.",
+        "Do not use this server with this wire format. A server with a gpt-oss parser, or a harmony format, separates reasoning.",
     )
     ANSWER_HIDDEN = (
         "answer-hidden",
         "The leak guard has to hide the whole answer, so people get none.",
-        "Fix the fault named above, or use another kind: the guard cannot find where the answer begins.",
+        "Fix the fault named above, or use another wire format: the guard cannot find where the answer begins.",
     )
     SUMMARY_RAW = (
         "summary-raw",
         "What the server calls a summary of the reasoning is the raw reasoning.",
-        'It stays hidden, also with summaries = "server", which gives people hardly a line then: use summaries = "built-in".',
+        "It stays hidden, also as a source of summaries, which gives people hardly a line then. Let the product read the reasoning.",
+        True,
+        'That is summaries = "built-in".',
     )
     SUMMARY_UNPROVEN = (
         "summary-unproven",
         "The server sends summaries of the reasoning. They did not look raw, but that does not prove that they never are.",
-        'They stay hidden. With summaries = "server" their headings choose which of the product\'s own lines people see.',
+        "They stay hidden. As the source of summaries their headings choose which of the product's own lines people see.",
+        True,
+        'That is summaries = "server".',
     )
     SEPARATION_UNPROVEN = (
         "separation-unproven",
         "No answer had its reasoning in a field or an item of its own, so answers are shown only once they are whole and were checked.",
         REMEDY,
+        True,
+        VOUCH,
     )
     IDS_MISSING = (
         "ids-missing",
         "The server sends text without token ids, so a real marker cannot be distinguished from a quoted one.",
-        "Use a version that returns ids (vLLM: return_token_ids, 0.10.2 or newer), or another kind.",
+        "Use a version that returns ids (vLLM: return_token_ids, 0.10.2 or newer), or another wire format.",
     )
     IDS_INCOMPLETE = (
         "ids-incomplete",
         "The server leaves token ids out of its stream.",
-        "Use another kind: text that is made from these ids has gaps.",
+        "Use another wire format: text that is made from these ids has gaps.",
     )
     READERS_DIFFER = (
         "readers-differ",
@@ -145,14 +159,14 @@ class ServerFault(Fault):
     PREAMBLE_GLUED = (
         "preamble-glued",
         "The model's preamble runs into the answer without a space.",
-        "This wire format cannot separate the two on this server. Prefer a harmony kind, or responses if it marks preambles.",
+        "This wire format cannot separate the two on this server. Prefer a harmony format, or responses if it marks preambles.",
     )
     PREAMBLE_UNMARKED = (
         "preamble-unmarked",
         "The model's preamble is not marked, and is shown as the answer.",
-        "Prefer a harmony kind, which separates the two.",
+        "Prefer a harmony format, which separates the two.",
     )
-    PREAMBLE_LOST = ("preamble-lost", "The model's preamble is lost.", "Prefer a harmony kind, which shows it.")
+    PREAMBLE_LOST = ("preamble-lost", "The model's preamble is lost.", "Prefer a harmony format, which shows it.")
     TEXT_REPEATED = (
         "text-repeated",
         "Each piece of an answer repeats all of the text before it.",
@@ -161,7 +175,9 @@ class ServerFault(Fault):
     CUT_UNSAID = (
         "cut-unsaid",
         "An answer cut by the length limit is reported as complete.",
-        "Prefer a kind without this fault. If this product can detect it, set max_answer_tokens, which it needs for that.",
+        "Prefer a wire format without this fault. If this product can detect it, set a maximum length of an answer: it needs one for that.",
+        True,
+        "That is max_answer_tokens.",
     )
     LIMIT_IGNORED = (
         "limit-ignored",
@@ -176,7 +192,9 @@ class ServerFault(Fault):
     SLOW_FIRST = (
         "slow-first",
         "The first token takes long.",
-        "Keep the model loaded, or give the server more power. first_token_seconds has to be longer than the longest wait.",
+        "Keep the model loaded, or give the server more power. The seconds for the first token have to be more than the longest wait.",
+        True,
+        "That is first_token_seconds.",
     )
     CONTEXT_SMALL = (
         "context-small",
@@ -192,6 +210,16 @@ class DetectedFault:
     fault: Fault
     level: Level
     seen: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong, in the language of a page."""
+        return gettext(self.fault.sentence)
+
+    @property
+    def advice(self) -> str:
+        """What to do about it, in the language of a page."""
+        return gettext(self.fault.advice)
 
 
 def worst(findings: Iterable[DetectedFault]) -> Level:

@@ -176,7 +176,7 @@ def _finding(finding: DetectedFault) -> dict[str, str]:
         "level": finding.level.name.lower(),
         "sentence": finding.fault.sentence,
         "seen": finding.seen,
-        "advice": finding.fault.advice,
+        "advice": finding.fault.to_do,
     }
 
 
@@ -223,7 +223,7 @@ def _finding_lines(finding: DetectedFault, indent: int) -> Iterator[str]:
     yield from _wrapped(f"[{_LEVELS[finding.level]}] {finding.fault.value}: {finding.fault.sentence}", indent)
     if finding.seen:
         yield from _wrapped(f"Seen: {finding.seen}", indent + 4)
-    yield from _wrapped(f"To do: {finding.fault.advice}", indent + 4)
+    yield from _wrapped(f"To do: {finding.fault.to_do}", indent + 4)
 
 
 def _wrapped(text: str, indent: int) -> list[str]:

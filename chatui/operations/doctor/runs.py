@@ -21,7 +21,7 @@ from django.core.signing import BadSignature, TimestampSigner
 from django.db import DatabaseError, InterfaceError, connections, transaction
 from django.db.models import Q
 from django.utils import timezone
-from django.utils.crypto import constant_time_compare, salted_hmac
+from django.utils.crypto import constant_time_compare
 
 from chatui.audit_log.record import Visitor, record
 from chatui.backends.keys import KeyUnusableError
@@ -29,7 +29,7 @@ from chatui.backends.route import origin
 from chatui.backends.spec import BackendSpec, is_model_name
 from chatui.codes import Cause, Fault
 from chatui.database import connections as clock
-from chatui.model_servers import connected
+from chatui.model_servers import connected, stored
 from chatui.models.keys import new_key
 from chatui.models.model_servers import Examination
 from chatui.operations.doctor.examination import SECONDS, ExaminedServer, examine
@@ -112,11 +112,6 @@ def _stored_format(one: FormatReport) -> dict[str, Any]:
 log = logging.getLogger(__name__)
 
 _MAX_QUESTIONS = 10
-_RELEVANT_SETTINGS = {
-    *("kind", "url", "more_urls", "models", "summaries", "api_root", "query", "key_env", "key_file", "key_name", "key_header"),
-    *("ca_file", "certificate_file", "certificate_key_file", "proxy"),
-}
-"""The settings that affect where and how questions are sent."""
 LEASE = timedelta(seconds=15)
 """How long a run counts as running after its process last stored its progress."""
 PROGRESS_SECONDS = 1.0
@@ -160,7 +155,7 @@ class ExaminationStatus:
 @dataclass(frozen=True, slots=True)
 class ServerTest:
     """The result of a brief test. ``reports``: one for each address. ``models``: those that the server lists, the first 20; none unless it
-    answered like a model server. ``has_passed``: people may use it. ``proof`` says so later, see ``has_passed``; empty if it did not pass.
+    answered like a model server. ``has_passed``: people may use it. ``proof`` says so later, see ``proved_at``; empty if it did not pass.
     """
 
     reports: tuple[DoctorReport, ...]
@@ -172,6 +167,12 @@ class ServerTest:
     @property
     def worst(self) -> DoctorReport:
         return max(self.reports, key=lambda report: report.level)
+
+    @property
+    def is_key_refused(self) -> bool:
+        """Whether the server wants a key, or another one."""
+        parts = (part for report in self.reports for part in (report.general, *(one.findings for one in report.formats)))
+        return any(finding.fault is Cause.KEY_REFUSED for part in parts for finding in part)
 
     @property
     def separation(self) -> str:
@@ -214,7 +215,7 @@ def status_of(spec: BackendSpec) -> ExaminationStatus | None:
         return None
     is_running = row.finished_at is None and row.is_leased
     reports = from_stored(row.report) if row.report else ()
-    is_outdated = row.report is not None and row.report.get("of") != configuration_digest(spec)
+    is_outdated = row.report is not None and row.report.get("of") != stored.settings_digest(spec)
     return ExaminationStatus(row.begun_at, is_running, not is_running and not reports, row.asked, row.kind, reports, is_outdated)
 
 
@@ -234,8 +235,9 @@ def begin(visitor: Visitor, spec: BackendSpec) -> None:
         raise
 
 
-def test(visitor: Visitor, spec: BackendSpec) -> ServerTest:
-    """Identify this server and ask it one question, waiting for the result at most TEST_SECONDS. Nothing is stored. Recorded.
+def test(visitor: Visitor, spec: BackendSpec, name: str) -> ServerTest:
+    """Identify this server and ask it one question, waiting for the result at most TEST_SECONDS. Recorded. If these are the settings of a
+    stored server, the result is noted there; otherwise nothing is stored. ``name``: what the log calls it.
 
     Raises:
         BusyError: this process is examining a server; nothing is recorded.
@@ -244,7 +246,7 @@ def test(visitor: Visitor, spec: BackendSpec) -> ServerTest:
         raise BusyError
     try:
         for url in (spec.url, *spec.more_urls):
-            record("model server tested", visitor, spec.name, detail=origin(url))
+            record("model server tested", visitor, name, detail=origin(url))
         progress = _Progress()
         # In a thread that the page does not have to wait for: a DNS lookup that hangs would block the closing of the event loop.
         asking = threading.Thread(target=_examine, args=(spec, progress), kwargs={"is_brief": True}, name="test of a server", daemon=True)
@@ -253,24 +255,25 @@ def test(visitor: Visitor, spec: BackendSpec) -> ServerTest:
     finally:
         _examination_lock.release()
     reports = progress.reports or (unasked(spec, Cause.SILENT),)
-    passed = all(report.level <= _WORST_TO_PASS for report in reports)
+    passed = _have_passed(reports)
+    stored.note_test(spec, has_passed=passed)
     shown = tuple(_shown(_stored_report(report)) for report in reports)
     models = tuple(name for name in reports[0].identity.models if is_model_name(name))[:_MAX_NAMES] if passed else ()
-    return ServerTest(shown, shown[0].identity.product or "", models, passed, _signer().sign(configuration_digest(spec)) if passed else "")
+    proof = _signer().sign(f"{timezone.now().isoformat()} {stored.settings_digest(spec)}") if passed else ""
+    return ServerTest(shown, shown[0].identity.product or "", models, passed, proof)
 
 
-def has_passed(spec: BackendSpec, proof: str = "") -> bool:
-    """Whether a server passed a test with exactly these settings and this key: the one of ``proof``, or its last examination."""
-    if spec.is_demo:
-        return True
-    digest = configuration_digest(spec)
+def proved_at(spec: BackendSpec, proof: str) -> datetime | None:
+    """When the test of ``proof`` passed, in the last hour, with exactly these settings and this key; None if it says nothing about them."""
     try:
-        if constant_time_compare(_signer().unsign(proof, max_age=_PROOF_LASTS), digest):
-            return True
+        at, _, tested = _signer().unsign(proof, max_age=_PROOF_LASTS).partition(" ")
     except BadSignature:
-        pass
-    status = status_of(spec)
-    return status is not None and status.worst is not None and not status.is_outdated and status.worst.level <= _WORST_TO_PASS
+        return None
+    return datetime.fromisoformat(at) if constant_time_compare(tested, stored.settings_digest(spec)) else None
+
+
+def _have_passed(reports: Sequence[DoctorReport]) -> bool:
+    return all(report.level <= _WORST_TO_PASS for report in reports)
 
 
 def _signer() -> TimestampSigner:
@@ -299,7 +302,9 @@ def _run(spec: BackendSpec, run: UUID) -> None:
         while asking.is_alive() and time.monotonic() < end:
             asking.join(PROGRESS_SECONDS)
             _store(run, lease_until=clock.after(LEASE), asked=progress.asked, kind=progress.kind)
-        report = to_stored(progress.reports, configuration_digest(spec)) if progress.reports else None
+        report = to_stored(progress.reports, stored.settings_digest(spec)) if progress.reports else None
+        if progress.reports:
+            stored.note_test(spec, has_passed=_have_passed(progress.reports))
         _store(run, finished_at=timezone.now(), asked=progress.asked, report=report)
     except (DatabaseError, InterfaceError) as error:
         # The lease expires soon, and then the page shows that the examination was lost.
@@ -339,13 +344,3 @@ def _reports(spec: BackendSpec, progress: _Progress, *, is_brief: bool = False) 
         return await asyncio.gather(*found)
 
     return tuple(asyncio.run(ask()))
-
-
-def configuration_digest(spec: BackendSpec) -> str:
-    """A digest of the settings that affect an examination and of the key, without revealing them."""
-    try:
-        key = connected.key_of(spec) or ""
-    except KeyUnusableError:
-        key = ""
-    relevant = f"{spec.model_dump_json(include=_RELEVANT_SETTINGS)} {key}"
-    return salted_hmac("chatui.examination", relevant, algorithm="sha256").hexdigest()

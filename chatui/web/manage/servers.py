@@ -38,7 +38,8 @@ _KEY_CHARS = 16_384
 class ServerForm(forms.Form):
     """The settings of a model server. ``checked`` are those of a valid form; a mistake is reported at its field.
 
-    A key is never in the form that is sent back: a typed one is handed on sealed, in ``kept``, and a stored one stays where it is.
+    A key is never in the form that is sent back: a typed one is handed on sealed, in ``held``, and a stored one stays where it is. Such a
+    form says that a key is held, and shows its field only once that is forgotten: what a form shows is what is used.
     """
 
     url = forms.CharField(
@@ -55,7 +56,6 @@ class ServerForm(forms.Form):
         help_text=_("Empty if the server needs none. It is stored encrypted, never shown again, and sent to no other address."),
         widget=forms.PasswordInput({"autocomplete": "off"}),
     )
-    forget_key = forms.BooleanField(label=_("Remove the stored key"), required=False)
     name = forms.CharField(
         label=_("Name"),
         max_length=60,
@@ -138,29 +138,27 @@ class ServerForm(forms.Form):
         widget=forms.Textarea({"rows": 4, "spellcheck": "false"}),
         help_text=_("As in the file of model servers, one per line, such as: sampling = { temperature = 0.7 }"),
     )
-    kept = forms.CharField(max_length=2 * _KEY_CHARS, required=False, widget=forms.HiddenInput)
+    held = forms.CharField(max_length=2 * _KEY_CHARS, required=False, widget=forms.HiddenInput)
+    proposed = forms.CharField(max_length=60, required=False, widget=forms.HiddenInput)
     proof = forms.CharField(max_length=500, required=False, widget=forms.HiddenInput)
 
-    MAIN = ("url", "key", "forget_key", "name", "is_enabled", "untested")
+    MAIN = ("url", "key", "name", "is_enabled", "untested")
 
     def __init__(self, staff: User, before: StoredBackend | None, data: Any = None) -> None:
         """``before``: the model server that is changed; None for a new one."""
         self._defaults = stored.values_of(before)
         whole = {name: int(value) for name, value in self._defaults.items() if isinstance(value, float) and value.is_integer()}
-        super().__init__(data, initial=self._defaults | whole, auto_id="server-%s")
+        held = stored.STORED_KEY if stored.key_place(before) else ""
+        super().__init__(data, initial=self._defaults | whole | {"held": held}, auto_id="server-%s")
         self._staff, self._before = staff, before
         self.checked: Checked | None = None
         self.asks_about_test = False
-        self._has_proposed_name = False
+        self.has_proposed_name = False
         fields: dict[str, Any] = self.fields
         if groups := list(Group.objects.order_by("name").values_list("pk", "name")):
             fields["groups"].queryset, fields["groups"].choices = Group.objects.all(), groups
         else:
             del fields["groups"]
-        if place := stored.key_place(before):
-            fields["key"].help_text = _("A key is stored for %(place)s. Leave this empty to keep it.") % {"place": place}
-        else:
-            del fields["forget_key"]
 
     def clean(self) -> dict[str, Any]:
         """Check the settings as those of a file are, together with all other model servers."""
@@ -168,10 +166,9 @@ class ServerForm(forms.Form):
         if self.errors:
             return entered
         columns: dict[str, Any] = {name: entered[name] if entered[name] not in (None, "") else self._empty(name) for name in stored.COLUMNS}
-        if not columns["name"]:
-            columns["name"], self._has_proposed_name = stored.proposed_name(), True
-        key, kept, has_no_key = entered["key"], entered["kept"], entered.get("forget_key", False)
-        settings = Entered(columns, list(entered.get("groups", ())), str(self._staff.pk), key, kept, has_no_key)
+        if not columns["name"] or ("test" in self.data and columns["name"] == entered["proposed"]):
+            columns["name"], self.has_proposed_name = stored.proposed_name(), True
+        settings = Entered(columns, list(entered.get("groups", ())), str(self._staff.pk), entered["key"], entered["held"])
         try:
             self.checked = stored.check(settings, self._before, may_see_hidden=access.can_see_hidden(self._staff))
         except FaultySettingsError as error:
@@ -188,17 +185,28 @@ class ServerForm(forms.Form):
         return "" if is_text else self._defaults[name]
 
     def keep(self, test: ServerTest | None) -> None:
-        """Hand on what the next press of a button needs: the typed key, sealed, and of a test the proof and a proposed name."""
+        """Hand on what the next press of a button needs: a key, and of a test the proof and a proposed name. A key that was refused is not
+        held, unless it is stored."""
         values, data = self.cleaned_data, cast("QueryDict", self.data).copy()
-        url, key, kept = (values.get(name, "") for name in ("url", "key", "kept"))
-        data["kept"] = "" if "key" in self.errors else stored.kept_key(key, kept, url, str(self._staff.pk))
+        url, key, held = (values.get(name, "") for name in ("url", "key", "held"))
+        data["held"] = "" if "key" in self.errors else stored.held_key(key, held, url, str(self._staff.pk), self._before)
+        if held and not key and not data["held"] and "key" not in self.errors:
+            self["key"].help_text = left_behind()
         if test is not None:
             data["proof"] = test.proof
-            if self._has_proposed_name:
-                data["name"] = stored.proposed_name(test.product, *test.models[:1])
-        if data["kept"]:
-            self["key"].help_text = gettext("Entered, and kept for this address until you leave this page. It is not shown again.")
+            if self.has_proposed_name:
+                # What a failed test proposes would be proposed for another server, too.
+                data["name"] = data["proposed"] = stored.proposed_name(test.product, *test.models[:1]) if test.has_passed else ""
+            if test.is_key_refused:
+                data["held"] = data["held"] if data["held"] == stored.STORED_KEY else ""
+                self.fields["key"].widget.attrs["autofocus"] = True
         self.data = data
+
+    @property
+    def held_for(self) -> str:
+        """The origin of the address that the held key is for; empty if none is held, or the address has a mistake."""
+        held = self["held"].value()
+        return stored.key_place(self._before) if held == stored.STORED_KEY else stored.place_of(self["url"].value() or "") if held else ""
 
     @property
     def main(self) -> list[forms.BoundField]:
@@ -213,6 +221,11 @@ class ServerForm(forms.Form):
     def has_problems_in_more(self) -> bool:
         """Whether the others must be open, so that a problem is seen."""
         return any(field.errors for field in self.more)
+
+
+def left_behind() -> str:
+    """What is said of a held key after a change of the address, at the field that is shown again."""
+    return gettext("The key that was held is for another address, and is not used for this one. If this server wants one, enter it here.")
 
 
 @for_part(AdminPart.SERVERS, "GET", "POST")
@@ -245,13 +258,21 @@ def server_settings(request: HttpRequest, name: str) -> HttpResponse:
 
 def _entered(request: HttpRequest, before: StoredBackend | None) -> HttpResponse:
     """Test what was entered, or save it. Nothing that was entered is lost by a mistake, except a key with one."""
+    if "forget" in request.POST:
+        form = ServerForm(person_of(request), before, _without_key(request.POST))
+        form.full_clean()
+        form.fields["key"].widget.attrs["autofocus"] = True
+        return _form_page(request, before, form)
     form = ServerForm(person_of(request), before, request.POST)
     if not form.is_valid() or form.checked is None:
         return _form_page(request, before, form)
     if "test" in request.POST:
         return _tested(request, before, form, form.checked)
-    wants = form.checked.row.is_enabled and not form.cleaned_data["untested"]
-    if wants and not _is_as_before(form.checked) and not runs.has_passed(form.checked.spec, form.cleaned_data["proof"]):
+    if form.checked.has_left_key:
+        form.add_error("key", left_behind())
+        return _form_page(request, before, form)
+    wants = form.checked.row.is_enabled and not form.cleaned_data["untested"] and not form.checked.spec.is_demo
+    if not _take_test(form.checked, form.cleaned_data["proof"]) and wants and not _is_as_before(form.checked):
         form.asks_about_test = True
         form.add_error("is_enabled", gettext("No test of these settings has passed. Test them, or choose below to offer it all the same."))
         return _form_page(request, before, form)
@@ -263,10 +284,24 @@ def _entered(request: HttpRequest, before: StoredBackend | None) -> HttpResponse
     return done("manage_server", row.name)
 
 
+def _without_key(sent: QueryDict) -> QueryDict:
+    sent = sent.copy()
+    sent["held"] = ""
+    return sent
+
+
+def _take_test(checked: Checked, proof: str) -> bool:
+    """Whether a test of exactly these settings has passed, which is then stored with them."""
+    row, spec = checked.row, checked.spec
+    row.tested_at = runs.proved_at(spec, proof) or (stored.passed_at(checked.before, spec) if checked.before else None)
+    row.tested_digest = stored.settings_digest(spec) if row.tested_at else ""
+    return row.tested_at is not None
+
+
 def _is_as_before(checked: Checked) -> bool:
     """Whether it is offered already, with settings and a key that an earlier test was about, or somebody's decision."""
     spec = stored.spec_of(checked.before) if checked.before and checked.before.is_enabled else None
-    return spec is not None and runs.configuration_digest(spec) == runs.configuration_digest(checked.spec)
+    return spec is not None and stored.settings_digest(spec) == stored.settings_digest(checked.spec)
 
 
 def _tested(request: HttpRequest, before: StoredBackend | None, form: ServerForm, checked: Checked) -> HttpResponse:
@@ -276,7 +311,7 @@ def _tested(request: HttpRequest, before: StoredBackend | None, form: ServerForm
     else:
         _throttle.check(str(person_of(request).pk))
         try:
-            test = runs.test(visitor_of(request, "admin"), checked.spec)
+            test = runs.test(visitor_of(request, "admin"), checked.spec, "" if form.has_proposed_name else checked.spec.name)
             form.asks_about_test = not test.has_passed
         except BusyError:
             form.add_error(None, gettext("Another model server is being examined at the moment. Test again in a minute."))
@@ -287,7 +322,18 @@ def _form_page(request: HttpRequest, before: StoredBackend | None, form: ServerF
     if form.is_bound:
         form.keep(test)
     context: dict[str, object] = {"form": form, "test": test, "name": before.name if before else ""}
+    if test and test.is_key_refused and form.checked:
+        context["key_words"] = _key_words(form.checked)
     return page(request, AdminPart.SERVERS, "manage/server_settings.html", context)
+
+
+def _key_words(checked: Checked) -> str:
+    """What a refused key means on the form, where its field is."""
+    if checked.row.sealed_key:
+        return gettext("This server refuses this key. Enter the right one below.")
+    if checked.row.key_name:
+        return gettext("This server refuses the key of this key name.")
+    return gettext("This server wants a key. Enter it below.")
 
 
 @for_part(AdminPart.SERVERS, "GET", "POST")
@@ -337,13 +383,18 @@ def server_act(request: HttpRequest, name: str, what: str) -> HttpResponse:
         stored.confirm(visitor, row)
         return done("manage_server", name)
     spec = stored.spec_of(row)
-    if what == "offer" and "untested" not in request.POST and (spec is None or not runs.has_passed(spec)):
+    if what == "offer" and "untested" not in request.POST and not _may_offer(row, spec):
         return _page(request, row, spec, gettext("No test of these settings has passed. Examine it, or choose to offer it all the same."))
     try:
         stored.set_offered(visitor, row, is_offered=what == "offer", may_see_hidden=access.can_see_hidden(staff))
     except FaultySettingsError as error:
         return _page(request, row, spec, " ".join(problem for _field, problem in error.problems))
     return done("manage_server", name)
+
+
+def _may_offer(row: StoredBackend, spec: BackendSpec | None) -> bool:
+    """Whether it may be offered without a further decision: a test passed, or the demo needs none."""
+    return spec is not None and (spec.is_demo or stored.passed_at(row, spec) is not None)
 
 
 def _page(request: HttpRequest, row: StoredBackend | None, spec: BackendSpec | None, problem: str = "") -> HttpResponse:
@@ -357,7 +408,7 @@ def _page(request: HttpRequest, row: StoredBackend | None, spec: BackendSpec | N
         },
         "kept": model_servers.kept_server(row) if row else None,
         "found": runs.status_of(spec) if spec and is_examined else None,
-        "is_tested": spec is not None and runs.has_passed(spec),
+        "may_offer": row is not None and _may_offer(row, spec),
         "most": runs.max_questions(spec) if spec else 0,
         "seconds": round(SECONDS),
         "may_examine": administration.may_examine(staff),

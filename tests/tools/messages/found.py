@@ -11,6 +11,7 @@ from babel.messages.extract import extract
 from django.utils.translation.template import templatize
 
 from chatui.codes import Cause, ProductCode
+from chatui.operations.doctor.faults import ServerFault
 from renderer.errors import Code
 from tests.support.places import ROOT
 
@@ -48,8 +49,11 @@ def server_sentences() -> Iterator[Found]:
     # Closed lists whose modules know no Django, and so mark nothing.
     for code in Code:
         yield Found(code.sentence, "", "", (), "renderer/errors.py")
-    for said in (*(code.sentence for code in ProductCode), *(text for cause in Cause for text in (cause.sentence, cause.advice) if text)):
+    for said in (code.sentence for code in ProductCode):
         yield Found(said, "", "", (), "chatui/codes.py")
+    for faults, file in ((Cause, "chatui/codes.py"), (ServerFault, "chatui/operations/doctor/faults.py")):
+        for text in (text for fault in faults for text in (fault.sentence, fault.advice) if text):
+            yield Found(text, "", "", (), file)
     for why in reasons_of_gate():
         yield Found(why, "", "", (), "renderer/gate.py")
 

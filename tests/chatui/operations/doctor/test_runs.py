@@ -10,7 +10,7 @@ from django.utils import timezone
 from chatui.audit_log.record import Visitor
 from chatui.backends.spec import BackendSpec
 from chatui.codes import Cause
-from chatui.model_servers import connected
+from chatui.model_servers import connected, stored
 from chatui.models.audit import AuditEvent
 from chatui.models.model_servers import Examination
 from chatui.models.user import User
@@ -130,7 +130,7 @@ def test_a_fault_that_only_another_release_knows_is_omitted() -> None:
 
 
 def test_a_report_of_another_address_is_outdated(kim: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    healthy = runs.to_stored([DoctorReport("one", "chat", ServerIdentity("place"))], runs.configuration_digest(SPEC))
+    healthy = runs.to_stored([DoctorReport("one", "chat", ServerIdentity("place"))], stored.settings_digest(SPEC))
     row_of(finished_at=timezone.now(), report=healthy)
     client, words = signed_in(kim), "have changed since"
     page = client.get(PAGE).content.decode()
@@ -162,7 +162,7 @@ def test_each_address_has_a_report_and_the_worst_counts_for_the_server(kim: User
     examined = runs._Progress()
     reports = runs._reports(spec, examined)
     assert set(requested) == {spec.url, *spec.more_urls} and examined.asked == 12
-    row_of(finished_at=timezone.now(), report=runs.to_stored(reports, runs.configuration_digest(spec)))
+    row_of(finished_at=timezone.now(), report=runs.to_stored(reports, stored.settings_digest(spec)))
     page = signed_in(kim).get(PAGE).content.decode()
     state = page.partition('id="examination-state"')[2].partition("</p>")[0]
     assert "Worst result of 3 addresses: It could not be queried." in state and "30 short test questions" in page

@@ -336,9 +336,59 @@ def test_the_operators_own_rows_count_as_confirmed_and_a_check_reports_the_other
 def test_pausing_keeps_the_settings_and_offering_again_takes_a_test_or_a_decision(sera: Client) -> None:
     add(sera, label="Small one")
     assert act(sera, "pause") == 302 and offered() == [] and StoredBackend.objects.get().label == "Small one"
+    assert "Not tested" in sera.get(f"{LIST}small/").content.decode()
     assert act(sera, "offer") == 409 and offered() == [], "nobody tested it"
     assert act(sera, "offer", untested="on") == 302 and offered() == ["small"]
     assert [detail for _, _, detail in recorded()[1:]] == ["enabled is now False", "enabled is now True"]
+
+
+def test_a_passed_test_is_stored_until_what_it_tested_changes(sera: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def shown() -> str:
+        return " ".join(body_of(sera.get(f"{LIST}one/")).split())
+
+    with answering(chat_answers()) as peer:
+        entered = {"url": peer.url, "is_enabled": "on", "name": "one", "label": "One", "key": KEY}
+        form = sera.post(LIST, entered | {"test": "1"}).context["form"]
+        held = {name: form[name].value() for name in ("held", "proof")}
+        assert sera.post(LIST, entered | held | {"save": "1", "key": ""}).status_code == 302
+        tested = StoredBackend.objects.get()
+        assert tested.tested_at is not None and "Tested <time" in shown() and "Offered to people" in shown()
+        # The proof of a form is of no use any more, as after a restart with nobody at the form.
+        monkeypatch.setattr(runs, "_PROOF_LASTS", -1)
+        assert act(sera, "pause", "one") == 302 and ">Paused<" in shown() and "Tested <time" in shown()
+        assert act(sera, "offer", "one") == 302 and offered() == ["one"]
+        as_stored = {"url": peer.url, "name": "one", "held": "stored", "kind": "auto", "untested": "", "model_names": ""}
+        assert change(sera, "one", **as_stored, label="Two").status_code == 302
+        assert StoredBackend.objects.get().tested_at == tested.tested_at, "the label matters to no test"
+        for changed in ({"model_names": "b"}, {"kind": "responses"}, {"held": ""}, {"key": "another"}, {"url": f"{peer.url}/v1"}):
+            before = FIELDS | as_stored | {"is_enabled": ""}
+            assert change(sera, "one", **before | changed).status_code == 302
+            assert StoredBackend.objects.get().tested_at is None and "Not tested" in shown() and "Paused" not in shown(), changed
+            assert act(sera, "offer", "one") == 409, changed
+            again = sera.post(f"{LIST}one/settings/", before | {"test": "1", "held": "", "key": KEY, "save": ""})
+            assert "The test has passed." in body_of(again), "the premise"
+            monkeypatch.setattr(runs, "_PROOF_LASTS", 3600)
+            proof = again.context["form"]["proof"].value()
+            assert change(sera, "one", **before | {"held": "", "key": KEY, "proof": proof}).status_code == 302
+            monkeypatch.setattr(runs, "_PROOF_LASTS", -1)
+            assert StoredBackend.objects.get().tested_at is not None
+
+
+def test_a_test_of_the_stored_settings_is_noted_with_them_whether_it_passes_or_not(sera: Client) -> None:
+    answers = chat_answers()
+    with answering(answers) as peer:
+        entered = {"url": peer.url, "name": "one"}
+        assert sera.post(LIST, entered | {"save": "1"}).status_code == 302 and StoredBackend.objects.get().tested_at is None
+        sera.post(f"{LIST}one/settings/", entered | {"test": "1"})
+        assert act(sera, "offer", "one") == 302, "it was tested, and nothing was changed"
+        sera.post(f"{LIST}one/settings/", entered | {"test": "1", "kind": "responses"})
+        assert StoredBackend.objects.get().tested_at is not None, "a test of other settings says nothing of these"
+        answers["chat sum"] = stub.responds("401 Unauthorized", b"{}")
+    with answering(dict.fromkeys(answers, stub.responds("401 Unauthorized", b"{}"))) as peer:
+        StoredBackend.objects.update(url=peer.url)
+        StoredBackend.objects.update(tested_digest=stored.settings_digest(stored.spec_of(StoredBackend.objects.get()) or BackendSpec()))
+        sera.post(f"{LIST}one/settings/", entered | {"test": "1", "url": peer.url})
+        assert StoredBackend.objects.get().tested_at is None
 
 
 # The test before
@@ -349,7 +399,7 @@ def test_a_server_that_passes_the_test_is_saved_and_offered_with_its_key(sera: C
         shown = sera.post(LIST, {"test": "1", "url": peer.url, "key": KEY, "is_enabled": "on"})
         page, form = shown.content.decode(), shown.context["form"]
         assert "The test has passed." in page and "vLLM" in page and MODEL in page and "comes apart from the answer" in page
-        assert form["name"].value() == "vLLM" and not StoredBackend.objects.exists(), "a test saves nothing"
+        assert form["name"].value() == form["proposed"].value() == "vLLM" and not StoredBackend.objects.exists(), "a test saves nothing"
         assert {request.headers.get("authorization") for request in peer.requests} == {f"Bearer {KEY}"}
         assert THOUGHT not in page and KEY not in page
         kept = {field.html_name: field.value() for field in form.hidden_fields()} | {"name": form["name"].value()}
@@ -362,12 +412,24 @@ def test_a_server_that_passes_the_test_is_saved_and_offered_with_its_key(sera: C
 
 def test_a_proposed_name_which_people_see_is_never_the_address(sera: Client) -> None:
     shown = sera.post(LIST, {"test": "1", "url": "http://127.0.0.1:9", "is_enabled": "on"})
-    assert shown.context["form"]["name"].value() == "server"
+    assert shown.context["form"]["name"].value() == "", "a failed test proposes nothing"
+    assert recorded()[-1] == ("model server tested", "", "http://127.0.0.1:9"), "nothing is called “server”"
     assert stored.proposed_name("", "openai/gpt-oss-20b") == "openai-gpt-oss-20b"
 
 
+def test_a_proposed_name_is_not_kept_for_the_next_server_but_an_entered_one_is(sera: Client) -> None:
+    with answering(chat_answers()) as first, answering(chat_answers(), {"data": [{"id": "heron"}]}) as second:
+        form = sera.post(LIST, {"url": first.url, "test": "1"}).context["form"]
+        assert form["name"].value() == "vLLM", "the premise"
+        proposed = {name: form[name].value() for name in ("name", "proposed")}
+        assert sera.post(LIST, {"url": second.url, "test": "1"} | proposed).context["form"]["name"].value() == "heron"
+        own = sera.post(LIST, {"url": second.url, "test": "1", "name": "own", "proposed": "vLLM"})
+        assert own.context["form"]["name"].value() == "own"
+
+
+_UNAUTHORIZED = stub.responds("401 Unauthorized", b"{}")
 FAILING: dict[str, tuple[dict[str, Answer], object, str]] = {
-    "refused key": (dict.fromkeys(("chat sum",), stub.responds("401 Unauthorized", b"{}")), None, "refuses the key"),
+    "refused key": ({"chat sum": _UNAUTHORIZED}, None, "This server wants a key. Enter it below."),
     "no models": ({"chat": stub.responds("400 Bad Request", b'{"error": "you must provide a model"}')}, {"data": []}, "lists no model"),
     "reasoning in the answer": (chat_answers(sum=chat({"content": f"{WORDS.thought} is what I think. 4"})), None, ""),
 }
@@ -429,34 +491,80 @@ def test_only_staff_who_may_connect_servers_test_one_and_not_too_often(sera: Cli
 def test_a_stored_key_is_never_sent_to_another_address(sera: Client) -> None:
     add(sera, key=KEY)
     assert connected.key_of(configured.rows().specs[0]) == KEY, "the premise"
+    moves = ("http://api.example.org/v1", "https://api.example.org:8443/v1", "https://api.example.org.evil.example/v1")
     with answering(chat_answers()) as peer:
-        for button in ("test", "save"):
-            moved = change(sera, url=peer.url, **{button: "1"})
-            assert "Enter the key again" in errors(moved)
+        for url in (peer.url, *moves):
+            moved = change(sera, url=url, held="stored")
+            assert "is for another address, and is not used" in errors(moved) and moved.context["form"]["held"].value() == ""
         assert peer.requests == []
-    for url in ("http://api.example.org/v1", "https://api.example.org:8443/v1", "https://api.example.org.evil.example/v1"):
-        assert "Enter the key again" in errors(change(sera, url=url)), url
+        tested = change(sera, url=peer.url, held="stored", test="1")
+        assert "is for another address, and is not used" in body_of(tested) and not tested.context["form"].errors
+        assert peer.requests and not any("authorization" in request.headers for request in peer.requests), "it is asked without one"
+    for url in moves:
         StoredBackend.objects.update(url=url)  # past the form, as in a shell
         with pytest.raises(KeyUnusableError):
             connected.key_of(configured.rows().specs[0])
         StoredBackend.objects.update(url=FIELDS["url"])
-    assert change(sera, url="https://api.example.org/other/v1").status_code == 302, "the same scheme, host and port"
-    assert change(sera, url="https://evil.example", forget_key="on").status_code == 302
+    same = "https://api.example.org/other/v1"
+    assert change(sera, url=same, held="stored").status_code == 302, "the same scheme, host and port"
+    assert connected.key_of(configured.rows().specs[0]) == KEY
+    assert change(sera, url="https://evil.example", held="").status_code == 302, "it was said, and the field stayed empty"
     assert connected.key_of(configured.rows().specs[0]) is None
     assert [detail for _, _, detail in recorded()[-2:]] == ["address is now https://evil.example", "key is now empty"]
 
 
-def test_a_key_that_is_kept_for_a_test_serves_that_person_and_address_only(sera: Client) -> None:
+def test_a_key_that_is_held_for_a_test_serves_that_person_and_address_only(sera: Client) -> None:
     def tried(client: Client, **fields: str) -> Any:
         return client.post(LIST, FIELDS | {"name": "b", "is_enabled": ""} | fields)
 
     shown = tried(sera, key=KEY, name="main-", kind="telepathy")
-    kept = shown.context["form"]["kept"].value()
-    assert kept and KEY not in shown.content.decode(), "a mistake elsewhere does not lose the key"
+    held = shown.context["form"]["held"].value()
+    assert held and KEY not in shown.content.decode(), "a mistake elsewhere does not lose the key"
+    assert "A key is held for https://api.example.org:443." in body_of(shown) and 'name="key"' not in body_of(shown)
     other = signed_in(make_person("zoe", "view_storedbackend", "add_storedbackend", "view_hidden_channels", staff=True))
-    assert "Enter the key again" in errors(tried(other, kept=kept))
-    assert "Enter the key again" in errors(tried(sera, kept=kept, url="https://evil.example"))
-    assert tried(sera, kept=kept).status_code == 302 and StoredBackend.objects.get().sealed_key not in ("", kept)
+    assert "not used for this one" in errors(tried(other, held=held))
+    assert "not used for this one" in errors(tried(sera, held=held, url="https://evil.example"))
+    assert tried(sera, held=held).status_code == 302 and StoredBackend.objects.get().sealed_key not in ("", held)
+
+
+def test_a_key_is_used_only_while_the_form_says_that_it_is_held(sera: Client) -> None:
+    """What is typed is sent, an empty field is no key, and a forgotten one is gone, with a stored key as well."""
+    with answering(chat_answers()) as peer:
+
+        def sent(address: str, **fields: str) -> tuple[set[str | None], Any]:
+            peer.requests.clear()
+            shown = sera.post(address, {"url": peer.url, "name": "one", "test": "1"} | fields)
+            return {request.headers.get("authorization") for request in peer.requests}, shown.context["form"]
+
+        keys, form = sent(LIST, key=KEY)
+        held = form["held"].value()
+        assert keys == {f"Bearer {KEY}"} and held
+        assert sent(LIST, held=held)[0] == {f"Bearer {KEY}"}
+        assert sent(LIST, held="")[0] == {None}, "an empty field"
+        forgotten = sera.post(LIST, {"url": peer.url, "name": "one", "label": "Uno", "held": held, "forget": "1"})
+        form = forgotten.context["form"]
+        assert (form["held"].value(), form["label"].value(), form.errors) == ("", "Uno", {}) and 'name="key"' in body_of(forgotten)
+        assert sera.post(LIST, {"url": peer.url, "name": "one", "held": held, "save": "1"}).status_code == 302
+        settings = f"{LIST}one/settings/"
+        assert "A key is held for" in body_of(sera.get(settings)) and 'name="key"' not in body_of(sera.get(settings))
+        assert sent(settings, held="stored")[0] == {f"Bearer {KEY}"}
+        assert sent(settings, held="")[0] == {None}
+        assert sera.post(settings, {"url": peer.url, "name": "one", "held": "", "save": "1"}).status_code == 302
+        assert StoredBackend.objects.get().sealed_key == "" and recorded()[-1][2] == "key is now empty"
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_a_refused_key_is_said_where_its_field_is(is_stored: bool, sera: Client) -> None:
+    refusing = dict.fromkeys(("chat", "responses", "chat sum"), stub.responds("401 Unauthorized", b"{}"))
+    with answering(refusing) as peer:
+        entered = {"url": peer.url, "name": "one"}
+        if is_stored:
+            assert sera.post(LIST, entered | {"key": KEY, "save": "1"}).status_code == 302
+        address, key = (f"{LIST}one/settings/", {"held": "stored"}) if is_stored else (LIST, {"key": KEY})
+        shown = sera.post(address, entered | {"test": "1"} | key)
+        assert "This server refuses this key. Enter the right one below." in body_of(shown)
+        assert "CHATUI_" not in body_of(shown).partition('<form method="post" class="manage-form"')[0]
+        assert shown.context["form"]["held"].value() == ("stored" if is_stored else ""), "one that is not stored is asked for again"
 
 
 def test_after_a_change_of_the_secret_key_the_page_asks_for_the_key_again(sera: Client, configure: Configure) -> None:
@@ -466,7 +574,7 @@ def test_after_a_change_of_the_secret_key_the_page_asks_for_the_key_again(sera: 
     (spec,) = configured.rows().specs
     with pytest.raises(KeyUnusableError, match="Enter the key again"):
         connected.key_of(spec)
-    assert "CHATUI_SECRET_KEY has changed. Enter it again." in errors(change(sera, label="New"))
+    assert "CHATUI_SECRET_KEY has changed. Enter it again." in errors(change(sera, label="New", held="stored"))
     assert change(sera, label="New", key=KEY).status_code == 302 and connected.key_of(configured.rows().specs[0]) == KEY
     configure(secret_key="one", sealing_key="third")
     assert any("'small'" in each.msg and "Enter the key again" in each.msg for each in checks.stored_backends(None))
@@ -506,7 +614,7 @@ def test_a_key_is_nowhere_but_in_the_request_to_its_server(
         out += [repr(spec), spec.model_dump_json(), str(spec.model_dump()), repr(connected._Connected), repr(runs.test), repr(report)]
         out += [as_text(each) + str(as_json(each)) + recommended_table(each, spec) for each in report]
         now = timezone.now()
-        kept = runs.to_stored(report, runs.configuration_digest(spec))
+        kept = runs.to_stored(report, stored.settings_digest(spec))
         Examination.objects.create(server="small", begun_at=now, lease_until=now, finished_at=now, report=kept)
         out += [sera.post(f"{LIST}small/settings/", entered | {"key": "a b", "url": "http://127.0.0.1:9"}).content.decode()]
     pages: tuple[str, ...] = (
