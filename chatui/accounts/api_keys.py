@@ -335,14 +335,19 @@ def everybodys(words: str = "", number: int = 1) -> Page[Any]:
     return Paginator(rows, PAGE).get_page(number)
 
 
-def revoke_somebodys(visitor: Visitor, key_id: UUID) -> None:
-    """Revoke a key of anybody. Recorded, and told the owner. Raises NotFoundError if there is none, or the visitor may not."""
+def revoke_somebodys(visitor: Visitor, key_id: UUID) -> User:
+    """Revoke a key of anybody, and return its owner, who is told. Recorded.
+
+    Raises:
+        NotFoundError: there is none, or the visitor may not.
+    """
     row = existing(ApiKey.objects.select_related("owner").filter(pk=key_id).first())
     if not administration.may_revoke_keys(person_of(visitor)):
         raise NotFoundError
     with transaction.atomic():
         second_factor.notify(row.owner, "key-revoked")
         revoke(visitor, [row])
+    return row.owner
 
 
 def _valid_keys(person: User) -> QuerySet[ApiKey]:

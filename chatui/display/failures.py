@@ -230,6 +230,17 @@ def has_failed(state: str, code: str, stored: str) -> bool:
     return bool(code) and state in ENDED_BADLY and code not in _CUT and _cause(code, stored)[0] is not Cause.BUSY
 
 
+def is_answer(state: str, code: str, stored: str) -> bool:
+    """What every page counts as an answer: a turn that has ended and not failed. It may have been stopped, or cut at a limit. If its server
+    was only busy, it is neither an answer nor failed."""
+    return state in (TurnState.COMPLETED, TurnState.STOPPED) or not code or code in _CUT
+
+
+def day_begins(now: datetime) -> datetime:
+    """Where the last 24 hours begin that pages count answers in: at a whole hour, so that a plot has a bar for each."""
+    return now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=23)
+
+
 def _counts(hours: int) -> dict[_Row, int]:
     rows = _since(hours).values_list("error_code", "choice", "error_cause").annotate(times=Count("pk")).order_by()
     return {_Row(code, choice, stored): times for code, choice, stored, times in rows}

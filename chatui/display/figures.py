@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.formats import date_format, number_format
 from django.utils.translation import gettext
 
-from chatui.display.failures import has_failed
+from chatui.display.failures import day_begins, has_failed, is_answer
 from chatui.models.keys import first_key_at
 from chatui.models.turn import Turn, TurnState
 
@@ -80,7 +80,7 @@ class Figures:
 
 @dataclass(slots=True)
 class _Hour:
-    """What was counted of the answers that were begun in one hour. ``busy``: how long they were written, all together. ``first_ms``: how
+    """What was counted of the turns that were begun in one hour. ``busy``: how long they were written, all together. ``first_ms``: how
     long ``firsts`` of them waited for the first token, all together."""
 
     answers: int = 0
@@ -96,8 +96,8 @@ _Hours = Sequence[_Hour]
 def figures() -> Figures:
     """The figures of now. Two statements."""
     now = timezone.now()
-    last = now.replace(minute=0, second=0, microsecond=0)
-    starts = [last - timedelta(hours=number) for number in reversed(range(_WEEK_HOURS))]
+    first = day_begins(now) - timedelta(hours=_WEEK_HOURS - _DAY_HOURS)
+    starts = [first + timedelta(hours=number) for number in range(_WEEK_HOURS)]
     counted = _counted(starts[0])
     week = [counted.get(f"{start:%Y-%m-%d %H}", _Hour()) for start in starts]
     alive = Turn.objects.filter(state=TurnState.RUNNING, lease_until__gte=now)
@@ -142,8 +142,9 @@ def _counted(since: datetime) -> dict[str, _Hour]:
     found: dict[str, _Hour] = {}
     for row in sums.order_by():
         counted = found.setdefault(row["hour"], _Hour())
-        counted.answers += row["answers"]
-        counted.failed += row["answers"] if has_failed(row["state"], row["error_code"], row["error_cause"]) else 0
+        end = row["state"], row["error_code"], row["error_cause"]
+        counted.answers += row["answers"] if is_answer(*end) else 0
+        counted.failed += row["answers"] if has_failed(*end) else 0
         counted.busy += row["busy"] or timedelta()
         counted.first_ms += row["first_ms"] or 0
         counted.firsts += row["firsts"]

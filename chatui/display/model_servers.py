@@ -23,7 +23,7 @@ from chatui.backends.keys import KeyUnusableError
 from chatui.backends.separation import REMEDY, Known, Separation
 from chatui.backends.spec import BackendSpec, find
 from chatui.codes import Cause
-from chatui.display.failures import has_failed
+from chatui.display.failures import day_begins, has_failed, is_answer
 from chatui.env import environment
 from chatui.limits import CACHE_ERRORS
 from chatui.model_servers import configured, connected, stored
@@ -77,8 +77,8 @@ class ServerStatus:
 
 @dataclass(slots=True)
 class ServerWork:
-    """What a model server did. ``running``: how many answers are being written now or wait for it; ``answered``: how many ended well in the
-    last day. ``failed``: by code, how many answers failed in the last hour, and in the last day."""
+    """What a model server did. ``running``: how many answers are being written now or wait for it; ``answered``: how many answers
+    (``failures.is_answer``) there were in the last day. ``failed``: by code, how many failed in the last hour, and in the last day."""
 
     running: int = 0
     answered: int = 0
@@ -163,7 +163,7 @@ def _server(spec: BackendSpec, status: ServerStatus, work: ServerWork, *, is_out
 def _work(specs: Sequence[BackendSpec]) -> dict[str, ServerWork]:
     """The work of each in the last day, by name. Two statements: one for answers that have ended, one for running ones."""
     now = timezone.now()
-    day, hour = now - timedelta(days=1), now - timedelta(hours=1)
+    day, hour = day_begins(now), now - timedelta(hours=1)
     found: dict[str, ServerWork] = {}
     running = Turn.objects.filter(state=TurnState.RUNNING, lease_until__gte=now).values_list("choice").annotate(Count("pk")).order_by()
     for choice, count in running:
@@ -174,11 +174,11 @@ def _work(specs: Sequence[BackendSpec]) -> dict[str, ServerWork]:
     )
     for row in sums.order_by():
         code, last = row["error_code"], row["last"]
-        work = _work_of(found, specs, row["choice"])
-        if has_failed(row["state"], code, row["error_cause"]):
+        work, end = _work_of(found, specs, row["choice"]), (row["state"], code, row["error_cause"])
+        if has_failed(*end):
             hour_before, day_before = work.failed.get(code, (0, 0))
             work.failed[code] = (hour_before + row["hour"], day_before + row["day"])
-        elif not code:
+        elif is_answer(*end):
             work.answered += row["day"]
             work.last_answer = max((each for each in (work.last_answer, last) if each), default=None)
     return found

@@ -75,6 +75,11 @@ class ShownCard:
         """Whether the call still waits for a decision."""
         return not self.outcome
 
+    @property
+    def outcomes(self) -> dict[str, str]:
+        """What the card says after each decision, by the word that is sent for it."""
+        return {word: _outcome(decision) for word, decision in _BY_WORD.items()}
+
 
 def of_turns(keys: Iterable[UUID]) -> dict[UUID, list[ShownCard]]:
     """The cards of these turns, oldest first, by the key of the turn. One statement; none if there are no turns."""

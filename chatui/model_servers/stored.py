@@ -322,8 +322,9 @@ def note_test(spec: BackendSpec, *, has_passed: bool) -> None:
         StoredBackend.objects.filter(pk=row.pk, changed_at=row.changed_at).update(**tested)
 
 
-def set_offered(visitor: Visitor, row: StoredBackend, *, is_offered: bool, may_see_hidden: bool) -> None:
-    """Offer this model server to people, or pause it. As any other change: checked, recorded, and confirmed by whom it takes.
+def set_offered(visitor: Visitor, row: StoredBackend, *, is_offered: bool, may_see_hidden: bool) -> StoredBackend:
+    """Offer this model server to people, or pause it. As any other change: checked, recorded, and confirmed by whom it takes. Returns the
+    changed row.
 
     Raises:
         FaultySettingsError: its settings are faulty, or only somebody who may see hidden channels may do this.
@@ -332,7 +333,7 @@ def set_offered(visitor: Visitor, row: StoredBackend, *, is_offered: bool, may_s
     groups = columns.pop("groups")
     staff = str(visitor.user.pk) if visitor.user else ""
     entered = Entered(columns, groups, staff, held=STORED_KEY)
-    save(visitor, check(entered, row, may_see_hidden=may_see_hidden), may_see_hidden=may_see_hidden)
+    return save(visitor, check(entered, row, may_see_hidden=may_see_hidden), may_see_hidden=may_see_hidden)
 
 
 def confirm(visitor: Visitor, row: StoredBackend) -> None:

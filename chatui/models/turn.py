@@ -5,20 +5,22 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from chatui.models.conversation import Conversation, Effort
 from chatui.models.keys import new_key
 
 
 class TurnState(models.TextChoices):
-    """The state of a turn: ``running``, or exactly one terminal state."""
+    """The state of a turn: ``running``, or exactly one terminal state. The debug view has the words of the page, the list and the tab
+    (``tests/chatui/display/test_words_of_states.py``), and says more of what was not finished."""
 
-    RUNNING = "running", _("Running")
+    RUNNING = "running", _("Thinking or writing")
     COMPLETED = "completed", _("Completed")
-    STOPPED = "stopped", _("Stopped by the user")
-    INCOMPLETE = "incomplete", _("Cut off by a limit")
-    FAILED = "failed", _("Failed")
-    INTERRUPTED = "interrupted", _("Interrupted: the server stopped")
+    STOPPED = "stopped", pgettext_lazy("an answer", "Stopped")
+    INCOMPLETE = "incomplete", _("Not finished: cut off")
+    FAILED = "failed", _("Not finished: failed")
+    INTERRUPTED = "interrupted", _("Not finished: interrupted")
 
 
 IS_RUNNING = models.ExpressionWrapper(models.Q(state=TurnState.RUNNING), output_field=models.BooleanField())

@@ -10,7 +10,6 @@ from uuid import UUID
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import number_format
@@ -24,7 +23,7 @@ from chatui.permissions import access, debug_views
 from chatui.permissions.administration import AdminPart
 from chatui.web.errors import refuse
 from chatui.web.guards import number, visitor_of
-from chatui.web.manage.parts import DaysForm, Shown, for_part, list_page, page
+from chatui.web.manage.parts import DaysForm, Shown, done, for_part, list_page, page
 from renderer.errors import Code
 
 EXPORT_MOST = 50_000
@@ -92,7 +91,7 @@ def audit_export(request: HttpRequest, kind: str) -> HttpResponse:
 @for_part(AdminPart.AUDIT, "POST")
 def audit_acknowledge(request: HttpRequest, warning_id: UUID) -> HttpResponse:
     debug_views.acknowledge(visitor_of(request, "page"), warning_id)
-    return redirect("audit")
+    return done("warning-acknowledged", "", "audit")
 
 
 def _shown(form: FilterForm, page: lines.LinePage) -> dict[str, Any]:

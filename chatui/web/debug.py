@@ -160,13 +160,13 @@ def requests(request: HttpRequest) -> HttpResponse:
 def approve(request: HttpRequest, conversation_id: UUID, request_id: UUID) -> HttpResponse:
     """Approve a request: the view opens for the person who asked, and their time starts now."""
     debug_requests.decide(visitor_of(request, "page"), conversation_id, request_id, approves=True)
-    return redirect("debug_requests")
+    return parts.done("debug-approved", "", "debug_requests")
 
 
 @hidden_channels("POST", "decline debug view")
 def decline(request: HttpRequest, conversation_id: UUID, request_id: UUID) -> HttpResponse:
     debug_requests.decide(visitor_of(request, "page"), conversation_id, request_id, approves=False)
-    return redirect("debug_requests")
+    return parts.done("debug-declined", "", "debug_requests")
 
 
 @opened("debug prompt")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 from django import forms
 from django.contrib.auth.models import Group, Permission
@@ -11,7 +10,6 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -98,7 +96,7 @@ def groups(request: HttpRequest) -> HttpResponse:
                 made = accounts_groups.create(visitor_of(request, "admin"), form.cleaned_data["name"], form.granted())
             except IntegrityError:
                 return redirect("manage_groups")  # another request created it first: it is in the list
-            return done("manage_group", made.pk)
+            return done("group-created", made.name, "manage_group", made.pk)
     context = {
         "groups": accounts_groups.list_groups(staff),
         "show": "groups",
@@ -125,7 +123,7 @@ def _require(request: HttpRequest, row: Group, _shown: ListedGroup) -> HttpRespo
         raise NotFoundError  # the requirement is only removed on explicit request
     is_on, ends_sessions = request.POST["required"] == "on", "sessions" in request.POST
     notify_sockets(*second_factor.set_for(visitor_of(request, "admin"), row, is_on=is_on, ends_sessions=ends_sessions))
-    return done("manage_group", row.pk)
+    return done("factor-required" if is_on else "factor-not-required", row.name, "manage_group", row.pk)
 
 
 def _change(request: HttpRequest, row: Group, shown: ListedGroup) -> HttpResponse:
@@ -142,7 +140,7 @@ def _change(request: HttpRequest, row: Group, shown: ListedGroup) -> HttpRespons
     except IntegrityError:
         return redirect("manage_group", row.pk)  # another request gave this name to another group first
     notify_sockets(*members)
-    return done("manage_group", row.pk)
+    return done("group-changed", form.cleaned_data["name"], "manage_group", row.pk)
 
 
 @for_part(AdminPart.PEOPLE, "GET", "POST")
@@ -158,7 +156,7 @@ def delete(request: HttpRequest, group_id: int) -> HttpResponse:
         except LastAccountManagerError:
             return page(request, AdminPart.PEOPLE, "manage/group_delete.html", context | {"problem": LAST_MANAGER}, 409)
         notify_sockets(*members)
-        return redirect("manage_groups")
+        return done("group-deleted", row.name, "manage_groups")
     return page(request, AdminPart.PEOPLE, "manage/group_delete.html", context)
 
 
@@ -168,11 +166,12 @@ def _member(request: HttpRequest, row: Group, shown: ListedGroup) -> HttpRespons
     if asked not in ("in", "out"):
         raise NotFoundError
     try:
-        notify_sockets(people.set_member(visitor_of(request, "admin"), person_id, row, is_in=asked == "in"))
+        person = people.set_member(visitor_of(request, "admin"), person_id, row, is_in=asked == "in")
+        notify_sockets(person)
     except LastAccountManagerError:
         return _group(request, row, shown, LAST_MANAGER)
     words = {"q": request.POST["q"][:150]} if request.POST.get("q") else {}
-    return redirect(f"{reverse('manage_group', args=[row.pk])}?{urlencode({'done': 'changed', **words})}#members-heading")
+    return done(f"member-{asked}", person.get_username(), "manage_group", row.pk, part="#members-heading", **words)
 
 
 def _group(request: HttpRequest, row: Group, shown: ListedGroup, problem: Any = "", form: GroupForm | None = None) -> HttpResponse:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import urlencode
 
 from django import forms
+from django.core import signing
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -46,6 +47,43 @@ PARTS = {
 """For each part its name, in the menu and as the heading of the page, and that of its address."""
 
 
+DONE = {
+    "account-closed": _("The account of %(name)s is closed."),
+    "account-created": _("The account of %(name)s is created."),
+    "account-open": _("The account of %(name)s is open again."),
+    "debug-approved": _("The debug request is approved: the view is open for the person who asked."),
+    "debug-declined": _("The debug request is declined."),
+    "details-saved": _("The details of %(name)s are saved."),
+    "factor-removed": _("The second factor of %(name)s is removed."),
+    "factor-not-required": _("Members of the group %(name)s no longer need a second factor."),
+    "factor-required": _("Members of the group %(name)s now need a second factor."),
+    "group-changed": _("The group %(name)s is changed."),
+    "group-created": _("The group %(name)s is created."),
+    "group-deleted": _("The group %(name)s is deleted."),
+    "invitation-revoked": _("The invitation is revoked: its link no longer works."),
+    "key-revoked": _("The API key of %(name)s is revoked: programs can no longer use it."),
+    "limit-deleted": _("The limit is deleted: %(name)s."),
+    "limit-saved": _("The limit is saved: %(name)s."),
+    "member-in": _("%(name)s is now a member of this group."),
+    "member-out": _("%(name)s is no longer a member of this group."),
+    "permissions-changed": _("The permissions of %(name)s are changed."),
+    "price-deleted": _("The price is deleted: %(name)s."),
+    "price-saved": _("The price is saved: %(name)s."),
+    "server-confirmed": _("%(name)s is confirmed. It is not offered to people."),
+    "server-in-groups": _("%(name)s is now offered to the members of its groups."),
+    "server-offered": _("%(name)s is now offered to everybody."),
+    "server-paused": _("%(name)s is paused: nobody can choose it."),
+    "server-removed": _("%(name)s is removed, with its settings and its key."),
+    "server-saved": _("%(name)s is saved. It is not offered to people."),
+    "server-settings": _("The settings of %(name)s are saved."),
+    "server-waits": _("%(name)s is saved. It is offered to nobody until somebody who may see hidden channels confirms it."),
+    "sessions-ended": _("%(name)s is signed out in all browsers."),
+    "warning-acknowledged": _("The warning is acknowledged."),
+}
+"""What a page says after each action, in the words of its button or its state. ``name``: what it was done to."""
+_DONE_LASTS = 600
+
+
 class RowsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
     """Some of the offered rows. A key that no column could hold is no row of them, instead of an error of the database."""
 
@@ -76,12 +114,25 @@ def page(request: HttpRequest, part: AdminPart | None, template: str, context: d
     """A page with the menu of the parts that this person may see."""
     parts = [(*PARTS[each], each is part) for each in administration.parts_of(person_of(request))]
     here = PARTS[part][0] if part else _("Administration")
-    return render(request, template, {"parts": parts, "here": here, "done": "done" in request.GET, **context}, status=status)
+    return render(request, template, {"parts": parts, "here": here, "done": said_done(request), **context}, status=status)
 
 
-def done(address: str, *args: object, **query: str) -> HttpResponse:
-    """Redirect to a page that then says that the change was made."""
-    return redirect(f"{reverse(address, args=args)}?{urlencode({'done': 'changed', **query})}")
+def done(what: str, name: object, address: str, *args: object, part: str = "", **query: str) -> HttpResponse:
+    """Redirect to a page, or a ``part`` of it, that then says what was done: ``what`` of DONE, and to which ``name``.
+
+    It is signed: no link of anybody else's makes a page say that something was done.
+    """
+    said = signing.dumps([what, str(name)], salt="chatui.done", compress=True)
+    return redirect(f"{reverse(address, args=args)}?{urlencode({'done': said, **query})}{part}")
+
+
+def said_done(request: HttpRequest) -> str:
+    """The sentence about what ``done`` redirected for; empty without it, and after ten minutes."""
+    try:
+        what, name = signing.loads(request.GET.get("done", ""), salt="chatui.done", max_age=_DONE_LASTS)
+    except (signing.BadSignature, ValueError):
+        return ""
+    return str(DONE[what]) % {"name": name} if what in DONE else ""
 
 
 def list_page(part: AdminPart, template: str, form_class: type[forms.Form]) -> Callable[[ListView], View]:

@@ -191,9 +191,10 @@ def keys(request: HttpRequest) -> HttpResponse:
 @for_part(AdminPart.PEOPLE, "POST")
 def key_revoke(request: HttpRequest, key_id: UUID) -> HttpResponse:
     """Revoke somebody's API key, and return to the list or to the page of its owner."""
-    api_keys.revoke_somebodys(_staff(request), key_id)
+    owner = api_keys.revoke_somebodys(_staff(request), key_id)
     person_id = key_in(request.POST.get("person"))
-    return redirect("manage_person", person_id) if person_id else redirect("manage_keys")
+    at = ("manage_person", person_id) if person_id else ("manage_keys",)
+    return done("key-revoked", owner.get_username(), *at)
 
 
 def _menu(request: HttpRequest, show: str) -> dict[str, object]:
@@ -248,7 +249,7 @@ def invite(request: HttpRequest) -> HttpResponse:
 @for_part(AdminPart.PEOPLE, "POST")
 def invitation_revoke(request: HttpRequest, invitation_id: UUID) -> HttpResponse:
     invitations.revoke(_staff(request), invitation_id)
-    return redirect(f"{reverse('manage_people')}?show=invited")
+    return done("invitation-revoked", "", "manage_people", show="invited")
 
 
 @for_part(AdminPart.PEOPLE, "GET", "POST", may=_may_invite)
@@ -257,7 +258,8 @@ def new(request: HttpRequest) -> HttpResponse:
     form = AccountForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
-            return done("manage_person", accounts_people.create_account(_staff(request), form.cleaned_data).pk)
+            made = accounts_people.create_account(_staff(request), form.cleaned_data)
+            return done("account-created", made.get_username(), "manage_person", made.pk)
         except IntegrityError:
             form.refuse_name()
     return page(request, AdminPart.PEOPLE, "manage/new_person.html", {"form": form}, 400 if form.errors else 200)
@@ -275,10 +277,11 @@ def act(request: HttpRequest, person_id: UUID, what: str) -> HttpResponse:
     if what not in _OF_ONE:
         raise NotFoundError
     try:
-        _OF_ONE[what](request, person_id)
+        said, change = _OF_ONE[what]
+        change(request, person_id)
     except LastAccountManagerError:
         return _person(request, person_id, {"problem": LAST_MANAGER}, 409)
-    return done("manage_person", person_id)
+    return _done(said, person_id)
 
 
 @for_part(AdminPart.PEOPLE, "POST")
@@ -287,7 +290,7 @@ def details(request: HttpRequest, person_id: UUID) -> HttpResponse:
     if form.is_valid():
         try:
             accounts_people.correct(_staff(request), person_id, form.cleaned_data)
-            return done("manage_person", person_id)
+            return _done("details-saved", person_id)
         except IntegrityError:
             form.refuse_name()
     return _person(request, person_id, {"details": form}, 400)
@@ -308,7 +311,7 @@ def close(request: HttpRequest, person_id: UUID) -> HttpResponse:
             return page(
                 request, AdminPart.PEOPLE, "manage/close.html", context | {"problem": words % {"name": account.get_username()}}, 409
             )
-        return done("manage_person", person_id)
+        return _done("account-closed", person_id)
     return page(request, AdminPart.PEOPLE, "manage/close.html", context)
 
 
@@ -358,6 +361,11 @@ def erase(request: HttpRequest, person_id: UUID) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         context["erased"] = erase_person(_staff(request), account)
     return page(request, AdminPart.PEOPLE, "manage/erase.html", context, 400 if form.errors else 200)
+
+
+def _done(what: str, person_id: UUID) -> HttpResponse:
+    account, _shown = existing(accounts_people.find_person(person_id))
+    return done(what, account.get_username(), "manage_person", person_id)
 
 
 def _person(request: HttpRequest, person_id: UUID, context: dict[str, object], status: int = 200) -> HttpResponse:
@@ -424,7 +432,12 @@ def _add(request: HttpRequest, person_id: UUID) -> bool:
 
 
 Change = Callable[[HttpRequest, UUID], bool]
-_OF_ONE: dict[str, Change] = {"groups": _rights, "sessions": _sessions, "factor": _factor, "open": _open}
-"""What is changed on the page of an account without further questions."""
+_OF_ONE: dict[str, tuple[str, Change]] = {
+    "groups": ("permissions-changed", _rights),
+    "sessions": ("sessions-ended", _sessions),
+    "factor": ("factor-removed", _factor),
+    "open": ("account-open", _open),
+}
+"""What is changed on the page of an account without further questions, and what the page then says."""
 _OF_SEVERAL: dict[str, Change] = {"close": _close, "open": _open, "sessions": _sessions, "add": _add}
 """What can be done to several accounts at once. Each returns whether anything has changed."""

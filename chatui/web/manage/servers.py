@@ -281,7 +281,21 @@ def _entered(request: HttpRequest, before: StoredBackend | None) -> HttpResponse
     except FaultySettingsError as error:
         form.report(error)
         return _form_page(request, before, form)
-    return done("manage_server", row.name)
+    return done(_said_of_server(row, before), row.name, "manage_server", row.name)
+
+
+def _said_of_server(row: StoredBackend, before: StoredBackend | None) -> str:
+    """What has become of a model server that was saved."""
+    if row.unconfirmed_by:
+        return "server-waits"
+    if not row.is_enabled:
+        return "server-saved"
+    was_offered = before is not None and before.is_enabled and not before.unconfirmed_by
+    return "server-settings" if was_offered else _said_of_offer(row)
+
+
+def _said_of_offer(row: StoredBackend) -> str:
+    return "server-in-groups" if row.groups.exists() else "server-offered"
 
 
 def _without_key(sent: QueryDict) -> QueryDict:
@@ -375,21 +389,22 @@ def server_act(request: HttpRequest, name: str, what: str) -> HttpResponse:
         raise NotFoundError
     if what == "remove":
         stored.remove(visitor, row)
-        return done("manage_servers")
+        return done("server-removed", row.name, "manage_servers")
     # Whoever confirms, and "offer" and "pause" by them do, confirms what they have read.
     if row.unconfirmed_by and access.can_see_hidden(staff) and request.POST.get("seen") != row.changed_at.isoformat():
         return _page(request, row, stored.spec_of(row), gettext("It was changed in the meantime. Read it again before you confirm it."))
     if what == "confirm":
         stored.confirm(visitor, row)
-        return done("manage_server", name)
+        return done(_said_of_offer(row) if row.is_enabled else "server-confirmed", name, "manage_server", name)
     spec = stored.spec_of(row)
     if what == "offer" and "untested" not in request.POST and not _may_offer(row, spec):
         return _page(request, row, spec, gettext("No test of these settings has passed. Examine it, or choose to offer it all the same."))
     try:
-        stored.set_offered(visitor, row, is_offered=what == "offer", may_see_hidden=access.can_see_hidden(staff))
+        row = stored.set_offered(visitor, row, is_offered=what == "offer", may_see_hidden=access.can_see_hidden(staff))
     except FaultySettingsError as error:
         return _page(request, row, spec, " ".join(problem for _field, problem in error.problems))
-    return done("manage_server", name)
+    said = "server-paused" if what == "pause" else "server-waits" if row.unconfirmed_by else _said_of_offer(row)
+    return done(said, name, "manage_server", name)
 
 
 def _may_offer(row: StoredBackend, spec: BackendSpec | None) -> bool:

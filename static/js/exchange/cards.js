@@ -72,6 +72,7 @@ function stateOf(place) {
 function showTimes(place, cards) {
   const now = cards.querySelectorAll(".approval-hint");
   for (const [index, hint] of place.querySelectorAll(".approval-hint").entries()) {
+    if (hint.closest("[data-waiting]")?.querySelector("[data-sent]")) continue; // it says what was decided
     const text = now[index]?.textContent ?? "";
     if (hint.textContent !== text) hint.textContent = text;
   }
@@ -114,14 +115,21 @@ async function decided(event) {
   event.preventDefault();
   if (form.dataset.sent || performance.now() - (changedAt.get(exchange) ?? -Infinity) < SETTLING_MS) return;
   form.dataset.sent = "yes";
+  // From the click on, the card no longer says what happens without a decision.
+  const hint = find(form.parentElement ?? exchange, ".approval-hint", HTMLElement);
+  const before = hint.textContent;
+  hint.textContent = form.dataset.sending ?? "";
   let problem = "";
   try {
     await postJson(new URL(form.action).pathname, { decision: button.value });
+    hint.textContent = button.dataset.outcome ?? "";
   } catch (error) {
     problem = messageOf(error);
+    hint.textContent = before;
+    delete form.dataset.sent;
   }
-  delete form.dataset.sent;
   await showCards(exchange);
+  if (form.isConnected) delete form.dataset.sent;
   // If it was decided in another tab, or too late, the card says so instead.
   if (problem && form.isConnected) toast(problem);
 }

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import Visits, Wire
@@ -51,6 +51,30 @@ def test_a_call_is_shown_in_full_and_runs_when_it_is_allowed(demo: Server, visit
         expect(chat.page.locator("[data-decided] summary")).to_have_text(re.compile("Notes · You allowed this call."))
         expect(card(chat.page)).to_have_count(0)
         chat.page.reload()
+
+
+def test_a_decided_card_says_so_from_the_click_on(demo: Server, visits: Visits) -> None:
+    """Not “Without a decision, the call is declined in 9 minutes”, whatever is slow: the decision, or the card after it."""
+    chat = Chat(visits.open(demo, "ada"))
+    shown = approval_request(chat)
+    hint = shown.locator(".approval-hint")
+    expect(hint).to_have_text(re.compile("Without a decision"))
+    held: list[Route] = []
+    chat.page.route(re.compile(r"/calls/"), held.append)
+    with chat.page.expect_request(re.compile(r"/calls/.+")):
+        shown.get_by_role("button", name="Allow once").click()
+    expect(hint).to_have_text("Sending your decision…")
+    chat.page.unroute(re.compile(r"/calls/"))
+    late = re.compile(r"/turns/.+/calls/$")
+    chat.page.route(late, held.append)
+    with chat.page.expect_request(late):
+        held.pop(0).continue_()
+    expect(hint).to_have_text("You allowed this call.")
+    chat.page.unroute(late)
+    for each in held:
+        each.continue_()
+    chat.finish()
+    expect(chat.page.locator("[data-decided] summary")).to_have_text(re.compile("Notes · You allowed this call."))
 
 
 def test_the_card_survives_a_reload_and_a_decision_in_one_tab_is_seen_in_the_other(demo: Server, visits: Visits) -> None:

@@ -5,9 +5,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from chatui.backends.spec import BackendSpec
 from chatui.codes import Cause
-from chatui.display import figures
-from chatui.models.turn import Turn
+from chatui.display import failures, figures, model_servers
+from chatui.model_servers import connected
+from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from tests.chatui.conftest import make_person, signed_in
 from tests.chatui.web.manage.test_manage import failed_turn, text_of
@@ -31,15 +33,37 @@ def test_answers_failures_waits_and_load_of_a_day_and_a_week(ada: User) -> None:
     turn(ada, 200)
     shown = figures.figures()
     numbers = {name: (getattr(shown, name).day, getattr(shown, name).week) for name in ("answers", "failed", "first_word", "at_once")}
-    assert numbers["answers"] == ("5", "8") and numbers["failed"] == ("1", "1") and shown.failed_today == 1
+    assert numbers["answers"] == ("3", "6") and numbers["failed"] == ("1", "1") and shown.failed_today == 1
     assert numbers["first_word"] == ("2.0 s", "3.7 s"), "the average of those that began at all"
     day, week = shown.answers.day_bars, shown.answers.week_bars
     assert (len(day.bars), len(week.bars)) == (24, 28) and max(bar.height for bar in day.bars) == figures.HEIGHT
-    assert day.words.endswith("0 · 3 · 0 · 0 · 0 · 0 · 2") and week.words.startswith("Answers in every six hours, the oldest first: ")
+    assert day.words.endswith("0 · 1 · 0 · 0 · 0 · 0 · 2") and week.words.startswith("Answers in every six hours, the oldest first: ")
     Turn.objects.all().delete()
     empty = figures.figures()
     assert (empty.first_word.day, empty.answers.week, empty.at_once.week) == ("–", "0", "0.0")
     assert {bar.height for bar in empty.answers.day_bars.bars} == {0}
+
+
+def test_each_page_counts_the_same_answers_and_failures(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer has ended and not failed, wherever it is counted, and whatever its end is."""
+    spec = BackendSpec(name="vllm", url="http://127.0.0.1:9")
+    monkeypatch.setattr(connected, "specs", lambda: (spec,))
+    monkeypatch.setattr(model_servers, "_ask", lambda specs: {each.name: model_servers.ServerStatus(is_alive=True) for each in specs})
+    now = timezone.now()
+    ends = [
+        (state, code)
+        for state in TurnState
+        if state is not TurnState.RUNNING
+        for code in ("", "E-X-LENGTH", "E-X-BACKEND", "E-X-BACKEND-BUSY")
+    ]
+    for state, code in ends:
+        for begun in (now, failures.day_begins(now), failures.day_begins(now) - timedelta(seconds=1)):
+            turn(ada, state=state, error_code=code, started_at=begun, finished_at=begun)
+    shown, (server,) = figures.figures(), model_servers.all_of_them()
+    assert int(shown.answers.day) == server.work.answered == 2 * sum(failures.is_answer(state, code, "") for state, code in ends)
+    assert int(shown.failed.day) == shown.failed_today == sum(day for _code, _hour, day in server.work.errors) > 0
+    assert not any(failures.is_answer(*end, "") and failures.has_failed(*end, "") for end in ends)
+    assert failures.is_answer(TurnState.STOPPED, "", "") and not failures.is_answer(TurnState.FAILED, "E-X-BACKEND-BUSY", "")
 
 
 def test_the_load_is_how_many_answers_were_written_at_once(ada: User) -> None:

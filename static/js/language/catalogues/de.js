@@ -93,7 +93,7 @@ useCatalogue({
     "No matches.": "Keine Treffer.",
     "No matching files.": "Keine passenden Dateien.",
     "No results": "Keine Ergebnisse",
-    "Not finished": "Nicht fertig",
+    "Not finished": "Nicht abgeschlossen",
     "Not sent while you edit it.": "Wird nicht gesendet, solange Sie sie bearbeiten.",
     "Not sent yet. It will be sent when the connection is back.": "Noch nicht gesendet. Die Nachricht wird gesendet, sobald die Verbindung wieder da ist.",
     "Oldest question left out": ["Älteste Frage ausgelassen", "Älteste %(n)s Fragen ausgelassen"],

@@ -386,9 +386,32 @@ def test_a_test_of_the_stored_settings_is_noted_with_them_whether_it_passes_or_n
         answers["chat sum"] = stub.responds("401 Unauthorized", b"{}")
     with answering(dict.fromkeys(answers, stub.responds("401 Unauthorized", b"{}"))) as peer:
         StoredBackend.objects.update(url=peer.url)
-        StoredBackend.objects.update(tested_digest=stored.settings_digest(stored.spec_of(StoredBackend.objects.get()) or BackendSpec()))
+        spec = stored.spec_of(StoredBackend.objects.get())
+        assert spec is not None
+        StoredBackend.objects.update(tested_digest=stored.settings_digest(spec))
         sera.post(f"{LIST}one/settings/", entered | {"test": "1", "url": peer.url})
         assert StoredBackend.objects.get().tested_at is None
+
+
+def test_the_page_says_what_was_done_and_believes_no_link(sera: Client, admin_pages: Client) -> None:
+    def said(client: Client, path: str, **fields: Any) -> str:
+        page = body_of(client.post(path, fields, follow=True))
+        return page.partition('class="manage-done" role="status">')[2].partition("<")[0]
+
+    group = Group.objects.create(name="readers")
+    seen = lambda: StoredBackend.objects.get().changed_at.isoformat()  # noqa: E731 - of the row as it is now
+    assert said(sera, LIST, **FIELDS, groups=[str(group.pk)]) == "small is now offered to the members of its groups."
+    settings, acts = f"{LIST}small/settings/", f"{LIST}small/"
+    assert said(sera, settings, **FIELDS) == "The settings of small are saved."
+    assert said(sera, f"{acts}pause/", seen=seen()) == "small is paused: nobody can choose it."
+    assert said(sera, settings, **FIELDS | {"is_enabled": "", "label": "One"}) == "small is saved. It is not offered to people."
+    assert said(sera, f"{acts}offer/", seen=seen(), untested="on") == "small is now offered to everybody."
+    waits = "small is saved. It is offered to nobody until somebody who may see hidden channels confirms it."
+    assert said(admin_pages, settings, **FIELDS | {"url": "http://127.0.0.1:9"}) == waits
+    assert said(sera, f"{acts}confirm/", seen=seen()) == "small is now offered to everybody."
+    assert said(sera, f"{acts}remove/") == "small is removed, with its settings and its key."
+    for forged in ("changed", "server-offered", "WyJzZXJ2ZXItb2ZmZXJlZCIsICJ4Il0:1:x"):
+        assert "manage-done" not in body_of(sera.get(LIST, {"done": forged}))
 
 
 # The test before
