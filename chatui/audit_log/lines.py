@@ -18,7 +18,7 @@ from uuid import UUID
 from django.db.models import CharField, Count, QuerySet
 from django.db.models.functions import Cast, Substr
 
-from chatui.audit_log import aggregation
+from chatui.audit_log import aggregation, words
 from chatui.audit_log.aggregation import RepeatedAttempts
 from chatui.audit_log.record import HASHED_COLUMNS
 from chatui.models.audit import AuditEvent, CountedLine
@@ -76,6 +76,23 @@ class LogLine:
     detail: str
     sum: str = ""
     sum_number: int | None = None
+
+    @property
+    def what(self) -> str:
+        """The action in the language of the page, as ``told``, ``via`` and ``repeated`` are the detail, the way and the sum."""
+        return words.action_in_words(self.action)
+
+    @property
+    def told(self) -> str:
+        return words.detail_in_words(self.detail)
+
+    @property
+    def via(self) -> str:
+        return words.way_in_words(self.way)
+
+    @property
+    def repeated(self) -> str:
+        return words.counts_in_words(self.sum)
 
 
 _COLUMNS = tuple(field.name for field in fields(LogLine))[:-2]
@@ -138,9 +155,9 @@ def _folded(filters: LineFilters, lines: tuple[LogLine, ...]) -> tuple[LogLine, 
     return tuple(_with_sum(line, *counts_after[line.number]) if line.number in counts_after else line for line in remaining)
 
 
-def _with_sum(line: LogLine, words: str, number: int | None) -> LogLine:
+def _with_sum(line: LogLine, counts: str, number: int | None) -> LogLine:
     """The line with its sum. The day of the last repetition is omitted if it is the day of the line."""
-    return replace(line, sum=words.replace(f"last {line.at:%Y-%m-%d} ", "last "), sum_number=number)
+    return replace(line, sum=counts.replace(f"last {line.at:%Y-%m-%d} ", "last "), sum_number=number)
 
 
 def distinct_values(column: str) -> list[str]:

@@ -48,7 +48,7 @@ class ShownSeparation:
 
     @property
     def remedy(self) -> str:
-        return REMEDY if self.known.separation is Separation.UNPROVEN else ""
+        return gettext(REMEDY) if self.known.separation is Separation.UNPROVEN else ""
 
 
 _SEPARATIONS: dict[Separation, Callable[[], str]] = {

@@ -17,9 +17,11 @@ from pathlib import Path
 from django.db import connection
 from django.db.models import Sum
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as noop
 
 from chatui import __version__
+from chatui.audit_log import words
 from chatui.display import readiness
 from chatui.env import Environment, environment
 from chatui.models.audit import AuditEvent
@@ -62,6 +64,10 @@ class Purge:
 
     at: datetime
     done: str
+
+    @property
+    def said(self) -> str:
+        return words.detail_in_words(self.done)
 
 
 def last_purge() -> Purge | None:
@@ -192,13 +198,18 @@ class Setting:
     is_set: bool
     has_value: bool
 
+    @property
+    def said(self) -> str:
+        """The meaning, in the language of the page."""
+        return gettext(self.meaning)
+
 
 def search(words: str) -> list[tuple[SettingGroup, list[Setting]]]:
     """The settings that contain all these words in their name, value or meaning, by group. Values of secrets are not searched."""
     wanted = words.casefold().split()
     named: dict[str, list[Setting]] = {}
     for setting in settings_in_force():
-        text = f"{setting.name} {setting.value} {setting.meaning}".casefold()
+        text = f"{setting.name} {setting.value} {setting.meaning} {setting.said}".casefold()
         if all(word in text for word in wanted):
             group = group_of(setting.name.removeprefix("CHATUI_").lower()) or GROUPS[0]
             named.setdefault(group.heading, []).append(setting)

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.translation import gettext_lazy as _
 
-from chatui.audit_log import aggregation, chain, lines
+from chatui.audit_log import aggregation, chain, lines, words
 from chatui.audit_log.lines import LineFilters
 from chatui.audit_log.record import NOT_BY_PERSON, record
 from chatui.codes import ProductCode
@@ -32,6 +32,7 @@ EXPORT_MOST = 50_000
 COUNTED_DAYS = 30
 _COUNTED_MOST = 100
 _NO_LINES = lines.LinePage((), None, None)
+_IN_WORDS = {"action": words.action_in_words, "code": str, "way": words.way_in_words}
 _KINDS = {"jsonl": "application/jsonl", "csv": "text/csv"}
 
 
@@ -50,7 +51,7 @@ class FilterForm(DaysForm):
             # An old link may name a value that is not in the log: it matches nothing, but is not a form error.
             asked = str(self.data.get(name, ""))
             values = sorted({*lines.distinct_values(name), *([asked] if asked.isprintable() else [])} - {""})
-            self.fields[name].choices = [("", _("Any")), *((value, value) for value in values)]  # type: ignore[attr-defined]
+            self.fields[name].choices = [("", _("Any")), *((value, _IN_WORDS[name](value)) for value in values)]  # type: ignore[attr-defined]
         for name in ("person", "whose", "conversation"):
             self.fields[name].widget.attrs |= {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
 

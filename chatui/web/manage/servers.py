@@ -11,6 +11,7 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from chatui.audit_log import words
 from chatui.display import model_servers
 from chatui.limits import Throttle
 from chatui.model_servers import connected, stored
@@ -407,6 +408,10 @@ def server_act(request: HttpRequest, name: str, what: str) -> HttpResponse:
     return done(said, name, "manage_server", name)
 
 
+def _described(row: StoredBackend) -> str:
+    return words.detail_in_words(stored.description(row))
+
+
 def _may_offer(row: StoredBackend, spec: BackendSpec | None) -> bool:
     """Whether it may be offered without a further decision: a test passed, or the demo needs none."""
     return spec is not None and (spec.is_demo or stored.passed_at(row, spec) is not None)
@@ -429,7 +434,7 @@ def _page(request: HttpRequest, row: StoredBackend | None, spec: BackendSpec | N
         "may_examine": administration.may_examine(staff),
         "may_remove": administration.may_remove_servers(staff),
         "may_confirm": access.can_see_hidden(staff),
-        "unconfirmed": stored.description(row) if row and row.unconfirmed_by and access.can_see_hidden(staff) else "",
+        "unconfirmed": _described(row) if row and row.unconfirmed_by and access.can_see_hidden(staff) else "",
         "seen": row.changed_at.isoformat() if row else "",
         "problem": problem,
     }

@@ -10,7 +10,9 @@ from pathlib import Path
 from babel.messages.extract import extract
 from django.utils.translation.template import templatize
 
-from chatui.codes import Cause, ProductCode
+from chatui.audit_log import words
+from chatui.codes import Cause, Fault, ProductCode
+from chatui.env import Environment
 from chatui.operations.doctor.faults import ServerFault
 from renderer.errors import Code
 from tests.support.places import ROOT
@@ -46,16 +48,26 @@ def server_sentences() -> Iterator[Found]:
     for path in sorted(path for room in ("chatui", "renderer") for path in (ROOT / room).rglob("*.py")):
         yield from in_python(path.read_text(encoding="utf-8"), _name(path))
 
-    # Closed lists whose modules know no Django, and so mark nothing.
-    for code in Code:
-        yield Found(code.sentence, "", "", (), "renderer/errors.py")
-    for said in (code.sentence for code in ProductCode):
-        yield Found(said, "", "", (), "chatui/codes.py")
-    for faults, file in ((Cause, "chatui/codes.py"), (ServerFault, "chatui/operations/doctor/faults.py")):
-        for text in (text for fault in faults for text in (fault.sentence, fault.advice) if text):
-            yield Found(text, "", "", (), file)
-    for why in reasons_of_gate():
-        yield Found(why, "", "", (), "renderer/gate.py")
+    yield from _closed_lists()
+
+
+def _closed_lists() -> Iterator[Found]:
+    """Lists whose modules know no Django, and so mark nothing, or whose values are recorded or printed in English as well."""
+    lists: dict[str, Iterable[str]] = {
+        "renderer/errors.py": (code.sentence for code in Code),
+        "chatui/codes.py": (*(code.sentence for code in ProductCode), *_texts_of(Cause)),
+        "chatui/operations/doctor/faults.py": _texts_of(ServerFault),
+        "chatui/env.py": (str(field.description) for field in Environment.model_fields.values()),
+        "renderer/gate.py": reasons_of_gate(),
+    }
+    for file, sentences in lists.items():
+        yield from (Found(sentence, "", "", (), file) for sentence in sentences)
+    for said in words.ALL:
+        yield Found(said, "", words.CONTEXT, (), "chatui/audit_log/words.py")
+
+
+def _texts_of(faults: type[Fault]) -> list[str]:
+    return [text for fault in faults for text in (fault.sentence, fault.advice) if text]
 
 
 def reasons_of_gate() -> list[str]:
