@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.visits import Visits
+from tests.browser.visits import PHONE, Visits
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -30,6 +30,25 @@ def test_settings_are_saved_without_scripts_and_count_in_every_browser(demo: Ser
     expect(other.get_by_label("My instructions")).to_have_value("Call me Countess.")
     other.get_by_role("button", name="Save").click()
     expect(other.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+def test_a_long_form_is_saved_without_scrolling_and_asks_for_the_appearance_once(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, "milo", path="/settings/")
+    expect(page.get_by_role("button", name="Save")).to_be_in_viewport()
+    expect(page.get_by_role("combobox", name="Appearance")).to_be_visible()
+    expect(page.locator("theme-toggle")).to_have_count(0)
+
+
+def test_whether_enter_sends_is_chosen_in_the_settings_too(demo: Server, visits: Visits) -> None:
+    """A phone has no key that opens the sheet of shortcuts."""
+    page = visits.open(demo, "milo", path="/settings/", **PHONE)
+    enter = page.get_by_role("checkbox", name="Enter sends the message in this browser")
+    expect(enter).not_to_be_checked()
+    enter.check()
+    page.reload()
+    expect(enter).to_be_checked()
+    page.goto("/")
+    expect(page.locator("html")).to_have_attribute("data-enter", "send")
 
 
 @pytest.mark.extended

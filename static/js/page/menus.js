@@ -20,7 +20,7 @@ export function placeMenus() {
 
 /** @param {Event} event */
 function chosen(event) {
-  const item = event.target instanceof Element ? event.target.closest(".menu-item") : null;
+  const item = event.target instanceof Element ? event.target.closest(".menu-item:not(summary)") : null;
   close(item?.closest(".menu:popover-open"));
 }
 

@@ -98,7 +98,7 @@ def test_the_first_turn_of_a_conversation_needs_no_fetch_in_any_tab(demo: Server
     agrees_with_a_reload(chat)
     expect(stranger.links).to_have_count(before)
     chat.page.get_by_role("button", name="Options for this conversation").click()
-    expect(chat.page.get_by_role("link", name="Download transcript")).to_be_visible()
+    expect(chat.page.get_by_role("link", name="Download as Markdown")).to_be_visible()
 
 
 def test_later_turns_edits_and_regenerations_need_no_fetch_in_any_tab(demo: Server, visits: Visits) -> None:

@@ -19,6 +19,8 @@ OVERFLOWS = "document.documentElement.scrollWidth > document.documentElement.cli
 
 def set_schema(page: Page, text: str) -> None:
     page.get_by_role("button", name="Options for this conversation").click()
+    expect(page.get_by_role("link", name="Answers as JSON…")).to_have_count(0)
+    page.locator("#top-menu summary").click()  # the menu stays open
     page.get_by_role("link", name="Answers as JSON…").click()
     expect(page.get_by_role("heading", name="Answers as JSON")).to_be_visible()
     assert not page.evaluate(OVERFLOWS)

@@ -57,7 +57,7 @@ def test_staff_see_hidden_frames_live_after_the_opt_in_while_the_reader_sees_non
 
     visits.allow("status of 403")
     chat.page.get_by_role("button", name="Options for this conversation").click()
-    expect(chat.page.get_by_role("link", name="Download transcript")).to_be_visible()
+    expect(chat.page.get_by_role("link", name="Download as Markdown")).to_be_visible()
     expect(chat.page.get_by_role("link", name="Debug view")).to_have_count(0)
     for refused in (address, address.replace("/debug/", "/download/whole/")):
         answer = chat.page.goto(refused)
