@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django import forms
 from django.db import transaction
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from chatui.audit_log.record import Visitor, record
@@ -106,6 +107,13 @@ def delete(visitor: Visitor, row: UsageLimit | ModelPrice) -> None:
     _check(visitor)
     _record(visitor, row, "deleted")
     row.delete()
+
+
+def kind_and_name(row: UsageLimit | ModelPrice) -> tuple[str, str]:
+    """ "price" or "limit", and what it is called on a page: a model, a group, a person or everybody else."""
+    if isinstance(row, ModelPrice):
+        return "price", row.model
+    return "limit", str(row.group or row.person or gettext("Everybody else"))
 
 
 def _check(visitor: Visitor) -> None:

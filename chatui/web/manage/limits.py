@@ -9,7 +9,7 @@ from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.formats import number_format
-from django.utils.translation import gettext, ngettext_lazy
+from django.utils.translation import ngettext_lazy
 
 from chatui.accounts import limits as accounts_limits
 from chatui.accounts.limits import LimitForm, PriceForm
@@ -85,9 +85,9 @@ def _in_words(row: UsageLimit) -> list[str]:
 
 def _edit(request: HttpRequest, row: UsageLimit | ModelPrice, form_class: type[LimitForm | PriceForm]) -> HttpResponse:
     if request.method == "POST" and "delete" in request.POST and row.pk:
-        name = _name(row)
+        kind, name = accounts_limits.kind_and_name(row)
         accounts_limits.delete(visitor_of(request, "admin"), row)
-        return done("price-deleted" if isinstance(row, ModelPrice) else "limit-deleted", name, "manage_limits")
+        return done(f"{kind}-deleted", name, "manage_limits")
     name = str(row)
     form = form_class(request.POST if request.method == "POST" else None, instance=row)
     if request.method == "POST" and form.is_valid():
@@ -102,8 +102,5 @@ def _save(request: HttpRequest, form: Any) -> HttpResponse:
         accounts_limits.save(visitor_of(request, "admin"), row)
     except IntegrityError:
         return redirect("manage_limits")  # another request created the same first: it is in the list
-    return done("price-saved" if isinstance(row, ModelPrice) else "limit-saved", _name(row), "manage_limits")
-
-
-def _name(row: UsageLimit | ModelPrice) -> str:
-    return row.model if isinstance(row, ModelPrice) else str(row.group or row.person or gettext("Everybody else"))
+    kind, name = accounts_limits.kind_and_name(row)
+    return done(f"{kind}-saved", name, "manage_limits")

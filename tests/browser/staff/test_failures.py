@@ -86,7 +86,7 @@ def test_staff_of_the_back_ends_see_the_cause_and_find_it_by_its_number(refusing
 
     said, cause = chat.last.locator(".notice-text"), chat.last.locator(".notice-cause")
     for _ in ("as it came", "loaded again"):
-        expect(said).to_contain_text("The model server refuses the key, or does not allow this with it. Configure the right one: ")
+        expect(said).to_contain_text("The model server refuses the key, or does not allow this with it. Enter the right API key in")
         expect(said).not_to_contain_text("administrator")
         expect(cause.get_by_role("link", name="Why?")).to_be_visible()
         chat.settle()

@@ -111,7 +111,7 @@ def test_from_the_console_to_a_second_persons_answer(empty: Server, model: str, 
     page.get_by_label("API key", exact=True).fill("sk-wrong")
     page.get_by_role("button", name="Test", exact=True).click()
     expect(page.get_by_role("status")).to_have_text("The test has not passed.")
-    expect(page.get_by_text("refuses the key")).to_be_visible()
+    expect(page.get_by_text("This server refuses this key. Enter the right one below.")).to_be_visible()
     page.get_by_label("API key", exact=True).fill(KEY)
     page.get_by_role("button", name="Test again").click()
     expect(page.get_by_role("status")).to_have_text("The test has passed.")

@@ -125,7 +125,7 @@ def test_an_admin_finds_their_way(server: Server, visits: Visits) -> None:
         page.get_by_label("debuggers").check()
         page.get_by_label("Staff", exact=True).check()
         page.get_by_role("region", name="Groups and permissions").get_by_role("button", name="Save").click()
-        expect(page.get_by_role("status")).to_contain_text("Done.")
+        expect(page.get_by_role("status")).to_have_text(f"The permissions of {name} are changed.")
         expect(page.get_by_text("May debug")).to_be_visible()
 
     go(page, "Debug views")

@@ -60,13 +60,13 @@ def test_a_decided_card_says_so_from_the_click_on(demo: Server, visits: Visits) 
     hint = shown.locator(".approval-hint")
     expect(hint).to_have_text(re.compile("Without a decision"))
     held: list[Route] = []
-    chat.page.route(re.compile(r"/calls/"), held.append)
+    chat.page.route(re.compile(r"/calls/"), lambda route: held.append(route))
     with chat.page.expect_request(re.compile(r"/calls/.+")):
         shown.get_by_role("button", name="Allow once").click()
     expect(hint).to_have_text("Sending your decision…")
     chat.page.unroute(re.compile(r"/calls/"))
     late = re.compile(r"/turns/.+/calls/$")
-    chat.page.route(late, held.append)
+    chat.page.route(late, lambda route: held.append(route))
     with chat.page.expect_request(late):
         held.pop(0).continue_()
     expect(hint).to_have_text("You allowed this call.")
