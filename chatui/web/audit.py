@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, time, timedelta
 from itertools import islice
 from typing import Any
@@ -32,7 +33,7 @@ EXPORT_MOST = 50_000
 COUNTED_DAYS = 30
 _COUNTED_MOST = 100
 _NO_LINES = lines.LinePage((), None, None)
-_IN_WORDS = {"action": words.action_in_words, "code": str, "way": words.way_in_words}
+_IN_WORDS: dict[str, Callable[[str], str]] = {"action": words.action_in_words, "code": str, "way": words.way_in_words}
 _KINDS = {"jsonl": "application/jsonl", "csv": "text/csv"}
 
 
