@@ -5,7 +5,7 @@ import { MemoryStorage } from "./memory-storage.js";
 
 const ROOT = new URL("../../static/js/", import.meta.url);
 // How the page looks, and what informs other tabs of the sign-out. SECURITY.md promises that nothing else stays.
-const STAYS = ["chatui:theme", "chatui:list", "chatui:effort", "chatui:shortcuts", "chatui:enter"];
+const STAYS = ["chatui:theme", "chatui:list", "chatui:effort", "chatui:shortcuts", "chatui:enter", "chatui:wrap"];
 
 const FILES = readdirSync(ROOT, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".js"));
 /** @param {string} name */

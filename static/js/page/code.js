@@ -74,7 +74,22 @@ export function decorateCode(block) {
     // A focusable element needs a name: otherwise screen readers start to read the code.
     pre.role = "group";
     pre.ariaLabel = t("Code: %(language)s", { language: label?.textContent ?? "" });
+    // A browser that translates the page leaves code as it is.
+    pre.translate = false;
     frame.append(head, pre);
+  }
+}
+
+/** The code as the server sent it, for browsers and extensions that translate it all the same. @type {WeakMap<Element, string>} */
+const sent = new WeakMap();
+
+/**
+ * Remembers the code of a block that will not change any more.
+ * @param {Element} block
+ */
+export function keepCode(block) {
+  for (const pre of block.querySelectorAll(".code-frame > pre")) {
+    if (!sent.has(pre)) sent.set(pre, pre.textContent ?? "");
   }
 }
 
@@ -83,7 +98,8 @@ export function decorateCode(block) {
  * @param {Element} button
  */
 export function codeBeside(button) {
-  return button.closest(".code-frame")?.querySelector("pre")?.textContent?.replace(/\n$/, "") ?? "";
+  const pre = button.closest(".code-frame")?.querySelector("pre");
+  return ((pre && sent.get(pre)) ?? pre?.textContent ?? "").replace(/\n$/, "");
 }
 
 /**

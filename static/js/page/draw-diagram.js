@@ -68,7 +68,7 @@
       suppressErrorRendering: true,
       maxTextSize: MAX_CHARACTERS,
       maxEdges: MAX_EDGES,
-      theme: isDark ? "dark" : "default",
+      theme: isDark ? "dark" : "neutral",
       fontFamily: "system-ui, sans-serif",
       secure: SECURE,
     });

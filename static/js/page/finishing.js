@@ -3,9 +3,19 @@
 // block whose module could not be fetched stays as it is, and is tried again after a reconnect. Finishing changes what
 // the server has rendered, so this is also where that is remembered.
 
-import { decorateCode } from "./code.js";
+import { decorateCode, keepCode } from "./code.js";
 import { t, tc } from "../language/words.js";
 import { fill, fromTemplate, htmlOf, parse } from "./dom.js";
+import { watch, watchCode } from "./wide.js";
+
+/** What is copied of a selection is decided by a script that most visits do not need. */
+function selects() {
+  if (getSelection()?.isCollapsed !== false) return;
+  document.removeEventListener("selectionchange", selects);
+  import("./selection.js").catch(() => document.addEventListener("selectionchange", selects));
+}
+
+document.addEventListener("selectionchange", selects);
 
 /** @type {Element[]} */
 const queue = [];
@@ -54,6 +64,7 @@ export function showsSame(block, fresh) {
  */
 function finishOpenBlock(block) {
   decorateCode(block);
+  watchCode(block);
   keepShortCells(block);
   for (const title of block.querySelectorAll(".alert-title")) {
     title.textContent = ALERTS[title.textContent ?? ""] ?? title.textContent;
@@ -73,7 +84,11 @@ const ALERTS = Object.freeze({
 export function finishBlock(block) {
   if (!rendered.has(block) && block.querySelector("pre,table,.math,.alert")) rendered.set(block, htmlOf(block));
   finishOpenBlock(block);
+  keepCode(block);
   finishTables(block);
+  for (const formula of block.querySelectorAll(".math-display")) {
+    if (formula instanceof HTMLElement) watch(formula, WIDE_FORMULA);
+  }
   if (!block.querySelector("pre > code[class], .math")) return;
   queue.push(block);
   schedule();
@@ -126,11 +141,8 @@ async function finish(block) {
 
 const SHORT_CHARS = 18;
 
-const LABEL = t("Wide table: it can be scrolled sideways");
-
-const resized = new ResizeObserver((entries) => {
-  for (const { target } of entries) name(target instanceof HTMLTableElement ? target.parentElement : target);
-});
+const WIDE_TABLE = t("Wide table: it can be scrolled sideways");
+const WIDE_FORMULA = t("Wide formula: it can be scrolled sideways");
 
 /**
  * A cell of a few words does not break while others have room.
@@ -147,9 +159,7 @@ function finishTables(block) {
   for (const table of block.querySelectorAll("table")) {
     const place = placeOf(table);
     if (!place.querySelector(".table-copy")) place.append(fromTemplate("table-copy", HTMLElement));
-    name(place);
-    resized.observe(place);
-    resized.observe(table);
+    watch(place, WIDE_TABLE);
   }
 }
 
@@ -165,15 +175,4 @@ function placeOf(table) {
   table.replaceWith(place);
   place.append(table);
   return place;
-}
-
-/** @param {Element | null} place */
-function name(place) {
-  if (!(place instanceof HTMLElement)) return;
-  const isWide = place.scrollWidth > place.clientWidth;
-  if (isWide === (place.role === "region")) return;
-  place.role = isWide ? "region" : null;
-  place.ariaLabel = isWide ? LABEL : null;
-  if (isWide) place.tabIndex = 0;
-  else place.removeAttribute("tabindex");
 }

@@ -28,6 +28,7 @@ export async function setMathematics(block) {
     if (!(place instanceof HTMLElement) || place.dataset.set || tex.length > MAX_CHARACTERS) continue;
     const setter = await load();
     place.dataset.set = "true";
+    place.translate = false;
     try {
       const displayMode = place.classList.contains("math-display");
       setter.render(tex.replace(LABEL, ""), place, { ...OPTIONS, displayMode });

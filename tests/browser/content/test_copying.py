@@ -52,7 +52,7 @@ def test_an_answer_is_copied_as_markdown_and_as_rich_text(written: Server, visit
         "<em>ing</em></h2>",
         "<strong>bold</strong>",
         "☑ done",
-        "<td>\\(x^2\\)</td>",
+        "<td>$x^2$</td>",
         "if a &lt; b:\n    return [1]\n</code></pre>",
     ):
         assert piece in rich, piece

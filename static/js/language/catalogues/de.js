@@ -189,6 +189,7 @@ useCatalogue({
     "Using a tool": "Nutzt ein Werkzeug",
     "Wait until the answer is finished, or stop it first.": "Warten Sie, bis die Antwort fertig ist, oder stoppen Sie sie vorher.",
     "What the model reads of %(name)s": "Was das Modell von %(name)s liest",
+    "Wide formula: it can be scrolled sideways": "Breite Formel: Sie lässt sich seitwärts scrollen",
     "Wide table: it can be scrolled sideways": "Breite Tabelle: Sie lässt sich seitlich scrollen",
     "With %(names)s": "Mit %(names)s",
     "Writing": "Schreibt",

@@ -189,6 +189,7 @@ useCatalogue({
     "Using a tool": "도구를 사용하는 중",
     "Wait until the answer is finished, or stop it first.": "답변이 끝날 때까지 기다리거나 먼저 중지하세요.",
     "What the model reads of %(name)s": "모델이 읽는 %(name)s의 내용",
+    "Wide formula: it can be scrolled sideways": "넓은 수식: 옆으로 스크롤할 수 있습니다",
     "Wide table: it can be scrolled sideways": "넓은 표: 옆으로 스크롤할 수 있습니다",
     "With %(names)s": "첨부: %(names)s",
     "Writing": "작성하는 중",

@@ -189,6 +189,7 @@ useCatalogue({
     "Using a tool": "正在使用工具",
     "Wait until the answer is finished, or stop it first.": "请等回答完成，或先停止它。",
     "What the model reads of %(name)s": "模型读取的 %(name)s 的内容",
+    "Wide formula: it can be scrolled sideways": "宽公式：可以左右滚动",
     "Wide table: it can be scrolled sideways": "宽表格：可以横向滚动",
     "With %(names)s": "附有 %(names)s",
     "Writing": "正在撰写",
