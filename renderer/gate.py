@@ -6,7 +6,6 @@ It serves whole frames and streams alike. The table is sections 4 and 5 of the O
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -143,7 +142,7 @@ class Piece:
 def excerpt(text: VisibleText, hits: Sequence[tuple[int, int]], length: int = 200) -> tuple[Piece, ...]:
     """About ``length`` characters of a visible text around the first of ``hits``, in pieces that a page shows one after the other.
 
-    ``hits`` are positions in ``text``, in order, without overlap. Lone Markdown characters are left out.
+    ``hits`` are positions in ``text``, in order, without overlap.
     """
     first = hits[0][0] if hits else 0
     near = max(first - length // 4, 0)
@@ -153,23 +152,12 @@ def excerpt(text: VisibleText, hits: Sequence[tuple[int, int]], length: int = 20
     pieces = [Piece(VisibleText("…"), is_hit=False)] if begin else []
     at = begin
     for start, stop in [hit for hit in hits if hit[0] < end]:
-        pieces += [_piece(text[at:start], is_hit=False), _piece(text[start:stop], is_hit=True)]
+        pieces += [Piece(VisibleText(text[at:start]), is_hit=False), Piece(VisibleText(text[start:stop]), is_hit=True)]
         at = stop
-    pieces.append(_piece(text[at:end], is_hit=False))
+    pieces.append(Piece(VisibleText(text[at:end]), is_hit=False))
     if max(at, end) < len(text):
         pieces.append(Piece(VisibleText("…"), is_hit=False))
     return tuple(piece for piece in pieces if piece.text)
-
-
-_MARKUP = re.compile(r"\*\*|(?<!\w)\*(?=\w)|(?<=[\w.,:;!?])\*(?!\w)|`+|^[ \t]*[#>]+[ \t]|[ \t]*\|[ \t|:-]*", re.MULTILINE)
-
-
-def _piece(text: str, *, is_hit: bool) -> Piece:
-    return Piece(VisibleText(text if is_hit else _MARKUP.sub(_in_place, text)), is_hit)
-
-
-def _in_place(match: re.Match[str]) -> str:
-    return " " if "|" in match[0] else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.urls import reverse
@@ -19,9 +20,12 @@ from chatui.store.passages import Passage
 from chatui.store.search_index import Entry, Query
 from renderer.frame_kinds import PRODUCT_NAMES
 from renderer.frames import Role
-from renderer.gate import Audience, Piece, excerpt, show
+from renderer.gate import Audience, Piece, VisibleText, excerpt, show
+from renderer.markup.words import words_near, words_of
 
 QUERY_CHARS = 200
+WORDS = "words"
+"""The parameter of an address that says which words were searched for. The page marks them, and shows the first in the message."""
 PAGE = 20
 MAX_DOCUMENTS = 5
 _ROUNDS = 5
@@ -111,26 +115,66 @@ def _in_title(query: Query, row: Conversation | None) -> Hit | None:
 def _in_message(query: Query, message: Message | None) -> Hit | None:
     if message is None:
         return None
-    text = show(transcripts.frame_of(message), Audience.END_USER)
-    if not (spans := query.spans(text)):
+    text, spans = _words(query, message)
+    if not spans:
         return None
     row = message.conversation
     title = excerpt(transcripts.title_text(row), [])
     writer = "you" if message.role == Role.USER else "answer"
-    url = reverse("message", args=[row.pk, message.pk])
+    url = f"{reverse('message', args=[row.pk, message.pk])}?{urlencode({WORDS: query.typed}, errors='replace')}"
     return Hit(url, title, excerpt(text, spans), writer, message.created_at, row.archived_at is not None)
 
 
+def _words(query: Query, message: Message) -> tuple[VisibleText, list[tuple[int, int]]]:
+    """The words of a message around those that were searched for, and where these are; no places if people see them nowhere in it.
+
+    The index, and the text as it was written, also have words that no page shows, such as the address behind a link.
+    """
+    frame = transcripts.frame_of(message)
+    written = show(frame, Audience.END_USER)
+    places = query.spans(search_index.with_whole_words(written), ahead=0)
+    if not places:
+        return written, []
+    near = words_near(frame.header, written, places[0][0])
+    if spans := query.spans(near):
+        return near, spans
+    whole = words_of(frame.header, written)
+    return whole, query.spans(whole)
+
+
 def matching_messages(row: Conversation, person: User, text: str) -> list[UUID]:
-    """The visible messages of the person's open branch that contain ``text``, ignoring case, in order.
+    """The visible messages of the person's open branch in which people see ``text``, ignoring case, in order.
 
     ``row`` must come from ``access`` for this person.
     """
     wanted = text[:QUERY_CHARS].strip()
-    leaf = transcripts.active_leaf(row, person)
-    if not wanted or leaf is None:
+    if not wanted:
         return []
-    pattern = re.compile(re.escape(wanted), re.IGNORECASE)
-    # Summaries of the thinking are folded into an answer, so a result could not link to them.
-    shown = [message for message in transcripts.branch(row, leaf) if message.is_visible and message.name not in PRODUCT_NAMES]
-    return [message.pk for message in shown if pattern.search(show(transcripts.frame_of(message), Audience.END_USER))]
+    pattern, parts = re.compile(re.escape(wanted), re.IGNORECASE), [part.casefold() for part in _PART.findall(wanted)]
+
+    def has_it(message: Message) -> bool:
+        frame = transcripts.frame_of(message)
+        written = show(frame, Audience.END_USER)
+        # Reading Markdown takes long, so that is done only where the parts of the text are.
+        known = written.translate(_INSIDE_WORDS).casefold()
+        return all(part in known for part in parts) and pattern.search(words_of(frame.header, written)) is not None
+
+    return [message.pk for message in _shown_on_branch(row, person) if has_it(message)]
+
+
+_PART = re.compile(r"[^\W_]+")
+_INSIDE_WORDS = str.maketrans("", "", "*`~")
+"""Marks of Markdown that may stand inside what people see as one word."""
+
+
+def messages_with_words(row: Conversation, person: User, text: str) -> list[UUID]:
+    """The same for the words of a search in all conversations: the messages in which people see every word."""
+    query = search_index.query(text[:QUERY_CHARS])
+    return [message.pk for message in _shown_on_branch(row, person) if query.wanted and _words(query, message)[1]]
+
+
+def _shown_on_branch(row: Conversation, person: User) -> list[Message]:
+    """Summaries of the thinking are left out: they are folded into an answer, so a result could not link to them."""
+    leaf = transcripts.active_leaf(row, person)
+    branch = transcripts.branch(row, leaf) if leaf else []
+    return [message for message in branch if message.is_visible and message.name not in PRODUCT_NAMES]

@@ -51,9 +51,10 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The words that a person searches for; all of them must occur. Empty if they typed none."""
+    """The words that a person searches for; all of them must occur. Empty if they typed none. ``typed``: as they typed them."""
 
     wanted: tuple[Word, ...]
+    typed: str = ""
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -87,7 +88,7 @@ def query(text: str, limit: int = 8) -> Query:
         found.setdefault((word.folded, word.run), word)
         if len(found) == limit:
             break
-    return Query(tuple(found.values()))
+    return Query(tuple(found.values()), text)
 
 
 def terms(text: str, limit: int) -> list[str]:
@@ -305,7 +306,17 @@ _FIND_POSTGRESQL = (
 
 def _terms(conversation: Conversation, text: VisibleText) -> str:
     prefix = _prefix(conversation.owner_id)
-    return " ".join(prefix + term for term in terms(text, ENTRY_BYTES))
+    return " ".join(prefix + term for term in terms(with_whole_words(text), ENTRY_BYTES))
+
+
+def with_whole_words(text: str) -> str:
+    """The text, and below it the words of which a part is emphasised: people see ``东**京**`` as one word, and search for it as one."""
+    if "*" not in text:
+        return text
+    return "\n".join((text, *(match.replace("*", "") for match in _PARTLY_EMPHASISED.findall(text))))
+
+
+_PARTLY_EMPHASISED = re.compile(r"(?<!\w)\w++(?:\*{1,3}+\w++)++")
 
 
 def _prefix(owner: UUID) -> str:

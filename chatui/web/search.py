@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -28,16 +29,26 @@ def results(request: HttpRequest) -> HttpResponse:
 
 @signed_in("GET")
 def within(request: HttpRequest, conversation_id: UUID) -> JsonResponse:
-    """The ids of the visible messages on the open branch that contain a text."""
+    """The ids of the visible messages on the open branch that contain a text ``q``, or all ``words`` of a search."""
     person = person_of(request)
     _searches.check(str(person.pk))
     row = access.own_conversation(person, conversation_id)
-    found = search.matching_messages(row, person, request.GET.get("q", ""))
+    words = request.GET.get(search.WORDS)
+    if words is None:
+        found = search.matching_messages(row, person, request.GET.get("q", ""))
+    else:
+        found = search.messages_with_words(row, person, words)
     return JsonResponse({"messages": found})
 
 
 @signed_in("GET")
 def message(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
-    """Redirect to a visible message. Opens the branch that it is on, if another one is open."""
+    """Redirect to a visible message. Opens the branch that it is on, if another one is open. What the page is to find there stays."""
     row = conversation_actions.open_at(visitor_of(request, "page"), conversation_id, message_id)
-    return redirect(f"{reverse('conversation', args=[row.pk])}?at={message_id}#m-{message_id}")
+    kept = {name: request.GET[name][: search.QUERY_CHARS] for name in _SOUGHT if name in request.GET}
+    address = reverse("conversation", args=[row.pk])
+    return redirect(f"{address}?{urlencode({'at': message_id} | kept, errors='replace')}#m-{message_id}")
+
+
+_SOUGHT = (search.WORDS, "find", "by")
+"""Parameters of an address that only the page's script reads: words of a search, or a text of the find bar and the direction it goes in."""

@@ -12,7 +12,7 @@ from tests.architecture.sources import Source, all_sources, python_sources
 MAKERS = {
     # Markdown; the operator's pages; parts of the page itself, from its own templates, for the group of end users
     "SafeHtml": ("renderer/markup/html.py", "renderer/markup/operator_pages.py", "chatui/display/fragments.py"),
-    "VisibleText": ("renderer/gate.py", "renderer/markup/growing.py"),
+    "VisibleText": ("renderer/gate.py", "renderer/markup/growing.py", "renderer/markup/words.py"),
 }
 _ALWAYS = ("chatui/permissions/access.py", "chatui/store/transcripts.py", "chatui/models/", "chatui/migrations/", "chatui/management/")
 READERS = {

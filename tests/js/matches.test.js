@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MAX_MATCHES, foundText, placesOf, nextMatch } from "../../static/js/page/matches.js";
+import { MAX_MATCHES, foundText, placesOf, placesOfWords, nextMatch } from "../../static/js/page/matches.js";
 
 test("a word is found whatever its case, and nothing where nothing is wanted", () => {
   assert.deepEqual(placesOf("The plan. A PLAN, unplanned", "plan"), [[4, 8], [12, 16], [20, 24]]);
@@ -36,4 +36,31 @@ test("search results are shown with the number of visible frames", () => {
   assert.equal(foundText({ wanted: "x", matches: 0, current: -1, frames: 0, all: 8 }), "No match in 0 of 8 frames");
   assert.equal(foundText({ wanted: "x", matches: 1, current: -1, frames: 1, all: 8 }), "1 match in 1 of 8 frames");
   assert.equal(foundText({ wanted: "x", matches: 5, current: 1, frames: 2, all: 8 }), "2 of 5 matches in 2 of 8 frames");
+});
+
+test("the words of a search are found as the server finds them", () => {
+  /** @type {[string, string, string[]][]} */
+  const cases = [
+    ["plan", "The planning of a PLAN", ["planning", "PLAN"]],
+    ["lanning", "The planning", []],
+    ["resume", "His résumé", ["résumé"]],
+    ["RÉSUMÉ", "his resume", ["resume"]],
+    ["strasse", "Die Straße", ["Straße"]],
+    ["name", "my_name = 1", ["name"]],
+    ["don't", "I don't", ["don", "t"]],
+    ["a", "a cat and a dog", ["a", "a"]],
+    ["京都", "東京都庁へ行く", ["京都"]],
+    ["東庁", "東京都庁", []],
+    ["模型", "GPT模型很大", ["模型"]],
+    ["สวัสดี", "เขาพูดว่าสวัสดีครับ", ["สวัสดี"]],
+    ["한국", "한국어를 배운다", ["한국어를"]],
+    ["شمس", "الشَّمْس شَمْس", ["شَمْس"]],
+    ["ガス", "ガスレンジ", ["ガス"]],
+    ["launch plan", "a plan without the other", []],
+    ["launch plan", "a plan for the launch", ["plan", "launch"]],
+  ];
+  for (const [typed, text, expected] of cases) {
+    const found = placesOfWords(text, typed).map(([start, end]) => text.slice(start, end));
+    assert.deepEqual(found, expected, `${typed} in ${text}`);
+  }
 });

@@ -107,9 +107,10 @@ export class OpenConversation {
   /**
    * Opens a message that is not on this page, through the server, which knows where it is.
    * @param {string} message
+   * @param {string} [query] what is sought there
    */
-  leadTo(message) {
-    if (this.#url) location.replace(`${this.#url}at/${encodeURIComponent(message)}/`);
+  leadTo(message, query = "") {
+    if (this.#url) location.replace(`${this.#url}at/${encodeURIComponent(message)}/${query && `?${query}`}`);
   }
 
   /**

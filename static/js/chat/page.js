@@ -86,6 +86,8 @@ class ChatPage extends HTMLElement {
     stage: this.#stage,
   });
 
+  #find = findOnDemand({ transcript: this.#transcript, open: this.#open, scrolling: this.#scrolling });
+
   /** When the server last sent something other than a heartbeat. */
   #newsAt = 0;
   #wasOpen = false;
@@ -100,7 +102,7 @@ class ChatPage extends HTMLElement {
     if (!this.#toFoundMessage()) this.#scrolling.toEnd();
     moreOnDemand(this.#transcript, this.#scroller);
     searchOnDemand();
-    findOnDemand({ transcript: this.#transcript, open: this.#open, scrolling: this.#scrolling });
+    this.#find.arrive();
     this.#connection.start();
     if (this.#open.isTemporary) import("../composer/temporary.js").then((module) => module.begin(), () => {});
     this.#composer.begin();
@@ -162,8 +164,7 @@ class ChatPage extends HTMLElement {
 
   /** Events of a running answer are missing, although the connection may work: asks the server for the state. */
   #watchSilence() {
-    const isWaiting = this.#transcript.running.length > 0 || this.#commands.isWorking;
-    if (!isWaiting || performance.now() - this.#newsAt < SILENCE_MS) return;
+    if (!this.#isWorking || performance.now() - this.#newsAt < SILENCE_MS) return;
     this.#newsAt = performance.now();
     this.#commands.subscribe();
   }
@@ -189,11 +190,15 @@ class ChatPage extends HTMLElement {
   #escape() {
     if (document.querySelector(":popover-open")) return;
     if (this.#drawer.isOpen) this.#drawer.close();
-    else this.#stop();
+    else if (this.#isWorking || !this.#find.close()) this.#stop();
+  }
+
+  get #isWorking() {
+    return this.#transcript.running.length > 0 || this.#commands.isWorking;
   }
 
   #stop() {
-    if (this.#transcript.running.length || this.#commands.isWorking) this.#commands.stop();
+    if (this.#isWorking) this.#commands.stop();
   }
 }
 

@@ -7,7 +7,7 @@ import { openStorage, pageTexts, remember } from "../page/storage.js";
 const LEFT = "chatui:left";
 const FORM_KEY = "chatui:form";
 const PERSONAL = [
-  FORM_KEY, "chatui:find", "chatui:choice", "chatui:mine", "chatui:notice", "chatui:folders", "chatui:tools",
+  FORM_KEY, "chatui:choice", "chatui:mine", "chatui:notice", "chatui:folders", "chatui:tools",
 ];
 /** Whose they are is in their names: somebody else's stay, if their session ended without a sign-out. */
 const TEXTS = ["chatui:draft:", "chatui:next:"];

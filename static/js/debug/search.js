@@ -2,8 +2,8 @@
 // they grow.
 
 import { find } from "../page/dom.js";
-import { mark, MAX_MATCHES, foundText, nextMatch } from "../page/matches.js";
-import { rangesIn, reveal } from "./view.js";
+import { mark, MAX_MATCHES, foundText, nextMatch, reveal } from "../page/matches.js";
+import { rangesIn } from "./view.js";
 
 const PAUSE_MS = 150;
 const FOUND = "debug-found";

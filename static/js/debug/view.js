@@ -235,17 +235,6 @@ export function rangesIn(frame, wanted) {
   return ranges;
 }
 
-/** @param {Range} range */
-export function reveal(range) {
-  const body = range.startContainer.parentElement;
-  if (!body) return;
-  const place = range.getBoundingClientRect();
-  const box = body.getBoundingClientRect();
-  if (place.top < box.top || place.bottom > box.bottom) body.scrollTop += place.top - box.top - body.clientHeight / 2;
-  const now = range.getBoundingClientRect();
-  scrollBy({ top: now.top - innerHeight / 2, behavior: "instant" });
-}
-
 // The labels of a frame in the debug view. Above it: its header fields, and why people do not see it.
 // Below it: how long it took.
 

@@ -1,16 +1,16 @@
 // The find bar: finds a text in the open conversation, and steps through the matches. The server searches what the page
 // has not loaded; such a match is opened when the person gets to it.
 
-import { closestTo, find } from "./dom.js";
-import { mark, nextMatch, placesOf } from "./matches.js";
+import { closestTo, find, seek } from "./dom.js";
+import { mark, nextMatch, placesOf, placesOfWords, reveal } from "./matches.js";
 import { read } from "./server.js";
-import { saveSearch } from "./saved-search.js";
+import { forgetSought, queryOf } from "./sought.js";
 import { t } from "../language/words.js";
 
 /** @import { ChatTranscript } from "../chat/transcript.js" */
 /** @import { OpenConversation } from "../chat/open-conversation.js" */
 /** @import { Scrolling } from "../chat/scrolling.js" */
-/** @import { SavedSearch } from "./saved-search.js" */
+/** @import { Sought } from "./sought.js" */
 
 /** @typedef {{ transcript: ChatTranscript, open: OpenConversation, scrolling: Scrolling }} PageParts */
 
@@ -26,6 +26,8 @@ export class FindBar {
   /** @type {Range[]} */
   #ranges = [];
   #current = -1;
+  /** Whether the text in the field is that of a search in all conversations, which matches each word by itself. */
+  #isWords = false;
   #elsewhere = new Elsewhere([]);
   /** @type {HTMLElement | null} */
   #opener = null;
@@ -44,15 +46,21 @@ export class FindBar {
     this.#bar.addEventListener("submit", (event) => (event.preventDefault(), this.#step(1)));
     this.#bar.addEventListener("keydown", this.#key);
     this.#bar.addEventListener("click", this.#clicked);
-    this.#text.addEventListener("input", () => this.#later(() => void this.#search(), TYPING_MS));
+    this.#text.addEventListener("input", this.#typed);
   }
 
-  /** Continues where the last page stopped. @param {SavedSearch} kept */
-  resume(kept) {
+  /**
+   * Shows what the address leads to. Only a step of the bar itself gives it the focus: whoever comes from a search may
+   * write at once, and on a phone no keyboard covers what was found.
+   * @param {Sought} sought
+   */
+  resume(sought) {
     this.#bar.hidden = false;
-    this.open(find(document, "main", HTMLElement));
-    this.#text.value = kept.text;
-    void this.#search(kept);
+    this.#text.value = sought.text;
+    this.#isWords = sought.isWords;
+    this.#begin(find(document, "main", HTMLElement));
+    if (!sought.isWords) this.#text.focus();
+    void this.#search(sought);
   }
 
   /**
@@ -60,20 +68,28 @@ export class FindBar {
    * @param {Element | null} [opener] what gets the focus when the bar closes, if it was not open before
    */
   open(opener) {
-    if (opener !== undefined) this.#opener = opener instanceof HTMLElement ? opener : null;
+    this.#begin(opener);
     this.#text.focus();
-    this.#observer.observe(this.#around.transcript, { childList: true, subtree: true, characterData: true });
     void this.#search();
+  }
+
+  /** @param {Element | null} [opener] */
+  #begin(opener) {
+    if (opener !== undefined) this.#opener = opener instanceof HTMLElement ? opener : null;
+    this.#observer.observe(this.#around.transcript, { childList: true, subtree: true, characterData: true });
   }
 
   close() {
     clearTimeout(this.#timer);
     this.#observer.disconnect();
     this.#asked += 1;
+    const hadFocus = this.#bar.contains(document.activeElement);
     this.#bar.hidden = true;
+    this.#isWords = false;
     this.#ranges = [];
     this.#mark();
-    this.#opener?.focus();
+    forgetSought();
+    if (hadFocus) this.#opener?.focus();
   }
 
   /** @param {() => void} run @param {number} delay */
@@ -82,7 +98,7 @@ export class FindBar {
     this.#timer = setTimeout(run, delay);
   }
 
-  /** @param {SavedSearch} [from] where to begin; by default at the first match at or below the top of the screen */
+  /** @param {Sought} [from] where to begin; by default at the first match at or below the top of the screen */
   async #search(from) {
     const mine = ++this.#asked;
     this.#elsewhere = new Elsewhere([]);
@@ -92,26 +108,32 @@ export class FindBar {
     if (place && from?.by === -1) this.#current = this.#ranges.findLastIndex((range) => range.intersectsNode(place));
     else this.#current = this.#ranges.findIndex((range) => isFrom(range, place));
     if (this.#current < 0) this.#current = this.#ranges.length - 1;
-    this.#show();
+    // A message in which nothing can be marked, such as a formula, is shown from its start.
+    if (!place || this.#ranges[this.#current]?.intersectsNode(place)) this.#show();
+    else this.#say();
     const { transcript } = this.#around;
     const { url } = find(document, "chat-page", HTMLElement).dataset;
     if (!this.#text.value.trim() || !transcript.querySelector(":scope > [data-more]") || !url) return;
+    const query = new URLSearchParams({ [this.#isWords ? "words" : "q"]: this.#text.value });
     try {
-      const found = await read(`${url}find/?${new URLSearchParams({ q: this.#text.value })}`);
+      const found = await read(`${url}find/?${query}`);
       if (mine === this.#asked) this.#elsewhere = new Elsewhere(JSON.parse(found).messages);
     } catch {
       if (mine === this.#asked) this.#elsewhere = Elsewhere.unknown();
     }
-    if (mine === this.#asked) this.#show();
+    if (mine === this.#asked) this.#say();
   }
 
   /** Searches the page again without losing the current match. */
   #look() {
-    const before = this.#ranges[this.#current];
-    this.#ranges = rangesIn(this.#around.transcript, this.#text.value.trim());
+    const [before, place] = [this.#ranges[this.#current], this.#current];
+    const placesIn = this.#isWords ? placesOfWords : placesOf;
+    this.#ranges = rangesIn(this.#around.transcript, (text) => placesIn(text, this.#text.value.trim()));
     const isBefore = (/** @type {Range} */ range) =>
       before?.startContainer === range.startContainer && before.startOffset === range.startOffset;
     if (before) this.#current = this.#ranges.findIndex(isBefore);
+    // Its text was replaced, as when code gets its colours.
+    if (before && this.#current < 0) this.#current = Math.min(place, this.#ranges.length - 1);
     this.#mark();
     this.#say();
   }
@@ -122,8 +144,7 @@ export class FindBar {
     const isLast = this.#current === (by > 0 ? this.#ranges.length - 1 : 0) || !this.#ranges.length;
     const message = isLast ? this.#elsewhere.next(by) : null;
     if (message && open.id) {
-      saveSearch({ conversation: open.id, text, message, by });
-      return open.leadTo(message);
+      return open.leadTo(message, queryOf({ text, message, by, isWords: this.#isWords }));
     }
     this.#current = nextMatch(this.#current, this.#ranges.length, by);
     this.#show();
@@ -133,8 +154,14 @@ export class FindBar {
   #show() {
     this.#mark();
     this.#say();
-    const element = this.#ranges[this.#current]?.startContainer.parentElement;
-    if (element) this.#around.scrolling.to(element, "center");
+    const range = this.#ranges[this.#current];
+    const element = range?.startContainer.parentElement;
+    if (!range || !element) return;
+    unfold(element);
+    this.#around.scrolling.to(element, "center");
+    reveal(range);
+    // What comes near to the screen is laid out only now, and may be higher or lower than was expected.
+    requestAnimationFrame(() => reveal(range));
   }
 
   #mark() {
@@ -147,6 +174,12 @@ export class FindBar {
     const wanted = this.#text.value.trim();
     this.#status.textContent = wanted ? this.#elsewhere.sentence(this.#current, this.#ranges.length) : "";
   }
+
+  #typed = () => {
+    this.#isWords = false;
+    forgetSought();
+    this.#later(() => void this.#search(), TYPING_MS);
+  };
 
   /** @param {Event} event */
   #clicked = (event) => {
@@ -188,22 +221,35 @@ const LEFT_OUT = ".katex-mathml, .code-head, .table-copy, .visually-hidden";
 const BLOCKS = "p, li, td, th, pre, h1, h2, h3, h4, h5, h6, dt, dd, .place, .question-text";
 
 /**
+ * Opens what is folded up around a match: a long question, or the source of a diagram.
+ * @param {Element} element
+ */
+function unfold(element) {
+  const folded = ".question-long:not(.question-open) > .fold";
+  const [question, diagram] = [element.closest(".question"), element.closest("[data-diagram=drawn]")];
+  if (question) seek(question.parentElement ?? question, folded, HTMLElement)?.click();
+  if (diagram) seek(diagram, "[data-action=switch-diagram]", HTMLElement)?.click();
+}
+
+/** @typedef {(text: string) => [number, number][]} PlacesIn the matches in the text of one message */
+
+/**
  * Every match in all messages on the page, in order.
  * @param {ParentNode} transcript
- * @param {string} wanted
+ * @param {PlacesIn} placesIn
  * @returns {Range[]}
  */
-function rangesIn(transcript, wanted) {
-  return [...transcript.querySelectorAll(TEXTS)].flatMap((element) => rangesOf(element, wanted));
+function rangesIn(transcript, placesIn) {
+  return [...transcript.querySelectorAll(TEXTS)].flatMap((element) => rangesOf(element, placesIn));
 }
 
 /**
  * @param {Element} element
- * @param {string} wanted
+ * @param {PlacesIn} placesIn
  */
-function rangesOf(element, wanted) {
+function rangesOf(element, placesIn) {
   const { text, nodes } = textOf(element);
-  return placesOf(text, wanted).map(([start, end]) => {
+  return placesIn(text).map(([start, end]) => {
     const range = new Range();
     range.setStart(...placeIn(nodes, start));
     range.setEnd(...placeIn(nodes, end - 1, 1));

@@ -4,11 +4,15 @@ import { t } from "../language/words.js";
 import { closestTo, find } from "./dom.js";
 import { menuOpener, toast } from "./menus.js";
 import { laterStyles } from "../exchange/later-styles.js";
-import { restoreSearch } from "./saved-search.js";
+import { soughtHere } from "./sought.js";
 
 /** @import { PageParts, FindBar } from "./find-bar.js" */
 
-/** @param {PageParts} page */
+/**
+ * @param {PageParts} page
+ * @returns {{ arrive: () => void, close: () => boolean }} `arrive`: shows what the address says is sought; `close`:
+ * whether the bar was open
+ */
 export function findOnDemand(page) {
   /** @type {Promise<FindBar> | null} */
   let loading = null;
@@ -50,8 +54,17 @@ export function findOnDemand(page) {
     const opener = isClicked ? document.getElementById("composer-text") : menuOpener();
     if (closestTo(event, "#top-menu [data-action=find]")) open(opener);
   });
-  const kept = restoreSearch();
-  if (kept?.conversation && kept.conversation === page.open.id) use((bar) => bar.resume(kept));
+  const close = () => {
+    if (element.hidden) return false;
+    use((bar) => bar.close());
+    return true;
+  };
+  const arrive = () => {
+    const sought = soughtHere();
+    if (sought) use((bar) => bar.resume(sought));
+    else close();
+  };
+  return { arrive, close };
 }
 
 /** @param {PageParts} page */

@@ -24,6 +24,82 @@ export function placesOf(text, wanted) {
   return places;
 }
 
+// The words of a search, as "chatui/store/search_index.py" compares them.
+
+/** Scripts without spaces between words. */
+const WITHOUT_SPACES =
+  "\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Bopo}\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Mymr}\\p{sc=Khmr}\u3005-\u3007\u3099\u309a\u30fc";
+const LETTER = `(?![${WITHOUT_SPACES}])[\\p{L}\\p{N}]`;
+const WORD = new RegExp(`(?<run>[${WITHOUT_SPACES}]+)|${LETTER}(?:${LETTER}|\\p{M})*`, "gu");
+/** Accents, and the vowel points of Hebrew and Arabic. */
+const OPTIONAL = /[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]/gu;
+const MAX_WORDS = 8;
+
+/**
+ * Every place of any word of `typed` in `text`, without overlap, if all of them are in it: case and accents do not
+ * matter, and a word is found by its beginning, but in scripts without spaces by any part.
+ * @param {string} text
+ * @param {string} typed
+ * @returns {[number, number][]}
+ */
+export function placesOfWords(text, typed) {
+  const wanted = wordsOf(typed).slice(0, MAX_WORDS);
+  const missing = new Set(wanted);
+  /** @type {[number, number][]} */
+  const places = [];
+  for (const word of wordsOf(text)) {
+    for (const each of wanted) {
+      if (each.isRun !== word.isRun) continue;
+      const found = placesInWord(word, each.folded);
+      if (found.length) missing.delete(each);
+      places.push(...found);
+    }
+  }
+  return missing.size ? [] : apart(places).slice(0, MAX_MATCHES);
+}
+
+/** @param {string} text */
+function wordsOf(text) {
+  return [...text.matchAll(WORD)].map(({ 0: word, index, groups }) => {
+    const isRun = groups?.run !== undefined;
+    return { start: index, end: index + word.length, isRun, folded: isRun ? word : folded(word) };
+  });
+}
+
+/** @param {string} word */
+function folded(word) {
+  const apart = word.normalize("NFKD").toUpperCase().toLowerCase().normalize("NFKD");
+  return apart.replace(OPTIONAL, "").normalize("NFC");
+}
+
+/**
+ * @param {{ start: number, end: number, isRun: boolean, folded: string }} word
+ * @param {string} wanted
+ * @returns {[number, number][]}
+ */
+function placesInWord(word, wanted) {
+  if (!word.isRun) {
+    const isFound = wanted.length > 1 ? word.folded.startsWith(wanted) : word.folded === wanted;
+    return isFound ? [[word.start, word.end]] : [];
+  }
+  return placesOf(word.folded, wanted).map(([start, end]) => [word.start + start, word.start + end]);
+}
+
+/**
+ * In order, with those that overlap as one.
+ * @param {[number, number][]} places
+ */
+function apart(places) {
+  /** @type {[number, number][]} */
+  const kept = [];
+  for (const [start, end] of places.sort(([one], [other]) => one - other)) {
+    const last = kept.at(-1);
+    if (last && start < last[1]) last[1] = Math.max(last[1], end);
+    else kept.push([start, end]);
+  }
+  return kept;
+}
+
 /**
  * The match after or before `current`, wrapping around at the ends.
  * @param {number} current -1 for none yet
@@ -69,4 +145,30 @@ export function mark(name, ranges) {
   if (!("highlights" in CSS)) return;
   if (ranges.length) CSS.highlights.set(name, new Highlight(...ranges));
   else CSS.highlights.delete(name);
+}
+
+/**
+ * Scrolls every element around a match, so that the match is in the middle, and in view where it must be scrolled
+ * sideways, as in wide code.
+ * @param {Range} range
+ */
+export function reveal(range) {
+  const root = document.scrollingElement;
+  for (let around = range.startContainer.parentElement; around; around = around.parentElement) {
+    const { overflowX, overflowY } = getComputedStyle(around);
+    const place = range.getBoundingClientRect();
+    const isRoot = around === root;
+    const box = isRoot ? new DOMRect(0, 0, innerWidth, innerHeight) : around.getBoundingClientRect();
+    const isInView = place.left >= box.left && place.right <= box.right;
+    const by = {
+      top: isRoot || isScrolled(overflowY) ? (place.top + place.bottom - box.top - box.bottom) / 2 : 0,
+      left: !isInView && (isRoot || isScrolled(overflowX)) ? place.left - box.left - box.width / 3 : 0,
+    };
+    if (by.top || by.left) around.scrollBy({ ...by, behavior: "instant" });
+  }
+}
+
+/** @param {string} overflow */
+function isScrolled(overflow) {
+  return overflow === "auto" || overflow === "scroll";
 }

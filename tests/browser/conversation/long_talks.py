@@ -1,5 +1,7 @@
 """Writes long conversations directly into a deployment's database, which is faster than asking thousands of questions."""
 
+import json
+
 from tests.support.served import Deployment
 
 _MAKE = """
@@ -34,3 +36,26 @@ def make_long_talk(deployment: Deployment, name: str, exchanges: int, shown: int
     printed = deployment.manage("shell", "--no-imports", "-c", _MAKE.format(name=name, exchanges=exchanges, shown=shown, title=title))
     _, conversation, answer = printed.strip().splitlines()[-1].split()
     return f"/c/{conversation}/", answer
+
+
+_SAY = """
+import json
+from chatui.models import Conversation, User
+from chatui.models.message import Author
+from chatui.store import transcripts
+from renderer.frames import Frame, Header
+ada = User.objects.get(username={name!r})
+row = Conversation.objects.create(owner=ada, title={title!r})
+last = None
+for place, text in enumerate(json.loads({texts!r})):
+    header, author = (Header("assistant", channel="final"), Author.MODEL) if place % 2 else (Header("user"), Author.PERSON)
+    last = transcripts.append(row, last, Frame(header, text), author)
+transcripts.activate(row, ada, last)
+print("made", row.pk)
+"""
+
+
+def make_talk(deployment: Deployment, name: str, *texts: str, title: str = "A talk") -> str:
+    """A conversation of these questions and answers in turn, which a search finds. Returns its address."""
+    printed = deployment.manage("shell", "--no-imports", "-c", _SAY.format(name=name, title=title, texts=json.dumps(texts)))
+    return f"/c/{printed.split()[-1]}/"

@@ -38,7 +38,7 @@ def two_tabs(server: Server, visits: Visits) -> tuple[Chat, Chat]:
 
 def test_another_tab_stores_nothing_after_the_person_has_left(demo: Server, visits: Visits) -> None:
     one, two = two_tabs(demo, visits)
-    two.page.evaluate("""() => sessionStorage.setItem("chatui:find", '{"text": "half a thought"}')""")
+    two.page.evaluate("""() => sessionStorage.setItem("chatui:form", '{"text": "half a thought"}')""")
 
     one.page.evaluate(LEAVE)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatui.display.search import matching_messages
+from chatui.display.search import matching_messages, messages_with_words
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
 from chatui.models.user import User
@@ -38,10 +38,24 @@ def test_the_visible_messages_of_the_open_branch_are_found_in_order(conversation
     assert matching_messages(conversation, ada, "  ") == []
 
 
+def test_a_text_is_found_as_people_see_it(conversation: Conversation, ada: User, talk: list[Message]) -> None:
+    marked = say(
+        conversation, talk[-1], "Then **re**start [the `server`](https://example.org/walrus).", Header("assistant", channel="final")
+    )
+    transcripts.activate(conversation, ada, marked)
+    assert matching_messages(conversation, ada, "restart the server.") == [marked.pk]
+    assert matching_messages(conversation, ada, "walrus") == []
+    assert messages_with_words(conversation, ada, "server restart") == [marked.pk]
+    assert messages_with_words(conversation, ada, "walrus") == [] == messages_with_words(conversation, ada, " ")
+    address = f"/c/{conversation.pk}/find/?words=server+restart"
+    assert signed_in(ada).get(address).json() == {"messages": [str(marked.pk)]}
+
+
 def test_hidden_text_is_not_searched(conversation: Conversation, ada: User, talk: list[Message]) -> None:
     assert "walruses" in talk[1].text, "the premise: it is there"
     assert matching_messages(conversation, ada, "walruses") == []
     assert matching_messages(conversation, ada, "analysis") == []
+    assert messages_with_words(conversation, ada, "walruses") == []
 
 
 def test_only_the_owner_finds_anything(conversation: Conversation, ada: User, bela: User, talk: list[Message]) -> None:
