@@ -237,10 +237,18 @@ def accepted() -> str:
 
 
 def _size_text(tokens: int, room: context_use.Room) -> str:
-    values = {"tokens": about(tokens), "percent": room.percent(tokens)}
+    """How much of a message's room for files a file takes. People have no measure for tokens, so these are not named; and unlike files do
+    not look alike, so small shares have a decimal."""
+    percent = room.percent(tokens)
     if not room.fits(tokens):
-        return _("%(tokens)s, over the limit") % values
-    return _("%(tokens)s, %(percent)d%% of the limit") % values
+        return _("over the limit")
+    if percent < LEAST_PERCENT:
+        return _("less than %(percent)s%% of the limit") % {"percent": formats.number_format(LEAST_PERCENT)}
+    return _("%(percent)s%% of the limit") % {"percent": formats.number_format(percent, 0 if percent >= _WHOLE_PERCENT else 1)}
+
+
+LEAST_PERCENT, _WHOLE_PERCENT = 0.1, 10
+"""Smaller shares are not told exactly; from the latter on, no decimal is."""
 
 
 def _note(text: DocumentText) -> str:

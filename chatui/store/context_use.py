@@ -54,9 +54,9 @@ class Room:
     def fits(self, tokens: int) -> bool:
         return tokens <= self.documents
 
-    def percent(self, tokens: int) -> int:
+    def percent(self, tokens: int) -> float:
         """The percentage of the room that ``tokens`` take; more than 100 if they do not fit."""
-        return max(1, round(100 * tokens / self.documents)) if self.documents > 0 else 999
+        return 100 * tokens / self.documents if self.documents > 0 else 999
 
 
 def room(person: User, context: int, question: str = "") -> Room:

@@ -109,6 +109,11 @@ def came_from(request: HttpRequest) -> str:
     return address if is_ours else ""
 
 
+def wants_json(request: HttpRequest) -> bool:
+    """Whether one of the product's scripts asks, rather than a person with a form."""
+    return "application/json" in request.headers.get("Accept", "")
+
+
 def _answer(request: HttpRequest, code: ErrorCode, status: int, wait_seconds: int) -> HttpResponse:
     incident, sentence = uuid4().hex[:12], sentence_of(code)
     # The log gets the incident number that people see, with the name of the view instead of its address.
@@ -120,7 +125,7 @@ def _answer(request: HttpRequest, code: ErrorCode, status: int, wait_seconds: in
         kind = "not_found" if status == 404 else "server_error" if status >= 500 else "invalid_request"
         error = {"message": f"{sentence} ({code.value})", "type": kind, "param": None, "code": kind}
         return JsonResponse({"error": error}, status=status)
-    if "application/json" in request.headers.get("Accept", ""):
+    if wants_json(request):
         return JsonResponse({"ok": False, "code": code, "message": sentence, "incident": incident}, status=status)
     context = {"code": code.value, "sentence": sentence, "incident": incident, "status": status, "wait_seconds": wait_seconds}
     if wait_seconds >= _IN_MINUTES:

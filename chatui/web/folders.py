@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.formats import number_format
@@ -25,6 +26,7 @@ from chatui.display.folders import INSTRUCTION_CHARS, MAX_FOLDERS, NAME_CHARS, c
 from chatui.limits import Throttle
 from chatui.permissions import access
 from chatui.web import own_data
+from chatui.web.errors import wants_json
 from chatui.web.guards import done, person_of, signed_in
 
 if TYPE_CHECKING:
@@ -84,8 +86,12 @@ def new(request: HttpRequest) -> HttpResponse:
             if folder := display_folders.create(person, **form.cleaned_data):
                 _notify(person, folder)
                 url = f"{reverse('home')}?folder={folder.pk}"
-                return _moved(request, person, row.pk, str(folder.pk)) if row else redirect(url)
+                if row is None:
+                    return done(request, url, folder=str(folder.pk), name=folder.name)
+                return _moved(request, person, row.pk, str(folder.pk))
             form.add_error(None, gettext("You have the maximum of %(most)s folders. Delete one first.") % {"most": MAX_FOLDERS})
+        if wants_json(request):
+            return JsonResponse({"ok": False, "message": " ".join(map(str, chain.from_iterable(form.errors.values())))})
     context = {"form": form, "conversation": shown_conversation(row) if row else None}
     return render(request, "sidebar/new_folder.html", context, status=400 if form.errors else 200)
 

@@ -28,7 +28,7 @@ from chatui.limits import MustWaitError, ThrottledError
 from chatui.permissions import access, ratings
 from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError, as_person
 from chatui.permissions.debug_requests import NotIndependentError
-from chatui.web.errors import refuse
+from chatui.web.errors import refuse, wants_json
 from chatui.wire import bus
 
 if TYPE_CHECKING:
@@ -180,9 +180,7 @@ def hidden_channels(method: str, action: str) -> Callable[[View], View]:
 
 def done(request: HttpRequest, url: str, **fields: str) -> HttpResponse:
     """The answer to a form that was carried out: JSON for the product's scripts, a redirect for people."""
-    if "application/json" in request.headers.get("Accept", ""):
-        return JsonResponse({"ok": True, "url": url, **fields})
-    return redirect(url)
+    return JsonResponse({"ok": True, "url": url, **fields}) if wants_json(request) else redirect(url)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

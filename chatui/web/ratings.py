@@ -28,6 +28,7 @@ from chatui.permissions.debug_requests import REASON_CHARS
 from chatui.transfer import ratings as transfer_ratings
 from chatui.transfer.ratings import ExportOptions, RatingFilters, RatingFormat
 from chatui.web import downloads
+from chatui.web.errors import wants_json
 from chatui.web.guards import signed_in, visitor_of
 from chatui.web.manage.parts import DaysForm, page
 
@@ -129,7 +130,7 @@ def rating(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> Htt
             return render(request, "exchange/rating.html", context, status=400)
         person = access.person_of(visitor)
         conversation_list.tell(person.pk, wire.Rated(str(conversation_id), str(message_id), given.verdict))
-        if "application/json" in request.headers.get("Accept", ""):
+        if wants_json(request):
             return JsonResponse({"ok": True})
         return redirect(back)
     return render(request, "exchange/rating.html", context)

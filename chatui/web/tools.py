@@ -17,6 +17,7 @@ from chatui.permissions import access
 from chatui.tools import catalogue
 from chatui.turns import running, sweep
 from chatui.turns.running import TurnPlace
+from chatui.web.errors import wants_json
 from chatui.web.guards import person_of, signed_in, visitor_of
 
 
@@ -34,7 +35,7 @@ def decide(request: HttpRequest, conversation_id: UUID, approval_id: UUID) -> Ht
     turn = display_tools.decide(visitor_of(request, "page"), conversation_id, approval_id, request.POST.get("decision", ""))
     if turn:
         running.decided_from_thread(TurnPlace(turn.pk, turn.lease_owner))
-    if "application/json" in request.headers.get("Accept", ""):
+    if wants_json(request):
         return JsonResponse({"ok": turn is not None}, status=200 if turn else 409)
     return redirect(reverse("conversation", args=[conversation_id]))
 

@@ -11,6 +11,7 @@ import { number, t, tn } from "../language/words.js";
 /** @import { ChatTranscript } from "../chat/transcript.js" */
 
 /** @typedef {import("../files/chip.js").AttachedFile[] | null} Files */
+/** @typedef {{ label: string, run: () => void }} Act a button beside a message */
 /** @typedef {{ text: string, effort: string, choice: string, clientId: string, files?: Files }} OutgoingMessage */
 
 export class ChatComposer extends HTMLElement {
@@ -25,6 +26,7 @@ export class ChatComposer extends HTMLElement {
   drafts = this.#draft.drafts;
   #model = new ModelChoice(this, () => this.#draft.isNew);
   #running = false;
+  #isTooLong = false;
   /** Why nothing can be sent now, in words; empty if it can. */
   held = "";
   /** The files to send with a message. @type {() => Files} */
@@ -54,6 +56,7 @@ export class ChatComposer extends HTMLElement {
     this.#area.value = text;
     grow(this.#area);
     this.#show();
+    this.#complain();
   }
 
   get effort() {
@@ -102,10 +105,19 @@ export class ChatComposer extends HTMLElement {
     this.dispatchEvent(new CustomEvent("chat:running"));
   }
 
-  /** @param {string} sentence @param {"problem" | "hint"} [kind] */
-  say(sentence, kind = "problem") {
+  /**
+   * @param {string} sentence
+   * @param {"problem" | "hint"} [kind]
+   * @param {Act} [act] what puts an end to it
+   */
+  say(sentence, kind = "problem", act) {
     this.#problem.dataset.kind = kind;
     this.#problem.textContent = sentence;
+    if (!act) return;
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "quiet" });
+    button.textContent = act.label;
+    button.addEventListener("click", act.run);
+    this.#problem.append(" ", button);
   }
 
   /** The server has stored the message. Text typed since then stays. @param {string} conversation it is now part of */
@@ -144,8 +156,7 @@ export class ChatComposer extends HTMLElement {
     const text = this.text.trim();
     if (!text) return;
     if (this.held) return this.say(this.held, "hint");
-    const problem = problemWith(text, this.limit);
-    if (problem) return this.say(problem);
+    if (this.#complain()) return;
     if (this.#running) return this.#sendNext(text);
     const clientId = this.#draft.sent(text);
     this.text = "";
@@ -193,9 +204,19 @@ export class ChatComposer extends HTMLElement {
   #typed = () => {
     grow(this.#area);
     this.#show();
-    this.say(problemWith(this.text.trim(), this.limit) ?? "");
+    if (!this.#complain()) this.say("");
     this.#draft.typed();
   };
+
+  /** Says that the text is too long, as long as it is. Whoever pasted it probably wants a file. */
+  #complain() {
+    const problem = problemWith(this.text.trim(), this.limit);
+    const attach = () => this.dispatchEvent(new CustomEvent("chat:attach-text"));
+    if (problem) this.say(problem, "problem", { label: t("Attach it as a file"), run: attach });
+    else if (this.#isTooLong) this.say("");
+    this.#isTooLong = problem !== null;
+    return this.#isTooLong;
+  }
 
   #show() {
     const text = this.text.trim();

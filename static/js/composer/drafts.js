@@ -237,12 +237,19 @@ export class Drafts {
     pageTexts.removeItem(key);
     const isStored = !isTaken && this.#attempt((storage) => (storage.setItem(key, draft), true));
     if (!isStored) pageTexts.setItem(key, draft);
+    this.#tell();
   }
 
   /** @param {string | null} conversation @param {boolean} [isTaken] */
   clear(conversation, isTaken = false) {
     pageTexts.removeItem(this.key(conversation));
     if (!isTaken) this.#attempt((storage) => storage.removeItem(this.key(conversation)));
+    this.#tell();
+  }
+
+  /** Storage events reach other tabs only. */
+  #tell() {
+    globalThis.dispatchEvent?.(new CustomEvent("chat:draft"));
   }
 
   /** The person signs out, and "leaving.js" deletes their drafts: none is stored from now on. */

@@ -88,6 +88,7 @@ export function filesOnDemand(composer) {
   ]).then(([made]) => made.bring(composer, ...all));
   if (files === "") bring(files);
   composer.querySelector(".earlier")?.addEventListener("click", () => bring("earlier"));
+  composer.addEventListener("chat:attach-text", () => bring("text"));
   for (const name of ["change", "dragover", "drop", "paste"]) {
     addEventListener(name, (event) => {
       const what = brought(event);

@@ -1,6 +1,6 @@
 // Shows a hint while something is dragged over the page.
 
-import { t } from "../language/words.js";
+import { t, tn } from "../language/words.js";
 import { toast } from "../page/menus.js";
 import { textStorage } from "../page/storage.js";
 import { NextMessages } from "../composer/next-messages.js";
@@ -67,16 +67,36 @@ function wordsOf(html) {
  * @param {(files: File[]) => Chip | undefined} add
  */
 function offerText(box, text, add) {
-  const label = t("Attach it as a file");
-  toast(t("You pasted a long text."), { label, run: () => {
-    const before = read(box);
-    if (!before.includes(text)) return;
-    write(box, before.replace(text, () => ""));
-    const chip = add([new File([text], `${t("Pasted text")}.txt`, { type: "text/plain" })]);
-    toast(t("The text was attached as a file."), { label: t("Undo"), run: () => {
-      chip?.remove();
-      write(box, before);
-    } });
+  pasted = text;
+  toast(t("You pasted a long text."), { label: t("Attach it as a file"), run: () => attachText(box, text, add) });
+}
+
+/** The last long text that was pasted. */
+let pasted = "";
+
+/**
+ * The text in the box is too long: attaches what was pasted, or all of it where that is no longer known.
+ * @param {Box} box
+ * @param {(files: File[]) => Chip | undefined} add
+ */
+export function attachLong(box, add) {
+  attachText(box, pasted && read(box).includes(pasted) ? pasted : read(box), add);
+}
+
+/**
+ * @param {Box} box
+ * @param {string} text
+ * @param {(files: File[]) => Chip | undefined} add
+ */
+function attachText(box, text, add) {
+  const before = read(box);
+  if (!before.includes(text)) return;
+  const chip = add([new File([text], `${t("Pasted text")}.txt`, { type: "text/plain" })]);
+  if (!chip) return;
+  write(box, before.replace(text, () => ""));
+  toast(t("The text was attached as a file."), { label: t("Undo"), run: () => {
+    chip.remove();
+    write(box, before);
   } });
 }
 
@@ -87,9 +107,10 @@ function read(box) {
 
 /** @param {Box} box @param {string} text */
 function write(box, text) {
-  if (!(box instanceof HTMLTextAreaElement)) return void (box.text = text);
-  box.value = text;
-  box.dispatchEvent(new Event("input"));
+  if (box instanceof HTMLTextAreaElement) box.value = text;
+  else box.text = text;
+  const area = box instanceof HTMLTextAreaElement ? box : find(box, "textarea", HTMLTextAreaElement);
+  area.dispatchEvent(new Event("input")); // it is stored as the draft, too
 }
 
 // Which files do not belong to the message box: those of the queued message or of an editor.
@@ -150,6 +171,16 @@ function hintFor(chips) {
 /** Why they cannot be sent now; empty if they can. @param {Chip[]} chips */
 export function whyNot(chips) {
   if (chips.some((chip) => chip.isBusy)) return READING;
-  if (chips.some((chip) => !chip.taken)) return t("A file could not be attached. Remove it to send the message.");
-  return problemOf(chips);
+  const refused = refusedAmong(chips).length;
+  if (!refused) return problemOf(chips);
+  return tn(
+    "A file could not be attached. Remove it to send the message.",
+    "%(n)s files could not be attached. Remove them to send the message.",
+    refused,
+  );
+}
+
+/** Those that the message can only be sent without. @param {Chip[]} chips */
+export function refusedAmong(chips) {
+  return chips.filter((chip) => !chip.isBusy && !chip.taken);
 }

@@ -131,15 +131,16 @@ export class EditedFiles {
     takeIn(this.#area, what, (files) => this.#add(files));
   };
 
-  /** @param {File[]} files @returns {Chip | undefined} the last of all */
+  /** @param {File[]} files @returns {Chip | undefined} the last that was added */
   #add(files) {
+    let last;
     for (const file of files) {
       const why = whyNotBeside(this.#chips, file);
       if (why) this.#say(why);
-      else this.#put(this.#made(file));
+      else this.#put((last = this.#made(file)));
     }
     this.#area.focus();
-    return this.#chips.at(-1);
+    return last;
   }
 
   /** A file that was sent before, to be sent again. @param {UploadedFile} taken */

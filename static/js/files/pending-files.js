@@ -1,9 +1,9 @@
 // The files attached to the next message. They are uploaded immediately, one by one, and wait on the server.
 
-import { t } from "../language/words.js";
+import { t, tn } from "../language/words.js";
 import { find } from "../page/dom.js";
 import {
-  showDropHint, takeIn, MAX_FILES, TOO_MANY, hint, whyNot, whyNotBeside, isEdited, queuedFiles,
+  attachLong, showDropHint, takeIn, MAX_FILES, TOO_MANY, hint, refusedAmong, whyNot, whyNotBeside, isEdited, queuedFiles,
 } from "./attaching.js";
 import { Chip, waiting } from "./chip.js";
 
@@ -24,6 +24,7 @@ export function bring(composer, what, all) {
   if (!what) return void bringing.restore();
   if (what === "dragover") return showDropHint();
   const made = bringing;
+  if (what === "text") return attachLong(composer, (files) => made.add(files));
   if (what === "earlier") {
     const again = (/** @type {UploadedFile} */ taken) => made.again(taken);
     return void import("./earlier-files.js").then(({ showEarlier }) => showEarlier(composer, again));
@@ -71,16 +72,17 @@ class PendingFiles {
     composer.addEventListener("chat:settled", (event) => this.#settled(event instanceof CustomEvent && event.detail));
   }
 
-  /** @param {File[]} files @returns {Chip | undefined} the last of all */
+  /** @param {File[]} files @returns {Chip | undefined} the last that was added */
   add(files) {
     find(this.#composer, "[type=file]", HTMLInputElement).value = "";
+    let last;
     for (const file of files) {
       const why = whyNotBeside(this.#chips, file);
       if (why) this.#composer.say(why);
-      else this.#put(this.#made(file));
+      else this.#put((last = this.#made(file)));
     }
     this.#composer.focus();
-    return this.#chips.at(-1);
+    return last;
   }
 
   /** Shows the files that wait on the server, except those of the queued message. */
@@ -167,9 +169,19 @@ class PendingFiles {
     if (!problem) return;
     event.preventDefault();
     event.stopPropagation();
-    this.#composer.say(problem, "hint");
+    const refused = refusedAmong(this.#chips);
+    const isReading = this.#chips.some((chip) => chip.isBusy);
+    this.#composer.say(problem, "hint", refused.length && !isReading ? this.#without(refused) : undefined);
     this.#live.textContent = problem;
   };
+
+  /** Sends the message without these files. @param {Chip[]} refused */
+  #without(refused) {
+    return { label: tn("Send without it", "Send without them", refused.length), run: () => {
+      for (const chip of refused) chip.remove();
+      this.#form.requestSubmit();
+    } };
+  }
 
   /** @returns {AttachedFile[] | null} */
   #take() {

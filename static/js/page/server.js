@@ -55,7 +55,7 @@ export async function postFile(path, fields) {
  * Posts a form to a view that answers in JSON.
  * @param {string} path
  * @param {Record<string, string> | URLSearchParams} [fields]
- * @returns {Promise<{ title?: string, undo?: string, folder?: string }>}
+ * @returns {Promise<{ ok?: boolean, message?: string, title?: string, name?: string, undo?: string, folder?: string }>}
  */
 export async function postJson(path, fields = {}) {
   const response = await ask(path, {

@@ -21,7 +21,7 @@ export function newEntry(conversation, isImported) {
 /**
  * Shows or hides a mark of an entry.
  * @param {HTMLElement} item
- * @param {"running" | "waits" | "new"} name
+ * @param {"running" | "waits" | "new" | "draft"} name
  * @param {boolean} isShown
  */
 export function mark(item, name, isShown) {

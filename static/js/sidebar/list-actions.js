@@ -47,6 +47,11 @@ export class ListActions {
 
   /** @param {Event} event */
   #chosen = (event) => {
+    const create = closestTo(event, "a.folders-new");
+    if (create instanceof HTMLAnchorElement && isPlain(event)) {
+      event.preventDefault();
+      return this.#move(create.href);
+    }
     const menu = closestTo(event, "#conversation-menu, #top-menu");
     const line = closestTo(event, "[data-action]");
     const { action, place } = line?.dataset ?? {};
@@ -69,7 +74,7 @@ export class ListActions {
     } else if (action === "move") this.#move(`${find(item, "a.conversation-link", HTMLAnchorElement).href}move/`);
   };
 
-  /** @param {string} path of the page that asks for the folder */
+  /** @param {string} path of the page that asks for the folder, or for a new one */
   #move(path) {
     const dialog = (this.#dialog ??= moveDialog(this.#list));
     dialog.then((made) => made.open(path), () => {
@@ -215,4 +220,9 @@ async function choosingIn(list) {
 
 function unreachable() {
   toast(t("There is no connection to the server. Please try again when it is back."));
+}
+
+/** Whether a click opens nothing elsewhere, such as a new tab. @param {Event} event */
+function isPlain(event) {
+  return event instanceof MouseEvent && !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey;
 }

@@ -1,4 +1,5 @@
-// The dialog that moves a conversation into a folder or out of it. Its content comes from the page for moving.
+// The dialog that moves a conversation into a folder or out of it, and the one for a new folder. Its content comes from
+// the page that does the same without scripts.
 
 import { t } from "../language/words.js";
 import { closestTo, find, parse, seek } from "../page/dom.js";
@@ -19,15 +20,17 @@ export class MoveDialog {
     this.#dialog.addEventListener("submit", this.#submitted);
   }
 
-  /** @param {string} path of the page on which the conversation is moved */
+  /** @param {string} path of the page on which the conversation is moved, or a folder is created */
   async open(path) {
     try {
-      this.#content.replaceChildren(find(parse(await read(path)), ".move", HTMLElement));
+      const page = parse(await read(path));
+      this.#content.replaceChildren(find(page, ".move", HTMLElement));
+      find(this.#dialog, "h2", HTMLElement).textContent = find(page, "h1", HTMLElement).textContent;
     } catch (error) {
       return toast(messageOf(error));
     }
     this.#dialog.showModal();
-    seek(this.#content, "[aria-current]", HTMLElement)?.focus();
+    seek(this.#content, "[aria-current], [name=name]", HTMLElement)?.focus();
   }
 
   /** @param {Event} event */
@@ -42,13 +45,16 @@ export class MoveDialog {
     if (!(event.target instanceof HTMLFormElement)) return;
     const fields = [...new FormData(event.target, event.submitter)].map(([name, value]) => [name, String(value)]);
     const path = event.target.getAttribute("action") ?? "";
-    this.#dialog.close();
     try {
       // The server tells every page, including this one.
-      const { title = "", undo, folder = "" } = await postJson(path, Object.fromEntries(fields));
+      const { ok, message, title, name, undo, folder = "" } = await postJson(path, Object.fromEntries(fields));
+      if (ok === false) return toast(message ?? "");
+      this.#dialog.close();
       this.#list.unfold(folder);
-      changed(t("Moved “%(title)s”.", { title }), undo);
+      if (title !== undefined) changed(t("Moved “%(title)s”.", { title }), undo);
+      else toast(t("Created the folder “%(name)s”.", { name: name ?? "" }));
     } catch (error) {
+      this.#dialog.close();
       toast(messageOf(error));
     }
   };

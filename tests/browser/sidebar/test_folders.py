@@ -87,9 +87,11 @@ def unfold(page: Page, name: str) -> None:
 
 def make(page: Page, name: str, instructions: str = "") -> None:
     page.get_by_role("link", name="New folder").click()
-    page.get_by_label("Name").fill(name)
-    page.get_by_label("Instructions").fill(instructions)
-    page.get_by_role("button", name="Create folder").click()
+    dialog = page.get_by_role("dialog", name="New folder")
+    dialog.get_by_label("Name").fill(name)
+    dialog.get_by_label("Instructions").fill(instructions)
+    dialog.get_by_role("button", name="Create folder").click()
+    page.get_by_role("link", name=f"New conversation in “{name}”").click()
     page.wait_for_url("**/?folder=*")
     page.wait_for_load_state()
 
@@ -214,3 +216,36 @@ def test_a_question_in_a_folder_takes_its_instructions_to_the_model(patient: Ser
     Patient.requests.clear()
     Chat(page).ask_and_wait("And outside?")
     assert "Latin" not in str(Patient.requests)
+
+
+def test_a_new_folder_is_created_in_a_dialog_and_stays_in_sight(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, "ada")
+    page.wait_for_load_state()
+    address = page.url
+    Chat(page).box.fill("half a thought")
+    page.get_by_role("link", name="New folder").click()
+    dialog = page.get_by_role("dialog", name="New folder")
+    expect(dialog.get_by_role("textbox", name="Name")).to_be_focused()
+    page.keyboard.type("Recipes of numbats")
+    page.keyboard.press("Enter")
+    expect(dialog).to_be_hidden()
+    folder = page.locator(".folder", has_text="Recipes of numbats")
+    expect(folder.get_by_role("link", name="New conversation in “Recipes of numbats”")).to_be_visible()
+    expect(Chat(page).box).to_have_value("half a thought")
+    assert page.url == address
+    name, pencil = folder.locator(".folder-name").bounding_box(), folder.locator(".folder-edit").bounding_box()
+    assert name and pencil and abs(name["y"] + name["height"] / 2 - pencil["y"] - pencil["height"] / 2) < 3, "it stands at the name"
+    Chat(page).box.fill("")
+
+
+def test_a_new_folder_needs_no_script_and_is_refused_with_a_reason(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, "ada")
+    page.wait_for_load_state()
+    page.get_by_role("link", name="New folder").click()
+    dialog = page.get_by_role("dialog", name="New folder")
+    dialog.get_by_role("textbox", name="Name").fill("\u200b")
+    page.keyboard.press("Enter")
+    expect(page.locator(".toast-text")).to_contain_text("Please enter a name.")
+    expect(dialog).to_be_visible()
+    page.goto("/folders/new/")
+    expect(page.get_by_role("textbox", name="Name")).to_be_focused()

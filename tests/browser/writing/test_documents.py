@@ -135,11 +135,15 @@ def test_what_cannot_be_attached_is_refused_at_its_chip_before_it_is_sent(demo: 
     assert not [url for url in sent if "/files/" in url]
     chat.box.fill("Hello")
     chat.box.press("Enter")
-    expect(chat.problem).to_have_text("A file could not be attached. Remove it to send the message.")
+    expect(chat.problem).to_contain_text("2 files could not be attached. Remove them to send the message.")
     attach(chat.page, NOTES)
     expect(chips.last).to_contain_text("of the limit")
-    for name in ("cat.png", "large.txt", "notes.txt"):
-        chat.page.get_by_role("button", name=f"Remove {name}").click()
+    chat.box.press("Enter")
+    chat.problem.get_by_role("button", name="Send without them").click()
+    chat.finish()
+    expect(chat.last.get_by_role("region", name="Documents").get_by_role("listitem")).to_contain_text(["notes.txt"])
+    expect(chips).to_have_count(0)
+    expect(chat.problem).to_be_empty()
 
 
 HTML = "<html><body>nginx</body></html>"
@@ -217,6 +221,24 @@ def test_a_long_pasted_text_becomes_a_file_and_text_again(demo: Server, visits: 
     chat.page.get_by_role("button", name="Undo").click()
     expect(chat.page.locator(".chip")).to_have_count(0)
     assert chat.box.input_value() == "word " * 2000
+
+
+def test_a_text_that_is_too_long_can_be_attached_as_long_as_that_is_said(demo: Server, visits: Visits) -> None:
+    chat = opened(demo, visits)
+    chat.page.wait_for_load_state()
+    limit = int(chat.page.locator(".composer-form").get_attribute("data-text-chars") or 0)
+    chat.box.fill("word " * (limit // 5 + 10))
+    expect(chat.problem).to_contain_text("characters too long")
+    chat.page.wait_for_function("() => JSON.stringify(localStorage).includes('word word')")
+    chat.page.reload()
+    expect(chat.problem).to_contain_text("characters too long")
+    chat.problem.get_by_role("button", name="Attach it as a file").click()
+    expect(chat.page.locator(".chip")).to_contain_text("Pasted text.txt")
+    expect(chat.box).to_have_value("")
+    expect(chat.problem).to_be_empty()
+    chat.page.wait_for_function("() => !JSON.stringify(localStorage).includes('word word')")
+    expect(chat.page.locator(".chip")).to_contain_text("of the limit")
+    chat.page.get_by_role("button", name="Remove Pasted text.txt").click()
 
 
 SEES_NONE = "cannot see pictures"

@@ -121,7 +121,7 @@ def test_a_text_file_is_stored_read_and_counted(ada: User) -> None:
     reply = upload(client, "Notes%20%E2%80%93%20May.txt").json()
     file = StoredFile.objects.get()
     assert (reply["id"], reply["name"], reply["size"]) == (str(file.pk), "Notes – May.txt", 26)
-    assert 100 < reply["tokens"] < 200 and reply["room"] > 100_000 and reply["description"].endswith("1% of the limit")
+    assert 100 < reply["tokens"] < 200 and reply["room"] > 100_000 and reply["description"].endswith("0.1% of the limit")
     assert file.conversation_id is None and DocumentPart.objects.get().text == "The meeting is on Tuesday."
     text = client.get(reply["text"])
     assert text.content == b"The meeting is on Tuesday." and text["Content-Type"] == "text/plain; charset=utf-8"
