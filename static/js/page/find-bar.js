@@ -83,13 +83,13 @@ export class FindBar {
     clearTimeout(this.#timer);
     this.#observer.disconnect();
     this.#asked += 1;
-    const hadFocus = this.#bar.contains(document.activeElement);
+    const isElsewhere = document.activeElement !== document.body && !this.#bar.contains(document.activeElement);
     this.#bar.hidden = true;
     this.#isWords = false;
     this.#ranges = [];
     this.#mark();
     forgetSought();
-    if (hadFocus) this.#opener?.focus();
+    if (!isElsewhere) this.#opener?.focus();
   }
 
   /** @param {() => void} run @param {number} delay */
