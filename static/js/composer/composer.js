@@ -56,7 +56,7 @@ export class ChatComposer extends HTMLElement {
     this.#area.value = text;
     grow(this.#area);
     this.#show();
-    this.#complain();
+    if (this.#isTooLong || problemWith(text.trim(), this.limit)) this.say("");
   }
 
   get effort() {
@@ -106,11 +106,17 @@ export class ChatComposer extends HTMLElement {
   }
 
   /**
-   * @param {string} sentence
+   * @param {string} sentence empty for none; but a text that is too long is complained about as long as it is
    * @param {"problem" | "hint"} [kind]
    * @param {Act} [act] what puts an end to it
    */
   say(sentence, kind = "problem", act) {
+    const problem = sentence ? null : problemWith(this.text.trim(), this.limit);
+    // Whoever pasted it probably wants a file.
+    const attach = () => this.dispatchEvent(new CustomEvent("chat:attach-text"));
+    if (problem) this.say(problem, "problem", { label: t("Attach it as a file"), run: attach });
+    this.#isTooLong = problem !== null;
+    if (problem) return;
     this.#problem.dataset.kind = kind;
     this.#problem.textContent = sentence;
     if (!act) return;
@@ -156,7 +162,7 @@ export class ChatComposer extends HTMLElement {
     const text = this.text.trim();
     if (!text) return;
     if (this.held) return this.say(this.held, "hint");
-    if (this.#complain()) return;
+    if (problemWith(text, this.limit)) return this.say("");
     if (this.#running) return this.#sendNext(text);
     const clientId = this.#draft.sent(text);
     this.text = "";
@@ -204,19 +210,9 @@ export class ChatComposer extends HTMLElement {
   #typed = () => {
     grow(this.#area);
     this.#show();
-    if (!this.#complain()) this.say("");
+    this.say("");
     this.#draft.typed();
   };
-
-  /** Says that the text is too long, as long as it is. Whoever pasted it probably wants a file. */
-  #complain() {
-    const problem = problemWith(this.text.trim(), this.limit);
-    const attach = () => this.dispatchEvent(new CustomEvent("chat:attach-text"));
-    if (problem) this.say(problem, "problem", { label: t("Attach it as a file"), run: attach });
-    else if (this.#isTooLong) this.say("");
-    this.#isTooLong = problem !== null;
-    return this.#isTooLong;
-  }
 
   #show() {
     const text = this.text.trim();
