@@ -3,7 +3,8 @@
 import { t, tn } from "../language/words.js";
 import { find } from "../page/dom.js";
 import {
-  attachLong, showDropHint, takeIn, MAX_FILES, TOO_MANY, hint, refusedAmong, whyNot, whyNotBeside, isEdited, queuedFiles,
+  attachLong, showDropHint, takeIn, MAX_FILES, TOO_MANY, hint, refusedAmong, whyNot, whyNotBeside, isEdited,
+  queuedFiles,
 } from "./attaching.js";
 import { Chip, waiting } from "./chip.js";
 

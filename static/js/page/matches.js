@@ -28,11 +28,14 @@ export function placesOf(text, wanted) {
 
 /** Scripts without spaces between words. */
 const WITHOUT_SPACES =
-  "\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Bopo}\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Mymr}\\p{sc=Khmr}\u3005-\u3007\u3099\u309a\u30fc";
+  "\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Bopo}\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Mymr}\\p{sc=Khmr}" + // and their marks
+  "\u3005-\u3007\u3099\u309a\u30fc";
 const LETTER = `(?![${WITHOUT_SPACES}])[\\p{L}\\p{N}]`;
 const WORD = new RegExp(`(?<run>[${WITHOUT_SPACES}]+)|${LETTER}(?:${LETTER}|\\p{M})*`, "gu");
 /** Accents, and the vowel points of Hebrew and Arabic. */
-const OPTIONAL = /[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]/gu;
+const OPTIONAL = new RegExp(
+  "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]", "gu",
+);
 const MAX_WORDS = 8;
 
 /**
