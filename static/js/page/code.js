@@ -80,7 +80,10 @@ export function decorateCode(block) {
   }
 }
 
-/** The code as the server sent it, for browsers and extensions that translate it all the same. @type {WeakMap<Element, string>} */
+/**
+ * The code as the server sent it, for browsers and extensions that translate it all the same.
+ * @type {WeakMap<Element, string>}
+ */
 const sent = new WeakMap();
 
 /**

@@ -31,7 +31,8 @@ function selected() {
   if (!around || around.closest(AS_IT_IS) || !(around.closest(".prose") || around.querySelector(".prose"))) return null;
   /** @type {Node} */
   let content = range.cloneContents();
-  for (let each = around; each.matches(`${CONTAINERS}, .table-place`); each = /** @type {Element} */ (each.parentElement)) {
+  const above = (/** @type {Element} */ each) => /** @type {Element} */ (each.parentElement);
+  for (let each = around; each.matches(`${CONTAINERS}, .table-place`); each = above(each)) {
     // One item or one cell is only its text.
     if (each === around && each.matches("li, blockquote")) continue;
     const container = each.cloneNode(false);
