@@ -47,6 +47,19 @@ class DatabaseWrapper(base.DatabaseWrapper):
         pools = self._connection_pools
         return pools.get(self.alias) or pools.setdefault(self.alias, PageConnections(self._connected))
 
+    def is_usable(self) -> bool:
+        """Whether the connection works and its server accepts writes: otherwise it is closed, and the next one finds the new primary.
+
+        Asked after an error, and after a while without use.
+        """
+        if self.connection is None:
+            return False
+        try:
+            found = self.connection.execute("SHOW transaction_read_only").fetchone()
+        except psycopg.Error:
+            return False
+        return found is not None and found[0] == "off"
+
     def _connected(self) -> Connection:
         connection: Connection = psycopg.connect(**_SILENCE | self.get_connection_params() | {"autocommit": True})
         self._configure_connection(connection)

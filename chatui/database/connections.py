@@ -15,11 +15,13 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import OperationalError, connection, connections, transaction
+from django.db import DatabaseError, OperationalError, connection, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import DateTimeField, Expression, ExpressionWrapper
 from django.db.models.functions import Now
 from django.db.utils import load_backend
+
+from chatui.database import faults
 
 CHECK_SECONDS = 5.0
 """A connection that was unused for this long is checked before it is used again."""
@@ -66,6 +68,9 @@ class ThreadConnection:
         self.wrapper.execute_wrappers.append(self._refuse_when_late)
         self._deadline = float("inf")
         self._used_at = 0.0
+        self._is_read_only = False
+        """A statement has found that this connection writes nothing, and it stays so. The next one finds the new primary, or opens the file
+        anew."""
         connections["default"] = self.wrapper
 
     @contextmanager
@@ -82,6 +87,9 @@ class ThreadConnection:
             yield
         finally:
             self._deadline = float("inf")
+            if self._is_read_only:
+                self._is_read_only = False
+                self.wrapper.close()
             self.wrapper.close_if_unusable_or_obsolete()
             self._used_at = time.monotonic()
 
@@ -99,7 +107,11 @@ class ThreadConnection:
     def _refuse_when_late(self, execute: Any, sql: str, parameters: Any, many: bool, context: Any) -> Any:
         if self._is_late():
             raise OperationalError("the deadline has passed")
-        return execute(sql, parameters, many, context)
+        try:
+            return execute(sql, parameters, many, context)
+        except DatabaseError as error:
+            self._is_read_only = self._is_read_only or faults.is_read_only(error)
+            raise
 
 
 def _limited(options: dict[str, Any], lock_seconds: float, statement_seconds: float) -> dict[str, Any]:

@@ -1,17 +1,53 @@
-"""Database faults: which are temporary, which error callers get, what operators are told of them, and when the last one occurred."""
+"""Database faults: which are temporary, which error callers get, what operators are told of them, and when the last one occurred.
+
+Temporary is what the tables here list, by what the database says and not by Python's classes: those put a server that a failover left
+read-only beside invalid SQL, and a statement that is too complex beside a lost connection.
+"""
 
 from __future__ import annotations
 
 import sqlite3
 import time
 
-from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from django.db import DatabaseError, InterfaceError, InternalError, OperationalError, connection
 
 from chatui.codes import ProductCode
 from renderer.errors import ErrorCode
 
-FAULTS = (OperationalError, InterfaceError)
-"""The errors of a database that is locked, full or unavailable."""
+FAULTS = (OperationalError, InterfaceError, InternalError)
+"""The errors that a database raises which is locked, full, read-only or unavailable, and some others: ask ``is_transient``."""
+
+TEMPORARY_STATES: dict[str, str] = {
+    **dict.fromkeys(("08000", "08001", "08003", "08004", "08006", "08007", "08P01"), "no connection, or a pooler that has none left"),
+    "25006": "the server accepts no writes: it recovers, or another has become the primary",
+    **dict.fromkeys(("25P03", "25P04"), "the transaction was idle or open for too long, and the server has ended it"),
+    **dict.fromkeys(("40000", "40001", "40003", "40P01"), "the transaction met another one: a deadlock, a serialization failure"),
+    **dict.fromkeys(("53000", "53100", "53200", "53300", "53400"), "the server has no disk, memory or connection left"),
+    **dict.fromkeys(("55006", "55P03"), "somebody else uses the object, or has it locked"),
+    "57000": "somebody intervened",
+    "57014": "the statement was cancelled, or took too long",
+    **dict.fromkeys(("57P01", "57P02", "57P03", "57P05"), "the server ends, restarts or starts, or an administrator ended the connection"),
+    **dict.fromkeys(("58000", "58030"), "the server's machine has an error of input or output"),
+}
+"""SQLSTATEs of PostgreSQL after which the same work may succeed, each with what it means.
+
+Not: 25P02 (an error of ours came before), classes 42 (invalid SQL, a missing table or privilege) and 54 (a limit of the program), and what
+is not listed.
+"""
+
+TEMPORARY_CODES: dict[int, str] = {
+    sqlite3.SQLITE_BUSY: "another process has the lock",
+    sqlite3.SQLITE_LOCKED: "another connection of this process has it",
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_READONLY: "the file or its directory cannot be written",
+    sqlite3.SQLITE_IOERR: "the disk has an error",
+    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened, as while it is replaced",
+    sqlite3.SQLITE_NOMEM: "no memory is left",
+    sqlite3.SQLITE_PROTOCOL: "the locks of the file are contested",
+    sqlite3.SQLITE_INTERRUPT: "the deadline has passed",
+    sqlite3.SQLITE_SCHEMA: "the tables were changed meanwhile",
+}
+"""The same for SQLite's result codes (their first eight bits: the others say in which way)."""
 
 _OWN_FAULT_CLASSES = ("40", "55", "57014")
 """SQLSTATEs of PostgreSQL after which the connection is still usable: deadlock, lock not available, statement timeout."""
@@ -29,16 +65,24 @@ class DatabaseBusyError(Exception):
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether trying again later can help: the database is locked, full or unavailable. SQLite raises the same class for invalid SQL, where
-    it cannot.
-    """
-    return isinstance(error, FAULTS) and getattr(error.__cause__, "sqlite_errorcode", None) != sqlite3.SQLITE_ERROR
+    """Whether trying again later can help: the database is locked, full, read-only or unavailable."""
+    if not isinstance(error, FAULTS):
+        return False
+    if state := _sqlstate(error):
+        return state in TEMPORARY_STATES
+    if code := _sqlite_code(error):
+        return code in TEMPORARY_CODES
+    # The database said nothing: it cannot be reached, it is gone, or our own deadline has passed.
+    return not isinstance(error, InternalError)
+
+
+def is_read_only(error: BaseException) -> bool:
+    """Whether the connection can write nothing, whatever becomes of the server or the file: another one may."""
+    return _sqlstate(error) == "25006" or _sqlite_code(error) == sqlite3.SQLITE_READONLY
 
 
 def is_full(error: BaseException) -> bool:
-    if getattr(error.__cause__, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
-        return True
-    return _sqlstate(error).startswith("53100") or "disk is full" in str(error)
+    return _sqlite_code(error) == sqlite3.SQLITE_FULL or _sqlstate(error).startswith("53100") or "disk is full" in str(error)
 
 
 def ends_one_statement(error: BaseException) -> bool:
@@ -63,7 +107,13 @@ def explained(error: BaseException) -> str:
         return f"{_place()} has no tables of this product: run manage.py migrate, or correct the setting that names the database."
     if isinstance(error, DatabaseError) and says.startswith(_BAD_OPTION):
         return f"{_place()} cannot be used: {says.partition(':')[0]}."  # the value may be secret
-    if isinstance(error, FAULTS) or "not a database" in says or "malformed" in says or _sqlstate(error) == _NO_PRIVILEGE:
+    if (
+        isinstance(error, (OperationalError, InterfaceError))
+        or is_transient(error)
+        or "not a database" in says
+        or "malformed" in says
+        or _sqlstate(error) == _NO_PRIVILEGE
+    ):
         return f"{_place()} cannot be used: {says}."
     return ""
 
@@ -77,6 +127,10 @@ def _place() -> str:
 
 def _sqlstate(error: BaseException) -> str:
     return str(getattr(error.__cause__, "sqlstate", None) or "")
+
+
+def _sqlite_code(error: BaseException) -> int:
+    return int(getattr(error.__cause__, "sqlite_errorcode", None) or 0) & 0xFF
 
 
 class Outages:
