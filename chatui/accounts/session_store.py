@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from django.contrib.sessions.backends import db
+from django.contrib.sessions.base_session import AbstractBaseSession
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
@@ -33,24 +34,24 @@ class SessionStore(db.SessionStore):
     async def adelete(self, session_key: str | None = None) -> None:
         await super().adelete(stored_key(session_key or self.session_key) or None)
 
-    def create_model_instance(self, data: dict[str, Any]) -> Session:
+    def create_model_instance(self, data: dict[str, Any]) -> AbstractBaseSession:
         row = super().create_model_instance(data)
         row.session_key = stored_key(row.session_key)
         return row
 
-    async def acreate_model_instance(self, data: dict[str, Any]) -> Session:
+    async def acreate_model_instance(self, data: dict[str, Any]) -> AbstractBaseSession:
         row = await super().acreate_model_instance(data)
         row.session_key = stored_key(row.session_key)
         return row
 
     def _get_session_from_db(self) -> Session | None:
-        row = self.model.objects.filter(pk=stored_key(self.session_key), expire_date__gt=timezone.now()).first()
+        row = Session.objects.filter(pk=stored_key(self.session_key), expire_date__gt=timezone.now()).first()
         if row is None:
             self._session_key = None
         return row
 
     async def _aget_session_from_db(self) -> Session | None:
-        row = await self.model.objects.filter(pk=stored_key(self.session_key), expire_date__gt=timezone.now()).afirst()
+        row = await Session.objects.filter(pk=stored_key(self.session_key), expire_date__gt=timezone.now()).afirst()
         if row is None:
             self._session_key = None
         return row

@@ -66,6 +66,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return connection
 
 
+def has_room() -> bool:
+    """Whether a page of this process would find a connection that no other page uses."""
+    return all(each.has_room() for each in list(DatabaseWrapper._connection_pools.values()))
+
+
 class PageConnections:
     """Up to MAX_CONNECTIONS connections; ``connect`` opens one. With the methods that Django calls on a pool."""
 
@@ -103,6 +108,13 @@ class PageConnections:
         """Take a connection back, and close it."""
         connection.close()
         self._room.release()
+
+    def has_room(self) -> bool:
+        """Whether fewer than MAX_CONNECTIONS are in use."""
+        if not self._room.acquire(blocking=False):
+            return False
+        self._room.release()
+        return True
 
     def _new(self) -> Connection:
         opened: Future[Connection] = Future()

@@ -122,6 +122,37 @@ def _limited(options: dict[str, Any], lock_seconds: float, statement_seconds: fl
     return silence | rest | {"options": f"{rest.get('options', '')} {limits}".strip()}
 
 
+def accepts_writes() -> bool:
+    """Whether what a page would write now could be stored, found out without writing.
+
+    It opens a connection as a page does, beside the one that this thread keeps: the server may have none left. Raises DatabaseError as a
+    page would: SQLite's lock may be taken, its file may be read-only.
+    """
+    connection.ensure_connection()
+    fresh = connection.copy()
+    try:
+        with fresh.cursor() as cursor:
+            if fresh.vendor == "sqlite":
+                cursor.execute("BEGIN IMMEDIATE")  # which takes the lock, but of a file for reading it only begins to read
+                cursor.execute("PRAGMA user_version")
+                cursor.execute(f"PRAGMA user_version = {int(cursor.fetchone()[0])}")
+                cursor.execute("ROLLBACK")
+                return True
+            cursor.execute("SELECT NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off'")
+            return bool(cursor.fetchone()[0])
+    finally:
+        fresh.close()
+
+
+def pages_have_room() -> bool | None:
+    """Whether a page of this process would find a free connection now; None on SQLite, where their number has no limit."""
+    if connection.vendor == "sqlite":
+        return None
+    from chatui.database import base  # imported here, because only PostgreSQL has its driver
+
+    return base.has_room()
+
+
 def now() -> Expression:
     return Now()
 

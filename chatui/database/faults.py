@@ -81,6 +81,16 @@ def is_read_only(error: BaseException) -> bool:
     return _sqlstate(error) == "25006" or _sqlite_code(error) == sqlite3.SQLITE_READONLY
 
 
+def kind_of(error: BaseException) -> str:
+    """What the database said, in one word for the log: an SQLSTATE, SQLite's name of its result, or else the error's class."""
+    return _sqlstate(error) or str(getattr(error.__cause__, "sqlite_errorname", None) or type(error).__name__)
+
+
+def is_locked(error: BaseException) -> bool:
+    """Whether another process, or another connection of this one, has SQLite's lock."""
+    return _sqlite_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
 def is_full(error: BaseException) -> bool:
     return _sqlite_code(error) == sqlite3.SQLITE_FULL or _sqlstate(error).startswith("53100") or "disk is full" in str(error)
 

@@ -1,4 +1,8 @@
-"""Readiness: whether this process has everything that it needs, as far as a cheap check can tell. No content, no names, no numbers."""
+"""Readiness: whether this process can serve a page, as far as a cheap check can tell. No content, no names, no numbers.
+
+It takes a page's way to the database, a new connection, and asks whether a write would be stored, without writing. What a page can do
+without is said, but takes no process out of service: in an outage of Redis every process would be, and nobody served.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from django.apps import apps
 from django.core.cache import cache as counters
 from django.db import connection
 
-from chatui.database import versions
+from chatui.database import connections, faults, versions
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.pools import Pool
 from chatui.env import environment
@@ -25,12 +29,16 @@ MIN_FREE_BYTES = 100 * 1024 * 1024
 CACHE_SECONDS = 1.0
 """How long a result is cached, so that frequent checks cost nothing."""
 
-_pool = Pool("readiness", threads=1, waiting=0, seconds=5)
+_pool = Pool("readiness", threads=1, waiting=0, seconds=5, lock_seconds=1)
 
 
 class RequirementState(StrEnum):
     GOOD = "ok"
     FAILED = "failed"
+    BUSY = "busy"
+    """Others use it just now: another process has SQLite's lock, or other pages have all of this process's connections."""
+    DEGRADED = "degraded"
+    """It is missing, and pages are served without it."""
     NEWER = "newer"
     """The database was migrated by a newer version since this process started. It goes on, until it is replaced."""
     NOT_USED = "not used"
@@ -74,15 +82,27 @@ def _find() -> Findings:
     if found["migrations"] == RequirementState.GOOD and (newer := _newer()):
         found["migrations"] = RequirementState.NEWER if _begun_with.names else RequirementState.FAILED
         found["problem"] = newer
-    found["redis"] = _state(_redis) if environment().redis_url else RequirementState.NOT_USED
+    found["redis"] = _degraded(_state(_redis)) if environment().redis_url else RequirementState.NOT_USED
+    found["connections"] = _connections()
+    if connection.vendor != "sqlite":
+        found["disk"] = _degraded(found["disk"])  # the database is elsewhere
     return found
 
 
 def _state(check: Callable[[], bool]) -> RequirementState:
     try:
         return RequirementState.GOOD if check() else RequirementState.FAILED
-    except Exception:  # noqa: BLE001 - whatever the error is, the requirement is not met, and a caller is told nothing more
-        return RequirementState.FAILED
+    except Exception as error:  # noqa: BLE001 - whatever the error is, the requirement is not met, and a caller is told nothing more
+        return RequirementState.BUSY if faults.is_locked(error) else RequirementState.FAILED
+
+
+def _degraded(state: RequirementState | str) -> RequirementState | str:
+    return RequirementState.DEGRADED if state == RequirementState.FAILED else state
+
+
+def _connections() -> RequirementState:
+    has_room = connections.pages_have_room()
+    return RequirementState.NOT_USED if has_room is None else RequirementState.GOOD if has_room else RequirementState.BUSY
 
 
 class _BegunWith:
@@ -102,12 +122,6 @@ def begin() -> None:
 def _newer() -> str:
     later = {(app, name) for app, name in applied() - on_disk() - _begun_with.names if app == versions.APP}
     return versions.sentence(versions.unknown(later))
-
-
-def _database() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
-    return True
 
 
 @cache
@@ -137,7 +151,7 @@ def _redis() -> bool:
 
 
 _CHECKS: dict[str, Callable[[], bool]] = {
-    "database": _database,
+    "database": lambda: connections.accepts_writes(),
     "migrations": lambda: on_disk() <= applied(),
     "disk": lambda: shutil.disk_usage(environment().data_dir).free >= MIN_FREE_BYTES,
     # Whether the configured model servers respond is in the metrics, and is no reason to route traffic elsewhere.

@@ -120,7 +120,9 @@ def _answer(request: HttpRequest, code: ErrorCode, status: int, wait_seconds: in
     view = request.resolver_match.view_name if request.resolver_match else "no view"
     measures.ERROR_PAGES.labels(code.value, str(status)).inc()
     level = logging.ERROR if status >= 500 else logging.INFO
-    log.log(level, "error page", extra={"incident": incident, "code": code.value, "status": status, "view": view})
+    raised = sys.exc_info()[1]
+    cause = {"cause": faults.kind_of(raised)} if isinstance(raised, django.db.Error) else {}
+    log.log(level, "error page", extra={"incident": incident, "code": code.value, "status": status, "view": view, **cause})
     if request.path.startswith(PROGRAMS):
         kind = "not_found" if status == 404 else "server_error" if status >= 500 else "invalid_request"
         error = {"message": f"{sentence} ({code.value})", "type": kind, "param": None, "code": kind}

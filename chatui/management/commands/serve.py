@@ -16,12 +16,12 @@ from django.conf import settings
 from django.core.checks import run_checks
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser, SystemCheckError
-from django.db import connection
+from django.db import DatabaseError, connection
 
 from chatui import starting
 from chatui.accounts import account_linking, groups, passkeys
 from chatui.accounts.sign_in import new_code
-from chatui.database import file_locks
+from chatui.database import connections, faults, file_locks
 from chatui.display import readiness
 from chatui.env import environment
 from chatui.live.server import MAX_FRAME_BYTES, Server
@@ -51,6 +51,8 @@ class Command(BaseCommand):
             _require_port(options["host"], options["port"])
         if connection.vendor != "sqlite":
             connection.ensure_connection()
+        elif Path(connection.settings_dict["NAME"]).exists():
+            _require_writable()
         return super().execute(*args, **options)
 
     def check(self, *args: Any, **options: Any) -> None:
@@ -132,6 +134,18 @@ def _require_port(host: str, port: int) -> None:
             other = f"serve --port {port + 1}, or make run PORT={port + 1}"
             raise CommandError(f"Port {port} of {host} is taken by another program: end it, or take another port ({other}).") from None
         raise CommandError(f"{host}:{port} cannot be listened on ({error.strerror}): take another --host or --port.") from None
+
+
+def _require_writable() -> None:
+    """Refuse a SQLite file that this user may only read, as after a restore or a copy by root: every form would fail."""
+    try:
+        connections.accepts_writes()
+    except DatabaseError as error:
+        if faults.is_read_only(error):
+            name = connection.settings_dict["NAME"]
+            raise CommandError(f"The database {name} can be read, but not written: give the file and its directory to this user.") from None
+        if not faults.is_locked(error):
+            raise
 
 
 def _take_serve_lock() -> IO[str] | None:

@@ -127,6 +127,9 @@ def refused(provider: ScriptedProvider, status: int, code: str, why: str) -> Non
     assert lines()[-1] == ("sign-in refused", "", f"by company: {why}")
 
 
+NO_TIMES: tuple[Any, ...] = (1e300, float("inf"), float("nan"), 10**400, -1, True, "1", [])
+
+
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
@@ -142,7 +145,7 @@ def refused(provider: ScriptedProvider, status: int, code: str, why: str) -> Non
         *(
             ({"token": {name: value}}, "the token has a time that is none")
             for name in ("exp", "nbf", "iat", "auth_time")
-            for value in (1e300, float("inf"), float("nan"), 10**400, -1, True, "1", [])
+            for value in NO_TIMES
         ),
         ({"token": {"exp": 253402300800}}, "the token has a time that is none"),
         ({"token": {"sub": None}}, "the token is not valid (MissingClaimError)"),

@@ -24,11 +24,11 @@ PERMANENT = (
 )
 
 
-def raised_by_postgresql(state: str) -> DatabaseError:
+def raised_by_postgresql(state: str) -> Exception:
     """The error as Django raises it for what psycopg raises."""
     cause = errors.lookup(state)("SECRET")
     name = next(each.__name__ for each in type(cause).__mro__ if each.__name__ in {kind.__name__ for kind in DJANGO})
-    error: DatabaseError = next(kind for kind in DJANGO if kind.__name__ == name)("SECRET")
+    error = next(kind for kind in DJANGO if kind.__name__ == name)("SECRET")
     error.__cause__ = cause
     return error
 

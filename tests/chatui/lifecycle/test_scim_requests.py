@@ -231,7 +231,8 @@ def test_the_id_is_read_only(directory: Directory) -> None:
 
 def test_schemas_of_another_kind_are_refused(directory: Directory) -> None:
     user, group = "urn:ietf:params:scim:schemas:core:2.0:User", "urn:ietf:params:scim:schemas:core:2.0:Group"
-    for wrong in ([], [group], ["x"], user, None, [None], {}):
+    wrongs: tuple[Any, ...] = ([], [group], ["x"], user, None, [None], {})
+    for wrong in wrongs:
         status, found = directory.ask("POST", "Users", person() | {"schemas": wrong})
         assert (status, found["scimType"], found["schemas"]) == (400, "invalidSyntax", [ERROR]), wrong
     assert directory.ask("GET", "Users")[1]["totalResults"] == 0

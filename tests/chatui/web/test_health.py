@@ -1,26 +1,40 @@
 """``/healthz`` checks nothing else; ``/readyz`` names what is missing, in one word, and is cheap."""
 
 import shutil
+import sqlite3
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError, SystemCheckError
 from django.db import connection
+from django.db.backends.sqlite3.base import DatabaseWrapper
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.utils import OperationalError
 from django.test import Client
 
 from chatui.checks import newer_database
+from chatui.database import connections
+from chatui.database.base import MAX_CONNECTIONS, PageConnections
 from chatui.display import readiness
 from chatui.model_servers import connected
+from tests.chatui.database.locks import write_lock
 from tests.support.environment import change
 
 pytestmark = pytest.mark.django_db(transaction=True)
-GOOD = {"ready": True, "database": "ok", "migrations": "ok", "disk": "ok", "configuration": "ok", "redis": "not used"}
+GOOD = {
+    "ready": True,
+    "database": "ok",
+    "migrations": "ok",
+    "disk": "ok",
+    "configuration": "ok",
+    "redis": "not used",
+    "connections": "not used",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +63,7 @@ def test_a_process_is_ready_when_everything_is_available() -> None:
     assert ready() == (200, GOOD)
 
 
-@pytest.mark.parametrize("missing", ["database", "migrations", "disk", "configuration", "redis"])
+@pytest.mark.parametrize("missing", ["database", "migrations", "disk", "configuration"])
 def test_only_the_missing_part_is_named(missing: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     if missing == "database":
         monkeypatch.setitem(readiness._CHECKS, "database", refuse)
@@ -58,16 +72,93 @@ def test_only_the_missing_part_is_named(missing: str, monkeypatch: pytest.Monkey
     elif missing == "disk":
         full = shutil.disk_usage(tmp_path)._replace(free=readiness.MIN_FREE_BYTES - 1)
         monkeypatch.setattr(shutil, "disk_usage", lambda path: full)
-    elif missing == "configuration":
-        monkeypatch.setattr(connected, "specs", list)
     else:
-        change(monkeypatch, {"redis_url": "redis://127.0.0.1:9/0"})
-        monkeypatch.setattr(readiness, "counters", SimpleNamespace(get=refuse))
+        monkeypatch.setattr(connected, "specs", list)
     try:
         assert ready() == (503, {**GOOD, "ready": False, missing: "failed"})
     finally:
         if missing == "migrations":
             MigrationRecorder(connection).record_applied("chatui", "0001_squashed_0051_ends_of_frames")
+
+
+@pytest.mark.parametrize("without", ["redis", "disk of a server elsewhere", "connections"])
+def test_what_pages_can_do_without_is_said_and_takes_no_process_out_of_service(without: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected: dict[str, object] = {}
+    if without == "redis":
+        change(monkeypatch, {"redis_url": "redis://127.0.0.1:9/0"})
+        monkeypatch.setattr(readiness, "counters", SimpleNamespace(get=refuse))
+        expected = {"redis": "degraded"}
+    elif without == "connections":
+        pages = PageConnections(Mock())
+        monkeypatch.setattr(connections, "pages_have_room", pages.has_room)
+        assert ready() == (200, {**GOOD, "connections": "ok"}), "the premise"
+        for _ in range(MAX_CONNECTIONS):
+            assert pages._room.acquire(blocking=False)
+        expected = {"connections": "busy"}
+    else:
+        monkeypatch.setattr(readiness, "connection", SimpleNamespace(vendor="postgresql", close=lambda: None))
+        monkeypatch.setitem(readiness._CHECKS, "disk", lambda: False)
+        monkeypatch.setitem(readiness._CHECKS, "migrations", lambda: True)
+        monkeypatch.setattr(readiness, "_newer", str)
+        expected = {"disk": "degraded"}
+    assert ready() == (200, GOOD | expected)
+
+
+def test_a_database_that_another_process_has_locked_is_busy_and_one_that_cannot_be_written_has_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with write_lock():
+        assert ready() == (200, {**GOOD, "database": "busy"})
+    assert ready() == (200, GOOD)
+    opened = DatabaseWrapper.get_new_connection
+
+    def for_reading(self: DatabaseWrapper, parameters: dict[str, Any]) -> Any:
+        return opened(self, parameters | {"database": f"file:{parameters['database']}?mode=ro", "uri": True})
+
+    monkeypatch.setattr(DatabaseWrapper, "get_new_connection", for_reading)
+    for _ in range(2):
+        assert ready() == (503, {**GOOD, "ready": False, "database": "failed"})
+    monkeypatch.undo()
+    monkeypatch.setattr(readiness, "CACHE_SECONDS", 0.0)
+    assert ready() == (200, GOOD)
+
+
+def test_a_server_that_only_reads_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    class Cursor:
+        def __enter__(self) -> "Cursor":
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def execute(self, sql: str) -> None:
+            asked.append(sql)
+
+        def fetchone(self) -> tuple[bool]:
+            return (False,)
+
+    fresh = SimpleNamespace(vendor="postgresql", cursor=Cursor, close=lambda: asked.append("closed"))
+    kept = SimpleNamespace(vendor="postgresql", ensure_connection=lambda: asked.append("kept"), copy=lambda: fresh)
+    monkeypatch.setattr(connections, "connection", kept)
+    assert connections.accepts_writes() is False
+    assert asked[0] == "kept" and "pg_is_in_recovery" in asked[1] and "transaction_read_only" in asked[1] and asked[2] == "closed"
+    monkeypatch.setitem(readiness._CHECKS, "database", connections.accepts_writes)
+    monkeypatch.setattr(connections, "pages_have_room", lambda: None)
+    assert ready() == (503, {**GOOD, "ready": False, "database": "failed"})
+
+
+def test_serve_refuses_a_file_that_it_may_not_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse_writes() -> bool:
+        error = OperationalError("attempt to write a readonly database")
+        error.__cause__ = sqlite3.OperationalError()
+        error.__cause__.sqlite_errorcode = sqlite3.SQLITE_READONLY
+        raise error
+
+    monkeypatch.setattr(connections, "accepts_writes", refuse_writes)
+    with pytest.raises(CommandError, match="can be read, but not written"):
+        call_command("serve", host="127.0.0.1", port=21799)
 
 
 def test_a_newer_database_is_refused_unless_it_became_so_while_the_process_ran(monkeypatch: pytest.MonkeyPatch) -> None:
