@@ -157,6 +157,26 @@ def newer_database(env: Environment) -> Found:
 
 
 @_rule
+def postgresql_connections(env: Environment) -> Found:
+    """What this process may need must be left at the server."""
+    if connection.vendor != "postgresql":
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int, "
+            "(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid())"
+        )
+        allowed, used = cursor.fetchone()
+    if allowed - used < CONNECTIONS_OF_PROCESS:
+        words = f"PostgreSQL allows {allowed} connections, of which {used} are open, and a process may use {CONNECTIONS_OF_PROCESS}"
+        yield "W069", f"{words}: raise max_connections (docs/operating.md, Several processes), or pages fail at busy times."
+
+
+CONNECTIONS_OF_PROCESS = 38
+"""17 for sockets and turns, one for readiness, and 20 for pages."""
+
+
+@_rule
 def pages(env: Environment) -> Found:
     """CHATUI_PAGES_DIR should exist. Without compiled catalogues every page is in English."""
     if not env.pages_dir.is_dir():

@@ -394,7 +394,7 @@ class Checks:
 
 
 MAX_AT_ONCE = 8
-QUEUE_SECONDS = 60.0
+QUEUE_SECONDS = 120.0
 """How long somebody waits for their password to be checked while many others sign in."""
 
 checks = Checks(min(MAX_AT_ONCE, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1), QUEUE_SECONDS)

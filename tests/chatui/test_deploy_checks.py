@@ -1,5 +1,7 @@
 """The results of ``manage.py check --deploy`` for Django's security middleware, of which the settings list a subclass."""
 
+import re
+import subprocess
 from ipaddress import ip_network
 
 import pytest
@@ -8,8 +10,11 @@ from django.core import checks
 from django.middleware.security import SecurityMiddleware
 from django.utils.module_loading import import_string
 
-from chatui.checks import origins, values, with_our_middleware
+from chatui.checks import CONNECTIONS_OF_PROCESS, origins, values, with_our_middleware
+from chatui.database import base, pools
+from chatui.env import Environment
 from tests.support.environment import change
+from tests.support.places import ROOT
 
 
 def test_https_without_a_trusted_proxy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,6 +46,22 @@ def test_a_setting_that_does_not_do_what_is_expected_is_said(
         found = {message.id for message in values(None)}
         assert found == expected
         assert all(str(wrong) not in str(message.msg) for message in values(None)) or name == "hosts"
+
+
+def test_the_connections_of_a_process_are_those_of_its_pools() -> None:
+    own = [each for each in vars(pools).values() if isinstance(each, pools.Pool)]
+    writer_and_readiness = 2
+    assert sum(each._threads._max_workers for each in own) + writer_and_readiness + base.MAX_CONNECTIONS == CONNECTIONS_OF_PROCESS
+
+
+def test_the_example_of_settings_is_read_alike_by_a_shell_and_by_systemd() -> None:
+    place = ROOT / "deploy/chatui.env.example"
+    named = [line.lstrip("#") for line in place.read_text(encoding="utf-8").splitlines() if re.match("#?CHATUI_", line)]
+    script = "set -aeu\n" + "\n".join(named) + "\nexec env"
+    done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, check=True, env={})
+    read = dict(line.split("=", 1) for line in done.stdout.splitlines() if line.startswith("CHATUI_"))
+    assert not done.stderr and read == {name: value.strip("'") for name, value in (line.split("=", 1) for line in named)}
+    assert Environment.of(read).usage_contact == "Ask it@example.org for more."
 
 
 HTTPS = {"SECURE_HSTS_SECONDS": 31_536_000, "SECURE_SSL_REDIRECT": True}

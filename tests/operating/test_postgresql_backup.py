@@ -1,6 +1,7 @@
 """Backup and restore of PostgreSQL with the commands of ``docs/operating.md``."""
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from tests.operating.from_docs import blocks, run_block
 from tests.services.databases import own_database
 from tests.support.deployments import process
+from tests.support.places import ROOT
 from tests.support.served import Deployment
 
 pytestmark = pytest.mark.services
@@ -33,7 +35,16 @@ def test_a_database_is_dumped_changed_and_restored(tmp_path: Path) -> None:
         assert (elsewhere / "chatui.dump").stat().st_mode & 0o077 == 0
         deployment.manage("erase_person", "bela", "--yes")
         run_block(daily.splitlines()[-1], deployment.environment, elsewhere)
-        printed = run_block(restore, deployment.environment, elsewhere)
+        ours = deployment.environment | {"PYTHON": sys.executable}
+        there = {"deploy/restore": f"{ROOT}/deploy/restore"}
+        broken = tmp_path / "broken"
+        broken.mkdir()
+        (broken / "chatui.dump").write_bytes((elsewhere / "chatui.dump").read_bytes()[:20])
+        (broken / "erasures.jsonl").write_text("")
+        with pytest.raises(AssertionError, match="NOT complete"):
+            run_block(restore, ours, broken, **there)
+        assert counted() == "['ada'] 1", "nothing was removed"
+        printed = run_block(restore, ours, elsewhere, **there)
         assert "1 person erased" in printed and "The log is intact" in printed
         assert counted() == "['ada'] 0"
         refused = process.run(["manage.py", "backup", str(tmp_path)], deployment.environment)
