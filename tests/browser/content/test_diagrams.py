@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 FLOW = "Look:\n\n```mermaid\nflowchart LR\n  A[Start] --> B{Ready?}\n  B -->|yes| C[Go]\n  B -->|no| A\n```\n\nThat is all.\n"
 
 
-FILL = b".9255 .9255 1 rg"
+FILL = b".9333 .9333 .9333 rg"
 """The node colour of the light theme, in PDF notation."""
 
 
