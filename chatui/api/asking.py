@@ -101,7 +101,7 @@ async def begin(address: str, key: LiveKey, wanted: ResponsesRequest | ChatReque
 async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> ProgramAsk:
     if isinstance(wanted, ResponsesRequest) and wanted.references():
         wanted = await stored_responses.resolved(key, wanted)
-    choice = request_parts.chosen(await pools.commands.run(request_parts.choices_of, key), wanted.model)
+    choice = request_parts.chosen(await pools.commands.run(request_parts.choices_of, key), wanted.model, key.models)
     # In threads: schemas may have hundreds of kilobytes and many patterns, and must not block others.
     read, (offer, given_tools) = wanted.read(), await asyncio.to_thread(parse_tools, wanted, key)
     answer_format = await asyncio.to_thread(wanted.answer_format)

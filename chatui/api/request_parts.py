@@ -8,7 +8,7 @@ choice, and other kinds are skipped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -246,19 +246,23 @@ EFFORTS = {"none": "low", "minimal": "low", "low": "low", "medium": "medium", "h
 
 
 def choices_of(key: LiveKey) -> tuple[ModelChoice, ...]:
-    """The models that a key may use, its owner's default first. Reads the database."""
+    """The models that a key may use. Reads the database."""
     return tuple(choice for choice in model_choice.choices_for(key.owner) if key.may_use(choice.value))
 
 
-def chosen(choices: Iterable[ModelChoice], model: str | None) -> ModelChoice:
-    """The choice that a program names, by its id, or by the model's name if it is unique. The default if it names none.
+def chosen(choices: Iterable[ModelChoice], model: str | None, only: Sequence[str] = ()) -> ModelChoice:
+    """The choice that a program names, by its id, or by the model's name if it is unique. If it names none: the default for new
+    conversations, or the only model that its key is for (``only``: the ids of those). Never another in its place.
 
     Raises:
-        ApiError: the key may not use such a model.
+        ApiError: the key may not use such a model, or there is no default for it.
     """
     offered = list(choices)
     if not model:
-        found = offered[:1]
+        found = [choice for choice in offered if (choice.value in only if len(only) == 1 else choice.is_default)]
+        if not found:
+            words = "No default model is offered to this key. Name one of /v1/models."
+            raise ApiError(404, NOT_FOUND, "model_not_found", words, param="model")
     else:
         found = [choice for choice in offered if choice.value == model]
         found = found or [choice for choice in offered if choice.model == model]

@@ -329,8 +329,6 @@ def split_choice(choice: str) -> tuple[str, str | None]:
 
 
 def find(specs: Sequence[BackendSpec], choice: str) -> BackendSpec | None:
-    """The spec of a choice; the first one for the empty choice. None if that backend no longer exists."""
-    if not choice:
-        return next(iter(specs), None)
+    """The spec of a choice; None if there is no such backend. An empty choice names none: no order of servers decides who is asked."""
     name, _ = split_choice(choice)
     return next((spec for spec in specs if spec.name == name), None)

@@ -93,7 +93,8 @@ class ServerWork:
 
 @dataclass(frozen=True, slots=True)
 class ShownServer:
-    """One model server. ``place``: host and port of each of its addresses. ``separations``: by model, how its answers are read."""
+    """One model server. ``place``: host and port of each of its addresses. ``separations``: by model, how its answers are read.
+    ``is_default``: new conversations begin with it."""
 
     name: str
     label: str
@@ -105,12 +106,14 @@ class ShownServer:
     status: ServerStatus
     work: ServerWork
     separations: tuple[ShownSeparation, ...]
+    is_default: bool
 
 
 @dataclass(frozen=True, slots=True)
 class KeptServer:
     """A model server that staff keep on the pages. ``unconfirmed_by``: whose change nobody has confirmed yet. ``problems``: sentences about
-    faulty settings, in English, as the operator's file gets them. ``tested_at``: when a test of these very settings passed, if one did."""
+    faulty settings, in English, as the operator's file gets them. ``tested_at``: when a test of these very settings passed, if one did.
+    ``is_default``: staff chose it as the default for new conversations."""
 
     name: str
     label: str
@@ -119,6 +122,7 @@ class KeptServer:
     unconfirmed_by: str
     problems: tuple[str, ...]
     tested_at: datetime | None
+    is_default: bool
 
     @property
     def is_offered(self) -> bool:
@@ -127,7 +131,7 @@ class KeptServer:
 
 
 def all_of_them() -> list[ShownServer]:
-    """Every model server in use, the default first. Queries those without a cached result, for about two seconds at most."""
+    """Every model server in use, in order. Queries those without a cached result, for about two seconds at most."""
     specs = connected.specs()
     statuses, work = _ask(specs), _work(specs)
     outside = {spec.name for spec in configured.operator_backends(environment())}
@@ -142,9 +146,8 @@ def kept_servers() -> list[KeptServer]:
 
 
 def kept_server(row: StoredBackend) -> KeptServer:
-    return KeptServer(
-        row.name, row.label, _place(row.url), row.is_enabled, row.unconfirmed_by, stored.problems_of(row), stored.passed_at(row)
-    )
+    problems, tested_at = stored.problems_of(row), stored.passed_at(row)
+    return KeptServer(row.name, row.label, _place(row.url), row.is_enabled, row.unconfirmed_by, problems, tested_at, row.is_default)
 
 
 def unconfirmed() -> list[str]:
@@ -157,7 +160,11 @@ def _server(spec: BackendSpec, status: ServerStatus, work: ServerWork, *, is_out
     source = "" if spec.is_demo else "file" if is_outside and environment().backends_file else "environment" if is_outside else "admin"
     separations = connected.separations(spec.name).items()
     read = tuple(ShownSeparation(model, known, _SEPARATIONS[known.separation]()) for model, known in separations)
-    return ShownServer(spec.name, spec.label, spec.kind, place, source, spec.is_demo, status.models or spec.models, status, work, read)
+    default = connected.default()
+    return ShownServer(
+        *(spec.name, spec.label, spec.kind, place, source, spec.is_demo, status.models or spec.models, status, work, read),
+        is_default=default is not None and spec.name == default.name,
+    )
 
 
 def _work(specs: Sequence[BackendSpec]) -> dict[str, ServerWork]:

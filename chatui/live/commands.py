@@ -191,6 +191,7 @@ def _ask_of(command: wire.AskCommand, caller: Caller) -> Ask:
         **ids,
         tools_off=catalogue.names_of(off) if (off := getattr(command, "tools_off", None)) else frozenset(),
         choice=getattr(command, "choice", None),
+        stays_with=getattr(command, "stays_with", None),
         temporary=bool(getattr(command, "temporary", None)),
         text=getattr(command, "text", ""),
         files=tuple(QuestionFile(_uuid(file.id), file.use, file.places) for file in files or ()),

@@ -1,6 +1,9 @@
 """The models that a person may choose from, and which of them a stored choice refers to.
 
 A model server offers the operator's list, or the list that its server last reported. Nothing here waits for the server.
+
+A conversation stays with its model: the last that its owner chose in it, else the one that its last turn was asked of. Where that is not
+offered, nothing here puts another in its place: a page says so first, and a question that names it is refused.
 """
 
 from __future__ import annotations
@@ -11,8 +14,8 @@ import hashlib
 import logging
 import threading
 import unicodedata
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from django.core.cache import cache
 
@@ -23,6 +26,8 @@ from chatui.backends.spec import BackendSpec, find, is_model_name, split_choice
 from chatui.codes import ProductCode
 from chatui.limits import CACHE_ERRORS
 from chatui.model_servers import connected
+from chatui.models.conversation import Conversation
+from chatui.models.turn import LATEST_FIRST, Turn
 from chatui.models.user import User
 
 log = logging.getLogger(__name__)
@@ -98,8 +103,9 @@ class NoSuchModelError(Exception):
 class ModelChoice:
     """A model that a person may choose.
 
-    ``value`` is stored with a Conversation and a Turn; ``effort`` is the default of a new conversation. ``label`` names the model server
-    only if there are several. ``model``: the model's own name; empty if it is not known.
+    ``value`` is its id for programs and keys; ``effort`` is the default of a new conversation. ``label`` names the model server only if
+    there are several. ``model``: the model's own name; empty if it is not known. ``is_default``: new conversations begin with it.
+    ``server``: the model server's name, as people read it.
     """
 
     value: str
@@ -107,6 +113,14 @@ class ModelChoice:
     effort: str
     is_demo: bool
     model: str = ""
+    is_default: bool = False
+    server: str = ""
+
+    @property
+    def exact(self) -> str:
+        """What pages send, and conversations remember: it names the model, if that is known, also of a server that has only one. A server
+        whose list of models changes is then not asked for another."""
+        return f"{split_choice(self.value)[0]}/{self.model}" if self.model else self.value
 
     @property
     def runs_rtl(self) -> bool:
@@ -117,32 +131,81 @@ class ModelChoice:
 
 
 def choices_for(user: User | None) -> tuple[ModelChoice, ...]:
-    """The choices that this person has in the composer, the default first. Never waits for a model server."""
-    names_server = len(connected.specs()) > 1
-    return tuple(choice for spec in _usable_specs(user) for choice in _choices_of(spec, names_server=names_server))
+    """The choices that this person has in the composer, in the order of lists. Never waits for a model server."""
+    names_server, default = len(connected.specs()) > 1, connected.default()
+    found: list[ModelChoice] = []
+    for spec in _usable_specs(user):
+        first, *others = _choices_of(spec, names_server=names_server)
+        is_default = default is not None and spec.name == default.name
+        found += [replace(first, is_default=True) if is_default else first, *others]
+    return tuple(found)
 
 
-def current_value(choices: Iterable[ModelChoice], stored: str) -> str | None:
-    """The value among ``choices`` for a stored choice: the same, or its replacement at the same model server; None if neither exists."""
-    values = [choice.value for choice in choices]
-    if stored in values:
-        return stored
+def current(choices: Iterable[ModelChoice], stored: str, last_model: str = "") -> ModelChoice | None:
+    """The choice that a stored one means: the same model at the same model server; None if that is not offered.
+
+    ``last_model``: the one that wrote the last answer. It says which is meant by a choice without a model, of a server that had one model,
+    or whose models were not known.
+    """
     name, model = split_choice(stored)
-    others = [value for value in values if value == name or (model is None and value.startswith(f"{name}/"))]
-    return next(iter(others), None)
+    here = [choice for choice in choices if split_choice(choice.value)[0] == name]
+    if model is None:
+        is_clear = len(here) == 1 or not last_model
+        return next((choice for choice in here if is_clear or choice.model == last_model), None)
+    if found := next((choice for choice in here if choice.model == model), None):
+        return found
+    # A list that is not known, such as after a restart while the server is down, does not say that the model is gone.
+    unknown = [choice for choice in here if not choice.model and not choice.is_demo]
+    return replace(unknown[0], model=model) if unknown else None
+
+
+def beginning(choices: Sequence[ModelChoice]) -> ModelChoice | None:
+    """The choice that stands in the message box where nothing was chosen: the default, else, in plain sight, the first."""
+    return next((choice for choice in choices if choice.is_default), next(iter(choices), None))
+
+
+def remembered(conversation: Conversation) -> str:
+    """The choice that a conversation stays with: its owner's last, else that of its last turn; empty if it has neither."""
+    if conversation.choice:
+        return conversation.choice
+    turns = Turn.objects.filter(conversation=conversation).order_by(*LATEST_FIRST)
+    return turns.values_list("choice", flat=True).first() or ""
 
 
 def validated(user: User | None, choice: str) -> str:
-    """The choice as a Turn stores it: with the name of the model server, even if the choice is empty because the default is used.
+    """The choice as a Turn stores it. Another model server or model never takes the place of the one that it names.
 
     Raises:
         NoSuchModelError: it does not exist, no longer exists, or this person may not use it. The error is the same for all three.
     """
     spec = find(_usable_specs(user), choice)
     _, model = split_choice(choice)
-    if spec is None or (model is not None and model not in models_of(spec)):
+    if spec is None or (model is not None and not _has(spec, model)):
         raise NoSuchModelError
-    return choice or spec.name
+    return choice
+
+
+def _has(spec: BackendSpec, model: str) -> bool:
+    """Whether the server has the model, as far as is known (``current``)."""
+    known = models_of(spec)
+    return model in known if known or spec.is_demo else is_model_name(model)
+
+
+def unnamed(user: User | None, conversation: Conversation | None) -> str:
+    """The choice for a question that names none, checked: what the conversation stays with; in a new one, the person's default, else that
+    of new conversations. Pages name what they show.
+
+    Raises:
+        NoSuchModelError: that is not offered to this person, or there is no default.
+    """
+    stored = remembered(conversation) if conversation else user.choice if user else ""
+    if not stored:
+        default = connected.default()
+        return validated(user, default.name if default else "")
+    found = current(choices_for(user), stored, conversation.model if conversation else "")
+    if found is None:
+        raise NoSuchModelError
+    return stored if split_choice(stored)[1] or found.value == stored else found.exact
 
 
 def server_tools(user: User | None, choice: str) -> tuple[str, ...]:
@@ -169,6 +232,8 @@ def _choices_of(spec: BackendSpec, *, names_server: bool) -> list[ModelChoice]:
     models = models_of(spec)
     if len(models) < 2:
         only = spec.shown if spec.label or spec.is_demo or names_server or not models else models[0]
-        return [ModelChoice(spec.name, only, spec.effort, spec.is_demo, *models)]
+        return [ModelChoice(spec.name, only, spec.effort, spec.is_demo, next(iter(models), ""), server=spec.shown)]
     before = f"{spec.shown}{SEPARATOR}" if names_server else ""
-    return [ModelChoice(f"{spec.name}/{model}", f"{before}{model}", spec.effort, spec.is_demo, model) for model in models]
+    return [
+        ModelChoice(f"{spec.name}/{model}", f"{before}{model}", spec.effort, spec.is_demo, model, server=spec.shown) for model in models
+    ]

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
+from django.db.models import Q
+
 from chatui.backends import spec_file
 from chatui.backends.auto import AUTO
 from chatui.backends.hosted_tools import holds_key
@@ -37,10 +39,12 @@ ENVIRONMENT_NAME = "main"
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The enabled rows of Administration: the valid specs, in order, and a sentence for each mistake."""
+    """The enabled rows of Administration: the valid specs, in order, and a sentence for each mistake. ``default``: the name of the row that
+    is the default for new conversations, enabled or not; empty if none is."""
 
     specs: tuple[BackendSpec, ...] = ()
     problems: tuple[str, ...] = ()
+    default: str = ""
 
 
 def operator_backends(env: Environment) -> tuple[BackendSpec, ...]:
@@ -56,11 +60,23 @@ def operator_backends(env: Environment) -> tuple[BackendSpec, ...]:
 
 
 def combined(env: Environment, rows: Rows) -> tuple[BackendSpec, ...]:
-    """All model servers in use, the default first. If nothing is configured at all, the demo."""
+    """All model servers in use, those of the operator first. If nothing is configured at all, the demo. The order is that of lists alone:
+    it says nothing about which one is asked (``default``)."""
     outside = operator_backends(env)
     taken = {spec.name for spec in outside}
     found = (*outside, *(spec for spec in rows.specs if spec.name not in taken))
     return found if found or env.backends_file or env.backend_url else (demo(),)
+
+
+def default(env: Environment, rows: Rows) -> BackendSpec | None:
+    """The model server of new conversations: the one that staff chose in Administration; else the operator's, in a file the first; else the
+    only one. None if there are several and nobody chose, or if the chosen one is not offered: another never takes its place unseen."""
+    known = combined(env, rows)
+    if rows.default:
+        return next((spec for spec in known if spec.name == rows.default), None)
+    if outside := operator_backends(env):
+        return outside[0]
+    return known[0] if len(known) == 1 else None
 
 
 @cache
@@ -120,12 +136,18 @@ def rows() -> Rows:
     """Read the rows of Administration, except unconfirmed ones, in two queries. Raises DatabaseError if the database is down."""
     specs: list[BackendSpec] = []
     problems: list[str] = []
-    for row in StoredBackend.objects.filter(is_enabled=True, unconfirmed_by="").prefetch_related("groups"):
+    default = ""
+    offered = Q(is_enabled=True, unconfirmed_by="")
+    for row in StoredBackend.objects.filter(offered | Q(is_default=True)).prefetch_related("groups"):
+        if row.is_default:
+            default = row.name
+        if not row.is_enabled or row.unconfirmed_by:
+            continue
         try:
             specs.append(of_row(row, (group.name for group in row.groups.all())))
         except SpecError as error:
             problems += [f"model server {row.name!r}: {problem}" for problem in error.problems]
-    return Rows(tuple(specs), tuple(problems))
+    return Rows(tuple(specs), tuple(problems), default)
 
 
 def of_row(row: StoredBackend, groups: Iterable[str]) -> BackendSpec:

@@ -58,7 +58,7 @@ _closing: set[asyncio.Task[None]] = set()
 
 
 def specs() -> tuple[BackendSpec, ...]:
-    """All backends in use, the default first.
+    """All backends in use, in the order of lists.
 
     The rows of Administration are read again if they are older than ROWS_SECONDS, but never on an event loop, which must not wait for a
     database: there, the rows are those that a thread of this process read last.
@@ -66,18 +66,22 @@ def specs() -> tuple[BackendSpec, ...]:
     return configured.combined(environment(), _rows())
 
 
+def default() -> BackendSpec | None:
+    """The default for new conversations (``configured.default``), whoever may use it; None if there is none."""
+    return configured.default(environment(), _rows())
+
+
 def spec_of(choice: str = "") -> BackendSpec:
-    """The spec of a choice: ``name``, ``name/model``, or the first for the empty choice. ``access`` checks whether a person may choose it,
-    and whether the model exists.
+    """The spec of a choice: ``name`` or ``name/model``; for the empty choice, as a command of the operator may have, the default for new
+    conversations. ``choice.validated`` checks whether a person may choose it, and whether the model exists.
 
     Raises:
         BackendError: there is no such model server, or it was removed.
     """
-    found = backend_spec.find(specs(), choice)
+    found = backend_spec.find(specs(), choice) if choice else default()
     if found is None:
-        raise BackendError(
-            ProductCode.NO_SUCH_MODEL, f"There is no model server {choice[:260]!r}." if choice else "There is no model server at all."
-        )
+        unnamed = "No model server is the default for new conversations: name one." if specs() else "There is no model server at all."
+        raise BackendError(ProductCode.NO_SUCH_MODEL, f"There is no model server {choice[:260]!r}." if choice else unnamed)
     return found
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from django.contrib.auth.models import Group
 from django.db import IntegrityError, transaction
+from django.db.models import Max
 from django.utils import timezone, translation
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
@@ -39,6 +40,7 @@ _LISTED_FIRST = ("address", "other settings", "wire format", _KEY_LABEL, "groups
 _VALUE_CHARS = 80
 _DESCRIPTION_CHARS = 180
 _REDIRECTING = frozenset({"url", "kind", "other_settings"})
+MAX_POSITION = 32_767
 _NOT_OF_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
 STORED_KEY = "stored"
 """What a form hands on for a key that the table has, instead of a sealed one."""
@@ -110,8 +112,17 @@ def problems_of(row: StoredBackend) -> tuple[str, ...]:
 def values_of(row: StoredBackend | None) -> dict[str, Any]:
     """What a form begins with: the values of that model server, or those of a new one."""
     if row is None:
-        return {name: column.get_default() for name, column in _COLUMNS.items()} | {"kind": AUTO}
+        # The only one is the default anyway. Any other is not, until somebody says so.
+        is_first = not StoredBackend.objects.exists() and not configured.operator_backends(environment())
+        own = {"kind": AUTO, "position": _last_position(), "is_default": is_first}
+        return {name: column.get_default() for name, column in _COLUMNS.items()} | own
     return {name: getattr(row, name) for name in COLUMNS} | {"groups": list(row.groups.all())}
+
+
+def _last_position() -> int:
+    """The position behind all others: a new model server comes last."""
+    last = StoredBackend.objects.aggregate(last=Max("position"))["last"]
+    return 0 if last is None else min(last + 1, MAX_POSITION)
 
 
 def key_place(row: StoredBackend | None) -> str:
@@ -218,6 +229,9 @@ def _problems(checked: Checked, *, may_see_hidden: bool) -> list[tuple[str, str]
         found.append(("name", _("There is already a model server with this name.")))
     if spec.summarizer and find([*configured.combined(env, configured.rows()), spec], spec.summarizer) is None:
         found.append(("summarizer", _("There is no such model server.")))
+    if not may_see_hidden and checked.row.is_default and not (checked.before and checked.before.is_default):
+        # Without the permission, whatever they save is offered to nobody until it is confirmed, and so would be the default.
+        found.append(("is_default", _("Only people who may see hidden channels can choose the default for new conversations.")))
     if not may_see_hidden and _redirects_reasoning(checked):
         words = _("Only people who may see hidden channels can set where reasoning is sent, or whose summaries choose the lines.")
         found.append(("summaries", words))
@@ -270,6 +284,8 @@ def save(visitor: Visitor, checked: Checked, *, may_see_hidden: bool) -> StoredB
     try:
         with transaction.atomic():
             values_before = _values_by_label(before) if before else {}
+            if row.is_default:
+                _end_other_default(visitor, row)
             row.save(force_insert=before is None, force_update=before is not None)
             row.groups.set(checked.groups)
             if before is None:
@@ -280,6 +296,14 @@ def save(visitor: Visitor, checked: Checked, *, may_see_hidden: bool) -> StoredB
     except IntegrityError:
         raise FaultySettingsError(("name", _("There is already a model server with this name."))) from None
     return row
+
+
+def _end_other_default(visitor: Visitor, row: StoredBackend) -> None:
+    """At most one model server is the default."""
+    others = StoredBackend.objects.filter(is_default=True).exclude(pk=row.pk)
+    for other in others:
+        _record(visitor, other, "changed", "default for new conversations is now False")
+    others.update(is_default=False)
 
 
 def _record_changes(visitor: Visitor, checked: Checked, before: Mapping[str, str]) -> None:

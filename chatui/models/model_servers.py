@@ -34,6 +34,8 @@ class StoredBackend(models.Model):
     ``tested_digest``: the ``settings_digest`` (``model_servers.stored``) of what last passed a test, at ``tested_at``. With other settings
     or another key it says nothing.
 
+    ``is_default``: new conversations begin with it, at most one; see ``model_servers.configured.default``. ``position`` orders lists alone.
+
     The audit log names columns by their verbose names.
     """
 
@@ -41,6 +43,7 @@ class StoredBackend(models.Model):
     name = models.CharField(_("name"), max_length=60, unique=True)
     label = models.CharField(_("display name"), max_length=80, blank=True)
     is_enabled = models.BooleanField(_("enabled"), default=True)
+    is_default = models.BooleanField(_("default for new conversations"), default=False, db_default=False)
     position = models.PositiveSmallIntegerField(_("position"), default=0)
     kind = models.CharField(_("wire format"), max_length=40, default="chat")
     url = models.CharField(_("address"), max_length=300, blank=True)
@@ -65,6 +68,9 @@ class StoredBackend(models.Model):
 
     class Meta:
         ordering = ["position", "name"]
+        constraints = [
+            models.UniqueConstraint(fields=["is_default"], condition=models.Q(is_default=True), name="one_default_model_server"),
+        ]
         verbose_name = _("model server")
         verbose_name_plural = _("model servers")
 

@@ -39,7 +39,8 @@ class Ask:
 
     ``continued_turn``: the turn whose answer is to be continued, with the settings of that turn. If ``question`` is set too, its answer
     continues after the last stored message instead, with the settings of this request. ``choice``: a model server or one of its models;
-    empty for the person's default, None for the conversation's current choice. ``tools_off``: names of tools that are off in a new
+    empty or None for the one that the conversation stays with, or the default of a new one. ``stays_with``: the choice that the
+    conversation keeps, if ``choice`` is for this answer alone. ``tools_off``: names of tools that are off in a new
     conversation. ``answer_format``: the required format of the answers in a new conversation. ``temporary``: a new conversation is in no
     list or folder, and is soon erased. ``files``: those that come with the question; ``documents``: those files, ready to be stored.
     ``has_own_files``: an edited question has only these files; otherwise it keeps the documents of the old version.
@@ -52,6 +53,7 @@ class Ask:
     question: object | None = None
     continued_turn: object | None = None
     choice: str | None = None
+    stays_with: str | None = None
     folder: UUID | None = None
     tools_off: frozenset[str] = frozenset()
     answer_format: AnswerFormat | None = None

@@ -111,13 +111,12 @@ def tokens_of(ask: Ask) -> int:
 
 def _choice(person: User, ask: Ask) -> str:
     """The model that will read the documents. Whether it exists is only checked when the turn starts."""
-    choice = ask.choice or ""
-    if ask.choice is None and ask.conversation is not None:
-        choice = access.own_conversation(person, ask.conversation).choice
     try:
-        return model_choice.validated(person, choice)
+        if ask.choice:
+            return model_choice.validated(person, ask.choice)
+        return model_choice.unnamed(person, access.own_conversation(person, ask.conversation) if ask.conversation else None)
     except NoSuchModelError:
-        return choice
+        return ask.choice or ""
 
 
 TITLE_CHARS = 60
@@ -296,12 +295,11 @@ def _start(person: User, wanted: _Wanted) -> RunningTurn:
         raise AskRefusedError(ProductCode.TOO_MANY)
     if tree is not None and ask.kind is AskKind.CONTINUE:
         return _continue_answer(person, tree.conversation, wanted) if ask.question is None else _continue_exchange(person, tree, wanted)
-    choice = (tree.conversation.choice if tree else "") if ask.choice is None else ask.choice
-    chosen = _chosen(person, choice)
+    chosen = _chosen(person, ask.choice, tree.conversation if tree else None)
     if tree is None:
-        tree = Tree(_new_conversation(person, wanted, choice))
+        tree = Tree(_new_conversation(person, wanted, chosen))
     else:
-        _touch_with_settings(tree.conversation, choice, wanted)
+        _touch_with_settings(tree.conversation, _remembered(person, ask, chosen, tree.conversation), wanted)
     question, after, base = _question(tree, wanted)
     transcripts.activate(tree.conversation, person, question)
     is_old = ask.kind is AskKind.REGENERATE or ask.conversation is None or wanted.created is not None
@@ -343,7 +341,7 @@ def _continue_answer(person: User, conversation: Conversation, wanted: _Wanted) 
     if end.turn_id == cut.pk:
         end.turn = cut
     transcripts.activate(conversation, person, end)
-    turn = wanted.turn(person, cut.question, _chosen(person, cut.choice), cut.effort, end)
+    turn = wanted.turn(person, cut.question, _chosen_before(person, cut), cut.effort, end)
     touch(conversation)
     return RunningTurn(turn, vars(cut)["after"], AskKind.CONTINUE, continued_turn=cut.pk)
 
@@ -353,8 +351,8 @@ def _continue_exchange(person: User, tree: Tree, wanted: _Wanted) -> RunningTurn
     ask, conversation = wanted.ask, tree.conversation
     question = access.message_of(conversation, ask.question, after=transcripts.question_before())
     question.conversation = conversation
-    chosen = _chosen(person, ask.choice or "")
-    _touch_with_settings(conversation, ask.choice or "", wanted)
+    chosen = _chosen(person, ask.choice, conversation)
+    _touch_with_settings(conversation, chosen, wanted)
     last = access.message_of(conversation, tree.leaf_id) if ask.continued_turn else None
     turn = wanted.turn(person, question, chosen, ask.effort, last)
     return RunningTurn(turn, vars(question)["after"], AskKind.CONTINUE, continued_turn=last.turn_id if last else None)
@@ -387,12 +385,31 @@ def _touching(names: tuple[str, ...]) -> CompiledUpdate:
     return CompiledUpdate(lambda: (Conversation.objects.filter(pk=Parameter("key", UUIDField())), parameters(Conversation, names)))
 
 
-def _chosen(person: User, choice: str) -> str:
-    """The model to use, checked for each turn: a model that the person could use yesterday may have been withdrawn."""
+def _chosen(person: User, choice: str | None, conversation: Conversation | None = None) -> str:
+    """The model to use, checked for each turn: a model that the person could use yesterday may have been withdrawn. ``conversation``: the
+    one that says which, if ``choice`` names none."""
     try:
-        return model_choice.validated(person, choice)
+        return model_choice.validated(person, choice) if choice else model_choice.unnamed(person, conversation)
     except model_choice.NoSuchModelError as error:
         raise AskRefusedError(error.code) from None
+
+
+def _remembered(person: User, ask: Ask, chosen: str, conversation: Conversation) -> str:
+    """The choice that the conversation stays with after this question: the one of its message box."""
+    if ask.stays_with is None:
+        return chosen
+    try:
+        return model_choice.validated(person, ask.stays_with)
+    except model_choice.NoSuchModelError:
+        return model_choice.remembered(conversation)
+
+
+def _chosen_before(person: User, cut: Turn) -> str:
+    """The model that wrote the answer which is to be continued. No other continues it, not even one of the same server."""
+    found = model_choice.current(model_choice.choices_for(person), cut.choice, cut.model)
+    if found is None:
+        raise AskRefusedError(ProductCode.NO_SUCH_MODEL)
+    return cut.choice if cut.choice in (found.value, found.exact) else found.exact
 
 
 def first_title(text: str) -> str:

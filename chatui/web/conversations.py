@@ -21,10 +21,11 @@ from chatui.display import conversation_actions, conversation_list, files, opera
 from chatui.display.conversation import BLANK_EXCHANGE, EFFORTS, shown_exchange, visible_text
 from chatui.display.conversation_list import ShownConversation, blank_conversation, shown_conversation
 from chatui.display.folders import BLANK_FOLDER, shown_folders
+from chatui.display.model_choice import shown_choices
 from chatui.display.versions import shown_versions
 from chatui.display.windows import ShownWindow
 from chatui.env import environment
-from chatui.model_servers import choice, connected
+from chatui.model_servers import connected
 from chatui.permissions import access, access_notices, administration
 from chatui.turns import running, sweep, temporary
 from chatui.web import downloads
@@ -132,7 +133,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
     start, asked = request.GET.get("list", ""), "" if row else request.GET.get("folder", "")
     folders, folder = shown_folders(person, row, asked, start if asked else "")
     is_temporary = row.temporary_until is not None if row else "temporary" in request.GET
-    shown_row = shown_conversation(row) if row else None
+    shown_row, models = shown_conversation(row) if row else None, shown_choices(person, row, request.GET.get("model", ""))
     context = {
         "conversation": shown_row,
         "page_title": shown_row.title if shown_row else gettext("Temporary chat") if is_temporary else "",
@@ -157,7 +158,8 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         **_new_format(request, row),
         "has_files": files.are_any(person, row.pk if row else None),
         "has_tools": tools.has_tools(person),
-        **_choice(person, row),
+        "models": models,
+        "effort": row.effort if row else person.effort or (models.chosen.effort if models.chosen else "medium"),
     }
     return render_to_string("chat/chat.html", context, request)
 
@@ -170,21 +172,6 @@ def _new_format(request: HttpRequest, row: Conversation | None) -> dict[str, str
     asked = {"folder": request.GET.get("folder"), "for": request.GET.get("format") if stored else None}
     query = urlencode({name: value for name, value in asked.items() if value})
     return {"new_format": stored, "set_format": reverse("new_answer_format") + (f"?{query}" if query else "")}
-
-
-def _choice(person: User, row: Conversation | None) -> dict[str, object]:
-    """The choices at the composer, with those that are selected when the page opens."""
-    choices = choice.choices_for(person)
-    stored = row.choice if row else person.choice
-    offered = choice.current_value(choices, stored) if stored else None
-    began = next((each for each in choices if each.value == offered), choices[0] if choices else None)
-    first = person.effort or (began.effort if began else "medium")
-    return {
-        "choices": choices,
-        "choice": offered,
-        "choice_is_gone": row is not None and bool(stored) and offered is None,
-        "effort": row.effort if row else first,
-    }
 
 
 def _just_deleted(request: HttpRequest, person: User) -> ShownConversation | None:

@@ -23,11 +23,11 @@ from chatui.accounts.profile import PersonalSettings
 from chatui.display.conversation import EFFORTS
 from chatui.display.conversation_list import shown_conversation
 from chatui.display.folders import INSTRUCTION_CHARS, clean_instructions
+from chatui.display.model_choice import shown_choices
 from chatui.env import environment
 from chatui.lifecycle import closing
 from chatui.lifecycle.closing import CannotCloseError
 from chatui.limits import Throttle
-from chatui.model_servers import choice as model_choice
 from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
 from chatui.site.languages import LANGUAGES
@@ -113,7 +113,13 @@ class SettingsForm(forms.Form):
             ("UTC", "UTC"),
             *((name, name.replace("_", " ")) for name in profile.names()),
         ]
-        offered = [(choice.value, choice.label) for choice in model_choice.choices_for(person)]
+        models = shown_choices(person, None)
+        offered = [(choice.exact, choice.label) for choice in models.choices]
+        if models.gone:
+            # Saving other settings must not change this one unseen.
+            offered.append((person.choice, gettext("%(model)s (not offered now)") % {"model": models.gone}))
+        elif person.choice and models.chosen:
+            self.initial["choice"] = models.chosen.exact
         fields["choice"].choices = [("", gettext("Default")), *offered]
         fields["effort"].choices = [("", gettext("Default of the model")), *EFFORTS]
         # An earlier choice that no longer exists must not prevent other changes.

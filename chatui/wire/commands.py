@@ -73,13 +73,14 @@ class Edit(AskCommand):
 
 @dataclass(frozen=True, slots=True)
 class Regenerate(AskCommand):
-    """Another answer to a question."""
+    """Another answer to a question. ``stays_with``: the model of the message box, if this answer alone is to be of ``choice``."""
 
     type = "regenerate"
     conversation: Reference
     question: Reference
     effort: str
     choice: str | None
+    stays_with: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,11 @@ class ServerForm(forms.Form):
         widget=forms.TextInput({"spellcheck": "false", "autocapitalize": "off"}),
     )
     is_enabled = forms.BooleanField(label=_("Offer it to people"), required=False)
+    is_default = forms.BooleanField(
+        label=_("Default for new conversations"),
+        required=False,
+        help_text=_("Instead of the present one. Conversations that have begun stay with their model server."),
+    )
     untested = forms.BooleanField(label=_("Offer it although no test of these settings has passed"), required=False)
     label = forms.CharField(
         label=_("Display name"), max_length=80, required=False, help_text=_("The name that people see. Empty: the name above.")
@@ -72,9 +77,9 @@ class ServerForm(forms.Form):
     position = forms.IntegerField(
         label=_("Position"),
         min_value=0,
-        max_value=32_767,
+        max_value=stored.MAX_POSITION,
         required=False,
-        help_text=_("Lower numbers come first. The first model server that somebody may use is their default."),
+        help_text=_("In lists, lower numbers come first."),
     )
     groups = RowsField(
         label=_("Groups"),
@@ -143,11 +148,13 @@ class ServerForm(forms.Form):
     proposed = forms.CharField(max_length=60, required=False, widget=forms.HiddenInput)
     proof = forms.CharField(max_length=500, required=False, widget=forms.HiddenInput)
 
-    MAIN = ("url", "key", "name", "is_enabled", "untested")
+    MAIN = ("url", "key", "name", "is_enabled", "is_default", "untested")
 
     def __init__(self, staff: User, before: StoredBackend | None, data: Any = None) -> None:
         """``before``: the model server that is changed; None for a new one."""
         self._defaults = stored.values_of(before)
+        if before is None and not access.can_see_hidden(staff):
+            self._defaults["is_default"] = False  # it is not for them to choose
         whole = {name: int(value) for name, value in self._defaults.items() if isinstance(value, float) and value.is_integer()}
         held = stored.STORED_KEY if stored.key_place(before) else ""
         super().__init__(data, initial=self._defaults | whole | {"held": held}, auto_id="server-%s")
@@ -242,6 +249,7 @@ def servers(request: HttpRequest) -> HttpResponse:
     context = {
         "servers": model_servers.all_of_them(),
         "not_offered": [each for each in kept if not each.is_offered],
+        "has_default": connected.default() is not None,
         "kept_here": {each.name for each in kept},
         "may_change": administration.may_examine(staff),
         "form": ServerForm(staff, None) if may_add else None,

@@ -72,11 +72,12 @@ export class Commands {
   }
 
   /** @param {RegenerateRequest} asked */
-  regenerate({ question }) {
+  regenerate({ question, choice: another }) {
     const conversation = this.#around.open.id;
-    const { effort, choice } = this.#around.composer;
+    const { effort, choice: own } = this.#around.composer;
     if (!conversation || this.#cannotAsk()) return;
-    this.#ask({ type: "regenerate", client_id: newId(), conversation, question, effort, choice });
+    const choices = { choice: another ?? own, stays_with: another ? own : null };
+    this.#ask({ type: "regenerate", client_id: newId(), conversation, question, effort, ...choices });
     this.#focusStop();
   }
 

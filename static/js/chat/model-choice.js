@@ -9,8 +9,6 @@ const CHOICE_KEY = "chatui:choice";
 export class ModelChoice {
   #composer;
   #effort;
-  /** Null if there is only one model. @type {HTMLSelectElement | null} */
-  #choice;
   #isNew;
 
   /**
@@ -21,12 +19,16 @@ export class ModelChoice {
     this.#composer = composer;
     this.#isNew = isNew;
     this.#effort = find(composer, "select[name=effort]", HTMLSelectElement);
-    this.#choice = seek(composer, "select[name=choice]", HTMLSelectElement);
+  }
+
+  /** Null if there is only one model, and it is the default. */
+  get #choice() {
+    return seek(this.#composer, "select[name=choice]", HTMLSelectElement);
   }
 
   listen() {
     this.#effort.addEventListener("change", () => remember(EFFORT_KEY, this.#effort.value));
-    this.#choice?.addEventListener("change", this.#chose);
+    this.#composer.addEventListener("change", this.#chose);
     if (this.#isNew()) this.#begin();
     if (!this.#effort.value) this.#effort.value = "medium";
   }
@@ -35,9 +37,9 @@ export class ModelChoice {
     return this.#effort.value;
   }
 
-  /** The chosen model, as the server names it; empty for the default if there is no choice. */
+  /** The model that the page names, as the server names it; empty only if none is offered. */
   get choice() {
-    return this.#choice?.value ?? "";
+    return this.#choice?.value ?? this.#composer.dataset.choice ?? "";
   }
 
   forget() {
@@ -51,14 +53,24 @@ export class ModelChoice {
   #begin() {
     const last = recall(CHOICE_KEY);
     const isOffered = [...(this.#choice?.options ?? [])].some((option) => option.value === last);
-    if (this.#choice && last && isOffered) this.#choice.value = last;
+    if (this.#choice && last && isOffered && last !== this.choice) {
+      this.#choice.value = last;
+      this.#isChosen();
+    }
     const usual = this.#choice?.selectedOptions[0]?.dataset.effort;
     this.#effort.value = recall(EFFORT_KEY) ?? usual ?? this.#effort.value;
   }
 
-  #chose = () => {
+  /** @param {Event} event */
+  #chose = ({ target }) => {
+    if (target !== this.#choice) return;
     remember(CHOICE_KEY, this.choice);
-    this.#composer.querySelector(".composer-note")?.remove();
+    this.#isChosen();
     if (this.#isNew()) this.#begin();
   };
+
+  /** The person says which model is next: what stands there about another one is over. */
+  #isChosen() {
+    this.#composer.querySelector(".composer-gone")?.remove();
+  }
 }

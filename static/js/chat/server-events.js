@@ -117,7 +117,15 @@ export class ServerEvents {
     const isEdit = command?.type === "edit";
     const say = (/** @type {string} */ words) => void ((isEdit && transcript.refuseEdit(words)) || composer.say(words));
     say(refusal(event.code));
+    if (event.code === "E-X-NO-SUCH-MODEL") void this.#renewModels(command);
     if (event.until) void limits().then((words) => words && say(words.reached(event)));
+  }
+
+  /** What the page offers is out of date. @param {import("../wire/wire.js").Ask | undefined} command */
+  async #renewModels(command) {
+    const asked = command && "choice" in command ? command.choice : null;
+    const { renew } = await import("./model-offers.js").catch(() => ({ renew: null }));
+    await renew?.(this.#page.composer, asked ?? "").catch(() => undefined); // a reload shows them, too
   }
 
   /** @param {import("./transcript.js").TurnBeginning} event */

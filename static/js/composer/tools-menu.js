@@ -1,7 +1,7 @@
 // The menu of tools at the message box. The server stores the switches of a conversation; before there is one, this
 // browser does, and the first message sends them.
 
-import { fill, seek } from "../page/dom.js";
+import { fill, find, seek } from "../page/dom.js";
 import { messageOf, postForm, read } from "../page/server.js";
 import { toast } from "../page/menus.js";
 
@@ -40,7 +40,9 @@ function listed(menu) {
 
 /** The chosen model: its server may have tools of its own. */
 function chosen() {
-  return `choice=${encodeURIComponent(seek(document, ".model-choice", HTMLSelectElement)?.value ?? "")}`;
+  const box = find(document, "chat-composer", HTMLElement);
+  const choice = seek(box, ".model-choice", HTMLSelectElement)?.value ?? box.dataset.choice ?? "";
+  return `choice=${encodeURIComponent(choice)}`;
 }
 
 /**

@@ -19,7 +19,7 @@ import { toggleFold, sourceOf } from "./question.js";
 /** @typedef {import("../files/chip.js").AttachedFile[] | null} Files */
 /** @typedef {{ question: string, text: string, files: Files }} EditRequest */
 /** @typedef {{ exchange: Exchange, form: HTMLFormElement, editor?: QuestionEditor }} Edit `editor`: once loaded */
-/** @typedef {{ question: string }} RegenerateRequest */
+/** @typedef {{ question: string, choice?: string }} RegenerateRequest `choice`: for this answer alone */
 /** @typedef {{ turn: string }} ContinueRequest */
 
 const COPIED_MS = 2_000;
@@ -248,7 +248,7 @@ async function begun(transcript) {
 }
 
 // The menu "Another model" of an answer: the models that the message box offers. The chosen model writes another answer
-// beside the existing ones, and becomes the choice at the message box.
+// beside the existing ones. It is a trial: the message box stays with its model, which the menu says.
 
 /** @param {() => Promise<Comparison | null>} comparison */
 function listenToAgainMenu(comparison) {
@@ -263,8 +263,11 @@ function listenToAgainMenu(comparison) {
 /** @param {Event} event */
 function filled({ target }) {
   if (!(target instanceof HTMLElement) || target.id !== "again-menu") return;
-  const offers = [...(seek(document, "chat-composer select[name=choice]", HTMLSelectElement)?.options ?? [])];
-  target.replaceChildren(...offers.map((offer) => {
+  const box = seek(document, "chat-composer select[name=choice]", HTMLSelectElement);
+  const note = fromTemplate("again-note", HTMLElement);
+  const model = box?.selectedOptions[0]?.text ?? "";
+  note.textContent = t("For this answer alone. The message box stays with %(model)s.", { model });
+  target.replaceChildren(note, ...[...(box?.options ?? [])].map((offer) => {
     const item = fromTemplate("again-item", HTMLElement);
     item.dataset.choice = offer.value;
     item.textContent = offer.text;

@@ -92,8 +92,8 @@ export class Comparison {
     if (!isShown || !question) return;
     // Meanwhile the person may have asked something else, here or in another tab.
     if (isBusy()) return toast(refusal("E-X-BUSY"));
-    find(document, "chat-composer select[name=choice]", HTMLSelectElement).value = chosen.dataset.choice ?? "";
-    this.#transcript.dispatchEvent(new CustomEvent("chat:regenerate", { detail: { question } }));
+    const { choice } = chosen.dataset;
+    this.#transcript.dispatchEvent(new CustomEvent("chat:regenerate", { detail: { question, choice } }));
   }
 
   /**

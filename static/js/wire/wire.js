@@ -14,7 +14,7 @@
  * @typedef {{ type: "edit", client_id: string, conversation: string, question: string, text: string, effort: string,
  *   choice: string | null, files: FileUse[] | null }} Edit
  * @typedef {{ type: "regenerate", client_id: string, conversation: string, question: string, effort: string,
- *   choice: string | null }} Regenerate
+ *   choice: string | null, stays_with: string | null }} Regenerate
  * @typedef {{ type: "continue", client_id: string, conversation: string, turn: string }} Continue
  * @typedef {{ type: "stop", conversation: string, turn: string }} Stop
  * @typedef {{ type: "answer_now", conversation: string, turn: string }} AnswerNow

@@ -153,6 +153,25 @@ def test_another_model_writes_beside_the_answer_that_stays(two: Deployment, visi
     assert wire.received and not any(SECRET.encode() in each for each in wire.received)
 
 
+def test_another_model_is_for_one_answer_and_the_message_box_stays_with_its_own(two: Deployment, visits: Visits, servers: Servers) -> None:
+    servers.may_continue.set()
+    page = visits.open(two.servers[0], "ada", **WIDE)
+    chat = Chat(page)
+    box = page.locator("chat-composer select[name=choice]")
+    chat.ask_and_wait("Who are you?")
+    chat.settle()
+    chat.button("Another model").click()
+    expect(page.locator("#again-menu")).to_contain_text("For this answer alone. The message box stays with Small and quick.")
+    page.get_by_role("button", name="Large and careful", exact=True).click()
+    expect(chat.answer).to_have_text("I am huge, and that is all.")
+    chat.finish()
+    expect(box).to_have_value("small/tiny")
+    page.reload()
+    expect(box).to_have_value("small/tiny")
+    chat.ask_and_wait("And now?")
+    expect(chat.answer).to_have_text("I am tiny, and that is all.")
+
+
 def test_the_conversation_continues_with_the_version_that_is_kept(two: Deployment, visits: Visits, servers: Servers) -> None:
     chat = answered_again(visits.open(two.servers[0], "ada", **WIDE), servers)
     others(chat).get_by_role("button", name="Keep this version").click()
@@ -193,6 +212,7 @@ def test_versions_are_compared_by_keyboard_survive_a_reload_and_are_closed_again
 def test_while_another_answer_is_written_no_model_is_asked_and_the_choice_stays(two: Deployment, visits: Visits, servers: Servers) -> None:
     chat = answered_again(visits.open(two.servers[0], "ada", **WIDE), servers)
     servers.may_continue.clear()
+    chat.page.locator("chat-composer select[name=choice]").select_option(label="Large and careful")
     chat.ask("And now?")
     expect(chat.answer).to_have_text("I am huge,")
     chat.exchanges.first.get_by_role("button", name="Another model").click()

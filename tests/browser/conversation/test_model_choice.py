@@ -1,9 +1,10 @@
 """Several model servers on a page: who may choose which model, what a conversation remembers, and which server answers."""
 
 import json
+import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.chat import Chat
-from tests.browser.visits import Visits
+from tests.browser.visits import Visits, until
 from tests.support.served import Deployment
 
 pytestmark = pytest.mark.browser
@@ -37,6 +38,9 @@ label = "Guided tour"
 kind = "demo"
 groups = ["guides"]
 """
+CONNECT = """from chatui.models import StoredBackend
+StoredBackend.objects.create(name={name!r}, url={url!r}, kind="chat", model_names={models!r}, {more})"""
+CHANGE = "from chatui.models import StoredBackend as S; S.objects.filter(name={name!r}).update({more})"
 ADD_ROW = "from chatui.models import StoredBackend; StoredBackend.objects.create(name='added', label='Added later', kind='demo')"
 
 
@@ -127,13 +131,13 @@ def test_one_conversation_asks_two_servers_and_says_under_each_answer_which_it_w
     expect(chat.last.locator(".answer-facts")).to_contain_text("Large, for work")
     expect(chat.last.locator(".answer-facts")).to_contain_text("gpt-oss-20b")
 
-    model(page).select_option("small")
+    model(page).select_option("small/tiny")
     chat.button("Regenerate").click()
     expect(chat.answer).to_have_text("I am small, as tiny, low.")
     assert "127.0.0.1" not in page.locator("body").inner_text()
     chat.settle()
     page.reload()
-    expect(model(page)).to_have_value("small")
+    expect(model(page)).to_have_value("small/tiny")
 
 
 def test_a_conversation_remembers_its_model_and_a_new_one_begins_with_the_last(several: Deployment, visits: Visits) -> None:
@@ -150,13 +154,13 @@ def test_a_conversation_remembers_its_model_and_a_new_one_begins_with_the_last(s
 
     page.goto("/")
     expect(model(page)).to_have_value("large/gpt-oss-120b")
-    model(page).select_option("small")
+    model(page).select_option("small/tiny")
     page.go_back()
     expect(model(page)).to_have_value("large/gpt-oss-120b")
-    model(page).select_option("small")
+    model(page).select_option("small/tiny")
     effort(page).select_option("medium")
     page.goto("/")
-    expect(model(page)).to_have_value("small")
+    expect(model(page)).to_have_value("small/tiny")
     expect(effort(page)).to_have_value("medium")
 
 
@@ -174,3 +178,85 @@ def test_a_back_end_added_while_the_server_runs_is_offered_within_seconds_and_wo
     chat.ask_and_wait("Hello!")
     expect(chat.last.locator(".answer-facts")).to_contain_text("Scripted, no model")
     shell(several, "from chatui.models import StoredBackend; StoredBackend.objects.all().delete()")
+
+
+@pytest.fixture
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Deployment, ModelServer]]:
+    """A deployment with one model server of Administration, "first", and the address of a second one, which is not connected yet."""
+    first, second = ModelServer("first"), ModelServer("second")
+    deployment = Deployment(tmp_path_factory.mktemp("kept"))
+    try:
+        deployment.start()
+        deployment.make_people(ada=(False, []))
+        shell(deployment, CONNECT.format(name="first", url=first.url, models="gpt-oss-120b", more="is_default=True"))
+        yield deployment, second
+    finally:
+        deployment.stop()
+        first.close()
+        second.close()
+
+
+def loaded(page: Page, is_there: Callable[[], bool]) -> None:
+    """Reload until every process has read the rows again."""
+    until(page, lambda: is_there() or (page.reload(), False)[1])
+
+
+def test_the_message_box_says_before_sending_that_another_model_answers(kept: tuple[Deployment, ModelServer], visits: Visits) -> None:
+    deployment, second = kept
+    page = visits.open(deployment.servers[0], "ada")
+    chat, box, notice = Chat(page), page.locator("chat-composer"), page.locator("#composer-gone")
+    loaded(page, lambda: box.get_attribute("data-choice") == "first/gpt-oss-120b")
+    expect(model(page)).to_have_count(0)
+    chat.ask_and_wait("Who are you?")
+    expect(chat.answer).to_have_text(re.compile("I am first"))
+    chat.settle()
+
+    shell(deployment, CONNECT.format(name="Aaa", url=second.url, models="gpt-oss-20b", more="position=1"))
+    loaded(page, lambda: model(page).count() == 1)
+    expect(model(page)).to_have_value("first/gpt-oss-120b")
+    expect(notice).to_have_count(0)
+    chat.ask_and_wait("And now?")
+    expect(chat.answer).to_have_text(re.compile("I am first"))
+    chat.settle()
+
+    # The page stays open, and shows what is no longer so.
+    shell(deployment, CHANGE.format(name="first", more="is_enabled=False"))
+    other = visits.open(deployment.servers[0], "ada")
+    loaded(other, lambda: other.locator("chat-composer").get_attribute("data-choice") == "Aaa/gpt-oss-20b")
+    chat.ask("And after the pause?")
+    expect(page.locator("#composer-problem")).to_have_text("This model is not available to you. Choose another one.")
+    words = "gpt-oss-120b is not offered now; the next answer comes from Aaa."
+    expect(notice).to_have_text(words)
+    expect(chat.box).to_have_value("And after the pause?")
+    expect(model(page)).to_have_value("Aaa/gpt-oss-20b")
+    page.reload()
+    expect(notice).to_have_text(words)
+    expect(chat.box).to_have_value("And after the pause?")
+    expect(page.get_by_role("textbox", name="Message", exact=True)).to_have_accessible_description(re.compile(re.escape(words)))
+
+    chat.box.press("Enter")
+    expect(chat.answer).to_have_text(re.compile("I am second"))
+    chat.settle()
+    page.reload()
+    expect(notice).to_have_count(0)
+    shell(deployment, CHANGE.format(name="first", more="is_enabled=True"))
+    loaded(page, lambda: model(page).locator("option").count() == 2)
+    expect(model(page)).to_have_value("Aaa/gpt-oss-20b")
+
+
+def test_choosing_a_model_ends_the_notice_about_one_that_is_gone(kept: tuple[Deployment, ModelServer], visits: Visits) -> None:
+    deployment, second = kept
+    shell(deployment, CONNECT.format(name="second", url=second.url, models="one\ntwo", more="position=1"))
+    page = visits.open(deployment.servers[0], "ada")
+    loaded(page, lambda: model(page).count() == 1)
+    chat, notice = Chat(page), page.locator("#composer-gone")
+    model(page).select_option("second/one")
+    chat.ask_and_wait("Who are you?")
+    chat.settle()
+    shell(deployment, CHANGE.format(name="second", more="model_names='two'"))
+    loaded(page, lambda: notice.count() == 1)
+    expect(notice).to_have_text("one is not offered now; the next answer comes from first.")
+    model(page).select_option("second/two")
+    expect(notice).to_have_count(0)
+    chat.ask_and_wait("And you?")
+    expect(chat.answer).to_have_text(re.compile("I am second, as two"))

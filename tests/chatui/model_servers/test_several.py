@@ -159,10 +159,39 @@ def test_each_model_of_a_list_is_a_choice(configure: Configure, ada: User) -> No
         ("large/xl", "large · xl"),
     ]
     assert "127.0.0.1" not in repr(choices)
-    assert model_choice.current_value(choices, "large/xl") == "large/xl"
-    assert model_choice.current_value(choices, "large") == "large/l", "the default model of that model server"
-    assert model_choice.current_value(choices, "small/s") == "small"
-    assert model_choice.current_value(choices, "large/gone") is None and model_choice.current_value(choices, "gone") is None
+    assert [choice.exact for choice in choices] == ["small/s", "large/l", "large/xl"], "pages name the model"
+
+
+@pytest.mark.parametrize(
+    ("stored", "last_model", "found"),
+    [
+        ("large/xl", "", "large/xl"),
+        ("large/xl", "l", "large/xl"),
+        ("small/s", "", "small/s"),
+        ("small", "", "small/s"),
+        ("small", "an alias of s", "small/s"),
+        ("large", "", "large/l"),
+        ("large", "xl", "large/xl"),
+        ("large", "which it had before", None),
+        ("large/gone", "", None),
+        ("small/gone", "", None),
+        ("gone", "", None),
+        ("gone/l", "l", None),
+        ("unlisted/m", "", "unlisted/m"),
+        ("unlisted", "m", "unlisted"),
+        ("tour", "", "tour"),
+        ("tour/m", "", None),
+        ("", "l", None),
+    ],
+)
+def test_a_stored_choice_means_the_same_model_or_none(
+    stored: str, last_model: str, found: str | None, configure: Configure, ada: User
+) -> None:
+    more = '[[backend]]\nname="unlisted"\nurl="http://127.0.0.1:9"\n[[backend]]\nname="tour"\nkind="demo"\n'
+    configure(TWO.format(small="http://127.0.0.1:9", large="http://127.0.0.1:9") + more)
+    meant = model_choice.current(model_choice.choices_for(ada), stored, last_model)
+    assert (meant.exact if meant else None) == found
+    assert found is None or model_choice.validated(ada, found) == found, "what a page names can be asked"
 
 
 @pytest.mark.parametrize(
@@ -182,14 +211,21 @@ def test_the_only_model_server_is_not_named_beside_its_models(
     assert [choice.label for choice in model_choice.choices_for(ada)] == shown
 
 
-def test_the_default_is_the_first_that_this_person_may_use(configure: Configure, ada: User, bela: User) -> None:
+def test_a_question_that_names_no_model_goes_to_the_default_or_nowhere(configure: Configure, ada: User, bela: User) -> None:
     configure('[[backend]]\nname="first"\nurl="http://a"\ngroups=["readers"]\n[[backend]]\nname="second"\nurl="http://b"\n')
     ada.groups.add(Group.objects.create(name="readers"))
-    assert (model_choice.validated(ada, ""), model_choice.validated(bela, "")) == ("first", "second")
-    assert begin(bela, ask()).choice == "second"
+    assert begin(ada, ask()).choice == "first"
+    with pytest.raises(AskRefusedError):
+        begin(bela, ask())
+    assert '<option value="second" data-effort="medium" selected>' in collapsed(signed_in(bela).get("/").content.decode()), (
+        "but a page names one that may be asked"
+    )
+    bela.choice = "second"
+    bela.save()
+    assert begin(bela, ask()).choice == "second", "the person's own default"
 
 
-@pytest.mark.parametrize("choice", ["large", "large/x", "gone", "gone/x", "small/x", "/", "/x", " small", "small ", "SMALL", "x" * 5000])
+@pytest.mark.parametrize("choice", ["large", "large/x", "gone", "gone/x", "/", "/x", " small", "small ", "small/ ", "SMALL", "x" * 5000])
 def test_e_x_no_such_model_not_there_and_not_yours_look_the_same(choice: str, configure: Configure, ada: User) -> None:
     configure(FOR_READERS)
     with pytest.raises(AskRefusedError) as caught:
@@ -203,7 +239,7 @@ def test_an_allowed_choice_is_stored_by_name(configure: Configure, ada: User) ->
     turn = begin(ada, ask(choice="small"))
     assert (turn.choice, turn.conversation.choice) == ("small", "small")
     turn = begin(ada, ask())
-    assert (turn.choice, turn.conversation.choice) == ("small", ""), "a person without a choice gets the current default"
+    assert (turn.choice, turn.conversation.choice) == ("small", "small"), "the default of the moment, and the conversation stays with it"
 
 
 def test_a_revoked_permission_takes_effect_with_the_next_question(configure: Configure, ada: User) -> None:
@@ -218,13 +254,14 @@ def test_a_revoked_permission_takes_effect_with_the_next_question(configure: Con
         ask(conversation=again["conversation"]),
         ask(AskKind.EDIT, **again),
         ask(AskKind.REGENERATE, **again),
+        ask(AskKind.REGENERATE, choice="", **again),
         ask(AskKind.REGENERATE, choice="large", **again),
     )
     for question in wants:
         with pytest.raises(AskRefusedError) as caught:
             store(ada, question, "nobody")
         assert caught.value.code is ProductCode.NO_SUCH_MODEL
-    assert begin(ada, ask(AskKind.REGENERATE, choice="", **again)).choice == "small", "the default stays"
+    assert begin(ada, ask(AskKind.REGENERATE, choice="small", **again)).choice == "small", "another is asked once it is named"
 
 
 # What a page shows
@@ -234,7 +271,7 @@ def test_the_page_offers_what_the_person_may_use_and_no_address(configure: Confi
     configure(FOR_READERS)
     ada.groups.add(Group.objects.create(name="readers"))
     page = collapsed(signed_in(ada).get("/").content.decode())
-    assert '<option value="small" data-effort="medium">small</option>' in page and '<option value="large"' in page
+    assert '<option value="small" data-effort="medium" selected>small</option>' in page and '<option value="large"' in page
     assert "127.0.0.1:9" not in page
     assert 'name="choice"' not in signed_in(bela).get("/").content.decode(), "a single option is no choice"
 
@@ -243,10 +280,12 @@ def test_the_page_opens_with_the_conversation_s_own_choice(configure: Configure,
     configure(TWO.format(small="http://127.0.0.1:9", large="http://127.0.0.1:9"))
     Conversation.objects.update(choice="large")
     page = collapsed(signed_in(ada).get(f"/c/{conversation.pk}/").content.decode())
-    assert '<option value="large/l" data-effort="medium" selected>' in page and "no longer available" not in page
-    Conversation.objects.update(choice="vanished")
-    page = signed_in(ada).get(f"/c/{conversation.pk}/").content.decode()
-    assert "is no longer available" in page and "vanished" not in page and " selected>large" not in page
+    assert '<option value="large/l" data-effort="medium" selected>' in page and "is not offered now" not in page
+    Conversation.objects.update(choice="vanished/<i>m</i>")
+    page = collapsed(signed_in(ada).get(f"/c/{conversation.pk}/").content.decode())
+    says = "<bdi>&lt;i&gt;m&lt;/i&gt;</bdi>is not offered now; the next answer comes from<strong><bdi>Small one</bdi></strong>."
+    assert says in page
+    assert '<option value="small/s" data-effort="medium" selected>' in page
 
 
 def test_a_new_conversation_begins_with_the_effort_of_its_back_end(configure: Configure, ada: User) -> None:

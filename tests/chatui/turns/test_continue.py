@@ -400,11 +400,8 @@ async def test_losing_access_to_the_model_refuses_the_continuation(
 ) -> None:
     [first] = await ask_and_continue(ada, backend, cut_answer())
 
-    def refuse(person: User, choice: str) -> str:
-        raise model_choice.NoSuchModelError
-
     with monkeypatch.context() as patch, pytest.raises(AskRefusedError) as caught:
-        patch.setattr(model_choice, "validated", refuse)
+        patch.setattr(model_choice, "choices_for", lambda person: ())
         await begin(ada, continued(first))
     assert caught.value.code is model_choice.NoSuchModelError.code
     assert await Turn.objects.acount() == 1

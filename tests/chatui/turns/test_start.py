@@ -13,7 +13,6 @@ from django.utils import timezone
 
 from chatui.accounts import sessions
 from chatui.codes import ProductCode
-from chatui.model_servers import choice as model_choice
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.files import SentDocument
 from chatui.models.message import Author, Message
@@ -33,6 +32,8 @@ from tests.chatui.conftest import signed_in, store
 from tests.chatui.store.uploads import uploaded
 from tests.chatui.turns.test_turns import ask
 from tests.support.environment import change
+from tests.support.several import Configure
+from tests.support.several import configure as configure
 
 pytestmark = pytest.mark.django_db
 
@@ -191,8 +192,8 @@ def test_nobody_asks_with_an_account_that_was_deleted(ada: User) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _any_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_choice, "validated", lambda person, choice: choice)
+def _two_models(configure: Configure) -> None:
+    configure("".join(f'[[backend]]\nname="{name}"\nurl="http://127.0.0.1:9"\n' for name in ("small", "large")))
 
 
 def cut(person: User, state: str = "stopped", **question: Any) -> RunningTurn:
@@ -261,10 +262,10 @@ def test_an_exchange_continues_after_its_last_message_with_the_settings_of_the_r
     place: dict[str, Any] = {"conversation": first.turn.conversation_id, "question": first.turn.question_id, "continued_turn": before}
     started = store(ada, Ask(AskKind.CONTINUE, uuid4(), "high", choice=choice, **place))
     turn, row = Turn.objects.get(pk=started.turn.pk), Conversation.objects.get()
-    assert (turn.question, turn.effort, turn.choice) == (first.turn.question, "high", choice or "")
+    assert (turn.question, turn.effort, turn.choice) == (first.turn.question, "high", choice or "large")
     assert turn.continued_message == (last_message(first) if has_answer else None)
     assert (started.kind, started.continued_turn) == (AskKind.CONTINUE, before)
-    assert (row.effort, row.choice, row.archived_at) == ("high", choice or "", None)
+    assert (row.effort, row.choice, row.archived_at) == ("high", choice or "large", None)
 
 
 def test_without_a_choice_the_model_of_the_conversation_answers(ada: User) -> None:
@@ -273,7 +274,18 @@ def test_without_a_choice_the_model_of_the_conversation_answers(ada: User) -> No
     for choice in (None, "small", None, "", None):
         turn = answered(ada, in_it(started, choice=choice)).turn
         choices.append((turn.choice, Conversation.objects.get().choice))
-    assert choices == [("large",) * 2, ("small",) * 2, ("small",) * 2, ("",) * 2, ("",) * 2]
+    assert choices == [("large",) * 2, *[("small",) * 2] * 4]
+
+
+def test_an_answer_of_another_model_alone_leaves_the_conversation_with_its_own(ada: User) -> None:
+    started = answered(ada, ask(choice="small"))
+    trial = answered(ada, in_it(started, AskKind.REGENERATE, "", choice="large", stays_with="small"))
+    assert (trial.turn.choice, Conversation.objects.get().choice) == ("large", "small")
+    trial = answered(ada, in_it(started, AskKind.REGENERATE, "", choice="small", stays_with="large"))
+    assert (trial.turn.choice, Conversation.objects.get().choice) == ("small", "large"), "what the message box shows"
+    answered(ada, in_it(started, AskKind.REGENERATE, "", choice="small", stays_with="gone"))
+    assert Conversation.objects.get().choice == "large", "nothing that is not offered is remembered"
+    assert answered(ada, in_it(started)).turn.choice == "large"
 
 
 def test_a_conversation_that_a_program_has_just_begun_stays_as_it_is(ada: User) -> None:

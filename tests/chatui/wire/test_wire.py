@@ -35,6 +35,7 @@ FIELDS = {
     "text": "words",
     "effort": "low",
     "choice": "a",
+    "stays_with": "b",
     "number": 7,
     "temporary": True,
     "files": None,

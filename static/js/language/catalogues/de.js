@@ -70,6 +70,7 @@ useCatalogue({
     "Files that you have sent can be sent again from here.": "Dateien, die Sie gesendet haben, können von hier aus noch einmal gesendet werden.",
     "Find by name": "Nach Namen suchen",
     "Flowchart, drawn from its source": "Flussdiagramm, aus seinem Quelltext gezeichnet",
+    "For this answer alone. The message box stays with %(model)s.": "Nur für diese Antwort. Das Eingabefeld bleibt bei %(model)s.",
     "Gantt chart, drawn from its source": "Gantt-Diagramm, aus seinem Quelltext gezeichnet",
     "Git graph, drawn from its source": "Git-Graph, aus seinem Quelltext gezeichnet",
     "Hidden. %(why)s": "Verborgen. %(why)s",

@@ -70,6 +70,7 @@ useCatalogue({
     "Files that you have sent can be sent again from here.": "보낸 파일을 여기에서 다시 보낼 수 있습니다.",
     "Find by name": "이름으로 찾기",
     "Flowchart, drawn from its source": "순서도, 소스로 그림",
+    "For this answer alone. The message box stays with %(model)s.": "이 답변에만 적용됩니다. 메시지 입력란은 %(model)s을(를) 계속 사용합니다.",
     "Gantt chart, drawn from its source": "간트 차트, 소스로 그림",
     "Git graph, drawn from its source": "Git 그래프, 소스로 그림",
     "Hidden. %(why)s": "숨김. %(why)s",

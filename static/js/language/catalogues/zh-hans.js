@@ -70,6 +70,7 @@ useCatalogue({
     "Files that you have sent can be sent again from here.": "您发送过的文件可以从这里再次发送。",
     "Find by name": "按名称查找",
     "Flowchart, drawn from its source": "流程图，根据源代码绘制",
+    "For this answer alone. The message box stays with %(model)s.": "仅用于这个回答。输入框仍使用 %(model)s。",
     "Gantt chart, drawn from its source": "甘特图，根据源代码绘制",
     "Git graph, drawn from its source": "Git 图，根据源代码绘制",
     "Hidden. %(why)s": "已隐藏。%(why)s",
