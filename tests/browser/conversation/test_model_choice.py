@@ -225,7 +225,7 @@ def test_the_message_box_says_before_sending_that_another_model_answers(kept: tu
     loaded(other, lambda: other.locator("chat-composer").get_attribute("data-choice") == "Aaa/gpt-oss-20b")
     chat.ask("And after the pause?")
     expect(page.locator("#composer-problem")).to_have_text("This model is not available to you. Choose another one.")
-    words = "gpt-oss-120b is not offered now; the next answer comes from Aaa."
+    words = "gpt-oss-120b is not offered now; the next answer comes from gpt-oss-20b."
     expect(notice).to_have_text(words)
     expect(chat.box).to_have_value("And after the pause?")
     expect(model(page)).to_have_value("Aaa/gpt-oss-20b")
