@@ -59,19 +59,20 @@ def test_a_decided_card_says_so_from_the_click_on(demo: Server, visits: Visits) 
     shown = approval_request(chat)
     hint = shown.locator(".approval-hint")
     expect(hint).to_have_text(re.compile("Without a decision"))
-    held: list[Route] = []
-    chat.page.route(re.compile(r"/calls/"), lambda route: held.append(route))
-    with chat.page.expect_request(re.compile(r"/calls/.+")):
+    decision, cards = re.compile(r"/c/[^/]+/calls/[^/]+/$"), re.compile(r"/turns/[^/]+/calls/$")
+    sent: list[Route] = []
+    late: list[Route] = []
+    is_late = True
+    chat.page.route(decision, lambda route: sent.append(route))
+    chat.page.route(cards, lambda route: late.append(route) if is_late else route.continue_())
+    with chat.page.expect_request(decision):
         shown.get_by_role("button", name="Allow once").click()
     expect(hint).to_have_text("Sending your decision…")
-    chat.page.unroute(re.compile(r"/calls/"))
-    late = re.compile(r"/turns/.+/calls/$")
-    chat.page.route(late, lambda route: held.append(route))
-    with chat.page.expect_request(late):
-        held.pop(0).continue_()
+    with chat.page.expect_request(cards):
+        sent[0].continue_()
     expect(hint).to_have_text("You allowed this call.")
-    chat.page.unroute(late)
-    for each in held:
+    is_late = False
+    for each in late:
         each.continue_()
     chat.finish()
     expect(chat.page.locator("[data-decided] summary")).to_have_text(re.compile("Notes · You allowed this call."))
