@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.db.models import Count, Sum
 from django.utils import timezone
 from prometheus_client import CollectorRegistry, generate_latest
@@ -29,6 +30,18 @@ class StoredCounts(Collector):
     """Counts of rows in the database. They are gauges: a purge lowers them, and every process reports the same values."""
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
+        """The counts; without a database, only that it is away: whoever is called at night needs the counts of the process all the more."""
+        try:
+            with transaction.atomic():
+                if connection.vendor == "postgresql":
+                    with connection.cursor() as cursor:
+                        cursor.execute("SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '5s'")
+                found = [_up(1), *self._counts()]
+        except (DatabaseError, InterfaceError):
+            found = [_up(0)]
+        return found
+
+    def _counts(self) -> Iterable[GaugeMetricFamily]:
         turns = dict(Turn.objects.values_list("state").annotate(count=Count("pk")).order_by())
         yield _gauge("chatui_turns", "Stored turns, by state.", "state", {state: turns.get(state, 0) for state in TurnState.values})
         alive = Turn.objects.filter(state=TurnState.RUNNING, lease_until__gte=timezone.now()).count()
@@ -41,6 +54,10 @@ class StoredCounts(Collector):
         found = transcripts.problem_counts()
         problems = {code.value: found.get(code, 0) for code in (*Code, *ProductCode)}
         yield _gauge("chatui_frames_with_problems", "Stored frames with a problem, by error code.", "code", problems)
+
+
+def _up(value: int) -> GaugeMetricFamily:
+    return GaugeMetricFamily("chatui_database_up", "Whether the database answered; if not, the counts of its rows are left out.", value)
 
 
 def _gauge(name: str, description: str, label: str, values: Mapping[str, int]) -> GaugeMetricFamily:

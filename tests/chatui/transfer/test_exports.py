@@ -17,7 +17,7 @@ import pytest_django
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from channels.db import aclose_old_connections
 from django.core.exceptions import ImproperlyConfigured
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import AsyncRequestFactory, Client, RequestFactory
 from django.utils import timezone
 
@@ -259,6 +259,19 @@ def test_metrics_are_counts_in_the_text_format(exported: Conversation) -> None:
     assert 'chatui_turns{state="completed"} 0.0' in lines and "chatui_turns_alive 0.0" in lines and "chatui_refused_looks 0.0" in lines
     assert all(line.startswith("#") or float(line.rsplit(" ", 1)[1]) >= 0 for line in lines)
     assert metrics.text().endswith("\n")
+
+
+@pytest.mark.usefixtures("exported")
+def test_without_its_database_a_process_still_tells_its_own_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "chatui_database_up 1.0" in metrics.text().splitlines()
+
+    def away() -> None:
+        raise OperationalError("SECRET")
+
+    monkeypatch.setattr("chatui.store.transcripts.problem_counts", away)
+    found = metrics.text()
+    assert "chatui_database_up 0.0" in found.splitlines() and "chatui_turns" not in found.replace("chatui_turns_", "")
+    assert "chatui_error_pages" in found and "SECRET" not in found
 
 
 def test_frames_with_problems_are_counted_by_code(ada: User) -> None:
