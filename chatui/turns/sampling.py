@@ -217,7 +217,7 @@ class ModelFrames(Stage):
         half, self._half = self._half, ""
         return [FrameText(transcripts.storable(half))] if half else []
 
-    def _framed(self, event: FrameOpened | FrameWithdrawn | FrameClosed) -> Sequence[RawEvent]:
+    def _framed(self, event: RawEvent) -> Sequence[RawEvent]:
         event = self._calls.feed(event)
         if not isinstance(event, FrameOpened):
             return [event]

@@ -3,6 +3,7 @@
 import random
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -204,6 +205,15 @@ def rate(chat: Chat) -> None:
     expect(chat.last.get_by_role("button", name="Good answer")).to_have_attribute("aria-pressed", "true")
 
 
+def all_of(page: Page) -> object:
+    """What a page shows of its conversation, its title and the list."""
+    return [shown(page), page.evaluate(AROUND)]
+
+
+def shows(page: Page, wanted: object) -> bool:
+    return all_of(page) == wanted
+
+
 def test_what_was_done_elsewhere_meanwhile_is_shown_as_after_a_reload(playing: Server, visits: Visits, player: Player) -> None:
     visits.allow("WebSocket connection to .* failed|ERR_(CONNECTION|EMPTY|INTERNET|NETWORK)|Failed to load resource")
     person = "ada0"
@@ -228,10 +238,10 @@ def test_what_was_done_elsewhere_meanwhile_is_shown_as_after_a_reload(playing: S
         act(twin)
         twin.page.reload()
         twin.finish(script.end)
-        there = [shown(twin.page), twin.page.evaluate(AROUND)]
+        there = all_of(twin.page)
         reader.cable.restore()
         expect(chat.banner).to_be_hidden()
         chat.page.wait_for_function(FINISHED)
-        until(chat.page, lambda there=there: [shown(chat.page), chat.page.evaluate(AROUND)] == there)
+        until(chat.page, partial(shows, chat.page, there))
     assert chat.page.evaluate("getSelection().toString()") == selected, "in a block that has not changed"
     reader.cable.close()
