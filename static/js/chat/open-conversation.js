@@ -1,7 +1,7 @@
 // The conversation that the page shows. Keeps title, top bar and list up to date, and fetches what the page has missed.
 
 import { find, parse, templateWith, seek, takeOver } from "../page/dom.js";
-import { SignedOut, messageOf, postJson, read } from "../page/server.js";
+import { Missing, SignedOut, messageOf, postJson, read } from "../page/server.js";
 import { toast } from "../page/menus.js";
 import { ListEvents } from "../sidebar/list-events.js";
 
@@ -86,11 +86,17 @@ export class OpenConversation {
     }
   }
 
+  /** @returns {Promise<boolean>} whether there is such a page */
   async #refresh() {
-    if (!this.#url) return;
-    const page = await this.#readFresh(this.#url);
+    if (!this.#url) return false;
+    const page = await this.#readFresh(this.#url).catch((error) => {
+      if (error instanceof Missing) return null;
+      throw error;
+    });
+    if (!page) return this.#gone();
     if (this.#shown.transcript.reachesEnd) this.#shown.transcript.replace(page.content);
     if (page.isFresh) this.#replaceFrame(page.content);
+    return true;
   }
 
   /** Leaves the middle of a long conversation for its end. */
@@ -144,11 +150,17 @@ export class OpenConversation {
   /** While there was no connection, other tabs may have changed this conversation and the list. */
   catchUp() {
     setTimeout(() => {
-      // A conversation that was deleted meanwhile has no page; the list goes on without it.
-      (this.#url ? this.#refresh().catch(() => this.#refreshList()) : this.#refreshList()).catch(() => {
+      this.#refresh().then((isShown) => (isShown ? undefined : this.#refreshList())).catch(() => {
         // The next change of the list comes as an event, and the next page has all of it.
       });
     }, CATCH_UP_MS * Math.random());
+  }
+
+  /** A conversation that was deleted meanwhile has no page. */
+  #gone() {
+    this.#listEvents.apply({ type: "chatui:unlisted", conversation: this.#id ?? "" });
+    for (const exchange of this.#shown.transcript.running) exchange.end("stopped");
+    return false;
   }
 
   async #refreshList() {

@@ -8,6 +8,9 @@ class RequestFailed extends Error {}
 /** The session is over: the server answered with its sign-in page. */
 export class SignedOut extends RequestFailed {}
 
+/** It does not exist, or no longer. */
+export class Missing extends RequestFailed {}
+
 const UNREACHABLE = t("The server could not be reached. Please try again.");
 const REFUSED = t("The server could not do that. Please try again.");
 
@@ -82,6 +85,7 @@ async function ask(path, options, refusal) {
     throw new RequestFailed(UNREACHABLE);
   }
   if (response.status === 401 || isSignIn(response)) throw new SignedOut(t("You have been signed out."));
+  if (response.status === 404 && refusal !== 404) throw new Missing(REFUSED);
   if (!response.ok && response.status !== refusal) throw new RequestFailed(REFUSED);
   return response;
 }

@@ -4,6 +4,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -244,4 +245,11 @@ def test_what_was_done_elsewhere_meanwhile_is_shown_as_after_a_reload(playing: S
         chat.page.wait_for_function(FINISHED)
         until(chat.page, partial(shows, chat.page, there))
     assert chat.page.evaluate("getSelection().toString()") == selected, "in a block that has not changed"
+
+    reader.cable.cut()
+    expect(chat.banner).to_be_visible()
+    twin.page.evaluate(POST, f"{urlsplit(twin.page.url).path}delete/")
+    reader.cable.restore()
+    expect(chat.page.locator(".banner-deleted")).to_be_visible()
+    expect(chat.links).to_have_count(0)
     reader.cable.close()
