@@ -3,15 +3,21 @@
 import asyncio
 import threading
 from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import pytest
+from django.apps import apps
 from django.core.cache import cache
+from django.db import connection
 
 from chatui.api.errors import ApiError
 from chatui.api.request_parts import chosen
 from chatui.backends.spec import BackendSpec
 from chatui.model_servers import choice as available
 from chatui.model_servers import choice as model_choice
+from chatui.models.model_servers import StoredBackend
 from chatui.models.user import User
 from tests.support import stub
 from tests.support.several import Configure
@@ -169,3 +175,53 @@ def test_a_program_names_a_model_by_its_own_name_if_one_back_end_has_it(
             chosen(choices, asked)
     else:
         assert chosen(choices, asked).value == value
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("default", "only", "value"),
+    [
+        ("a", (), "a"),
+        ("b", (), "b/one"),
+        ("paused", (), None),
+        ("", (), None),
+        ("a", ("b/two",), "b/two"),
+        ("", ("b/two",), "b/two"),
+        ("a", ("gone",), None),
+        ("a", ("a", "b/one"), "a"),
+        ("a", ("b/one", "b/two"), None),
+    ],
+)
+def test_a_program_that_names_no_model_gets_the_default_or_none(
+    default: str, only: tuple[str, ...], value: str | None, configure: Configure, ada: User
+) -> None:
+    for position, (name, models) in enumerate({"a": "tiny", "b": "one\ntwo", "paused": "big"}.items()):
+        settings = {"url": "http://127.0.0.1:9", "model_names": models, "is_enabled": name != "paused", "is_default": name == default}
+        StoredBackend.objects.create(name=name, position=position, **settings)
+    choices = [choice for choice in model_choice.choices_for(ada) if not only or choice.value in only]
+    for unnamed in (None, ""):
+        if value is None:
+            with pytest.raises(ApiError, match="model_not_found"):
+                chosen(choices, unnamed, only)
+        else:
+            assert chosen(choices, unnamed, only).value == value
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("settings", "default"), [({}, "first"), ({"backend_url": "http://127.0.0.1:9"}, None), ({"backends_file": Path("servers.toml")}, None)]
+)
+def test_the_upgrade_keeps_the_default_of_an_installation(settings: dict[str, Any], default: str | None, configure: Configure) -> None:
+    """Until then it was the first that is offered; the operator's own servers came before those of Administration."""
+    for name, position, is_enabled, unconfirmed_by in (
+        ("a", 0, False, ""),
+        ("b", 0, True, "omar"),
+        ("z", 1, True, ""),
+        ("first", 0, True, ""),
+        ("second", 0, True, ""),
+    ):
+        StoredBackend.objects.create(name=name, url="http://a", position=position, is_enabled=is_enabled, unconfirmed_by=unconfirmed_by)
+    configure(**settings)
+    migration = import_module("chatui.migrations.0064_default_model_server")
+    migration.keep_the_first(apps, connection.schema_editor())
+    assert StoredBackend.objects.filter(is_default=True).values_list("name", flat=True).first() == default
