@@ -4,14 +4,19 @@
 import { find, parse, seek } from "../page/dom.js";
 import { read } from "../page/server.js";
 
+/** @import { Ask } from "../wire/wire.js" */
+
 /**
  * @param {HTMLElement} composer
- * @param {string} asked the model that was refused
+ * @param {Ask | undefined} command that was refused
  */
-export async function renew(composer, asked) {
+export async function renew(composer, command) {
+  const asked = (command && "choice" in command && command.choice) || "";
   const query = new URLSearchParams(location.search);
   query.set("model", asked);
-  const fresh = find(parse(await read(`${location.pathname}?${query}`)), "chat-composer", HTMLElement);
+  const html = await read(`${location.pathname}?${query}`).catch(() => null); // a reload shows them, too
+  if (html === null) return;
+  const fresh = find(parse(html), "chat-composer", HTMLElement);
   const before = seek(composer, ".model", HTMLElement);
   const shown = seek(composer, ".model-choice", HTMLSelectElement)?.value;
   const after = seek(fresh, ".model", HTMLElement);

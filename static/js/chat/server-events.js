@@ -14,6 +14,7 @@ import { EventQueue } from "./event-queue.js";
 /** @typedef {{ announcer: import("./announcer.js").Announcer, commands: Commands, stage: HTMLElement }} Others */
 /** @typedef {Omit<PageParts, "connection"> & Others} Page what events change */
 const limits = () => import("../composer/limits.js").catch(() => null);
+const offers = () => import("./model-offers.js").catch(() => null);
 
 export class ServerEvents {
   #page;
@@ -117,15 +118,8 @@ export class ServerEvents {
     const isEdit = command?.type === "edit";
     const say = (/** @type {string} */ words) => void ((isEdit && transcript.refuseEdit(words)) || composer.say(words));
     say(refusal(event.code));
-    if (event.code === "E-X-NO-SUCH-MODEL") void this.#renewModels(command);
+    if (event.code === "E-X-NO-SUCH-MODEL") void offers().then((module) => module?.renew(composer, command));
     if (event.until) void limits().then((words) => words && say(words.reached(event)));
-  }
-
-  /** What the page offers is out of date. @param {import("../wire/wire.js").Ask | undefined} command */
-  async #renewModels(command) {
-    const asked = command && "choice" in command ? command.choice : null;
-    const { renew } = await import("./model-offers.js").catch(() => ({ renew: null }));
-    await renew?.(this.#page.composer, asked ?? "").catch(() => undefined); // a reload shows them, too
   }
 
   /** @param {import("./transcript.js").TurnBeginning} event */
