@@ -209,7 +209,7 @@ class ModelFrames(Stage):
             text = self._half + event.text
             self._half = text[-1] if "\ud800" <= text[-1:] <= "\udbff" else ""
             text = text[:-1] if self._half else text
-            return [FrameText(transcripts.storable(text))] if text else []
+            return [FrameText(transcripts.storable(text))] if text or not self._half else []
         return [*self._alone(), *self._framed(event)]
 
     def _alone(self) -> Sequence[RawEvent]:

@@ -2,11 +2,11 @@
 
 import { applyLanguages, placeMenus } from "./page/menus.js";
 import { watchLeaving } from "./composer/leaving.js";
-import { focusFirstField } from "./page/first-field.js";
 import "./page/passwords.js";
 
 placeMenus();
 applyLanguages();
 watchLeaving();
 if (document.querySelector("form[data-tries-again]")) void import("./page/trying-again.js");
-if (!document.querySelector("chat-page")) focusFirstField();
+// A page for chatting, which most loads are of, has no such form.
+if (!document.querySelector("chat-page")) void import("./page/first-field.js").then((module) => module.focusFirstField());

@@ -1,10 +1,11 @@
-// Sets the chosen theme before the first paint, and tells the server the browser's time zone: times on pages are in it,
-// unless the person chose another. It is a classic script in the head on purpose: a module would run too late, and the
-// page would flash.
+// Sets the chosen theme, and whether lines of code wrap, before the first paint, and tells the server the browser's time
+// zone: times on pages are in it, unless the person chose another. It is a classic script in the head on purpose: a
+// module would run too late, and the page would flash.
 (() => {
   try {
     const theme = localStorage.getItem("chatui:theme");
     if (theme) document.documentElement.dataset.theme = theme;
+    if (localStorage.getItem("chatui:wrap")) document.documentElement.dataset.wrapLines = "";
   } catch {
     // Storage may be forbidden; then the account's theme applies.
   }

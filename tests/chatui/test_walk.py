@@ -81,7 +81,9 @@ async def traced() -> AsyncIterator[Passed]:
 async def passed(ada: User, monkeypatch: pytest.MonkeyPatch) -> Passed:
     """The files that a message passes on its way from a socket to a real backend and back. It is the second in its conversation."""
     async with stub.running(stub.plays(STREAM)) as server:
-        monkeypatch.setattr(connected, "specs", lambda: (BackendSpec(name="main", url=server.url, models=("m",)),))
+        spec = BackendSpec(name="main", url=server.url, models=("m",))
+        monkeypatch.setattr(connected, "specs", lambda: (spec,))
+        monkeypatch.setattr(connected, "default", lambda: spec)
         async with BrowserSocket(ada) as before:
             await before.send_message("What is 2 + 2?")
             conversation = (await before.until("chatui:accepted"))[-1]["conversation"]

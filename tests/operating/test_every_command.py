@@ -20,6 +20,8 @@ MOVING = "tests/operating/test_moving_to_postgresql.py"
 TESTED_BLOCKS = [
     ("CHATUI_HOSTS=", f"{HERE}::test_behind_a_proxy_the_settings_of_the_page_are_enough"),
     ("location / {", "nginx is not here; the same headers are sent by the test above and by haproxy in tests/services"),
+    ("upstream chatui {", "tests/operating/test_balancer.py::test_no_page_is_lost_while_a_process_can_serve_it_and_forms_only_at_first"),
+    ("proxy_pass http://chatui;", "tests/operating/test_balancer.py::test_while_no_process_can_serve_pages_those_that_live_say_so"),
     ("cp deploy/systemd", "tests/operating/test_systemd.py::test_systemd_accepts_the_units_without_warnings"),
     ("set -a", f"{HERE}::test_a_command_by_hand_works_on_the_data_of_the_unit"),
     ("export CHATUI_DATABASE_URL=", f"{MOVING}::test_all_rows_are_moved_and_people_continue_where_they_were"),
@@ -30,7 +32,7 @@ TESTED_BLOCKS = [
     ("python manage.py backup /mnt", f"{WORST_DAY}::test_backed_up_while_served_destroyed_and_restored"),
     ("python manage.py restore", f"{WORST_DAY}::test_backed_up_while_served_destroyed_and_restored"),
     ("umask 077", f"{POSTGRESQL}::test_a_database_is_dumped_changed_and_restored"),
-    ("psql", f"{POSTGRESQL}::test_a_database_is_dumped_changed_and_restored"),
+    ("deploy/restore-postgresql.sh", f"{POSTGRESQL}::test_a_database_is_dumped_changed_and_restored"),
     ("python manage.py canary", "tests/chatui/operations/canary/test_runs.py::test_a_sound_deployment_is_clean"),
     ("41 4 * * *", "tests/chatui/operations/canary/test_runs.py::test_a_sound_deployment_is_clean"),
     (".venv/bin/python manage.py ratings", f"{HERE}::test_ratings_are_exported"),

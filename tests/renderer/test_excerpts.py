@@ -57,25 +57,3 @@ def test_a_match_across_the_end_is_shown_in_whole_and_nothing_follows_it() -> No
 
 def test_an_excerpt_has_two_hundred_characters_unless_told_otherwise() -> None:
     assert excerpt(VisibleText("a" * 300), []) == (Piece(VisibleText("a" * 200), is_hit=False), Piece(VisibleText("…"), is_hit=False))
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("# Title\n> *a* **b** `c`", "Title\na b c"),
-        ("|a|b|\n|-|-|", " a b \n "),
-        ("2 * 3 and a_b", "2 * 3 and a_b"),
-        ("#tag and >5 # 6", "#tag and >5 # 6"),
-        ("*Yes!* *No.* *(so)*", "Yes! No. *(so)*"),
-        ("**bold**text and **", "boldtext and "),
-        ("``` code ```", " code "),
-        ("a | b |:--|--:| c", "a b c"),
-        ("#\tTitle\n>\tsaid\n #> so", "Title\nsaid\nso"),
-    ],
-)
-def test_an_excerpt_leaves_out_markdown_characters(text: str, expected: str) -> None:
-    assert shown(text) == expected
-
-
-def test_a_match_keeps_its_markdown_characters() -> None:
-    assert shown("**one** `two`", "`two`") == "one [`two`]"

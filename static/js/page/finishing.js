@@ -6,7 +6,6 @@
 import { decorateCode, keepCode } from "./code.js";
 import { t, tc } from "../language/words.js";
 import { fill, fromTemplate, htmlOf, parse } from "./dom.js";
-import { watch, watchCode } from "./wide.js";
 
 /** What is copied of a selection is decided by a script that most visits do not need. */
 function selects() {
@@ -64,11 +63,19 @@ export function showsSame(block, fresh) {
  */
 function finishOpenBlock(block) {
   decorateCode(block);
-  watchCode(block);
+  if (block.querySelector("pre")) withSides(({ watchCode }) => watchCode(block));
   keepShortCells(block);
   for (const title of block.querySelectorAll(".alert-title")) {
     title.textContent = ALERTS[title.textContent ?? ""] ?? title.textContent;
   }
+}
+
+/**
+ * Most visits see nothing that may be wide.
+ * @param {(wide: typeof import("./wide.js")) => void} use
+ */
+function withSides(use) {
+  import("./wide.js").then(use, () => {});
 }
 
 /** The titles of alerts, by the word that the server writes. @type {Readonly<Record<string, string>>} */
@@ -87,7 +94,7 @@ export function finishBlock(block) {
   keepCode(block);
   finishTables(block);
   for (const formula of block.querySelectorAll(".math-display")) {
-    if (formula instanceof HTMLElement) watch(formula, WIDE_FORMULA);
+    if (formula instanceof HTMLElement) withSides(({ watch }) => watch(formula, WIDE_FORMULA));
   }
   if (!block.querySelector("pre > code[class], .math")) return;
   queue.push(block);
@@ -159,7 +166,7 @@ function finishTables(block) {
   for (const table of block.querySelectorAll("table")) {
     const place = placeOf(table);
     if (!place.querySelector(".table-copy")) place.append(fromTemplate("table-copy", HTMLElement));
-    watch(place, WIDE_TABLE);
+    withSides(({ watch }) => watch(place, WIDE_TABLE));
   }
 }
 

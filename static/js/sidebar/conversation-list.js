@@ -3,7 +3,6 @@
 import { t } from "../language/words.js";
 import { find, seek } from "../page/dom.js";
 import { dayGroup, mark, newEntry, News, place, update } from "./entries.js";
-import { markDrafts } from "./draft-marks.js";
 import { Folders } from "./folders.js";
 import { ListActions } from "./list-actions.js";
 import { ListPages } from "./list-pages.js";
@@ -26,7 +25,8 @@ export class ConversationList extends HTMLElement {
     this.#pages.start();
     this.#folders.start();
     this.#group();
-    markDrafts(this, document.documentElement.dataset.person ?? "");
+    const person = document.documentElement.dataset.person ?? "";
+    void import("./draft-marks.js").then(({ markDrafts }) => markDrafts(this, person), () => {});
     // Not by scrollIntoView: that would also scroll the page, to the closed drawer of a phone. Rounded up, because
     // browsers scroll by whole pixels.
     const open = this.querySelector("[aria-current]")?.getBoundingClientRect().bottom ?? 0;

@@ -196,7 +196,7 @@ def test_unknown_expired_and_revoked_links_get_the_same_response(leaf: Message, 
 def guess(count: int) -> None:
     """As many wrong links from the address of the test client."""
     for _ in range(count):
-        web_shares._misses.admit("127.0.0.1")
+        web_shares._misses.miss("127.0.0.1")
 
 
 def test_guessing_links_is_limited_per_address(leaf: Message, ada: User) -> None:
