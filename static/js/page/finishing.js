@@ -156,7 +156,8 @@ const WIDE_FORMULA = t("Wide formula: it can be scrolled sideways");
  * @param {Element} block
  */
 function keepShortCells(block) {
-  for (const cell of block.querySelectorAll("td")) {
+  // A formula that is set has its source beside it: its cell was measured before.
+  for (const cell of block.querySelectorAll("td:not(:has([data-set]))")) {
     cell.classList.toggle("short", (cell.textContent ?? "").length <= SHORT_CHARS);
   }
 }
