@@ -8,6 +8,7 @@ prepares is busy and forks. Both have the same socket: what arrives in between w
 from __future__ import annotations
 
 import argparse
+import atexit
 import os
 import signal
 import socket
@@ -37,12 +38,22 @@ class Waiting:
         command = [sys.executable, __file__, str(listener.fileno())]
         self._process = subprocess.Popen(command, stdin=ends, pass_fds=[listener.fileno()])  # noqa: S603 - ourselves
         os.close(ends)
+        atexit.register(self._end)
+
+    def _end(self) -> None:
+        """The start has failed."""
+        self._stop()
+        self._listener.close()
+
+    def _stop(self) -> None:
+        os.close(self._input)
+        self._process.wait()
 
     def hand_over(self) -> int | None:
         """End the process, and return the descriptor of the socket, which goes on listening. None if somebody else has to open it anew,
         because Daphne takes over none of IPv6."""
-        os.close(self._input)
-        self._process.wait()
+        atexit.unregister(self._end)
+        self._stop()
         if self._listener.family == socket.AF_INET6:
             self._listener.close()
             return None
@@ -141,6 +152,7 @@ def answer(descriptor: int) -> None:
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
     sys.stdin.buffer.read()
     server.shutdown()
+    server.server_close()
 
 
 if __name__ == "__main__":

@@ -341,7 +341,7 @@ def _continue_answer(person: User, conversation: Conversation, wanted: _Wanted) 
     if end.turn_id == cut.pk:
         end.turn = cut
     transcripts.activate(conversation, person, end)
-    turn = wanted.turn(person, cut.question, _chosen_before(person, cut), cut.effort, end)
+    turn = wanted.turn(person, cut.question, _chosen_before(person, cut, conversation), cut.effort, end)
     touch(conversation)
     return RunningTurn(turn, vars(cut)["after"], AskKind.CONTINUE, continued_turn=cut.pk)
 
@@ -404,8 +404,13 @@ def _remembered(person: User, ask: Ask, chosen: str, conversation: Conversation)
         return model_choice.remembered(conversation)
 
 
-def _chosen_before(person: User, cut: Turn) -> str:
-    """The model that wrote the answer which is to be continued. No other continues it, not even one of the same server."""
+def _chosen_before(person: User, cut: Turn, conversation: Conversation) -> str:
+    """The model that wrote the answer which is to be continued. No other continues it, not even one of the same server.
+
+    If that is not known, as of an answer from before choices were stored, it is the one that the conversation stays with.
+    """
+    if not cut.choice:
+        return _chosen(person, None, conversation)
     found = model_choice.current(model_choice.choices_for(person), cut.choice, cut.model)
     if found is None:
         raise AskRefusedError(ProductCode.NO_SUCH_MODEL)

@@ -16,7 +16,7 @@ OF_LIBRARIES = ("hljs", "katex")
 
 # Classes that no source of ours spells, because something else writes them.
 WRITTEN_BY_OTHERS = {
-    **dict.fromkeys(("attention", "caution", "danger", "important", "tip"), "an operator, as the kind of an admonition in a page"),
+    **dict.fromkeys(("attention", "danger"), "an operator, as the kind of an admonition in a page"),
 }
 
 WORD_LISTS = "renderer/activities/"
@@ -35,12 +35,13 @@ def styled(text: str) -> set[str]:
 
 
 def unwritten(names: set[str]) -> set[str]:
-    """Those of ``names`` that no template, script or Python of the product spells, nor puts together of two: ``turn-{{ state }}``."""
+    """Those of ``names`` that no template, script or Python of the product spells, nor puts together of two: ``turn-{{ state }}``, or
+    ``alert-{kind}``."""
     code = (source for source in sources(".py") if source.is_in("chatui/", "renderer/") and not source.is_in(WORD_LISTS))
     writers = [*sources(".html"), *sources(".js"), *code]
     text = "\n".join(source.text for source in writers if not source.is_in("tests/"))
     words = set(re.findall(r"[\w-]+", text))
-    beginnings = set(re.findall(r"([\w-]+-)(?:{{|\${)", text))
+    beginnings = set(re.findall(r"([\w-]+-)(?:{{|\${|{[a-z])", text))
     return {
         name
         for name in names - words

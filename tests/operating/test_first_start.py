@@ -64,6 +64,7 @@ def test_what_answers_during_a_start_ends_with_a_process_that_is_killed(tmp_path
     server.process.kill()
     server.process.wait()
     until(lambda: not is_answered(address))
+    server.stop()
 
 
 def is_answered(address: str) -> bool:

@@ -19,8 +19,8 @@ from tests.support import stub
 from tests.support.served import Deployment, LiveSocket, Server
 from tests.support.stub import DONE, SSE_HEAD, chunk
 
-ASK_FILES = 100
-PAGE_FILES = 54
+ASK_FILES = 103
+PAGE_FILES = 59
 API_FILES = 95
 
 TIMES = 3

@@ -22,18 +22,28 @@ defaults
     timeout check 10s
     retries 5
     option redispatch 1
-    retry-on conn-failure empty-response
+    retry-on conn-failure empty-response 503
 frontend people
     bind 127.0.0.1:{port}
+    http-request disable-l7-retry unless METH_GET
 {rules}
-    default_backend processes
-backend processes
+    use_backend living unless {{ nbsrv(ready) gt 0 }}
+    default_backend ready
+backend ready
+    balance leastconn
+    option httpchk
+    http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host 127.0.0.1
+    default-server check inter 300ms fall 1 rise 1
+{servers}
+backend living
     balance leastconn
     option httpchk
     http-check send meth GET uri /healthz ver HTTP/1.1 hdr Host 127.0.0.1
     default-server check inter 300ms fall 2 rise 1
+{servers}
 """
-"""A process that accepts no connection is skipped immediately for this request (redispatch) and soon for all (check). A slow one stays."""
+"""As in deploy/haproxy.cfg, with other times. A process that accepts no connection is skipped immediately for this request (redispatch) and
+soon for all (check). A slow one stays."""
 
 
 class Proxy:
@@ -48,7 +58,7 @@ class Proxy:
         self.url = f"http://127.0.0.1:{self.port}"
         lines = [f"    server number{number} 127.0.0.1:{server.port}" for number, server in enumerate(servers)]
         file = directory / "haproxy.cfg"
-        text = CONFIGURATION.format(port=self.port, idle_seconds=idle_seconds, rules=rules) + "\n".join(lines) + "\n"
+        text = CONFIGURATION.format(port=self.port, idle_seconds=idle_seconds, rules=rules, servers="\n".join(lines))
         file.write_text(text, encoding="utf-8")
         self._process = subprocess.Popen([program, "-db", "-q", "-f", str(file)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self._wait()

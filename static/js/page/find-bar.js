@@ -4,7 +4,7 @@
 import { closestTo, find, seek } from "./dom.js";
 import { mark, nextMatch, placesOf, placesOfWords, reveal } from "./matches.js";
 import { read } from "./server.js";
-import { forgetSought, queryOf } from "./sought.js";
+import { forgetSought, queryOf, soughtHere } from "./sought.js";
 import { t } from "../language/words.js";
 
 /** @import { ChatTranscript } from "../chat/transcript.js" */
@@ -52,9 +52,10 @@ export class FindBar {
   /**
    * Shows what the address leads to. Only a step of the bar itself gives it the focus: whoever comes from a search may
    * write at once, and on a phone no keyboard covers what was found.
-   * @param {Sought} sought
    */
-  resume(sought) {
+  arrive() {
+    const sought = soughtHere();
+    if (!sought) return;
     this.#bar.hidden = false;
     this.#text.value = sought.text;
     this.#isWords = sought.isWords;

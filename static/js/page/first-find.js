@@ -4,7 +4,6 @@ import { t } from "../language/words.js";
 import { closestTo, find } from "./dom.js";
 import { menuOpener, toast } from "./menus.js";
 import { laterStyles } from "../exchange/later-styles.js";
-import { soughtHere } from "./sought.js";
 
 /** @import { PageParts, FindBar } from "./find-bar.js" */
 
@@ -60,8 +59,7 @@ export function findOnDemand(page) {
     return true;
   };
   const arrive = () => {
-    const sought = soughtHere();
-    if (sought) use((bar) => bar.resume(sought));
+    if (/[?&](words|find)=/.test(location.search)) use((bar) => bar.arrive());
     else close();
   };
   return { arrive, close };

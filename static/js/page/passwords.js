@@ -1,9 +1,11 @@
 // Buttons that show what was typed into a field for a password or key. It is hidden again before it is sent, so that
 // browsers keep it as a password and not among the texts that they suggest.
 
-for (const button of document.querySelectorAll(".password-show")) {
-  const field = button.previousElementSibling;
-  if (button instanceof HTMLButtonElement && field instanceof HTMLInputElement) prepare(button, field);
+export function preparePasswords() {
+  for (const button of document.querySelectorAll(".password-show")) {
+    const field = button.previousElementSibling;
+    if (button instanceof HTMLButtonElement && field instanceof HTMLInputElement) prepare(button, field);
+  }
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import { t } from "../language/words.js";
 import { find, seek } from "../page/dom.js";
+import { textStorage } from "../page/storage.js";
 import { dayGroup, mark, newEntry, News, place, update } from "./entries.js";
 import { Folders } from "./folders.js";
 import { ListActions } from "./list-actions.js";
@@ -25,12 +26,25 @@ export class ConversationList extends HTMLElement {
     this.#pages.start();
     this.#folders.start();
     this.#group();
-    const person = document.documentElement.dataset.person ?? "";
-    void import("./draft-marks.js").then(({ markDrafts }) => markDrafts(this, person), () => {});
+    this.#markDrafts();
     // Not by scrollIntoView: that would also scroll the page, to the closed drawer of a phone. Rounded up, because
     // browsers scroll by whole pixels.
     const open = this.querySelector("[aria-current]")?.getBoundingClientRect().bottom ?? 0;
     this.scrollTop = Math.ceil(open - this.getBoundingClientRect().bottom);
+  }
+
+  /** Conversations with unsent text have a mark. What shows it is loaded once there is such text. */
+  #markDrafts() {
+    const storage = textStorage();
+    const keys = Array.from({ length: storage.length }, (_, index) => storage.key(index));
+    const loads = new AbortController();
+    const load = () => {
+      loads.abort();
+      const person = document.documentElement.dataset.person ?? "";
+      void import("./draft-marks.js").then((module) => module.markDrafts(this, person), () => {});
+    };
+    for (const kind of ["chat:draft", "storage"]) addEventListener(kind, load, { signal: loads.signal });
+    if (keys.some((key) => key?.startsWith("chatui:draft:"))) load();
   }
 
   /**

@@ -60,7 +60,7 @@ def test_a_text_that_is_too_long_is_refused_in_a_sentence_and_kept(demo: Server,
     chat.ask("x" * 4005)
 
     expect(count).to_be_empty()
-    expect(chat.problem).to_have_text("This message is 5 characters too long. The limit is 4,000 characters.")
+    expect(chat.problem).to_contain_text("This message is 5 characters too long. The limit is 4,000 characters.")
     expect(chat.exchanges).to_have_count(0)
     expect(chat.box).to_have_value("x" * 4005)
     chat.box.fill("x" * 4000)

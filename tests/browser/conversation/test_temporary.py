@@ -85,7 +85,7 @@ def test_a_temporary_chat_that_is_kept_is_an_ordinary_conversation(demo: Server,
     chat.page.get_by_role("button", name="Keep this chat").click()
     expect(chat.page.get_by_role("heading", level=1)).to_have_text("Hello")
     expect(chat.page.get_by_text(SAYS)).to_have_count(0)
-    expect(chat.page.locator("[aria-current=page]")).to_have_text("Hello")
+    expect(chat.page.locator("[aria-current=page] .conversation-title")).to_have_text("Hello")
     expect(chat.box).to_have_value("half a thought")
     chat.box.fill("")
 

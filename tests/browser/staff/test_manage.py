@@ -133,7 +133,7 @@ def test_an_admin_finds_their_way(server: Server, visits: Visits) -> None:
     expect(page.locator(".manage-row")).to_contain_text("grace in a conversation of ada")
 
     go(page, "Failed answers")
-    expect(page.get_by_text("Configure the right one: in the settings of the model server")).to_be_visible()
+    expect(page.get_by_text("Enter the right API key in the settings of the model server")).to_be_visible()
     expect(page.get_by_role("link", name="Debug view of").first).to_be_visible()
 
     go(page, "People")

@@ -24,6 +24,7 @@ from tests.canary.asking import client_for, filled, open_view, places, rolled_ba
 from tests.canary.conftest import World
 from tests.canary.planting import append
 from tests.canary.reviewed import COMMANDS, ROUTES
+from tests.chatui.conftest import PASSWORD
 from tests.support import places as places_of
 from tests.support.browser_socket import BrowserSocket
 from tests.support.cases import EVERY_SHAPE, example_count, is_drawn
@@ -99,7 +100,7 @@ def _whole(text: str) -> str:
 def test_no_field_or_query_causes_a_500(world: World) -> None:
     values = places(world)
     open_view(world)
-    root = User.objects.create_superuser("root", password="x")
+    root = User.objects.create_superuser("root", password=PASSWORD)
     clients: list[Client] = [client_for(world.people["owner"]), client_for(world.people["both"]), client_for(None), client_for(root)]
     statuses: set[int] = set()
 
@@ -148,7 +149,7 @@ def test_no_filter_of_the_audit_log_causes_a_500(world: World) -> None:
 @pytest.mark.slow
 @pytest.mark.django_db
 def test_no_field_of_administration_causes_a_500(world: World) -> None:
-    client = client_for(User.objects.create_superuser("root", password="x"))
+    client = client_for(User.objects.create_superuser("root", password=PASSWORD))
     places(world)
     pages = ("/manage/people/", "/manage/keys/", "/manage/limits/", "/manage/people/new/", "/manage/groups/")
     names = ("q", "page", "show", "what", "person", "group", "name", "roles", "permissions", "username", "day_turns", "since")
@@ -164,7 +165,7 @@ def test_no_field_of_administration_causes_a_500(world: World) -> None:
 @pytest.mark.slow
 @pytest.mark.django_db
 def test_no_id_in_an_address_causes_a_500(world: World) -> None:
-    client = client_for(User.objects.create_superuser("root", password="x"))
+    client = client_for(User.objects.create_superuser("root", password=PASSWORD))
     with_ids = {(ask.method, path) for ask in ASKS if "{" in (path := ask.path.partition("?")[0])}
     assert len(with_ids) > 80
     for segment in ("", "x", "0190a0a0-0000-7000-8000-00000000000", "0" * 32, "%00", "..", "٣" * 8, "a" * 3000, "_5F"):

@@ -23,7 +23,7 @@ from tests.support.places import RECORDINGS, ROOT
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary_of_gpt_oss  # noqa: F401 -- a fixture
 
-pytestmark = pytest.mark.served
+pytestmark = [pytest.mark.served, pytest.mark.django_db]
 
 KEY = "sk-this-is-the-key"
 REASONING = "The user greets me. I reply briefly and kindly."

@@ -32,7 +32,7 @@ from tests.support.environment import change
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
-pytestmark = pytest.mark.served
+pytestmark = [pytest.mark.served, pytest.mark.django_db]
 
 KEY = "sk-this-is-the-key"
 # A cut that is reported wrongly: a fault of chat that responses has not.

@@ -11,7 +11,7 @@ from tests.chatui.operations.test_doctor import FAULTY, LEAKY, run
 from tests.chatui.operations.test_doctor import environment as environment
 from tests.support.served import free_port
 
-pytestmark = pytest.mark.served
+pytestmark = [pytest.mark.served, pytest.mark.django_db]
 
 
 def set_up(environment: dict[str, Any], place: Path, lines: str) -> None:

@@ -89,7 +89,7 @@ async def test_a_history_that_cannot_be_read_fails_the_turn_and_says_so(ada: Use
     await Message.objects.filter(pk=first.question_id).aupdate(text="no frame at all")
     async with BrowserSocket(ada) as socket:
         await socket.send("subscribe", conversation=str(started.turn.conversation_id))
-        await asyncio.sleep(0.05)
+        await socket.silence(0.05)
         running.launch(started)
         turn = await end_of(started)
         assert (turn.state, turn.error_code) == ("failed", "E-X-INTERNAL")
