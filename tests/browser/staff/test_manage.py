@@ -141,7 +141,7 @@ def test_an_admin_finds_their_way(server: Server, visits: Visits) -> None:
     page.get_by_role("link", name="debuggers", exact=True).click()
     expect(page.get_by_text("would have to set one up at their next sign-in:")).to_be_visible()
     page.get_by_role("button", name="Require a second factor").click()
-    expect(page.locator(".manage-done")).to_contain_text("Done.")
+    expect(page.locator(".manage-done")).to_contain_text("Members of the group debuggers now need a second factor.")
     expect(page.get_by_text("Second factor required", exact=True)).to_be_visible()
 
     go(page, "People")
