@@ -1,6 +1,6 @@
 // Sets the chosen theme, and whether lines of code wrap, before the first paint, and tells the server the browser's
-// time zone: times on pages are in it, unless the person chose another. It is a classic script in the head on purpose: a
-// module would run too late, and the page would flash.
+// time zone: times on pages are in it, unless the person chose another. It is a classic script in the head on purpose:
+// a module would run too late, and the page would flash.
 (() => {
   try {
     const theme = localStorage.getItem("chatui:theme");
