@@ -153,7 +153,9 @@ def test_no_page_is_lost_while_a_process_can_serve_it_and_forms_only_at_first(ba
         while (seconds := time.monotonic() - begun) < 8:
             if asked(address, "POST") != 200:
                 lost[seconds] = asked(address)
-            assert asked(address) == 200
+            # nginx counts a refused page, but not a refused form, so pages must get to each process: with three requests in a round,
+            # the form would always be the first process's.
+            assert [asked(address) for _ in range(2 + len(three))] == [200] * (2 + len(three))
         assert set(lost.values()) <= {200}
         if balancer == "haproxy":
             assert all(second < 5 for second in lost), "the limit for a check, on a busy machine; without load it is two seconds"

@@ -190,10 +190,11 @@ def rename(chat: Chat) -> None:
 
 
 def delete_all_others(chat: Chat) -> None:
-    for link in chat.links.all():
-        if link.get_attribute("aria-current") is None:
-            address = f"{link.get_attribute('href')}delete/"
-            chat.page.evaluate(POST, address)
+    # Read at once: the list shortens as soon as the page hears of a deletion.
+    addresses = chat.links.evaluate_all("links => links.filter(each => !each.ariaCurrent).map(each => each.getAttribute('href'))")
+    assert addresses
+    for address in addresses:
+        chat.page.evaluate(POST, f"{address}delete/")
 
 
 POST = """(path) => fetch(path, { method: "POST", headers: {

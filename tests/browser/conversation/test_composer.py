@@ -72,7 +72,8 @@ def test_a_text_that_is_too_long_is_refused_in_a_sentence_and_kept(demo: Server,
 def test_a_message_sent_while_the_server_is_down_is_sent_once_when_it_is_back(
     demo_deployment: Deployment, demo: Server, visits: Visits
 ) -> None:
-    visits.allow("WebSocket connection to .* failed|ERR_CONNECTION_(REFUSED|RESET)")
+    # A server that starts answers 503 until it is there.
+    visits.allow("WebSocket connection to .* failed|ERR_CONNECTION_(REFUSED|RESET)|503 .Service Unavailable")
     stays = Chat(visits.open(demo, "ada"))
     stays.ask_and_wait("Hello!")
     stays.settle()
