@@ -36,9 +36,9 @@ class RequirementState(StrEnum):
     GOOD = "ok"
     FAILED = "failed"
     BUSY = "busy"
-    """Others use it just now: another process has SQLite's lock, or other pages have all of this process's connections."""
+    """Another process has SQLite's lock just now."""
     DEGRADED = "degraded"
-    """It is missing, and pages are served without it."""
+    """It is missing, and pages are served without it, or a little later."""
     NEWER = "newer"
     """The database was migrated by a newer version since this process started. It goes on, until it is replaced."""
     NOT_USED = "not used"
@@ -82,6 +82,7 @@ def _find() -> Findings:
     if found["migrations"] == RequirementState.GOOD and (newer := _newer()):
         found["migrations"] = RequirementState.NEWER if _begun_with.names else RequirementState.FAILED
         found["problem"] = newer
+    found["configuration"] = _degraded(_state(_has_model_server))
     found["redis"] = _degraded(_state(_redis)) if environment().redis_url else RequirementState.NOT_USED
     found["connections"] = _connections()
     if connection.vendor != "sqlite":
@@ -102,7 +103,7 @@ def _degraded(state: RequirementState | str) -> RequirementState | str:
 
 def _connections() -> RequirementState:
     has_room = connections.pages_have_room()
-    return RequirementState.NOT_USED if has_room is None else RequirementState.GOOD if has_room else RequirementState.BUSY
+    return RequirementState.NOT_USED if has_room is None else RequirementState.GOOD if has_room else RequirementState.DEGRADED
 
 
 class _BegunWith:
@@ -145,6 +146,12 @@ def _migrations_in(package: str) -> Iterator[str]:
             yield module.name
 
 
+def _has_model_server() -> bool:
+    """Whether a model server is configured: without one, conversations are read and Administration can connect one. Whether it responds is
+    in the metrics."""
+    return bool(connected.specs())
+
+
 def _redis() -> bool:
     counters.get("readiness")
     return True
@@ -154,6 +161,4 @@ _CHECKS: dict[str, Callable[[], bool]] = {
     "database": lambda: connections.accepts_writes(),
     "migrations": lambda: on_disk() <= applied(),
     "disk": lambda: shutil.disk_usage(environment().data_dir).free >= MIN_FREE_BYTES,
-    # Whether the configured model servers respond is in the metrics, and is no reason to route traffic elsewhere.
-    "configuration": lambda: bool(connected.specs()),
 }

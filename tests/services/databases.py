@@ -48,6 +48,16 @@ class OwnServer:
         """End all of its connections, and then the server."""
         self._control("stop", "--mode", "fast")
 
+    def become_standby(self) -> None:
+        """Start again as a server that recovers and accepts no writes, as the former primary after a failover."""
+        self.stop()
+        (self._place / "data/standby.signal").touch()
+        self.start()
+
+    def promote(self) -> None:
+        """Make a server that recovers the primary, without a restart."""
+        self._control("promote")
+
     def signal(self, how: signal.Signals) -> None:
         """Send a signal to each of its processes."""
         main = int((self._place / "data/postmaster.pid").read_text().split()[0])

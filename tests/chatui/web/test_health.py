@@ -63,17 +63,15 @@ def test_a_process_is_ready_when_everything_is_available() -> None:
     assert ready() == (200, GOOD)
 
 
-@pytest.mark.parametrize("missing", ["database", "migrations", "disk", "configuration"])
+@pytest.mark.parametrize("missing", ["database", "migrations", "disk"])
 def test_only_the_missing_part_is_named(missing: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     if missing == "database":
         monkeypatch.setitem(readiness._CHECKS, "database", refuse)
     elif missing == "migrations":
         MigrationRecorder(connection).migration_qs.filter(app="chatui", name="0001_squashed_0051_ends_of_frames").delete()
-    elif missing == "disk":
+    else:
         full = shutil.disk_usage(tmp_path)._replace(free=readiness.MIN_FREE_BYTES - 1)
         monkeypatch.setattr(shutil, "disk_usage", lambda path: full)
-    else:
-        monkeypatch.setattr(connected, "specs", list)
     try:
         assert ready() == (503, {**GOOD, "ready": False, missing: "failed"})
     finally:
@@ -81,7 +79,7 @@ def test_only_the_missing_part_is_named(missing: str, monkeypatch: pytest.Monkey
             MigrationRecorder(connection).record_applied("chatui", "0001_squashed_0051_ends_of_frames")
 
 
-@pytest.mark.parametrize("without", ["redis", "disk of a server elsewhere", "connections"])
+@pytest.mark.parametrize("without", ["redis", "disk of a server elsewhere", "connections", "configuration"])
 def test_what_pages_can_do_without_is_said_and_takes_no_process_out_of_service(without: str, monkeypatch: pytest.MonkeyPatch) -> None:
     expected: dict[str, object] = {}
     if without == "redis":
@@ -94,7 +92,10 @@ def test_what_pages_can_do_without_is_said_and_takes_no_process_out_of_service(w
         assert ready() == (200, {**GOOD, "connections": "ok"}), "the premise"
         for _ in range(MAX_CONNECTIONS):
             assert pages._room.acquire(blocking=False)
-        expected = {"connections": "busy"}
+        expected = {"connections": "degraded"}
+    elif without == "configuration":
+        monkeypatch.setattr(connected, "specs", list)
+        expected = {"configuration": "degraded"}
     else:
         monkeypatch.setattr(readiness, "connection", SimpleNamespace(vendor="postgresql", close=lambda: None))
         monkeypatch.setitem(readiness._CHECKS, "disk", lambda: False)
