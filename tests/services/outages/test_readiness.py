@@ -1,6 +1,5 @@
 """``/readyz`` with a real PostgreSQL and a real Redis: 503 where no page could be served or stored, 200 where pages do without."""
 
-import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
