@@ -166,9 +166,10 @@ def test_what_leaves_a_folder_while_its_conversations_are_loaded_is_shown_once(p
     held: list[tuple[Route, APIResponse]] = []
     page.route("**/conversations/?*", lambda route: held.append((route, route.fetch())) if not held else route.continue_())
     page.goto("/")
-    folder(page, "Work").locator("summary").click()
+    unfold(page, "Work")
     until(page, lambda: held)
     aside = another(page)
+    unfold(aside, "Work")
     expect(titles_in(aside, "Work")).to_have_text(["Talk 1"])
     choose(aside, "Talk 1", "Move to folder…")
     aside.get_by_role("dialog").get_by_role("button", name="No folder").click()
