@@ -13,7 +13,6 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from django.db.models import QuerySet
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -53,6 +52,21 @@ class ShownConversation:
     gone_at: datetime | None = None
     is_overdue: bool = False
 
+    @property
+    def updated_at(self) -> str:
+        """``at`` as the events write it."""
+        return self.at.isoformat()
+
+    @property
+    def options(self) -> str:
+        """The name of the button that opens its menu."""
+        return gettext("Options for “%(title)s”") % {"title": self.title}
+
+
+def address(key: UUID) -> str:
+    """The path of a conversation's page. A list has sixty of them, and looking a path up by its name costs more than a line of the list."""
+    return f"/c/{key}/"
+
 
 _BLANK_KEY = UUID(int=0)
 """The placeholder in elements that scripts copy, where they put the real key (``static/js/page/dom.js``)."""
@@ -63,11 +77,11 @@ def shown_conversation(row: Conversation, current: UUID | None = None) -> ShownC
     return ShownConversation(
         str(row.pk),
         row.title if row.temporary_until is None else gettext("Temporary chat"),
-        reverse("conversation", args=[row.pk]),
+        address(row.pk),
         row.active_at,
         row.effort,
         is_imported=row.imported_at is not None,
-        imported_from=row.get_imported_from_display(),
+        imported_from=row.get_imported_from_display() if row.imported_from else "",
         is_current=row.pk == current,
         is_running=row.is_running,
         waits=row.waits,
@@ -79,7 +93,7 @@ def shown_conversation(row: Conversation, current: UUID | None = None) -> ShownC
 
 def blank_conversation() -> ShownConversation:
     """A conversation that does not exist yet: for the top bar of the page that starts it, and a line of the list that scripts copy."""
-    return ShownConversation(str(_BLANK_KEY), "", reverse("conversation", args=[_BLANK_KEY]), timezone.now())
+    return ShownConversation(str(_BLANK_KEY), "", address(_BLANK_KEY), timezone.now())
 
 
 PAGE_SIZE = 60
@@ -171,7 +185,7 @@ def _place(row: Conversation) -> list[wire.Event]:
 
 def listed(row: Conversation, *, is_running: bool = False) -> wire.Listed:
     """The conversation is new, got a question (and the answer ``is_running``), or was put into the list."""
-    url, is_imported = reverse("conversation", args=[row.pk]), row.imported_at is not None
+    url, is_imported = address(row.pk), row.imported_at is not None
     at, folder = row.active_at.isoformat(), str(row.folder_id or "")
     return wire.Listed(str(row.pk), url, row.title, at, is_imported, is_running, row.has_news, row.is_pinned, folder)
 

@@ -18,6 +18,7 @@ from django.utils import translation
 
 from chatui.display import files
 from chatui.display.conversation import EndedTurn, ended_answer, shown_question
+from chatui.display.conversation_list import address
 from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.models.files import SentDocument
@@ -59,5 +60,5 @@ def answer_end(ended: EndedTurn, language: str, sources: Sequence[CitableSource]
         return Below(_rendered("exchange/_answer_end.html", ended.turn.conversation_id, **shown), language)
 
 
-def _rendered(template: str, conversation_id: object, **values: object) -> SafeHtml:
-    return SafeHtml(str(render_to_string(template, {"conversation": {"id": conversation_id}, **values})))
+def _rendered(template: str, conversation_id: UUID, **values: object) -> SafeHtml:
+    return SafeHtml(str(render_to_string(template, {"conversation": {"url": address(conversation_id)}, **values})))

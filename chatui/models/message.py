@@ -57,7 +57,7 @@ class Message(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     activities = models.JSONField(null=True, blank=True)
     written: tuple[str, Frame] | None = None
-    """Not stored: the text and the frame of a row that was just written, which need not be parsed."""
+    """Not stored: the text and the frame of a row that was just written or was parsed before."""
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["conversation", "position"], name="one_message_per_position")]

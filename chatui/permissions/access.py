@@ -109,6 +109,10 @@ def owned_by(owner: UUID | Parameter, key: UUID | Parameter, *, deleted: bool = 
     return Conversation.objects.filter(owner=owner, unfinished_until=None, pk=key, deleted_at__isnull=not deleted)
 
 
+_LISTED = ("title", "effort", "active_at", "imported_at", "imported_from", "has_news", "is_pinned", "archived_at", "temporary_until")
+"""What a list shows of a conversation."""
+
+
 def own_conversations(
     user: User, limit: int, before: tuple[bool, datetime, UUID] | None = None, folder: UUID | None = None
 ) -> list[Conversation]:
@@ -117,7 +121,7 @@ def own_conversations(
     ``before`` (whether it is pinned, time, and key): return only those that come after that one. Each conversation has ``is_running``:
     whether an answer is being written in it, and ``waits``: whether that answer waits for the person to decide about a call.
     """
-    mine = listed(user).filter(deleted_at=None, archived_at=None, folder=folder).annotate(**_marks(OuterRef("pk")))
+    mine = listed(user).filter(deleted_at=None, archived_at=None, folder=folder).only(*_LISTED).annotate(**_marks(OuterRef("pk")))
     if before is not None:
         is_pinned, at, key = before
         if is_pinned:

@@ -36,8 +36,9 @@ from renderer.ocml import document as ocml
 
 def frame_of(message: Message) -> Frame:
     """The frame that is stored in a row; with the header ASIDE, a reasoning summary of an earlier version."""
-    written = message.written
-    frame = written[1] if written and written[0] == message.text else ocml.parse_frame(message.text)
+    if message.written is None or message.written[0] != message.text:
+        message.written = (message.text, ocml.parse_frame(message.text))
+    frame = message.written[1]
     # The text is asked first: rows are also loaded with nothing else.
     return replace(frame, header=ASIDE) if frame.header.name == SUMMARY_NAME and message.is_old_summary else frame
 

@@ -98,13 +98,13 @@ export class ListActions {
   /**
    * Pins a conversation, or moves it into the list or the archive. The server then tells every page, including this
    * one.
-   * @param {HTMLElement} item of the menu, with the address for the request
+   * @param {HTMLElement} item of the list or the menu, with the path of its conversation
    * @param {string} place
    */
   async #put(item, place) {
     const hadFocus = item.isConnected && item.matches(".conversation-item");
     try {
-      const { title } = await postJson(item.dataset.put ?? "", { place });
+      const { title } = await postJson(`${item.dataset.path}put/`, { place });
       if (place !== "archive") return;
       const text = t("Archived “%(title)s”.", { title: title ?? "" });
       toast(text, { label: t("Undo"), run: () => void this.#put(item, "list") });
@@ -115,7 +115,7 @@ export class ListActions {
   }
 
   /**
-   * @param {HTMLElement} item of the conversation, with the address for renaming
+   * @param {HTMLElement} item of the list or the menu, with the path of its conversation
    * @param {string} title
    * @param {string} before
    */
@@ -123,7 +123,7 @@ export class ListActions {
     const conversation = item.dataset.conversation ?? "";
     this.#announceTitle(conversation, title);
     try {
-      const answer = await postJson(item.dataset.rename ?? "", { title });
+      const answer = await postJson(`${item.dataset.path}rename/`, { title });
       this.#announceTitle(conversation, answer.title ?? title);
     } catch (error) {
       this.#announceTitle(conversation, before);
@@ -169,7 +169,7 @@ export class ListActions {
       if (!list.item(conversation)) list.place(item);
     };
     try {
-      await postJson(item.dataset.delete ?? "");
+      await postJson(`${item.dataset.path}delete/`);
     } catch (error) {
       bringBack();
       toast(messageOf(error));
@@ -189,7 +189,7 @@ export class ListActions {
    */
   async #restore(item, bringBack) {
     try {
-      await postJson(item.dataset.restore ?? "");
+      await postJson(`${item.dataset.path}restore/`);
       bringBack();
       const shown = this.#list.item(item.dataset.conversation ?? "") ?? item;
       seek(shown, ".conversation-link", HTMLElement)?.focus();

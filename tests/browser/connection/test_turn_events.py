@@ -22,7 +22,7 @@ LOOKS = """() => {
     title: document.title,
     bar: [text(".top-title"), all(".top-bar a, .top-bar button", "href"), all(".top-bar .menu-item", "href")],
     list: [".conversation-item", ".conversation-link"].map((each) =>
-      ["data-conversation", "data-rename", "data-delete", "data-restore", "href", "aria-current"].map((name) => all(each, name))),
+      ["data-conversation", "data-path", "href", "aria-current"].map((name) => all(each, name))),
     titles: text(".conversation-title"),
     marks: text(".imported-mark"),
     exchanges: ["data-question", "data-turn", "data-state"].map((name) => all("chat-transcript > .exchange", name)),
