@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import sqlite3
-import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -15,7 +14,7 @@ import httpx
 import pytest
 
 from tests.processes.counting import PAUSE, Reader, Stalls, counts, last_word, stalls
-from tests.support import stub
+from tests.support import disks, stub
 from tests.support.cases import ROUNDS
 from tests.support.served import Deployment, LiveSocket, Server
 
@@ -97,26 +96,15 @@ async def test_the_write_lock_of_another_process_stops_nobodys_text(tmp_path: Pa
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A separate, small file system."""
-    directory = tmp_path / "disk"
-    directory.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96m", "tmpfs", str(directory)], capture_output=True, check=False)
-    if mounted.returncode:
-        pytest.skip("This user may not mount a file system, so no disk can be filled.")
-    yield directory
-    subprocess.run(["umount", "--lazy", str(directory)], check=True)
+    with disks.small(tmp_path / "disk", megabytes=96) as directory:
+        yield directory
 
 
 def fill(directory: Path, database: Path) -> Path:
     """Fill the disk completely, so that not even the write-ahead log has room. Returns the file that fills it."""
-    filler = directory / "filler"
     with contextlib.closing(sqlite3.connect(database, timeout=10)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    for size in (1 << 20, 4096, 1):
-        with filler.open("ab", buffering=0) as file, contextlib.suppress(OSError):
-            while file.write(b"x" * size) == size:
-                pass
-    return filler
+    return disks.fill(directory)
 
 
 async def test_on_a_full_disk_an_answer_stays_in_memory_until_there_is_room(small_disk: Path) -> None:
