@@ -346,13 +346,26 @@ class Environment(BaseModel):
         path = self.data_dir / "secret_key"
         if not path.exists():
             self.make_data_dir()
+            # Whole or not at all: the disk may be full, and another process that starts beside this one may read it.
+            made = path.with_name(f"secret_key.{secrets.token_hex(8)}")
             try:
-                with path.open("x", encoding="utf-8") as file:
-                    path.chmod(0o600)
+                with made.open("x", encoding="utf-8") as file:
+                    made.chmod(0o600)
                     file.write(secrets.token_urlsafe(50))
-            except FileExistsError:
-                pass  # another process was first: use its key
+                _take_name(made, path)
+            finally:
+                made.unlink(missing_ok=True)
         return path.read_text(encoding="utf-8").strip()
+
+
+def _take_name(made: Path, path: Path) -> None:
+    """Give a file its name, unless another process was first: then its file stays."""
+    try:
+        path.hardlink_to(made)
+    except FileExistsError:
+        pass
+    except OSError:  # a file system without such links
+        made.rename(path)
 
 
 def environment() -> Environment:

@@ -30,7 +30,9 @@ try:
     SECRET_KEY = ENVIRONMENT.signing_key()
     STATIC_ROOT.mkdir(exist_ok=True)
 except OSError as error:
-    sys.exit(f"CHATUI_DATA_DIR: {error.filename} cannot be used by this account (uid {os.geteuid()}): {error.strerror}.")
+    sys.exit(
+        f"CHATUI_DATA_DIR: {error.filename or ENVIRONMENT.data_dir} cannot be used by this account (uid {os.geteuid()}): {error.strerror}."
+    )
 DEBUG = ENVIRONMENT.debug
 ALLOWED_HOSTS = ENVIRONMENT.hosts
 CSRF_TRUSTED_ORIGINS = ENVIRONMENT.origins

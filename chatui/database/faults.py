@@ -6,8 +6,10 @@ read-only beside invalid SQL, and a statement that is too complex beside a lost 
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import time
+from pathlib import Path
 
 from django.db import DatabaseError, InterfaceError, InternalError, OperationalError, connection
 
@@ -54,6 +56,8 @@ _OWN_FAULT_CLASSES = ("40", "55", "57014")
 
 _BAD_OPTION = ("invalid connection option", "bad value for")
 _NO_TABLE, _NO_PRIVILEGE = "42P01", "42501"
+_ROOM_OF_A_DATABASE = 1024 * 1024
+"""With less, SQLite cannot even open a database: its shared memory and the first pages of its log are files beside it."""
 
 
 class DatabaseBusyError(Exception):
@@ -113,6 +117,12 @@ def explained(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}."
     says = " ".join(str(error).split()).removeprefix("connection failed: ").rstrip(".")
+    if _sqlite_code(error) == sqlite3.SQLITE_IOERR:  # also a disk without the few kilobytes that it needs beside the file, to read it
+        left = shutil.disk_usage(Path(connection.settings_dict["NAME"]).parent).free
+        is_full = left < _ROOM_OF_A_DATABASE
+        says = (
+            f"the disk is full, {left} bytes are free" if is_full else f"the disk cannot be read or written ({says}): ask the system's log"
+        )
     if isinstance(error, DatabaseError) and (_sqlstate(error) == _NO_TABLE or says.startswith("no such table")):
         return f"{_place()} has no tables of this product: run manage.py migrate, or correct the setting that names the database."
     if isinstance(error, DatabaseError) and says.startswith(_BAD_OPTION):

@@ -119,15 +119,16 @@ def without_tokens(text: str) -> str:
 
 
 def _safe_message(record: logging.LogRecord) -> str:
-    """The message. Daphne puts an exception or a whole traceback into it: of those, the type and the file positions remain; of
+    """The message. Daphne puts an exception, a whole traceback or a task into it: of those, the type and the file positions remain; of
     asyncio's messages, one line.
     """
     args = record.args
     if isinstance(args, tuple):
-        args = tuple(type(arg).__qualname__ if isinstance(arg, BaseException) else arg for arg in args)
+        args = tuple(map(_named, args))
     message = record.msg if not args else str(record.msg) % args
-    if isinstance(message, BaseException):
-        return type(message).__qualname__
+    error = getattr(message, "value", message)  # Twisted's Failure has the exception in it
+    if isinstance(error, BaseException):
+        return type(error).__qualname__
     if record.name == "asyncio":
         # The other lines are reprs, of a task, which quotes its exception, or of a callback's arguments.
         return next(iter(str(message).splitlines()), "")
@@ -136,6 +137,16 @@ def _safe_message(record: logging.LogRecord) -> str:
     return "\n".join([_TRACEBACK, *(line for line in str(message).splitlines() if _PLACE.match(line))])
 
 
+def _named(arg: object) -> object:
+    """An argument of a line; an exception, and what Python shows by its insides (a task with its coroutine, a request with its address), by
+    its type."""
+    if isinstance(arg, BaseException):
+        return type(arg).__qualname__
+    shown = _SHOWN.match(str(arg))
+    return shown[1] if shown else arg
+
+
+_SHOWN = re.compile(r"<(?:[\w.]+\.)?(\w+) .*>\Z", re.DOTALL)
 _TRACEBACK = "Traceback (most recent call last):"
 _PLACE = re.compile(r'  File "[^"\n]*", line \d+, in ')
 

@@ -45,6 +45,8 @@ def refuse(request: HttpRequest, code: ErrorCode, status: int, *, wait_seconds: 
     response = _answer(request, code, status, wait_seconds)
     if wait_seconds:
         response.headers["Retry-After"] = str(wait_seconds)
+    # By its own line: any scanner causes it. Django's has the address, and for a wrong host a traceback.
+    response._has_been_logged = status < 500  # type: ignore[attr-defined]
     return response
 
 
@@ -69,9 +71,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if isinstance(exception, _TOO_LARGE):
         return refuse(request, ProductCode.FORM_TOO_LARGE, 413)
     if isinstance(exception, DisallowedHost):
-        response = refuse(request, ProductCode.WRONG_HOST, 400)
-        response._has_been_logged = True  # type: ignore[attr-defined] # by its own line: any scanner causes it
-        return response
+        return refuse(request, ProductCode.WRONG_HOST, 400)
     return refuse(request, ProductCode.COMMAND, 400)
 
 

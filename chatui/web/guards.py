@@ -194,7 +194,9 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     if match and match.view_name == "ratings" and "hidden" in request.POST:
         with contextlib.suppress(RefusedError, NotFoundError):
             ratings.hidden_exporter(visitor_of(request, "download"))
-    return refuse(request, ProductCode.COMMAND, 403)
+    response = refuse(request, ProductCode.COMMAND, 403)
+    response._has_been_logged = False  # type: ignore[attr-defined] # Django's line says which check the form failed
+    return response
 
 
 def _record_hidden_messages(request: HttpRequest, named: Mapping[str, Any]) -> None:

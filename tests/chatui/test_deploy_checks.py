@@ -3,18 +3,26 @@
 import re
 import subprocess
 from ipaddress import ip_network
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from unittest.mock import MagicMock
 
+import psycopg
 import pytest
 from django.conf import settings
 from django.core import checks
 from django.middleware.security import SecurityMiddleware
 from django.utils.module_loading import import_string
 
-from chatui.checks import CONNECTIONS_OF_PROCESS, origins, values, with_our_middleware
+from chatui.checks import CONNECTIONS_OF_PROCESS, origins, postgresql_connections, values, with_our_middleware
 from chatui.database import base, pools
 from chatui.env import Environment
+from tests.services.databases import create_tables, own_server
+from tests.support.deployments import process
 from tests.support.environment import change
 from tests.support.places import ROOT
+from tests.support.served import Deployment
 
 
 def test_https_without_a_trusted_proxy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,6 +60,38 @@ def test_the_connections_of_a_process_are_those_of_its_pools() -> None:
     own = [each for each in vars(pools).values() if isinstance(each, pools.Pool)]
     writer_and_readiness = 2
     assert sum(each._threads._max_workers for each in own) + writer_and_readiness + base.MAX_CONNECTIONS == CONNECTIONS_OF_PROCESS
+
+
+@pytest.mark.parametrize(("allowed", "used", "is_said"), [(97, 60, True), (97, 59, False), (350, 311, False), (350, 313, True)])
+def test_connections_that_the_server_has_not_left_are_said(allowed: int, used: int, is_said: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    cursor = MagicMock()
+    cursor.__enter__.return_value = cursor
+    cursor.fetchone.return_value = allowed, used
+    monkeypatch.setattr("chatui.checks.connection", SimpleNamespace(vendor="postgresql", cursor=lambda: cursor))
+    found = postgresql_connections(None)
+    assert [message.id for message in found] == ["chatui.W069"] * is_said
+    assert not is_said or f"allows {allowed} connections, of which {used} are open" in str(found[0].msg)
+
+
+@pytest.mark.services
+def test_the_connections_of_a_real_server_are_counted() -> None:
+    with own_server() as server:
+        with psycopg.connect(server.url, autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM SET max_connections = 45")
+        server.stop()
+        server.start()
+        create_tables(server.url)
+        with TemporaryDirectory() as place:
+            deployment = Deployment(Path(place), CHATUI_DATABASE_URL=server.url)
+
+            def said() -> str:
+                return process.run(["manage.py", "check"], deployment.environment).stderr
+
+            assert "W069" not in said()
+            others = [psycopg.connect(server.url) for _ in range(5)]
+            assert "(chatui.W069)" in said() and "allows 42 connections, of which 5 are open" in said()
+            for each in others:
+                each.close()
 
 
 def test_the_example_of_settings_is_read_alike_by_a_shell_and_by_systemd() -> None:

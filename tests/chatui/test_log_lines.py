@@ -1,5 +1,6 @@
 """Log lines for people and for programs: the product's own fields, and nothing that another package attaches."""
 
+import asyncio
 import json
 import logging
 import sys
@@ -9,6 +10,7 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 from django.urls import reverse
+from twisted.python.failure import Failure
 
 from chatui.observability.error_reports import JsonFormatter, SafeTextFormatter
 
@@ -21,6 +23,30 @@ def test_a_line_of_a_process_that_is_ending_is_formatted_although_nothing_can_be
     line, formatter = record("not closed", turn="1"), SafeTextFormatter("%(message)s")
     monkeypatch.setattr(sys, "meta_path", None)
     assert formatter.format(line) == "not closed turn=1" and line.msg == "not closed"
+
+
+async def test_a_line_of_daphne_about_a_task_is_short_and_shows_none_of_its_insides() -> None:
+    async def application(scope: str) -> None:
+        await asyncio.sleep(60)
+
+    task = asyncio.create_task(application("SECRET"), name="SECRET")
+    words = "Application instance %r for connection %s took too long to shut down and was killed."
+    request = "<WebRequest at 0x7f12 method=GET uri=/c/SECRET/ clientproto=HTTP/1.1>"
+    assert "SECRET" in words % (task, request), "the premise"
+    line = logging.getLogger("daphne.server").makeRecord("daphne.server", logging.WARNING, "x", 1, words, (task, request), None)
+    says = "Application instance 'Task' for connection WebRequest took too long to shut down and was killed."
+    assert SafeTextFormatter("%(message)s").format(line) == json.loads(JsonFormatter().format(line))["event"] == says
+    task.cancel()
+    plain = record("%s of %d at %s: %s < %s > %s")
+    plain.args = ("a word", 3, uuid4(), None, "1", "2")
+    assert JsonFormatter().format(plain).count("a word of 3 at ") == 1, "the twin: words and numbers stay"
+
+
+def test_a_failure_of_twisted_is_named_by_its_exception() -> None:
+    line = record("")
+    line.msg = Failure(ValueError("SECRET"))  # type: ignore[assignment] # as Daphne gives it
+    assert "SECRET" in str(line.msg), "the premise"
+    assert SafeTextFormatter("%(message)s").format(line) == "ValueError"
 
 
 def raised() -> Any:

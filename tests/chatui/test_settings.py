@@ -5,6 +5,7 @@ import socket
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,24 @@ def test_the_secret_key_is_made_once_and_readable_by_its_owner_only(tmp_path: Pa
     first = Environment(data_dir=tmp_path / "data").signing_key()
     assert len(first) > 50 and Environment(data_dir=tmp_path / "data").signing_key() == first
     assert stat.S_IMODE((tmp_path / "data" / "secret_key").stat().st_mode) == 0o600
+
+
+def test_processes_that_start_together_have_one_secret_key_also_without_links_of_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(place: Path) -> str:
+        return Environment(data_dir=place).signing_key()
+
+    with ThreadPoolExecutor(8) as threads:
+        assert len(set(threads.map(made, [tmp_path / "one"] * 8))) == 1
+    assert [each.name for each in (tmp_path / "one").iterdir()] == ["secret_key"]
+
+    def refused(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "hardlink_to", refused)
+    assert len(made(tmp_path / "two")) > 50 and made(tmp_path / "two") == made(tmp_path / "two")
+    assert [each.name for each in (tmp_path / "two").iterdir()] == ["secret_key"]
 
 
 def test_a_data_directory_is_made_for_its_owner_only_and_one_that_is_there_is_left_alone(tmp_path: Path) -> None:

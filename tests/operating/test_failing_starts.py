@@ -1,6 +1,7 @@
 """What an operator reads when the product cannot start: one line with the cause, soon, and no traceback."""
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import disks
 from tests.support.deployments import process
 from tests.support.served import Deployment, free_port
 
@@ -85,6 +87,33 @@ def test_a_data_directory_that_cannot_be_written_is_one_line(what: str, tmp_path
     [line] = (done.stdout + done.stderr).strip().splitlines()
     assert str(place) in line
     assert "Permission denied" in line
+
+
+@pytest.mark.served
+@pytest.mark.parametrize("room", ["none, at its first start", "none", "that of the database"])
+def test_a_full_disk_is_said(room: str, tmp_path: Path) -> None:
+    deployment = Deployment(tmp_path / "data")
+    database = tmp_path / "data/chatui.sqlite3"
+    megabytes = 3 + database.stat().st_size // 2**20
+    assert sum(file.stat().st_size for file in (tmp_path / "data/static").rglob("*")) > megabytes * 1.5 * 2**20, "the premise"
+    with disks.small(tmp_path / "disk", megabytes=megabytes) as disk:
+        environment = deployment.environment | {"CHATUI_DATA_DIR": str(disk), "PYTHONWARNINGS": "ignore"}
+        if room != "none, at its first start":
+            shutil.copy2(database, disk)
+            (disk / "static").mkdir()
+            environment["CHATUI_SECRET_KEY"] = "x" * 50
+        if room != "that of the database":
+            disks.fill(disk)
+        done = process.run(["manage.py", "serve", "--port", str(free_port())], environment)
+        assert not (disk / "secret_key").exists(), "half a key would be taken for one at the next start"
+    said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip() and not line.startswith("  Preparing ")]
+    assert (done.returncode, len(said)) == (1, 1), said
+    assert {
+        "none, at its first start": f"CHATUI_DATA_DIR: {disk} cannot be used by this account",
+        "none": f"The database {disk}/chatui.sqlite3 (CHATUI_DATA_DIR) cannot be used: the disk is full, ",
+        "that of the database": f"CommandError: Styles and scripts cannot be stored: {disk}/static",
+    }[room] in said[0]
+    assert "No space left on device." in said[0] or room == "none"
 
 
 @pytest.mark.served

@@ -68,6 +68,21 @@ async def test_a_turn_a_failing_server_a_sign_in_and_an_error_page_are_told_once
     assert measured["chatui_database_seconds_count['writes']"] > 1
 
 
+def test_each_line_from_the_start_on_is_an_object_and_what_a_scanner_asks_is_one(deployment: Deployment) -> None:
+    deployment.environment["PYTHONWARNINGS"] = "ignore"
+    server = deployment.start()
+    for path, headers in (("/no-such-page", {}), ("/sign-in/", {"Host": "scanner.example.org"})):
+        known = len(server.console.splitlines())
+        assert httpx.get(server.url + path, headers=headers, trust_env=False).status_code in (404, 400)
+        httpx.get(f"{server.url}/healthz", trust_env=False)
+        [line] = server.console.splitlines()[known:]
+        assert (json.loads(line)["event"], json.loads(line)["level"]) == ("error page", "INFO")
+    found = [json.loads(line) for line in server.console.splitlines() if line.strip()]
+    assert all({"time", "level", "logger", "event"} <= line.keys() for line in found)
+    for words in ("Chat is at http://", "Answers come from ", "the code for the first one: "):
+        assert sum(words in line["event"] for line in found) == 1
+
+
 async def test_an_answer_is_counted_with_its_first_token_and_the_page_that_waits_for_it(deployment: Deployment) -> None:
     deployment.make_people(ada=(False, []))
     server = deployment.start()
