@@ -15,9 +15,12 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 AGAIN_SECONDS = 2
+LAST_SECONDS = 2.0
+"""How long the product waits for the last answers. Whoever sends slower loses the connection."""
 _MOST_BODY = 1024 * 1024
 _SENTENCES = {
     "en": "The site is starting. This page loads again by itself.",
@@ -152,6 +155,10 @@ def answer(descriptor: int) -> None:
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
     sys.stdin.buffer.read()
     server.shutdown()
+    ends_at = time.monotonic() + LAST_SECONDS
+    for thread in threading.enumerate():  # who has been accepted is answered: their connection ends with this process
+        if thread is not threading.current_thread():
+            thread.join(max(ends_at - time.monotonic(), 0))
     server.server_close()
 
 

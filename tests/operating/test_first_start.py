@@ -2,6 +2,8 @@
 
 import re
 import shutil
+import socket
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from chatui import starting
 from tests.support.served import NewDeployment, Server, free_port
 
 pytestmark = pytest.mark.served
@@ -48,13 +51,26 @@ def test_a_process_that_starts_says_that_it_lives_and_loses_no_request(host: str
                 seen.append((page.status_code, ready.text))
                 assert page.status_code == 200 or (page.status_code, page.headers["Refresh"]) == (503, "2")
         assert '"starting"' in seen[0][1], "the premise: it answered before it served"
-        assert client_of(server).get("/setup/").status_code == 200
+        assert httpx.get(f"{server.url}/setup/", trust_env=False).status_code == 200
     finally:
         deployment.stop()
 
 
-def client_of(server: Server) -> httpx.Client:
-    return httpx.Client(base_url=server.url, trust_env=False)
+def test_a_request_that_has_been_accepted_is_answered_before_the_socket_is_handed_over() -> None:
+    listener = starting.listening("127.0.0.1", 0)
+    waiting = starting.Waiting(("127.0.0.1", 0), listener)
+    with socket.create_connection(listener.getsockname()) as slow, socket.create_connection(listener.getsockname()) as silent:
+        slow.sendall(b"GET / HTTP/1.1\r\n")
+        until(lambda: is_answered(f"http://127.0.0.1:{listener.getsockname()[1]}/healthz"))  # so both have been accepted
+        threading.Timer(0.3, slow.sendall, [b"\r\n"]).start()
+        begun = time.monotonic()
+        assert waiting.hand_over() == listener.fileno()
+        assert time.monotonic() - begun < 30, "it does not wait for one that is silent"
+        slow.settimeout(60)
+        assert b"503" in slow.recv(100)
+        silent.settimeout(60)
+        assert silent.recv(100) == b""
+    listener.close()
 
 
 def test_what_answers_during_a_start_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
