@@ -67,7 +67,10 @@ class Environment(BaseModel):
     file_key: str = Field("", description="Encrypts stored files. Empty: they are not encrypted.", repr=False)
     file_keys_before: list[str] = Field([], description="Earlier file keys, for decryption only.", repr=False)
     debug: bool = Field(False, description="Django's debug mode. Never on a machine that others reach.")
-    hosts: list[str] = Field(["127.0.0.1", "localhost", "[::1]"], description="Host names of the product, separated by commas.")
+    hosts: list[str] = Field(
+        ["127.0.0.1", "localhost", "[::1]"],
+        description="Host names of the product, separated by commas. Not set: also the address of --host.",
+    )
     origins: list[str] = Field(
         [], description="Exact public origins, such as https://chat.example.org. Empty: the origin of the request's own host."
     )

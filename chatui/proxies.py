@@ -62,6 +62,13 @@ def public_address(request: HttpRequest, path: str) -> str:
     return f"{own if own in origins or not origins else origins[0]}{path}"
 
 
+def is_only_here(request: HttpRequest) -> bool:
+    """Whether links to this site work on this computer alone, since people open it at localhost or a loopback address."""
+    host = urlsplit(public_address(request, "")).hostname or ""
+    address = address_of(host)
+    return host == "localhost" or host.endswith(".localhost") or (address is not None and address.is_loopback)
+
+
 def public_host(host: str) -> str:
     """The host and port that people use for a request with this Host header: if it lacks the port of an origin, or has the process's own
     port, those of the only origin with that name; otherwise ``host``."""

@@ -27,6 +27,7 @@ from chatui.display.windows import ShownWindow
 from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.permissions import access, access_notices, administration
+from chatui.proxies import is_only_here
 from chatui.turns import running, sweep, temporary
 from chatui.web import downloads
 from chatui.web.answer_format import stored_schema
@@ -150,6 +151,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "welcome": operator_pages.read("welcome"),
         "examples": [] if row else operator_pages.examples(is_demo=connected.is_demo()),
         "may_invite_first": row is None and not connected.is_demo() and administration.may_invite(person, None) and people.is_alone(person),
+        "is_only_here": is_only_here(request),
         "deleted": _just_deleted(request, person),
         "is_temporary": is_temporary,
         "limits": {"text_chars": environment().max_message_chars, "file_mb": environment().file_mb, "files": files.accepted()},

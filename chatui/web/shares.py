@@ -16,7 +16,7 @@ from chatui.env import environment
 from chatui.limits import GuessLimit, Scope, Throttle
 from chatui.permissions import access
 from chatui.permissions import shares as permissions_shares
-from chatui.proxies import public_address
+from chatui.proxies import is_only_here, public_address
 from chatui.transfer import shares as transfer_shares
 from chatui.transfer.shares import ShareOptions
 from chatui.web.errors import refuse
@@ -54,13 +54,15 @@ def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         "links": _with_addresses(request, transfer_shares.links(person, conversation_id)),
         "made": request.GET.get("made", ""),
         "signed_in_only": environment().share_audience == "signed-in",
+        "is_only_here": is_only_here(request),
     }
     return render(request, "share/share.html", context)
 
 
 @signed_in("GET")
 def shares(request: HttpRequest) -> HttpResponse:
-    return render(request, "share/links.html", {"links": _with_addresses(request, transfer_shares.links(person_of(request)))})
+    links = _with_addresses(request, transfer_shares.links(person_of(request)))
+    return render(request, "share/links.html", {"links": links, "is_only_here": is_only_here(request)})
 
 
 @signed_in("POST")

@@ -95,3 +95,17 @@ def until(is_so: Callable[[], bool]) -> None:
     while not is_so():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+def test_the_address_that_was_given_is_named_and_answers_and_no_other_name_does(tmp_path: Path) -> None:
+    deployment = NewDeployment(tmp_path)
+    deployment.environment.pop("CHATUI_HOSTS", None)
+    server = Server(deployment.environment, (*deployment.program,), free_port(), "127.0.0.2")
+    deployment.servers.append(server)
+    try:
+        server.wait_until_healthy()
+        assert f"Chat is at {server.url}/" in server.console and "reads passwords" not in server.console
+        for host, status in ((f"127.0.0.2:{server.port}", 200), (f"localhost:{server.port}", 200), ("chat.example.org", 400)):
+            assert httpx.get(f"{server.url}/setup/", headers={"Host": host}, trust_env=False).status_code == status, host
+    finally:
+        deployment.stop()

@@ -29,6 +29,7 @@ from chatui.management.commands import purge
 from chatui.model_servers import choice, connected
 from chatui.observability.error_reports import JsonFormatter
 from chatui.operations import forked
+from chatui.proxies import address_of
 from chatui.site.static_files import collect_changed
 from chatui.store import erasure
 from chatui.turns import running, sweep
@@ -78,6 +79,7 @@ class Command(BaseCommand):
         twisted_loop.call_soon(running.reap)
         twisted_loop.call_later(FIRST_PURGE_SECONDS, purge.begin)
         host, port = options["host"], options["port"]
+        settings.ALLOWED_HOSTS += _served_hosts(host)
         cli = CommandLineInterface()
         cli.server_class = partial(Server, partial(self._print_address, host, port))
         sizes = f"--websocket-max-message-size {MAX_FRAME_BYTES} --websocket-max-frame-size {MAX_FRAME_BYTES}"
@@ -86,8 +88,12 @@ class Command(BaseCommand):
         cli.run([*where, *sizes.split(), "--no-server-name", "-v", "0", "chatui.asgi:application"])
 
     def _print_address(self, host: str, port: int) -> None:
-        place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        self._say(f"\n  Chat is at {passkeys.named_origin('http', place) or f'http://{place}'}/\n")
+        own = _own_addresses() if _is_unspecified(host) else [] if _is_loopback(host) else [host]
+        named = passkeys.named_origin("http", _place(host, port)) if _is_unspecified(host) or host in _LOCALHOST else None
+        self._say(f"\n  Chat is at {named or f'http://{_place(host, port)}'}/\n")
+        if own and not environment().origins:
+            self._say(f"  Others on its network open {' or '.join(f'http://{_place(each, port)}/' for each in own)}")
+            self._say("  Over http, whoever can listen there reads passwords: put https in front (README.md, Letting others in).\n")
         specs = connected.specs()
         names = ", ".join(spec.url or "the built-in demo" for spec in specs)
         names += " (connect a model server on the first page, or set CHATUI_BACKEND_URL)" if connected.is_demo() else ""
@@ -119,6 +125,46 @@ class Command(BaseCommand):
             line = JsonFormatter().format(record)
         self.stdout.write(line)
         self.stdout.flush()  # whoever waits reads it, also where the output is a file
+
+
+_LOCALHOST = ("127.0.0.1", "::1", "localhost")
+
+
+def _place(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _is_unspecified(host: str) -> bool:
+    """Whether to listen there is to listen on all addresses of this machine."""
+    address = address_of(host)
+    return address is not None and address.is_unspecified
+
+
+def _is_loopback(host: str) -> bool:
+    address = address_of(host)
+    return host == "localhost" or (address is not None and address.is_loopback)
+
+
+def _served_hosts(host: str) -> list[str]:
+    """The host names under which pages are served besides those of the settings: the address to listen on, unless the operator named
+    hosts."""
+    if "hosts" in environment().model_fields_set:
+        return []
+    return [f"[{each}]" if ":" in each else each for each in (_own_addresses() if _is_unspecified(host) else [host])]
+
+
+def _own_addresses() -> list[str]:
+    """The addresses of this machine on its main network, IPv4 first. Nothing is sent: the system only chooses the way to an address that
+    is kept for documentation (RFC 5737, RFC 3849)."""
+    found = []
+    for family, elsewhere in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
+        try:
+            with socket.socket(family, socket.SOCK_DGRAM) as way:
+                way.connect((elsewhere, 9))
+                found.append(str(way.getsockname()[0]))
+        except OSError:
+            continue
+    return found
 
 
 def _require_port(host: str, port: int) -> None:

@@ -37,7 +37,7 @@ from chatui.model_servers import choice
 from chatui.permissions import administration, programs
 from chatui.permissions.access import NotFoundError, existing, key_in
 from chatui.permissions.administration import AdminPart
-from chatui.proxies import public_address
+from chatui.proxies import is_only_here, public_address
 from chatui.web.api_keys import KeyForm
 from chatui.web.guards import notify_sockets, number, person_of, visitor_of
 from chatui.web.manage.groups import LAST_MANAGER, PermissionsField
@@ -243,6 +243,7 @@ def invite(request: HttpRequest) -> HttpResponse:
         made = [{"note": note, "link": public_address(request, path), "is_mailed": note in mailed} for note, path in links]
     together = "\n".join(f"{one['note']}: {one['link']}" for one in made)
     context = {"form": form, "made": made, "together": together, "days": form.cleaned_data["days"] if made else 0}
+    context["is_only_here"] = is_only_here(request)
     return page(request, AdminPart.PEOPLE, "manage/invite.html", context)
 
 
@@ -328,7 +329,7 @@ def password(request: HttpRequest, person_id: UUID) -> HttpResponse:
     context: dict[str, object] = {"account": account, "hours": password_links.LIFETIME // timedelta(hours=1)}
     if request.method == "POST":
         account, path = accounts_people.link_for_password(_staff(request), person_id, voids_password=request.POST.get("void") == "yes")
-        context["link"] = public_address(request, path)
+        context |= {"link": public_address(request, path), "is_only_here": is_only_here(request)}
         notify_sockets(account)
     return page(request, AdminPart.PEOPLE, "manage/password_link.html", context)
 

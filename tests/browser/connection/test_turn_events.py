@@ -164,7 +164,8 @@ def test_renaming_deleting_and_undo_reach_every_tab_without_a_fetch(demo: Server
 
 
 def _choose(chat: Chat, title: str, action: str) -> None:
-    chat.page.get_by_role("button", name=f"Options for “{title}”").click()
+    # The latest, if others of the deployment have the same title.
+    chat.page.get_by_role("button", name=f"Options for “{title}”").first.click()
     chat.page.locator("#conversation-menu").get_by_role("button", name=action).click()
 
 

@@ -17,6 +17,7 @@ from django.utils.html import escape
 from chatui.accounts import sign_in
 from chatui.codes import code_of
 from chatui.display.failures import number
+from chatui.model_servers import connected
 from chatui.models.conversation import ActiveLeaf, Conversation
 from chatui.models.message import Author, Message
 from chatui.models.sign_in import Invitation
@@ -26,6 +27,7 @@ from chatui.permissions import administration
 from chatui.store import transcripts
 from renderer.frames import Frame, Header, Terminator
 from tests.chatui.conftest import OPENING, PASSWORD, make_person, signed_in
+from tests.chatui.store.long_conversations import long_conversation
 from tests.support.environment import change
 from tests.support.html_text import collapsed
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE
@@ -371,3 +373,12 @@ def test_nobody_else_is_led_anywhere(permissions: tuple[str, ...], is_staff: boo
     assert first_page(person) == (False, False)
     configure(SERVER)
     assert first_page(person) == (False, False)
+
+
+def test_where_links_are_made_it_is_said_that_others_cannot_open_the_site(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "ALLOWED_HOSTS", ["*"])
+    monkeypatch.setattr(connected, "is_demo", lambda: False)
+    row, client, words = long_conversation(root, 2), signed_in(root), "only this computer can open the site"
+    for path in ("/", "/manage/people/invite/", f"/c/{row.pk}/share/", "/shares/"):
+        for host, is_here in (("localhost:8000", True), ("127.0.0.1", True), ("chat.example.org", False), ("192.168.1.5:8000", False)):
+            assert (words in collapsed(client.get(path, HTTP_HOST=host).content.decode())) == is_here, (path, host)
