@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Iterator, Set
+from concurrent.futures import Future, ThreadPoolExecutor
 from enum import StrEnum
 from functools import cache
 from importlib.util import find_spec
@@ -29,7 +30,10 @@ MIN_FREE_BYTES = 100 * 1024 * 1024
 CACHE_SECONDS = 1.0
 """How long a result is cached, so that frequent checks cost nothing."""
 
-_pool = Pool("readiness", threads=1, waiting=0, seconds=5, lock_seconds=1)
+REDIS_SECONDS = 0.5
+"""How long Redis may take to answer. Without it pages are served, so it must not delay the answer: a balancer waits for two seconds."""
+
+_pool = Pool("readiness", threads=1, waiting=50, seconds=5, lock_seconds=1)
 
 
 class RequirementState(StrEnum):
@@ -56,25 +60,32 @@ class _Cache:
         self.findings: Findings = _UNKNOWN
         self.at = float("-inf")
 
+    def is_recent(self) -> bool:
+        return time.monotonic() - self.at < CACHE_SECONDS
+
 
 _cache = _Cache()
 
 
 async def check() -> Findings:
-    """The state of each requirement. Takes at most five seconds; recent results are cached."""
-    if time.monotonic() - _cache.at < CACHE_SECONDS:
+    """The state of each requirement. Takes at most five seconds; recent results are cached, and who asks meanwhile waits for them."""
+    if _cache.is_recent():
         return _cache.findings
     try:
-        found = await _pool.run(_find)
+        return await _pool.run(_find_unless_recent)
     except DatabaseBusyError:
-        # Another thread is already checking, or the check timed out.
-        return _cache.findings if time.monotonic() - _cache.at < 2 * CACHE_SECONDS else _UNKNOWN
-    _cache.findings, _cache.at = found, time.monotonic()
-    return found
+        return _UNKNOWN  # the database does not answer
 
 
 def is_ready(findings: Findings) -> bool:
     return RequirementState.FAILED not in findings.values()
+
+
+def _find_unless_recent() -> Findings:
+    """For one thread at a time: those that waited for it find what it found."""
+    if not _cache.is_recent():
+        _cache.findings, _cache.at = _find(), time.monotonic()
+    return _cache.findings
 
 
 def _find() -> Findings:
@@ -153,8 +164,22 @@ def _has_model_server() -> bool:
 
 
 def _redis() -> bool:
-    counters.get("readiness")
+    """Whether Redis answers soon. While it is silent, one thread waits for it, as long as its client does."""
+    if _asked.redis is None or _asked.redis.done():
+        _asked.redis = _asked.thread.submit(counters.get, "readiness")
+    _asked.redis.result(REDIS_SECONDS)
     return True
+
+
+class _Asked:
+    """What Redis was asked last, by a thread of its own."""
+
+    def __init__(self) -> None:
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix="redis-readiness")
+        self.redis: Future[object] | None = None
+
+
+_asked = _Asked()
 
 
 _CHECKS: dict[str, Callable[[], bool]] = {

@@ -16,6 +16,8 @@ from tests.support.served import Deployment, Server, served
 
 pytestmark = [pytest.mark.services, pytest.mark.faults]
 
+BALANCER_SECONDS = 2.0
+"""How long deploy/haproxy.cfg waits for an answer."""
 GOOD = dict.fromkeys(("database", "migrations", "disk", "configuration", "redis", "connections"), "ok")
 
 
@@ -94,13 +96,20 @@ def test_pages_that_use_all_connections_of_the_process_leave_it_ready(database: 
     until(process, 200)
 
 
-def test_redis_away_leaves_it_ready(redis: Redis, process: Server) -> None:
+@pytest.mark.parametrize("fault", ["away", "silent"])
+def test_redis_away_leaves_it_ready_for_all_who_ask_and_soon(fault: str, redis: Redis, process: Server) -> None:
     until(process, 200)
-    redis.stop()
+    redis.stop() if fault == "away" else redis.silence()
     try:
         until(process, 200, redis="degraded")
+        with ThreadPoolExecutor(8) as threads:
+            for _ in range(4):
+                answers = list(threads.map(lambda _: httpx.get(f"{process.url}/readyz", trust_env=False, timeout=60), range(8)))
+                assert {(answer.status_code, answer.json()["redis"]) for answer in answers} == {(200, "degraded")}
+                assert min(answer.elapsed.total_seconds() for answer in answers) < BALANCER_SECONDS
+                time.sleep(1.1)  # what was found is forgotten, as the balancer finds it each time
     finally:
-        redis.start()
+        redis.start() if fault == "away" else redis.wake()
     until(process, 200)
 
 
