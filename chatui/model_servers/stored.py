@@ -29,6 +29,7 @@ from chatui.env import environment
 from chatui.model_servers import configured, connected
 from chatui.models.conversation import Effort
 from chatui.models.model_servers import StoredBackend, Summaries
+from chatui.proxies import address_of
 from chatui.site.languages import SOURCE
 
 KINDS, EFFORTS, SUMMARIES = SPEC_KINDS, Effort.choices, Summaries.choices
@@ -128,6 +129,20 @@ def _last_position() -> int:
 def key_place(row: StoredBackend | None) -> str:
     """The origin that the key of this model server was entered for; empty without such a key."""
     return place_of(row.url) if row is not None and row.sealed_key else ""
+
+
+def put_right(url: str) -> str:
+    """What somebody most likely meant by an address that they typed or copied: with a scheme, and without the end of a call, such as
+    /chat/completions. A name with dots gets https, so that no key travels openly unless somebody asks for that."""
+    found = None if "://" in url else _BARE.fullmatch(url.strip())
+    if found and (found["port"] or "." in found["host"] or found["host"] == "localhost"):
+        is_named = "." in found["host"] and address_of(found["host"]) is None
+        url = f"{'https' if is_named else 'http'}://{found[0]}"
+    return _CALL.sub("", url.strip())
+
+
+_BARE = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^/:@?#\s]+)(?P<port>:[0-9]+)?(?:/\S*)?", re.ASCII)
+_CALL = re.compile(r"(?<=[^/])/+(?:chat/completions|completions|responses|models)/*$")
 
 
 def place_of(url: str) -> str:

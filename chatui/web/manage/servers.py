@@ -157,6 +157,9 @@ class ServerForm(forms.Form):
             self._defaults["is_default"] = False  # it is not for them to choose
         whole = {name: int(value) for name, value in self._defaults.items() if isinstance(value, float) and value.is_integer()}
         held = stored.STORED_KEY if stored.key_place(before) else ""
+        if data is not None:
+            data = data.copy()
+            data["url"] = stored.put_right(data.get("url", ""))  # and so it is shown
         super().__init__(data, initial=self._defaults | whole | {"held": held}, auto_id="server-%s")
         self._staff, self._before = staff, before
         self.checked: Checked | None = None

@@ -433,6 +433,29 @@ def test_a_server_that_passes_the_test_is_saved_and_offered_with_its_key(sera: C
     assert "key stored for http://127.0.0.1:" in recorded()[1][2]
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("127.0.0.1:8080", "http://127.0.0.1:8080"),
+        (" localhost/v1 ", "http://localhost/v1"),
+        ("box:8080/v1/", "http://box:8080/v1/"),
+        ("[::1]:8080", "http://[::1]:8080"),
+        ("llm.example.org", "https://llm.example.org"),
+        ("llm.example.org:8443/v1/chat/completions", "https://llm.example.org:8443/v1"),
+        ("http://127.0.0.1:8080/v1/responses/", "http://127.0.0.1:8080/v1"),
+        ("https://llm.example.org/models", "https://llm.example.org"),
+        ("https://models.example.org", "https://models.example.org"),
+        ("nowhere", "nowhere"),
+        ("ftp://llm.example.org", "ftp://llm.example.org"),
+        ("me:pw@host", "me:pw@host"),
+        ("http://", "http://"),
+    ],
+)
+def test_an_address_as_people_type_and_copy_it_is_put_right_and_shown_so(typed: str, meant: str, sera: Client) -> None:
+    form = sera.post(LIST, {"url": typed, "save": "1", "position": "no number"}).context["form"]
+    assert form["url"].value() == meant
+
+
 def test_a_proposed_name_which_people_see_is_never_the_address(sera: Client) -> None:
     shown = sera.post(LIST, {"test": "1", "url": "http://127.0.0.1:9", "is_enabled": "on"})
     assert shown.context["form"]["name"].value() == "", "a failed test proposes nothing"
