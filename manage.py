@@ -4,7 +4,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+
+_TERMINATED = 128 + signal.SIGTERM
+"""The exit code that a shell gives for a program that the signal ended."""
 
 
 def main() -> None:
@@ -13,6 +17,9 @@ def main() -> None:
         from chatui import starting
 
         starting.begin(sys.argv[2:])
+    else:
+        # A command that a job or the system ends removes its unfinished files, and releases its locks.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatui.settings")
     try:
         from django.core.management import execute_from_command_line

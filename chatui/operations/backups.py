@@ -6,6 +6,7 @@ use, syncs them to disk and checks them serves ``restoring`` and ``moving`` as w
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import sqlite3
@@ -160,15 +161,16 @@ def _create(database: Path, target: Path, keys: Sequence[Any]) -> Backup:
         with used_by_django(copy):
             report = chain.verify()
         merge_and_sync(copy)
-        _store(copy, target, keys)
+        _store(copy, target, keys, database)
     finally:
         discard(copy)
     return Backup(target, counts, report)
 
 
-def _store(copy: Path, target: Path, keys: Sequence[Any]) -> None:
+def _store(copy: Path, target: Path, keys: Sequence[Any], database: Path) -> None:
     """Store the file atomically, without overwriting an existing one."""
-    partial = target.with_name(f".{target.name}.partial")
+    # The same name each time, so that what a killed process has left does not stay. Other databases may be backed up to this place, too.
+    partial = target.with_name(f".chatui-{hashlib.sha256(str(database).encode()).hexdigest()[:12]}.partial")
     partial.unlink(missing_ok=True)
     try:
         with copy.open("rb") as source, private_file(partial) as file:

@@ -1,8 +1,11 @@
 """``manage.py backup``: a consistent snapshot, checked, readable only by its owner, and encrypted for the operator's keys."""
 
+import signal
 import sqlite3
 import stat
+import tempfile
 import threading
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -18,6 +21,8 @@ from chatui.operations.backups import BackupError
 from tests.chatui.audit_log.triggers import without_triggers
 from tests.chatui.conftest import output_of
 from tests.chatui.operations.conftest import WORD
+from tests.support.deployments import process
+from tests.support.served import Deployment
 
 SSH = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHsKLqeplhpW+uObz5dvMgjz1OxfM/XXUB+VHtZ6isGN alice@rust"
 
@@ -107,6 +112,35 @@ def test_no_file_is_overwritten_and_no_partial_file_is_left(database: Path, tmp_
     with file_locks.take(database, file_locks.BACKING_UP), pytest.raises(CommandError, match="Another process"):
         output_of("backup", tmp_path / "new")
     assert not list(tmp_path.glob("*new*")) and not list(tmp_path.glob("*.backup*"))
+
+
+@pytest.mark.served
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_run_that_is_ended_leaves_nothing_that_stays(how: signal.Signals, tmp_path: Path) -> None:
+    deployment, place = Deployment(tmp_path / "data"), tmp_path / "backups"
+    place.mkdir()
+    with closing(sqlite3.connect(tmp_path / "data/chatui.sqlite3")) as opened:
+        opened.execute("CREATE TABLE large (x)")
+        opened.executemany("INSERT INTO large VALUES (zeroblob(?))", [(1024 * 1024,)] * 100)
+        opened.commit()
+
+    def unfinished() -> list[str]:
+        return [path.name for path in [*place.glob(".*"), *(tmp_path / "data").glob("*.backup*")]]
+
+    for number in range(10):  # until it is met in the middle
+        with tempfile.TemporaryFile("w+") as output:
+            running = process.start(["manage.py", "backup", str(place / f"{number}")], deployment.environment, output)
+            while not unfinished() and running.poll() is None:
+                time.sleep(0.005)
+            running.send_signal(how)
+            code = running.wait(60)
+        if code:
+            break
+        (place / f"{number}").unlink()
+    assert code == (128 + how if how == signal.SIGTERM else -how)
+    assert bool(unfinished()) is (how == signal.SIGKILL) and not [path for path in place.iterdir() if not path.name.startswith(".")]
+    deployment.manage("backup", str(place / "next"))
+    assert [path.name for path in place.iterdir()] == ["next"] and not unfinished()
 
 
 def test_a_broken_audit_log_is_backed_up_and_reported(database: Path, tmp_path: Path) -> None:
