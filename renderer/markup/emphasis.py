@@ -35,23 +35,28 @@ def is_punctuation(character: str) -> bool:
     return isMdAsciiPunct(ord(character)) or isPunctChar(character)
 
 
+_WORD_CHARS = 64
+"""How far a word with signs in it is looked at."""
 _LETTER = "A-Za-z\u00c0-\u024f\u0370-\u03ff"
 _MAY_HAVE_SIGNS = re.compile(
-    r"(?<=[\w)\]}`])\*{1,2}(?=[\w(\[{`√])|(?<![\w*])\*{1,2}(?=[./])|(?<![\w\s*])\*{1,2}(?=[,;.!?:)\]}|$'\"])|(?<=[(\[{])\*"
+    r"(?<=[\w°'’′)\]}`])\*{1,2}(?=[\w(\[{`√])|(?<![\w*])\*{1,2}(?=[./])|(?<![\w\s*])\*{1,2}(?=[,;.!?:)\]}|$'\"])|(?<=[(\[{])\*"
 )
 _RUN = re.compile(r"\\.|(?<!`)(`+)(?!`).{0,1000}?(?<!`)\1(?!`)|\*+", re.DOTALL)
 """An escaped character, a code span, or stars."""
 
-_OPERAND_BEFORE = re.compile(rf"(?:[\d)\]}}`]|(?<![{_LETTER}])[{_LETTER}])\Z")
+_RAISED = "\u00b2\u00b3\u00b9\u2070-\u2079\u2080-\u2089\u00b0\u00bc-\u00be"
+"""Small digits, degrees and fractions: they end an operand as digits do."""
+_OPERAND_BEFORE = re.compile(rf"(?:[\d{_RAISED})\]}}`]|(?<![{_LETTER}])[{_LETTER}]['\u2019\u2032]?)\Z")
 _OPERAND_AFTER = re.compile(rf"[\d(\[{{`√]|[{_LETTER}](?![{_LETTER}])")
+_INSIDE_A_WORD = re.compile(rf"[{_LETTER}]\*[{_LETTER}]{{1,{_WORD_CHARS}}}[^*\w]")
+"""A star in the middle of a word that has no other one after it, as in the German "Kolleg*innen": emphasis that begins inside a word ends
+in the same word, as in "un*believ*able"."""
 _ALNUM = re.compile(rf"[\d{_LETTER}]")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\*")
 _GLOB = re.compile(r"\*\.(?:[a-z][a-z0-9]{0,6}(?![\w*-])|\*(?![\w*])|\{)|\*\*/(?=[*{])|\*/(?=[\s\d)]|\Z)")
 """The beginning of a pattern of file names, or the end of a comment in C: no emphasized text begins like this."""
 _BEFORE_A_GLOB = re.compile(r"[\s/(\[{\"'“„«=,]?\Z")
 _CLOSING = frozenset(",;.!?:)]}|$")
-_WORD_CHARS = 64
-"""How far a word with signs in it is looked at."""
 
 
 def signs(text: str) -> frozenset[int]:
@@ -88,6 +93,8 @@ class _Search:
                 self._last_sign[length] = end
         elif flanks(inner=before, outer=after) and length in self._opened:
             del self._opened[length]
+        elif _INSIDE_A_WORD.match(text, max(0, start - 1)) is not None and length == 1:
+            self.signs.add(start)
         elif flanks(inner=after, outer=before):
             self._opened[length] = (end, not flanks(inner=before, outer=after))
 
@@ -124,7 +131,7 @@ def _is_between_operands(text: str, start: int, end: int, *, follows: bool) -> b
     """Whether a ``*`` or ``**`` stands between digits, single letters, brackets or code; a ``*`` also between a digit and a name, and
     any between words that ``follows`` a sign in the same expression, as the second one of ``2*pi*r``.
     """
-    left = _OPERAND_BEFORE.search(text, max(0, start - 2), start) is not None
+    left = _OPERAND_BEFORE.search(text, max(0, start - 3), start) is not None
     right = _OPERAND_AFTER.match(text, end) is not None
     if left and right:
         return True
@@ -135,12 +142,18 @@ def _is_between_operands(text: str, start: int, end: int, *, follows: bool) -> b
     return follows or is_named
 
 
-_UNDECIDED = re.compile(rf"(?<=[\d)\]}}`{_LETTER}])\*{{1,2}}[{_LETTER}]\Z|\*\.[a-z0-9]{{0,7}}\Z|\*?\*/\Z")
+_UNDECIDED = re.compile(rf"(?<=[\d{_RAISED}'\u2019\u2032)\]}}`{_LETTER}])\*{{1,2}}[{_LETTER}]\Z|\*\.[a-z0-9]{{0,7}}\Z|\*?\*/\Z")
+_WORD_GOES_ON = re.compile(rf"(?<![\w*])[{_LETTER}]{{1,{_WORD_CHARS}}}(\*)[{_LETTER}]{{1,{_WORD_CHARS}}}\Z")
+UNDECIDED_CHARS = 2 * _WORD_CHARS + 1
+"""How far from the end of a text stars may stand that are undecided."""
 
 
 def undecided(text: str, known: frozenset[int]) -> int:
-    """The position of the stars at the end of a growing text that its next character may make a sign, or none of the ``known`` signs; -1
+    """The position of the stars at the end of a growing text that its next characters may make a sign, or none of the ``known`` signs; -1
     if there are none.
     """
     match = _UNDECIDED.search(text, max(0, len(text) - 10))
-    return match.start() if match is not None and (match.start() in known or match[0] in ("*.", "**/")) else -1
+    if match is not None and (match.start() in known or match[0] in ("*.", "**/")):
+        return match.start()
+    word = _WORD_GOES_ON.search(text, max(0, len(text) - UNDECIDED_CHARS))
+    return word.start(1) if word is not None else -1

@@ -94,7 +94,8 @@ class _Repair:
     def _look_at_stars(self) -> None:
         has_stars = "*" in self.text
         self.signs = emphasis.signs(self.text) if has_stars else frozenset[int]()
-        self.undecided = emphasis.undecided(self.text, self.signs) if has_stars and self.may_hide and "*" in self.text[-10:] else -1
+        is_near = has_stars and self.may_hide and "*" in self.text[-emphasis.UNDECIDED_CHARS :]
+        self.undecided = emphasis.undecided(self.text, self.signs) if is_near else -1
 
     def result(self) -> str:
         position = 0

@@ -43,6 +43,12 @@ m*c**2, E = m*c**2
 A[i]*B[j]*C[k]
 5*x*y*z
 ^.*$ and ^.*$
+x²*y²*z², x₁*x₂*x₃ and x²**y²**z²
+f'*g*h' and f’*g*h’
+90°*2*3° and ½*3*4
+Liebe Kolleg*innen und Freund*innen!
+jede*r Lehrer*in, die Schüler*innen und ein*e Nachbar*in.
+sh*t and f*ck
 """.strip().split("\n")
 """What must be shown as it is written."""
 
@@ -68,6 +74,7 @@ the **API**s
 **f(x)** *f(x)*
 **Total: 5**
 foo**bar**baz
+un*believ*ably, in*cred*ible.
 **CO**2
 *(a)* [*b*] "*c*" "**d**"
 **a**, **b**; **c**.
@@ -106,6 +113,7 @@ def test_stars_around_words_are_emphasis(text: str) -> None:
     ("text", "html"),
     [
         ("**2*3 = 6** is *right*", "<strong>2*3 = 6</strong> is <em>right</em>"),
+        ("**Liebe Kolleg*innen und Freund*innen**, *hallo*", "<strong>Liebe Kolleg*innen und Freund*innen</strong>, <em>hallo</em>"),
         ("*2*3*4* and **x**", "<em>2</em>3*4* and <strong>x</strong>"),
         ("`a`*`b`*`c`", "<code>a</code>*<code>b</code>*<code>c</code>"),
         ("`2*3*4` and \\*a*b\\*", "<code>2*3*4</code> and *a*b*"),
