@@ -7,6 +7,8 @@ import { plainCopy, serialized } from "../exchange/rich-text.js";
 const AS_IT_IS = "pre, input, textarea, [contenteditable]";
 /** What a part of a list, table or quotation is put into, so that it stays one. */
 const CONTAINERS = "ul, ol, li, table, thead, tbody, tr, blockquote";
+/** The texts of a conversation: what stands around and between them is the page's. */
+const TEXTS = ".question-text:not([hidden]), .parts > .part";
 
 document.addEventListener("copy", (event) => {
   const copied = event.defaultPrevented ? null : selected();
@@ -29,6 +31,12 @@ function selected() {
   elementOf(range.endContainer)?.closest(".math") && range.setEndAfter(mathAt(range.endContainer));
   const around = elementOf(range.commonAncestorContainer);
   if (!around || around.closest(AS_IT_IS) || !(around.closest(".prose") || around.querySelector(".prose"))) return null;
+  const whole = document.createElement("div");
+  const texts = around.closest(TEXTS) ? [] : [...around.querySelectorAll(TEXTS)].filter((text) => range.intersectsNode(text));
+  if (texts.length) {
+    whole.append(...texts.map((text) => partOf(text, range)));
+    return plainCopy(whole);
+  }
   /** @type {Node} */
   let content = range.cloneContents();
   const above = (/** @type {Element} */ each) => /** @type {Element} */ (each.parentElement);
@@ -39,9 +47,23 @@ function selected() {
     container.appendChild(content);
     content = container;
   }
-  const whole = document.createElement("div");
   whole.append(content);
   return plainCopy(whole);
+}
+
+/**
+ * What is selected of one text. Nothing else is copied even for a moment: a copy of a live element would begin to work.
+ * @param {Element} text
+ * @param {Range} range
+ */
+function partOf(text, range) {
+  const part = document.createRange();
+  part.selectNodeContents(text);
+  if (text.contains(range.startContainer)) part.setStart(range.startContainer, range.startOffset);
+  if (text.contains(range.endContainer)) part.setEnd(range.endContainer, range.endOffset);
+  const copy = text.cloneNode(false);
+  copy.appendChild(part.cloneContents());
+  return copy;
 }
 
 /** @param {Node} node */

@@ -97,6 +97,13 @@ def test_code_and_questions_keep_their_lines(page: Page) -> None:
     assert text.startswith("First line?\nSecond line?\n") and "So $a" in text
 
 
+def test_of_several_messages_only_their_texts_are_copied(page: Page) -> None:
+    for first, last in ((".exchange", ".exchange"), (".question", ".answer-end"), ("body", "body")):
+        text, html = copied(page, first, last)
+        assert text.startswith("First line?\nSecond line?\n") and text.endswith("The end."), (first, text)
+        assert "So $a = \\frac{b}{c}$ holds" in text and "<td>$q^2$</td>" in html
+
+
 def test_typed_text_is_copied_as_it_is(page: Page) -> None:
     box = page.get_by_role("textbox", name="Message")
     box.fill("a $x$  b")
