@@ -127,6 +127,7 @@ class Diagram {
       if (toDiagram) toDiagram.hidden = !isSource;
     });
     find(this.#place, ".code-head > button", HTMLElement).before(button);
+    if (this.#place.classList.contains("code-sought")) button.click();
   }
 
   /** Shows the source, with an explanation. */

@@ -227,9 +227,11 @@ const BLOCKS = "p, li, td, th, pre, h1, h2, h3, h4, h5, h6, dt, dd, .place, .que
  */
 function unfold(element) {
   const folded = ".question-long:not(.question-open) > .fold";
-  const [question, diagram] = [element.closest(".question"), element.closest("[data-diagram=drawn]")];
+  const [question, code] = [element.closest(".question"), element.closest(".code-frame")];
   if (question) seek(question.parentElement ?? question, folded, HTMLElement)?.click();
-  if (diagram) seek(diagram, "[data-action=switch-diagram]", HTMLElement)?.click();
+  // A diagram that is drawn only later begins with its source.
+  if (code?.matches("[data-diagram=drawn]")) seek(code, "[data-action=switch-diagram]", HTMLElement)?.click();
+  else code?.classList.add("code-sought");
 }
 
 /** @typedef {(text: string) => [number, number][]} PlacesIn the matches in the text of one message */

@@ -32,6 +32,7 @@ PLACES = {
     "the end of a wide line of code": f"{LINES}\n\n```python\n{WIDE} quokka\n```\n\n{LINES}",
     "the last column of a wide table": f"{LINES}\n\n| {' | '.join(f'longcolumn{n}' for n in range(40))} |\n{'| - ' * 40}|\n"
     f"{'| value ' * 39}| quokka |\n\n{LINES}",
+    "a diagram": f"{LINES}\n\n```mermaid\ngraph TD; A[Start] --> B[quokka];\n```\n\n{LINES}",
     "a folded question": "",
 }
 
@@ -66,6 +67,8 @@ def test_the_words_are_seen_wherever_they_stand(demo_deployment: Deployment, dem
         expect(bar(page)).to_contain_text("Match 1 of 1.")
         page.wait_for_function(f"() => ({PLACE})() === '{word} is seen'")
         page.wait_for_load_state()
+        if "mermaid" in answer:
+            expect(page.locator(".code-frame[data-diagram=source]")).to_have_count(1)
         assert page.evaluate(PLACE) == f"{word} is seen", place
         page.keyboard.type("go on")
         expect(Chat(page).box).to_have_value("go on")
