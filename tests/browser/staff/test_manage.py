@@ -143,6 +143,10 @@ def test_an_admin_finds_their_way(server: Server, visits: Visits) -> None:
     page.get_by_role("button", name="Require a second factor").click()
     expect(page.locator(".manage-done")).to_contain_text("Members of the group debuggers now need a second factor.")
     expect(page.get_by_text("Second factor required", exact=True)).to_be_visible()
+    page.wait_for_url(lambda address: "done=" not in address)
+    page.reload()
+    expect(page.get_by_text("Second factor required", exact=True)).to_be_visible()
+    expect(page.locator(".manage-done")).to_have_count(0)  # it is said once
 
     go(page, "People")
     page.get_by_role("link", name="bela", exact=True).click()
