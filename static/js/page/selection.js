@@ -32,7 +32,8 @@ function selected() {
   const around = elementOf(range.commonAncestorContainer);
   if (!around || around.closest(AS_IT_IS) || !(around.closest(".prose") || around.querySelector(".prose"))) return null;
   const whole = document.createElement("div");
-  const texts = around.closest(TEXTS) ? [] : [...around.querySelectorAll(TEXTS)].filter((text) => range.intersectsNode(text));
+  const inside = around.closest(TEXTS) ? [] : [...around.querySelectorAll(TEXTS)];
+  const texts = inside.filter((text) => range.intersectsNode(text));
   if (texts.length) {
     whole.append(...texts.map((text) => partOf(text, range)));
     return plainCopy(whole);
