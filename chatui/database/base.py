@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, cast
@@ -78,6 +79,8 @@ class PageConnections:
         self._connect = connect
         self._room = threading.BoundedSemaphore(MAX_CONNECTIONS)
         self._was_reached = self._is_away = False
+        self._opened_at = float("-inf")
+        """When the server last opened a connection, for whomever (``time.monotonic``)."""
 
     def open(self) -> None:
         """Nothing: each connection is opened when it is needed."""
@@ -120,15 +123,24 @@ class PageConnections:
         opened: Future[Connection] = Future()
         # In a thread of its own: the name of the server may take long to resolve, and libpq waits for at least two seconds.
         threading.Thread(target=self._open, args=(opened,), name="connect", daemon=True).start()
-        try:
-            return opened.result(CONNECT_SECONDS if self._was_reached else FIRST_SECONDS)
-        except TimeoutError:
-            opened.add_done_callback(_close)
-            raise psycopg.OperationalError("it does not answer") from None
+        begun = since = time.monotonic()
+        while True:
+            try:
+                return opened.result(CONNECT_SECONDS if self._was_reached else FIRST_SECONDS)
+            except TimeoutError:
+                now = time.monotonic()
+                # A server that has opened one for somebody else meanwhile is there: this machine is busy, as when many people sign in.
+                if self._opened_at <= since or now > begun + WAIT_SECONDS:
+                    break
+                since = now
+        opened.add_done_callback(_close)
+        raise psycopg.OperationalError("it does not answer")
 
     def _open(self, opened: Future[Connection]) -> None:
         try:
-            opened.set_result(self._connect())
+            connection = self._connect()
+            self._opened_at = time.monotonic()
+            opened.set_result(connection)
         except BaseException as error:  # noqa: BLE001 - raised where somebody waits for it
             opened.set_exception(error)
 

@@ -1,0 +1,52 @@
+"""The limited number of PostgreSQL connections of a process's pages: how long a page waits for one that is slow to open."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import Mock
+
+import psycopg
+import pytest
+
+from chatui.database import base
+from chatui.database.base import PageConnections
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "CONNECT_SECONDS", 1.0)
+    monkeypatch.setattr(base, "FIRST_SECONDS", 1.0)
+
+
+def opening(*kinds: Callable[[], object]) -> PageConnections:
+    """Connections of which each is opened in its own way, in this order."""
+    left = list(kinds)
+    return PageConnections(lambda: left.pop(0)())  # type: ignore[arg-type, return-value]
+
+
+def test_a_server_that_opens_none_is_not_waited_for() -> None:
+    end = threading.Event()
+    pages = opening(Mock, end.wait)
+    pages.putconn(pages.getconn())
+    with pytest.raises(psycopg.OperationalError, match="it does not answer"):
+        pages.getconn()
+    end.set()
+
+
+def test_a_slow_one_is_waited_for_while_the_server_opens_others() -> None:
+    end, wanted = threading.Event(), Mock()
+
+    def slow() -> object:
+        end.wait()
+        return wanted
+
+    pages = opening(Mock, slow, *[Mock] * 1000)
+    pages.putconn(pages.getconn())
+    with ThreadPoolExecutor(1) as other:
+        waiting = other.submit(pages.getconn)
+        for _ in range(60):
+            pages.putconn(pages.getconn())
+            threading.Event().wait(0.05)
+        assert not waiting.done(), "it has been waiting for three times as long as for a server that opens none"
+        end.set()
+        assert waiting.result(60) is wanted
