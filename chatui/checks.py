@@ -29,7 +29,7 @@ from chatui.backends import registry
 from chatui.backends.auto import AUTO
 from chatui.backends.keys import VARIABLE_PREFIX, KeyUnusableError
 from chatui.backends.spec import NO_REVIEW, BackendSpec, SpecError, find, is_model_name
-from chatui.database import versions
+from chatui.database import connections, versions
 from chatui.documents import reading
 from chatui.env import Environment, environment
 from chatui.model_servers import configured, connected, vocabulary
@@ -161,18 +161,14 @@ def postgresql_connections(env: Environment) -> Found:
     """What this process may need must be left at the server."""
     if connection.vendor != "postgresql":
         return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int, "
-            "(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid())"
-        )
-        allowed, used = cursor.fetchone()
+    open_ones, allowed = connections.of_server()
+    used = open_ones - 1  # this one ends with the check
     if allowed - used < CONNECTIONS_OF_PROCESS:
         words = f"PostgreSQL allows {allowed} connections, of which {used} are open, and a process may use {CONNECTIONS_OF_PROCESS}"
         yield "W069", f"{words}: raise max_connections (docs/operating.md, Several processes), or pages fail at busy times."
 
 
-CONNECTIONS_OF_PROCESS = 38
+CONNECTIONS_OF_PROCESS = 39
 """17 for sockets and turns, one for readiness, and 20 for pages."""
 
 

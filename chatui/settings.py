@@ -50,6 +50,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "chatui.web.middleware.CountingMiddleware",
     "chatui.web.middleware.TrustedProxyMiddleware",
     "chatui.web.middleware.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",

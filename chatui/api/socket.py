@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
@@ -32,6 +33,7 @@ from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError
 from chatui.env import environment
 from chatui.limits import MustWaitError, ThrottledError
+from chatui.observability import measures
 from chatui.observability.error_reports import log_without_content
 from chatui.wire import bus as wire_bus
 from chatui.wire.bus import Message, bus
@@ -122,13 +124,15 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 
 async def serve(scope: dict[str, Any], receive: Receive, send: Send) -> None:
     """The ASGI application at ``/v1/responses``. A connection needs a valid key."""
-    address = client_address(dict(scope))
+    begun, address = time.perf_counter(), client_address(dict(scope))
     key = await _key(scope, address)
     if key is None or not key.for_responses or len(_open.get(key.owner.pk, ())) >= MAX_OF_PERSON:
         await send({"type": "websocket.close"})
+        measures.count_request("socket", 403, begun)
         return
     await reasoning_access.record_if_asked(address, key, reasoning_access.fields_of_query(QueryDict(scope.get("query_string", b""))))
     await send({"type": "websocket.accept"})
+    measures.count_request("socket", 101, begun)
     await Connection(key, address, send).run(receive)
 
 

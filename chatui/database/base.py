@@ -67,9 +67,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return connection
 
 
-def has_room() -> bool:
-    """Whether a page of this process would find a connection that no other page uses."""
-    return all(each.has_room() for each in list(DatabaseWrapper._connection_pools.values()))
+def in_use() -> int:
+    """How many connections pages of this process use now, of MAX_CONNECTIONS."""
+    return sum(each.in_use for each in list(DatabaseWrapper._connection_pools.values()))
 
 
 class PageConnections:
@@ -112,12 +112,9 @@ class PageConnections:
         connection.close()
         self._room.release()
 
-    def has_room(self) -> bool:
-        """Whether fewer than MAX_CONNECTIONS are in use."""
-        if not self._room.acquire(blocking=False):
-            return False
-        self._room.release()
-        return True
+    @property
+    def in_use(self) -> int:
+        return MAX_CONNECTIONS - self._room._value
 
     def _new(self) -> Connection:
         opened: Future[Connection] = Future()

@@ -144,13 +144,24 @@ def accepts_writes() -> bool:
         fresh.close()
 
 
-def pages_have_room() -> bool | None:
-    """Whether a page of this process would find a free connection now; None on SQLite, where their number has no limit."""
+def of_pages() -> tuple[int, int] | None:
+    """How many connections pages of this process use now, and how many they may; None on SQLite, where their number has no limit."""
     if connection.vendor == "sqlite":
         return None
     from chatui.database import base  # imported here, because only PostgreSQL has its driver
 
-    return base.has_room()
+    return base.in_use(), base.MAX_CONNECTIONS
+
+
+def of_server() -> tuple[int, int]:
+    """How many connections PostgreSQL has, of whatever program, and how many it allows to the product. One statement."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'), "
+            "current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
+        )
+        used, allowed = cursor.fetchone()
+    return int(used), int(allowed)
 
 
 def now() -> Expression:

@@ -110,3 +110,6 @@ leases = Pool("leases", threads=1, waiting=1, seconds=5, lock_seconds=1)
 
 reaper = Pool("reaper", threads=1, waiting=1, seconds=20)
 """The search for turns whose process has died."""
+
+metrics = Pool("metrics", threads=1, waiting=5, seconds=5, lock_seconds=1)
+"""Counts rows for ``/metrics``: at the worst time, too, when pages use all of their connections, or a lock holds the rows."""

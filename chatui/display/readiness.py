@@ -113,8 +113,10 @@ def _degraded(state: RequirementState | str) -> RequirementState | str:
 
 
 def _connections() -> RequirementState:
-    has_room = connections.pages_have_room()
-    return RequirementState.NOT_USED if has_room is None else RequirementState.GOOD if has_room else RequirementState.DEGRADED
+    used = connections.of_pages()
+    if used is None:
+        return RequirementState.NOT_USED
+    return RequirementState.GOOD if used[0] < used[1] else RequirementState.DEGRADED
 
 
 class _BegunWith:

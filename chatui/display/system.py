@@ -53,6 +53,8 @@ class System:
 
 PURGE, PURGE_ENDED = "retention run", "retention run ended"
 """The actions of the lines of the audit log with which a purge begins and ends."""
+BACKUP_ENDED = "backup ended"
+"""The action of the line of the audit log that says that a backup is complete. It is not in the backup itself."""
 PURGE_EVERY = timedelta(days=1)
 PURGE_AGAIN = timedelta(hours=1)
 """How long after its beginning a run that has not ended is repeated: its process may have been killed."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextvars import copy_context
@@ -131,14 +132,17 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     async def connect(self) -> None:
         """Accept signed-in people only."""
+        begun = time.perf_counter()
         try:
             session = await pools.commands.run_or_busy(header_sign_in.session_of, dict(self.scope))
         except DatabaseBusyError:
             await self.close()  # the page tries again
+            measures.count_request("socket", 503, begun)
             return
         query = parse_qs(self.scope["query_string"].decode("ascii", "replace"))
         self._caller = Caller(session, client_address(dict(self.scope)), ",".join(query.get("language", [])))
         await self.accept()
+        measures.count_request("socket", 401 if session is None else 101, begun)
         if session is None:
             await self.close_with(ProductCode.SIGNED_OUT, CLOSE_SIGNED_OUT)
             return

@@ -6,9 +6,11 @@ only. If tracing is off, they are discarded, OpenTelemetry is not loaded, and a 
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from functools import cache, partial
 from typing import Literal, Protocol, TypedDict, Unpack
 from uuid import UUID
 
@@ -21,6 +23,7 @@ _counter = partial(prometheus_client.Counter, registry=REGISTRY)
 _histogram = partial(prometheus_client.Histogram, registry=REGISTRY)
 
 _SHORT = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)
+_REQUEST = (0.03, 0.1, 0.3, 1, 3, 10, 30)
 _LONG = (0.1, 0.3, 1, 3, 10, 30, 60, 120, 300, 600, 1800)
 
 TURNS = _counter("chatui_turns_ended", "Turns that ended.", ["backend", "state", "code"])
@@ -58,6 +61,42 @@ GUESSES_COUNTED_TOGETHER = prometheus_client.Gauge(
 )
 GUESSES_COUNTED_TOGETHER.set(1)
 ERROR_PAGES = _counter("chatui_error_pages", "Error pages and refusals, by their code.", ["code", "status"])
+WAITING = prometheus_client.Gauge("chatui_turns_waiting", "Questions that wait for a slot of this process now.", registry=REGISTRY)
+REQUEST_SECONDS = _histogram(
+    "chatui_http_request_duration_seconds",
+    "From a request until its response began. kind: page, api, static, or socket, until it was accepted or refused. status: 2xx and so on.",
+    ["kind", "status"],
+    buckets=_REQUEST,
+)
+LOOP_LAG_SECONDS = _histogram(
+    "chatui_event_loop_lag_seconds", "How late the event loop began what was due, seen once a second.", buckets=_SHORT
+)
+LOOP_SECONDS = 1.0
+"""How often the event loop is seen to be late."""
+
+RequestKind = Literal["page", "api", "static", "socket"]
+
+
+def count_request(kind: RequestKind, status: int, begun: float) -> None:
+    """Count a request to which this HTTP status is the answer. ``begun``: the time of ``time.perf_counter``."""
+    _request_seconds(kind, status // 100).observe(time.perf_counter() - begun)
+
+
+@cache
+def _request_seconds(kind: RequestKind, hundreds: int) -> prometheus_client.Histogram:
+    return REQUEST_SECONDS.labels(kind, f"{hundreds}xx")
+
+
+def watch_loop() -> None:
+    """Measure the lag of the running event loop from now on."""
+    loop = asyncio.get_running_loop()
+
+    def look(due: float) -> None:
+        now = loop.time()
+        LOOP_LAG_SECONDS.observe(max(0.0, now - due))
+        loop.call_at(now + LOOP_SECONDS, look, now + LOOP_SECONDS)
+
+    loop.call_soon(look, loop.time())
 
 
 Kind = Literal["server", "client", "internal"]

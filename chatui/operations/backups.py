@@ -25,6 +25,7 @@ from django.db import DatabaseError, connection
 from chatui.audit_log import chain
 from chatui.audit_log.record import SHELL, record
 from chatui.database import file_locks
+from chatui.display import system
 
 _BEGINNINGS = (b"age-encryption.org/v1", b"-----BEGIN AGE ENCRYPTED FILE-----")
 SIDECARS = ("-wal", "-shm", "-journal")
@@ -116,6 +117,11 @@ def _lines(path: Path) -> list[str]:
 
 
 ACTION = "backup made"
+
+
+def record_end(detail: str) -> None:
+    """Record that a backup is complete: /metrics says when."""
+    record(system.BACKUP_ENDED, SHELL, detail=detail)
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,8 @@ class Slots:
             if self._updating is None:
                 self._updating = asyncio.create_task(self._send_positions(), name="places in the queue")
         try:
-            await waiting.admitted
+            with measures.WAITING.track_inprogress():
+                await waiting.admitted
         except asyncio.CancelledError:
             if waiting.admitted.done() and not waiting.admitted.cancelled():
                 self._give_back(own)  # it was admitted at the same moment

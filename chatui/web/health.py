@@ -4,6 +4,7 @@ operator's token ``/metrics``; and whether a page's WebSocket is refused because
 
 from __future__ import annotations
 
+from asgiref.sync import async_to_sync
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.http import require_safe
@@ -74,4 +75,4 @@ def metrics(request: HttpRequest) -> HttpResponse:
     if not constant_time_compare(request.headers.get("Authorization", ""), f"Bearer {token}"):
         _guesses.miss(visitor_of(request, "page").address)
         raise NotFoundError
-    return HttpResponse(display_metrics.text(), content_type="text/plain; version=0.0.4; charset=utf-8")
+    return HttpResponse(async_to_sync(display_metrics.text)(), content_type="text/plain; version=0.0.4; charset=utf-8")

@@ -16,6 +16,7 @@ It is never part of the address: a link to a conversation is the same for everyb
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, tzinfo
 from functools import partial
@@ -40,6 +41,7 @@ from chatui.codes import ProductCode
 from chatui.display import operator_pages
 from chatui.env import BASE_DIR, environment
 from chatui.model_servers import connected
+from chatui.observability import measures
 from chatui.permissions import access, access_notices, administration, debug_requests, debug_views, shares
 from chatui.permissions.access import as_person
 from chatui.proxies import is_trusted, public_host, setup_faults, visitor_address
@@ -214,6 +216,41 @@ class TrustedProxyMiddleware:
                 # This is what is_secure() reads, for WSGI and ASGI requests alike.
                 request._get_scheme = lambda: "https"  # type: ignore[attr-defined]
         return self._get_response(request)
+
+
+class CountingMiddleware:
+    """Counts each request with the time until its response began, but not those of monitors. The outermost middleware: it sees static
+    files, too, and every refusal."""
+
+    async_capable = True
+    sync_capable = True
+
+    def __init__(self, get_response: Handler) -> None:
+        self._get_response: Any = get_response
+        self._is_async = iscoroutinefunction(get_response)
+        if self._is_async:
+            markcoroutinefunction(self)
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
+        if self._is_async:
+            return self._answer(request)
+        begun = time.perf_counter()
+        response: HttpResponseBase = self._get_response(request)
+        _count(request, response, begun)
+        return response
+
+    async def _answer(self, request: HttpRequest) -> HttpResponseBase:
+        begun = time.perf_counter()
+        response: HttpResponseBase = await self._get_response(request)
+        _count(request, response, begun)
+        return response
+
+
+def _count(request: HttpRequest, response: HttpResponseBase, begun: float) -> None:
+    path = request.path_info
+    if path not in MONITORED:
+        is_static, is_api = path.startswith("/static/"), path.startswith(("/v1/", "/scim/"))
+        measures.count_request("static" if is_static else "api" if is_api else "page", response.status_code, begun)
 
 
 class RefusedMethodMiddleware(MiddlewareMixin):

@@ -93,3 +93,6 @@ async def test_an_answer_is_counted_with_its_first_token_and_the_page_that_waits
     [turn] = lines(server, "turn ended")
     assert turn["state"] == "completed" and "code" not in turn and turn["seconds"] >= 0
     assert measured[f"chatui_first_token_seconds_count{[turn['backend']]}"] == 1 and measured["chatui_sockets[]"] == 1
+    assert measured["chatui_http_request_duration_seconds_count['1xx', 'socket']"] == 1
+    assert measured["chatui_http_request_duration_seconds_count['2xx', 'page']"] >= 1
+    assert measured["chatui_event_loop_lag_seconds_count[]"] >= 1 and measured["chatui_ready[]"] == 1

@@ -32,6 +32,8 @@ def test_a_database_is_dumped_changed_and_restored(tmp_path: Path) -> None:
         deployment.make_people(ada=(False, []), bela=(False, []))
         deployment.manage("shell", "--no-imports", "-c", SIGN_IN)
         run_block(daily, deployment.environment, elsewhere)
+        recorded = "from chatui.models.audit import AuditEvent as A; print('ANSWER', A.objects.filter(action='backup ended').count())"
+        assert deployment.manage("shell", "--no-imports", "-c", recorded).split("ANSWER ")[1].strip() == "1"
         assert (elsewhere / "chatui.dump").stat().st_mode & 0o077 == 0
         deployment.manage("erase_person", "bela", "--yes")
         run_block(daily.splitlines()[-1], deployment.environment, elsewhere)

@@ -27,6 +27,7 @@ from chatui.env import environment
 from chatui.live.server import MAX_FRAME_BYTES, Server
 from chatui.management.commands import purge
 from chatui.model_servers import choice, connected
+from chatui.observability import measures
 from chatui.observability.error_reports import JsonFormatter
 from chatui.operations import forked
 from chatui.proxies import address_of
@@ -77,6 +78,7 @@ class Command(BaseCommand):
         sweep.interrupt_abandoned()
         erasure.sweep()
         twisted_loop.call_soon(running.reap)
+        twisted_loop.call_soon(measures.watch_loop)
         twisted_loop.call_later(FIRST_PURGE_SECONDS, purge.begin)
         host, port = options["host"], options["port"]
         settings.ALLOWED_HOSTS += _served_hosts(host)

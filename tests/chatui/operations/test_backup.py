@@ -43,6 +43,8 @@ def test_a_backup_is_one_private_file_with_everything_in_it_and_a_line_in_the_lo
     assert [path.name for path in place.iterdir()] == [backup.name], "sqlite3 leaves no other file with a database without a log"
     [line] = rows(LineFilters(action="backup made"))
     assert (line.way, line.detail) == ("shell", "not encrypted") and count(backup, "chatui_auditevent") == 1
+    [ended] = rows(LineFilters(action="backup ended"))
+    assert (ended.way, ended.detail, ended.number) == ("shell", "", line.number + 1)
     assert not list(tmp_path.glob("*.backup*")), "the prepared files are deleted"
 
 

@@ -62,16 +62,16 @@ def files_next_to(database: Path) -> set[str]:
 
 
 def test_lost_data_is_restored_and_the_former_database_is_kept(database: Path, backup: Path) -> None:
-    lines = chain.head()
+    [made] = rows(LineFilters(action="backup made"))
     Conversation.objects.all()[0].delete()
     output_of("backup", database.parent / "later")
     later = chain.head()
-    assert lines and later and Message.objects.count() == 4
+    assert later and Message.objects.count() == 4
     printed = output_of("restore", backup)
     assert "2 accounts, 2 conversations, 8 messages" in printed and Message.objects.count() == 8
     [line] = rows(LineFilters(action="backup restored"))
-    assert (line.number, line.detail) == (2, f"made at line 1; the log before it ended at line 2 with {later.hash}")
-    assert chain.verify(lines).is_intact and not chain.missing_triggers()
+    assert (line.number, line.detail) == (2, f"made at line 1; the log before it ended at line 4 with {later.hash}")
+    assert chain.verify(chain.ChainHead(made.number, made.hash)).is_intact and not chain.missing_triggers()
     connection.close()
     [former_name] = files_next_to(database)
     with closing(sqlite3.connect(database.parent / former_name)) as former:

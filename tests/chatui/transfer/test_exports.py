@@ -254,22 +254,26 @@ def test_without_the_operators_token_there_are_no_metrics(token: str, header: st
     assert Client().get("/metrics", headers={"authorization": header}).status_code == 404
 
 
+def scraped() -> str:
+    return metrics.written({}, metrics.stored())
+
+
 def test_metrics_are_counts_in_the_text_format(exported: Conversation) -> None:
-    lines = metrics.text().splitlines()
+    lines = scraped().splitlines()
     assert 'chatui_turns{state="completed"} 0.0' in lines and "chatui_turns_alive 0.0" in lines and "chatui_refused_looks 0.0" in lines
     assert all(line.startswith("#") or float(line.rsplit(" ", 1)[1]) >= 0 for line in lines)
-    assert metrics.text().endswith("\n")
+    assert scraped().endswith("\n")
 
 
 @pytest.mark.usefixtures("exported")
 def test_without_its_database_a_process_still_tells_its_own_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "chatui_database_up 1.0" in metrics.text().splitlines()
+    assert "chatui_database_up 1.0" in scraped().splitlines()
 
     def away() -> None:
         raise OperationalError("SECRET")
 
     monkeypatch.setattr("chatui.store.transcripts.problem_counts", away)
-    found = metrics.text()
+    found = scraped()
     assert "chatui_database_up 0.0" in found.splitlines() and "chatui_turns" not in found.replace("chatui_turns_", "")
     assert "chatui_error_pages" in found and "SECRET" not in found
 
@@ -277,7 +281,7 @@ def test_without_its_database_a_process_still_tells_its_own_counts(monkeypatch: 
 def test_frames_with_problems_are_counted_by_code(ada: User) -> None:
     broken = "<|start|>robot<|message|>SECRET<|end|>\n<|start|>tool name=functions.x<|message|>{}<|end|>\n"
     import_transcript(ada, f"version: 2.2\n<|start|>user<|message|>Hi<|end|>\n{broken}{broken}".encode())
-    lines = metrics.text().splitlines()
+    lines = scraped().splitlines()
     assert 'chatui_frames_with_problems{code="E-PARSE-HEADER"} 2.0' in lines
     assert 'chatui_frames_with_problems{code="E-CALL-SCHEMA"} 2.0' in lines
     assert 'chatui_frames_with_problems{code="E-X-WITHHELD"} 0.0' in lines

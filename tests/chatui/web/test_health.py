@@ -88,7 +88,7 @@ def test_what_pages_can_do_without_is_said_and_takes_no_process_out_of_service(w
         expected = {"redis": "degraded"}
     elif without == "connections":
         pages = PageConnections(Mock())
-        monkeypatch.setattr(connections, "pages_have_room", pages.has_room)
+        monkeypatch.setattr(connections, "of_pages", lambda: (pages.in_use, MAX_CONNECTIONS))
         assert ready() == (200, {**GOOD, "connections": "ok"}), "the premise"
         for _ in range(MAX_CONNECTIONS):
             assert pages._room.acquire(blocking=False)
@@ -146,7 +146,7 @@ def test_a_server_that_only_reads_is_not_ready(monkeypatch: pytest.MonkeyPatch) 
     assert connections.accepts_writes() is False
     assert asked[0] == "kept" and "pg_is_in_recovery" in asked[1] and "transaction_read_only" in asked[1] and asked[2] == "closed"
     monkeypatch.setitem(readiness._CHECKS, "database", connections.accepts_writes)
-    monkeypatch.setattr(connections, "pages_have_room", lambda: None)
+    monkeypatch.setattr(connections, "of_pages", lambda: None)
     assert ready() == (503, {**GOOD, "ready": False, "database": "failed"})
 
 
