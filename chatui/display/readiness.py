@@ -72,9 +72,9 @@ async def check() -> Findings:
     if _cache.is_recent():
         return _cache.findings
     try:
-        return await _pool.run(_find_unless_recent)
+        return await _pool.run_or_busy(_find_unless_recent)
     except DatabaseBusyError:
-        return _UNKNOWN  # the database does not answer
+        return _UNKNOWN  # the database does not answer, or the kept connection has just been lost
 
 
 def is_ready(findings: Findings) -> bool:

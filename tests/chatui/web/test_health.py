@@ -20,6 +20,7 @@ from django.test import Client
 from chatui.checks import newer_database
 from chatui.database import connections
 from chatui.database.base import MAX_CONNECTIONS, PageConnections
+from chatui.database.connections import ThreadConnection
 from chatui.display import readiness
 from chatui.model_servers import connected
 from tests.chatui.database.locks import write_lock
@@ -77,6 +78,15 @@ def test_only_the_missing_part_is_named(missing: str, monkeypatch: pytest.Monkey
     finally:
         if missing == "migrations":
             MigrationRecorder(connection).record_applied("chatui", "0001_squashed_0051_ends_of_frames")
+
+
+def test_a_kept_connection_that_is_lost_before_anything_is_asked_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ready() == (200, GOOD), "the premise: there is one"
+    monkeypatch.setattr(ThreadConnection, "ready", refuse)
+    assert ready() == (503, {"ready": False, "database": "failed"})
+    monkeypatch.undo()
+    monkeypatch.setattr(readiness, "CACHE_SECONDS", 0.0)
+    assert ready() == (200, GOOD)
 
 
 @pytest.mark.parametrize("without", ["redis", "disk of a server elsewhere", "connections", "configuration"])
