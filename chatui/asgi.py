@@ -15,16 +15,20 @@ http = get_asgi_application()
 from chatui.api import socket  # noqa: E402 - needs Django to be set up
 from chatui.env import environment  # noqa: E402
 from chatui.live.routing import application as pages  # noqa: E402
-from chatui.observability import tracing  # noqa: E402
+from chatui.observability import request_ids, tracing  # noqa: E402
 from chatui.observability.tracing import measured  # noqa: E402
+from chatui.proxies import is_trusted  # noqa: E402
 
 tracing.begin(environment())
 
 PROGRAMS = "/v1/responses"
+_ID_HEADER = request_ids.HEADER.lower().encode()
 
 
 def websocket(scope: dict[str, Any], receive: Any, send: Any) -> Awaitable[None]:
     """Programs authenticate by a key, which a browser cannot send. So only for pages the origin is checked."""
+    given = next((value for name, value in scope.get("headers", ()) if name == _ID_HEADER), b"")
+    request_ids.begin(given.decode("latin-1") if is_trusted((scope.get("client") or ("",))[0]) else "")
     return (socket.serve if scope["path"] == PROGRAMS else pages)(scope, receive, send)
 
 

@@ -177,7 +177,7 @@ def _noted(error: Exception) -> ErrorCode:
         return error.code
     if is_transient(error):
         return busy_error(error).code
-    log_without_content(log, uuid4(), error)
+    log_without_content(log, None, error)
     return ProductCode.INTERNAL
 
 

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar
-from uuid import uuid4
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
@@ -28,6 +27,7 @@ from chatui.database.faults import FAULTS, DatabaseBusyError, busy_error, is_tra
 from chatui.env import environment
 from chatui.limits import MustWaitError, ThrottledError
 from chatui.observability.error_reports import log_without_content
+from chatui.observability.request_ids import request_id
 from chatui.permissions.access import NotFoundError
 from chatui.transfer.upload import has_more_marks
 from chatui.turns.asks import storable
@@ -106,10 +106,9 @@ async def _key(request: HttpRequest) -> LiveKey:
 
 
 def failed(error: Exception) -> ApiError:
-    """The error for an unexpected exception. It is logged without its text, under the incident number in the response."""
-    incident = uuid4()
-    log_without_content(log, incident, error)
-    return ApiError(500, SERVER_ERROR, "server_error", f"Something went wrong on our side. Incident {incident}.")
+    """The error for an unexpected exception. It is logged without its text, under the id of the request, which the response names."""
+    log_without_content(log, None, error)
+    return ApiError(500, SERVER_ERROR, "server_error", f"Something went wrong on our side. Request {request_id.get()}.")
 
 
 Model = TypeVar("Model", bound=BaseModel)

@@ -13,8 +13,9 @@ import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
+from contextvars import Context
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from django.http import QueryDict
 
@@ -33,7 +34,7 @@ from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError
 from chatui.env import environment
 from chatui.limits import MustWaitError, ThrottledError
-from chatui.observability import measures
+from chatui.observability import measures, request_ids
 from chatui.observability.error_reports import log_without_content
 from chatui.wire import bus as wire_bus
 from chatui.wire.bus import Message, bus
@@ -98,7 +99,7 @@ async def _check_often() -> None:
         except DatabaseBusyError:
             log.info("the keys of open connections could not be checked in time")
         except Exception as error:  # noqa: BLE001 - after any error, the next check may succeed
-            log_without_content(log, uuid4(), error)
+            log_without_content(log, None, error)
 
 
 async def _check() -> None:
@@ -166,7 +167,7 @@ class Connection:
         global _checking
         _open[self.key.owner.pk].add(self)
         if _checking is None or _checking.done():
-            _checking = asyncio.create_task(_check_often(), name="keys of open connections")
+            _checking = asyncio.create_task(_check_often(), name="keys of open connections", context=Context())
         bus().join(wire_bus.OWN_PROCESS, self._process_ends, elsewhere=False)
         timer = asyncio.get_running_loop().call_later(LIFE_SECONDS, self._too_old)
         tasks = [asyncio.create_task(work) for work in (self._read(receive), self._answer(), self._end())]
@@ -201,6 +202,7 @@ class Connection:
             text = await self._waiting.get()
             self.waiting_chars -= len(text or "")
             self._is_busy = True
+            request_ids.begin()  # for each request: a connection lasts an hour
             try:
                 await self._respond(text)
             except ApiError as error:

@@ -24,7 +24,7 @@ from chatui.backends.pace import AnswerPace
 from chatui.backends.route import DIRECT, Route, basic_authorization
 from chatui.backends.sse import Decoder, ServerSentEvent, TooLongError, decoded, is_object
 from chatui.codes import Cause, ProductCode
-from chatui.observability import measures
+from chatui.observability import measures, request_ids
 from renderer.errors import Code
 
 _log = logging.getLogger(__name__)
@@ -138,7 +138,7 @@ class Upstream:
         body = _json_of(payload).encode()
         if on_sent is not None:
             on_sent(path, body)
-        headers = {"Accept": "text/event-stream", "Content-Type": "application/json", **measures.trace_headers()}
+        headers = {"Accept": "text/event-stream", "Content-Type": "application/json", **measures.trace_headers(), **request_ids.headers()}
         async with self._opened("POST", path, clock.deadline(), body, headers) as answer:
             if "json" in answer.headers.get("content-type", ""):
                 body = await _bounded(answer, self.limits.max_line_bytes, clock.deadline())

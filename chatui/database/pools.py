@@ -12,6 +12,7 @@ from typing import ParamSpec, TypeVar
 from chatui.database.connections import ThreadConnection
 from chatui.database.faults import FAULTS, DatabaseBusyError, busy_error, is_transient
 from chatui.observability import measures
+from chatui.observability.request_ids import request_id
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -43,7 +44,8 @@ class Pool:
         """
         if not self._room.acquire(blocking=False):
             raise DatabaseBusyError
-        submitted: Future[T] = self._threads.submit(self._carry_out, lambda: work(*arguments, **named), time.monotonic() + self._seconds)
+        end = time.monotonic() + self._seconds
+        submitted: Future[T] = self._threads.submit(self._carry_out, lambda: work(*arguments, **named), end, request_id.get())
         submitted.add_done_callback(lambda _: self._room.release())
         done = asyncio.wrap_future(submitted)
         try:
@@ -80,7 +82,8 @@ class Pool:
             await asyncio.sleep(pause)
             pause = min(2 * pause, MAX_PAUSE_SECONDS)
 
-    def _carry_out(self, work: Callable[[], T], deadline: float) -> T:
+    def _carry_out(self, work: Callable[[], T], deadline: float, request: str) -> T:
+        request_id.set(request)
         if time.monotonic() > deadline:
             raise DatabaseBusyError
         if not hasattr(self._own, "connection"):

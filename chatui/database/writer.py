@@ -22,6 +22,7 @@ from django.db import transaction
 from chatui.database.connections import ThreadConnection
 from chatui.database.faults import busy_error, ends_one_statement, is_full, is_transient
 from chatui.observability import measures
+from chatui.observability.request_ids import request_id
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +49,7 @@ class _Entry:
     not_before: float = field(default=0.0, compare=False)
     pause: float = field(default=FIRST_PAUSE, compare=False)
     posted_at: float = field(default_factory=time.monotonic, compare=False)
+    request: str = field(default_factory=request_id.get, compare=False)
 
 
 class _TransactionError(Exception):
@@ -185,10 +187,14 @@ class Writer:
         return done, failed
 
     def _with_savepoint(self, entry: _Entry, count: int) -> Any:
-        if count == 1:
-            return entry.write()
-        with transaction.atomic():
-            return entry.write()
+        before = request_id.set(entry.request)
+        try:
+            if count == 1:
+                return entry.write()
+            with transaction.atomic():
+                return entry.write()
+        finally:
+            request_id.reset(before)
 
     def _settle(self, done: list[tuple[_Entry, Any]], failed: Iterable[tuple[_Entry, BaseException]]) -> None:
         for entry, _ in done:

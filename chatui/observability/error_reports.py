@@ -20,11 +20,13 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.html import format_html
 from django.views.debug import ExceptionReporter, SafeExceptionReporterFilter
 
+from chatui.observability.request_ids import request_id
+
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 FIELDS = (
     *("turn", "backend", "state", "code", "status", "cause", "seconds", "input_tokens", "output_tokens"),
-    *("incident", "view", "outcome", "way", "person", "kind", "address"),
+    *("view", "outcome", "way", "person", "kind", "address"),
 )
 """The allowed ``extra`` fields of a log record, each a word, a number or a fixed text."""
 
@@ -62,8 +64,10 @@ class JsonFormatter(SafeTextFormatter):
 
 
 def fields_of(record: logging.LogRecord) -> dict[str, object]:
-    """The structured fields of a log record. Only these names: other packages attach whole requests to their records."""
-    return {name: value for name in FIELDS if (value := getattr(record, name, None)) not in (None, "")}
+    """The structured fields of a log record, and the request that it was written for: a record is formatted where it was written. Only
+    these names: other packages attach whole requests to their records."""
+    found: dict[str, object] = {"request": current} if (current := request_id.get()) else {}
+    return found | {name: value for name in FIELDS if (value := getattr(record, name, None)) not in (None, "")}
 
 
 def _logfmt(fields: Mapping[str, object]) -> Iterator[str]:
@@ -174,7 +178,7 @@ def _safe_text(error: BaseException) -> str:
     return f": {error}" if isinstance(error, _QUOTED) else ""
 
 
-def log_without_content(log: logging.Logger, turn_id: UUID, error: BaseException) -> None:
-    """Log an exception without its message, which may quote a transcript."""
+def log_without_content(log: logging.Logger, turn_id: UUID | None, error: BaseException) -> None:
+    """Log an exception without its message, which may quote a transcript. ``turn_id``: None if it is not known whether there is one."""
     frames = "".join(traceback.format_tb(error.__traceback__))
-    log.error("turn %s failed: %s\n%s", turn_id, type(error).__name__, frames)
+    log.error("%s failed: %s\n%s", "a request" if turn_id is None else f"turn {turn_id}", type(error).__name__, frames)

@@ -13,6 +13,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from contextvars import Context
 from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID
@@ -154,7 +155,7 @@ class Leases:
         if self._task is None or self._task.done() or self._task.get_loop() is not asyncio.get_running_loop():
             self._is_urgent = asyncio.Event()
             self._renewed_at = time.monotonic()
-            self._task = asyncio.create_task(self._renew_often(), name="leases")
+            self._task = asyncio.create_task(self._renew_often(), name="leases", context=Context())
 
     def release(self, turn_id: UUID) -> None:
         self._turns.pop(turn_id, None)

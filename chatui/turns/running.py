@@ -25,7 +25,7 @@ from chatui.display import conversation_list
 from chatui.models.programs import ProgramAnswer
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
-from chatui.observability import measures
+from chatui.observability import measures, request_ids
 from chatui.observability.error_reports import log_without_content
 from chatui.store import erasure
 from chatui.tools import execution
@@ -151,6 +151,8 @@ def launch(started: RunningTurn) -> None:
 
 async def _run(runner: Runner, started: RunningTurn) -> None:
     turn = started.turn
+    if started.program is None or not request_ids.request_id.get():
+        request_ids.begin(str(turn.pk))
     with measures.span("turn", turn=turn.pk, conversation=turn.conversation_id):
         await runner.run()
     if started.program is not None and not started.program.is_kept:

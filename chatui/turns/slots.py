@@ -18,6 +18,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextvars import Context
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from operator import attrgetter
@@ -138,7 +139,7 @@ class Slots:
         if not waiting.admitted.done():
             on_position(waiting.place)
             if self._updating is None:
-                self._updating = asyncio.create_task(self._send_positions(), name="places in the queue")
+                self._updating = asyncio.create_task(self._send_positions(), name="places in the queue", context=Context())
         try:
             with measures.WAITING.track_inprogress():
                 await waiting.admitted

@@ -1,4 +1,4 @@
-"""Error pages: a code, a message, and an incident number that the log repeats.
+"""Error pages: a code, a message, and the id of the request, which the log repeats.
 
 They never quote the request or the error, except in a link to our own page with the refused form.
 """
@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec
 from urllib.parse import urlsplit, urlunsplit
-from uuid import uuid4
 
 import django.db
 from django.contrib.auth.models import AnonymousUser
@@ -24,6 +23,7 @@ from chatui.codes import ProductCode
 from chatui.database import faults
 from chatui.database.connections import release_request_connection
 from chatui.observability import measures
+from chatui.observability.request_ids import request_id
 from chatui.site.languages import sentence_of
 from renderer.errors import ErrorCode
 
@@ -115,21 +115,21 @@ def wants_json(request: HttpRequest) -> bool:
 
 
 def _answer(request: HttpRequest, code: ErrorCode, status: int, wait_seconds: int) -> HttpResponse:
-    incident, sentence = uuid4().hex[:12], sentence_of(code)
-    # The log gets the incident number that people see, with the name of the view instead of its address.
+    number, sentence = request_id.get(), sentence_of(code)
+    # The line has the number that people see, as every line of a request, and the name of the view instead of its address.
     view = request.resolver_match.view_name if request.resolver_match else "no view"
     measures.ERROR_PAGES.labels(code.value, str(status)).inc()
     level = logging.ERROR if status >= 500 else logging.INFO
     raised = sys.exc_info()[1]
     cause = {"cause": faults.kind_of(raised)} if isinstance(raised, django.db.Error) else {}
-    log.log(level, "error page", extra={"incident": incident, "code": code.value, "status": status, "view": view, **cause})
+    log.log(level, "error page", extra={"code": code.value, "status": status, "view": view, **cause})
     if request.path.startswith(PROGRAMS):
         kind = "not_found" if status == 404 else "server_error" if status >= 500 else "invalid_request"
         error = {"message": f"{sentence} ({code.value})", "type": kind, "param": None, "code": kind}
         return JsonResponse({"error": error}, status=status)
     if wants_json(request):
-        return JsonResponse({"ok": False, "code": code, "message": sentence, "incident": incident}, status=status)
-    context = {"code": code.value, "sentence": sentence, "incident": incident, "status": status, "wait_seconds": wait_seconds}
+        return JsonResponse({"ok": False, "code": code, "message": sentence, "request": number}, status=status)
+    context = {"code": code.value, "sentence": sentence, "request_id": number, "status": status, "wait_seconds": wait_seconds}
     if wait_seconds >= _IN_MINUTES:
         context["wait_minutes"] = -(-wait_seconds // 60)
     if code == ProductCode.COMMAND and status == 403:  # a form with a missing or old token

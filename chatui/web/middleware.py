@@ -4,7 +4,7 @@ The context has the visitor, the operator's brand and announcement, and whether 
 trusted proxy names, and ends the session when the header changes. It is checked on every request.
 
 Some response headers have no setting in Django: those against caching, embedding, prefetching and device access. ``X-Forwarded-For`` and
-``X-Forwarded-Proto`` are applied, but only from the proxies that the operator trusts.
+``X-Forwarded-Proto`` are applied, but only from the proxies that the operator trusts; so is ``X-Request-ID``.
 
 People get a page when an address does not accept the method; Django's own response is blank. A person gets there after signing in again, if
 their session ended while they sent a form: the sign-in leads to the form's address.
@@ -41,7 +41,7 @@ from chatui.codes import ProductCode
 from chatui.display import operator_pages
 from chatui.env import BASE_DIR, environment
 from chatui.model_servers import connected
-from chatui.observability import measures
+from chatui.observability import measures, request_ids
 from chatui.permissions import access, access_notices, administration, debug_requests, debug_views, shares
 from chatui.permissions.access import as_person
 from chatui.proxies import is_trusted, public_host, setup_faults, visitor_address
@@ -181,11 +181,12 @@ HEADERS = {
 
 
 class HeadersMiddleware(MiddlewareMixin):
-    """Adds the headers, and ``no-store`` unless it is a static file."""
+    """Adds the headers, and ``no-store``, unless it is a static file."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
+        response.headers[request_ids.HEADER] = request_ids.request_id.get()
         # On a shared machine a conversation must not come back from the browser's cache after its owner has signed out.
         response.headers.setdefault("Cache-Control", "no-store")
         return response
@@ -195,7 +196,8 @@ Handler = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]
 
 
 class TrustedProxyMiddleware:
-    """Sets REMOTE_ADDR and the scheme from the headers of a trusted proxy; others' headers are ignored. Sets the public host and port."""
+    """Sets REMOTE_ADDR, the scheme and the request's id from the headers of a trusted proxy; others' headers are ignored. Sets the public
+    host and port."""
 
     async_capable = True
     sync_capable = True
@@ -210,7 +212,10 @@ class TrustedProxyMiddleware:
         request.META[PEER] = peer
         if host := request.META.get("HTTP_HOST"):
             request.META["HTTP_HOST"] = public_host(host)
-        if is_trusted(peer):
+        if not is_trusted(peer):
+            request_ids.begin()
+        else:
+            request_ids.begin(request.META.get("HTTP_X_REQUEST_ID", ""))
             request.META["REMOTE_ADDR"] = visitor_address(peer, request.META.get("HTTP_X_FORWARDED_FOR", ""))
             if request.META.get("HTTP_X_FORWARDED_PROTO") == "https":
                 # This is what is_secure() reads, for WSGI and ASGI requests alike.

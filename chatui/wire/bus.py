@@ -131,7 +131,7 @@ class Relay:
         if not self._tasks:
             # The event loop keeps only a weak reference to a task.
             self._expect_answer()
-            self._tasks = [asyncio.create_task(self._keep_sending()), asyncio.create_task(self._keep_listening())]
+            self._tasks = [asyncio.create_task(work, context=Context()) for work in (self._keep_sending(), self._keep_listening())]
 
     async def _keep_sending(self) -> None:
         async with _client(self._url) as client:

@@ -23,6 +23,7 @@ from chatui.database.writer import writer
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
+from chatui.observability.request_ids import request_id
 from chatui.turns import leases, opening, running, start
 from chatui.turns.running_turn import RunningTurn
 from chatui.turns.start import Ask
@@ -52,6 +53,7 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(connected, "_read", connected._Read(at=time.monotonic()))
     cache.clear()
     limits.clear_cache()
+    request_id.set("")
     yield
     writer.drain(5)
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import sys
+from contextvars import copy_context
 from typing import Any
 from uuid import uuid4
 
@@ -13,6 +14,7 @@ from django.urls import reverse
 from twisted.python.failure import Failure
 
 from chatui.observability.error_reports import JsonFormatter, SafeTextFormatter
+from chatui.observability.request_ids import request_id
 
 
 def record(message: str, **extra: Any) -> logging.LogRecord:
@@ -54,6 +56,16 @@ def raised() -> Any:
         raise ValueError("SECRET")
     except ValueError:
         return sys.exc_info()
+
+
+def test_a_line_has_the_id_of_the_request_in_both_forms() -> None:
+    def written() -> tuple[str, object]:
+        request_id.set("0af9")
+        line = record("not closed", turn="1")
+        return SafeTextFormatter("%(message)s").format(line), json.loads(JsonFormatter().format(line))["request"]
+
+    assert copy_context().run(written) == ("not closed request=0af9 turn=1", "0af9")
+    assert SafeTextFormatter("%(message)s").format(record("not closed", turn="1")) == "not closed turn=1"
 
 
 def test_fields_stand_behind_the_sentence_and_in_the_object() -> None:

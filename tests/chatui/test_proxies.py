@@ -1,5 +1,6 @@
 """Forwarded headers are trusted from the operator's proxies and from nobody else."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +11,7 @@ from pydantic import ValidationError
 from chatui.accounts.sessions import client_address
 from chatui.env import Environment
 from chatui.live.routing import is_allowed
+from chatui.observability.request_ids import request_id
 from chatui.proxies import MAX_LINES, SetupFaults
 from chatui.web.middleware import TrustedProxyMiddleware
 
@@ -63,6 +65,17 @@ def test_the_visitor_is_the_last_address_that_is_no_proxy_of_ours(peer: str, for
 def test_a_proxy_that_is_no_address_is_refused_at_the_start() -> None:
     with pytest.raises(ValidationError, match="trusted_proxies"):
         Environment(trusted_proxies="proxy.example.org")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("given", ["", "a b", "a\nINFO forged", "a\n", 'a"', "é", "a=b", 65 * "a"])
+def test_an_id_that_is_not_safe_is_replaced_and_a_safe_one_kept(given: str) -> None:
+    address_and_scheme("10.0.0.1", HTTP_X_REQUEST_ID=given)
+    made = request_id.get()
+    assert re.fullmatch("[0-9a-f]{16}", made)
+    address_and_scheme("10.0.0.1", HTTP_X_REQUEST_ID=64 * "a")
+    assert request_id.get() == 64 * "a"
+    address_and_scheme("192.0.2.66", HTTP_X_REQUEST_ID=64 * "a")
+    assert re.fullmatch("[0-9a-f]{16}", request_id.get()) and request_id.get() != made, "nobody else gives one"
 
 
 def scope(peer: str, *headers: tuple[bytes, bytes]) -> dict[str, object]:

@@ -12,11 +12,13 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.chatui.api.deployed import key_at
 from tests.support import stub
 from tests.support.served import Deployment, LiveSocket, Server
 
 pytestmark = pytest.mark.served
 SECRET = "zymurgy"
+ANSWER = stub.plays(stub.chunk("stop", content="An answer.") + stub.DONE)
 REFUSAL = stub.responds("401 Unauthorized", json.dumps({"error": {"message": SECRET, "code": "invalid_api_key"}}).encode())
 
 
@@ -57,8 +59,8 @@ async def test_a_turn_a_failing_server_a_sign_in_and_an_error_page_are_told_once
     assert (turn["state"], turn["cause"], turn["backend"]) == ("failed", failure["cause"], failure["backend"])
     assert (failure["status"], failure["code"], failure["level"]) == ("401", turn["code"], "WARNING") and failure["seconds"] < 60
     assert (sign_in["outcome"], sign_in["way"]) == ("signed in", "page") and "ada" not in json.dumps(sign_in)
-    numbers = re.findall(r"\b[0-9a-f]{12}\b", page.text)
-    assert any(line["incident"] in numbers for line in lines(server, "error page") if line["view"] == "conversation")
+    numbers = re.findall(r"\b[0-9a-f]{16}\b", page.text)
+    assert any(line["request"] in numbers for line in lines(server, "error page") if line["view"] == "conversation")
     assert SECRET not in server.console
     backend, code = turn["backend"], turn["code"]
     assert measured[f"chatui_turns_ended_total{sorted([backend, 'failed', code])}"] == 1
@@ -96,3 +98,34 @@ async def test_an_answer_is_counted_with_its_first_token_and_the_page_that_waits
     assert measured["chatui_http_request_duration_seconds_count['1xx', 'socket']"] == 1
     assert measured["chatui_http_request_duration_seconds_count['2xx', 'page']"] >= 1
     assert measured["chatui_event_loop_lag_seconds_count[]"] >= 1 and measured["chatui_ready[]"] == 1
+
+
+GIVEN = "0aF.9_z:-" + 55 * "x"
+
+
+@pytest.mark.parametrize("trusted", ["127.0.0.1", "192.0.2.1"])
+async def test_a_request_has_one_id_from_its_proxy_to_the_model_server(deployment: Deployment, tmp_path: Path, trusted: str) -> None:
+    deployment.make_people(ada=(False, []))
+    async with stub.running(ANSWER) as model:
+        server = deployment.start(CHATUI_BACKEND_URL=model.url, CHATUI_BACKEND_KIND="chat", CHATUI_TRUSTED_PROXIES=trusted)
+        client = server.sign_in("ada")
+        key = await asyncio.to_thread(key_at, tmp_path)
+        async with asyncio.timeout(60), LiveSocket(server, client) as socket:
+            for _ in range(2):
+                await ask(socket)
+        page = client.get(f"/c/{uuid4()}/", headers={"X-Request-ID": GIVEN})
+        asked = {"model": "tiny", "messages": [{"role": "user", "content": SECRET}]}
+        sent = {"Authorization": f"Bearer {key}", "X-Request-ID": GIVEN[1:]}
+        async with httpx.AsyncClient(trust_env=False, timeout=60) as program:
+            reply = await program.post(f"{server.url}/v1/chat/completions", json=asked, headers=sent)
+        received = [request.headers["x-request-id"] for request in model.requests if request.method == "POST"]
+    assert reply.status_code == 200, reply.text
+    of_page, of_program = page.headers["X-Request-ID"], reply.headers["x-request-id"]
+    assert ((of_page, of_program) == (GIVEN, GIVEN[1:])) == (trusted == "127.0.0.1"), "only a trusted proxy gives an id"
+    assert f'<code class="incident">{of_page}</code>' in page.text
+    assert [line["request"] for line in lines(server, "error page")] == [of_page]
+    turns = lines(server, "turn ended")
+    assert [line["request"] for line in turns] == [turns[0]["turn"], turns[1]["turn"], of_program]
+    assert {each.rpartition(".")[0] for each in received} == {line["request"] for line in turns}, "those of titles are those of their turns"
+    assert len(set(received)) == len(received), "each is asked under an id of its own"
+    assert lines(server, "sign-in")[0]["request"] not in ("", *(line["request"] for line in turns))

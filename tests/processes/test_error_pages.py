@@ -50,7 +50,7 @@ def running(tmp_path: Path) -> Iterator[Running]:
 def wrong_with(running: Running, response: httpx.Response, status: int, code: str, sentence: str) -> list[str]:
     """What the page and the log lack."""
     page = response.text
-    found = re.search(rf'<code class="incident">{code}</code>\D+<code class="incident">(\w{{12}})</code>', page)
+    found = re.search(rf'<code class="incident">{code}</code>\D+<code class="incident">(\w{{16}})</code>', page)
     lines = [line for line in running.server.console.splitlines() if "error page" in line][running.told :]
     running.told += len(lines)
     checks = {

@@ -78,7 +78,7 @@ async def test_an_unexpected_error_is_an_error_object_and_a_traceback(
     assert (
         response.status_code == 500
         and (returned["type"], returned["code"]) == ("server_error", "server_error")
-        and "Incident" in returned["message"]
+        and response.headers["X-Request-ID"] in returned["message"]
     )
     assert type(error).__name__ in caplog.text and "test_unexpected.py" in caplog.text, "with its traceback"
     assert "django.request" in {line.name for line in caplog.records}, "Django mails it to the administrators"

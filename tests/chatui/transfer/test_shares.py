@@ -186,7 +186,7 @@ def test_unknown_expired_and_revoked_links_get_the_same_response(leaf: Message, 
     conversation_actions.delete(ada, binned.conversation_id)
     answers = [Client().get(f"/s/{token}/") for token in ("A" * 22, ended.token, revoked.token, binned.token)]
     seen = {
-        (answer.status_code, re.sub(r'class="incident">[0-9a-f]{12}|csrf-token" content="[^"]*"', "", answer.content.decode()))
+        (answer.status_code, re.sub(r'class="incident">[0-9a-f]{16}|csrf-token" content="[^"]*"', "", answer.content.decode()))
         for answer in answers
     }
     assert len(seen) == 1 and {status for status, _ in seen} == {404}
