@@ -138,6 +138,39 @@ def all_of_them() -> list[ShownServer]:
     return [_server(spec, statuses[spec.name], work.get(spec.name, ServerWork()), is_outside=spec.name in outside) for spec in specs]
 
 
+@dataclass(frozen=True, slots=True)
+class ServerErrors:
+    """The answers of one model server in the last day. ``name``: empty for those that are not connected any more. ``codes``: the codes of
+    those that failed, with how many in the last hour and day."""
+
+    name: str
+    label: str
+    work: ServerWork
+
+    @property
+    def failed_hour(self) -> int:
+        return sum(hour for _, hour, _ in self.work.errors)
+
+    @property
+    def failed_day(self) -> int:
+        return sum(day for _, _, day in self.work.errors)
+
+    @property
+    def percent(self) -> int:
+        """How many of a hundred answers failed; one at least if any did."""
+        failed = self.failed_day
+        return max(1, round(100 * failed / (failed + self.work.answered))) if failed else 0
+
+
+def error_rates() -> list[ServerErrors]:
+    """Every model server in use, the most failures first, without asking any. Two statements."""
+    specs = connected.specs()
+    work = _work(specs)
+    rows = [ServerErrors(spec.name, spec.label, work.pop(spec.name, ServerWork())) for spec in specs]
+    rows += [ServerErrors("", "", gone) for gone in work.values() if gone.failed]
+    return sorted(rows, key=lambda row: (-row.failed_hour, -row.failed_day, row.name))
+
+
 def kept_servers() -> list[KeptServer]:
     """The model servers that staff keep on the pages, offered or not, in order; not those that the operator's configuration replaces."""
     outside = {spec.name for spec in configured.operator_backends(environment())}

@@ -54,11 +54,12 @@ _UNKNOWN: Findings = {"database": RequirementState.FAILED}
 
 
 class _Cache:
-    """The last findings, and their time."""
+    """The last findings, their time, and how long each requirement took to check."""
 
     def __init__(self) -> None:
         self.findings: Findings = _UNKNOWN
         self.at = float("-inf")
+        self.seconds: dict[str, float] = {}
 
     def is_recent(self) -> bool:
         return time.monotonic() - self.at < CACHE_SECONDS
@@ -81,6 +82,11 @@ def is_ready(findings: Findings) -> bool:
     return RequirementState.FAILED not in findings.values()
 
 
+def seconds_of(requirement: str) -> float | None:
+    """How long its last check took: of ``database`` a page's way to it, of ``redis`` one answer. None if it was not checked."""
+    return _cache.seconds.get(requirement)
+
+
 def _find_unless_recent() -> Findings:
     """For one thread at a time: those that waited for it find what it found."""
     if not _cache.is_recent():
@@ -89,23 +95,26 @@ def _find_unless_recent() -> Findings:
 
 
 def _find() -> Findings:
-    found: Findings = {name: _state(check) for name, check in _CHECKS.items()}
+    found: Findings = {name: _state(name, check) for name, check in _CHECKS.items()}
     if found["migrations"] == RequirementState.GOOD and (newer := _newer()):
         found["migrations"] = RequirementState.NEWER if _begun_with.names else RequirementState.FAILED
         found["problem"] = newer
-    found["configuration"] = _degraded(_state(_has_model_server))
-    found["redis"] = _degraded(_state(_redis)) if environment().redis_url else RequirementState.NOT_USED
+    found["configuration"] = _degraded(_state("configuration", _has_model_server))
+    found["redis"] = _degraded(_state("redis", _redis)) if environment().redis_url else RequirementState.NOT_USED
     found["connections"] = _connections()
     if connection.vendor != "sqlite":
         found["disk"] = _degraded(found["disk"])  # the database is elsewhere
     return found
 
 
-def _state(check: Callable[[], bool]) -> RequirementState:
+def _state(name: str, check: Callable[[], bool]) -> RequirementState:
+    begun = time.perf_counter()
     try:
         return RequirementState.GOOD if check() else RequirementState.FAILED
     except Exception as error:  # noqa: BLE001 - whatever the error is, the requirement is not met, and a caller is told nothing more
         return RequirementState.BUSY if faults.is_locked(error) else RequirementState.FAILED
+    finally:
+        _cache.seconds[name] = time.perf_counter() - begun
 
 
 def _degraded(state: RequirementState | str) -> RequirementState | str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
@@ -73,6 +74,7 @@ LOOP_LAG_SECONDS = _histogram(
 )
 LOOP_SECONDS = 1.0
 """How often the event loop is seen to be late."""
+_latest_lags: deque[float] = deque((0.0,), maxlen=10)
 
 RequestKind = Literal["page", "api", "static", "socket"]
 
@@ -93,10 +95,16 @@ def watch_loop() -> None:
 
     def look(due: float) -> None:
         now = loop.time()
-        LOOP_LAG_SECONDS.observe(max(0.0, now - due))
+        _latest_lags.append(max(0.0, now - due))
+        LOOP_LAG_SECONDS.observe(_latest_lags[-1])
         loop.call_at(now + LOOP_SECONDS, look, now + LOOP_SECONDS)
 
     loop.call_soon(look, loop.time())
+
+
+def worst_lag() -> float:
+    """The most seconds that the event loop was late, of the last ten times that it was seen."""
+    return max(_latest_lags)
 
 
 Kind = Literal["server", "client", "internal"]

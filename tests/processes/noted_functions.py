@@ -19,6 +19,8 @@ from tests.support.places import ROOT
 NOTED_FUNCTIONS = "NOTED_FUNCTIONS"
 
 _PRODUCT = (f"{ROOT}/chatui/", f"{ROOT}/renderer/")
+_RECURRING = "watch_loop.<locals>.look"
+"""It runs every second, whatever is asked."""
 _numbers = itertools.count()
 _noted: set[tuple[str, str]] = set()
 
@@ -26,7 +28,8 @@ _noted: set[tuple[str, str]] = set()
 def _note(frame: FrameType, event: str, argument: Any) -> None:
     code = frame.f_code
     # A module that is imported is no step on the way, nor is an expression in a function that is on it.
-    if event == "call" and code.co_filename.startswith(_PRODUCT) and not code.co_name.startswith("<"):
+    is_step = not code.co_name.startswith("<") and code.co_qualname != _RECURRING
+    if event == "call" and code.co_filename.startswith(_PRODUCT) and is_step:
         _noted.add((code.co_filename, code.co_qualname))
 
 

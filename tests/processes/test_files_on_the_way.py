@@ -20,7 +20,7 @@ from tests.support.served import Deployment, LiveSocket, Server
 from tests.support.stub import DONE, SSE_HEAD, chunk
 
 ASK_FILES = 104
-PAGE_FILES = 60
+PAGE_FILES = 61
 API_FILES = 96
 
 TIMES = 3

@@ -22,7 +22,7 @@ from chatui import starting
 from chatui.accounts import account_linking, groups, passkeys
 from chatui.accounts.sign_in import new_code
 from chatui.database import connections, faults, file_locks
-from chatui.display import readiness
+from chatui.display import process_reports, readiness
 from chatui.env import environment
 from chatui.live.server import MAX_FRAME_BYTES, Server
 from chatui.management.commands import purge
@@ -79,6 +79,7 @@ class Command(BaseCommand):
         erasure.sweep()
         twisted_loop.call_soon(running.reap)
         twisted_loop.call_soon(measures.watch_loop)
+        twisted_loop.call_soon(process_reports.begin)
         twisted_loop.call_later(FIRST_PURGE_SECONDS, purge.begin)
         host, port = options["host"], options["port"]
         settings.ALLOWED_HOSTS += _served_hosts(host)

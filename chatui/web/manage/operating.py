@@ -1,4 +1,4 @@
-"""The administration pages about the system: the overview, failed answers, debug views, settings, updates and storage."""
+"""The administration pages about the system: the overview, failed answers, debug views, settings, processes, updates and storage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from chatui.accounts import groups, people
 from chatui.audit_log import lines
 from chatui.audit_log.lines import LineFilters
-from chatui.display import debug_search, figures, model_servers
+from chatui.display import debug_search, figures, model_servers, process_reports
 from chatui.display import failures as display_failures
 from chatui.display import system as display_system
 from chatui.display import usage as display_usage
@@ -143,5 +143,13 @@ def settings(request: HttpRequest) -> HttpResponse:
 
 @for_part(AdminPart.SYSTEM)
 def system(request: HttpRequest) -> HttpResponse:
-    """The release, updates of the schema, storage and retention."""
-    return page(request, AdminPart.SYSTEM, "manage/system.html", {"system": display_system.system(), "env": environment()})
+    """Where it hurts: processes, model servers, the last failures. Below: the release, updates of the schema, storage and retention."""
+    context: dict[str, object] = {"system": display_system.system(), "env": environment(), "found": process_reports.processes()}
+    if AdminPart.FAILURES in administration.parts_of(person_of(request)):
+        groups, _latest, _times = display_failures.search(person_of(request), 24)
+        context |= {"servers": model_servers.error_rates(), "failures": [group for group in groups if group.has_failed][:MOST_CAUSES]}
+    return page(request, AdminPart.SYSTEM, "manage/system.html", context)
+
+
+MOST_CAUSES = 5
+"""How many causes of failures the page of the system has; *Failed answers* has all."""

@@ -42,7 +42,7 @@ PARTS = {
     AdminPart.USAGE: (_("Everybody’s usage"), "usage_everybody"),
     AdminPart.LIMITS: (_("Limits and prices"), "manage_limits"),
     AdminPart.SETTINGS: (_("Current settings"), "manage_settings"),
-    AdminPart.SYSTEM: (_("Updates and storage"), "manage_system"),
+    AdminPart.SYSTEM: (_("System"), "manage_system"),
 }
 """For each part its name, in the menu and as the heading of the page, and that of its address."""
 

@@ -263,7 +263,7 @@ def test_settings_show_their_source_and_no_secret(root: User, monkeypatch: pytes
 
 
 def test_the_page_of_updates_lists_pending_ones(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "that wait" not in text_of(signed_in(root), "/manage/system/")
+    assert "chatui.9999_later" not in text_of(signed_in(root), "/manage/system/")
     known = readiness.on_disk()
     monkeypatch.setattr(readiness, "on_disk", lambda: known | {("chatui", "9999_later")})
     assert "chatui.9999_later" in text_of(signed_in(root), "/manage/system/")
