@@ -73,6 +73,7 @@ class SampleRequest:
     ``hosted``: the tools that the server should run by itself, if it can; collects what the server reports about them.
     ``wants_summary``: if False, no server is asked to summarize its reasoning, even if its summaries are trusted.
     ``on_sent`` is called before the first event with the path and the exact JSON body of the request, which contains hidden text.
+    ``on_taken`` is called with True when the server has taken the request, and with False when its answer has ended or failed.
     ``on_held`` is called when text of the answer comes that is shown only once all of it was checked.
     """
 
@@ -93,6 +94,7 @@ class SampleRequest:
     hosted: HostedTools | None = field(default=None, compare=False, repr=False)
     wants_summary: bool = True
     on_sent: Callable[[str, bytes], None] | None = field(default=None, compare=False, repr=False)
+    on_taken: Callable[[bool], None] | None = field(default=None, compare=False, repr=False)
     on_held: Callable[[], None] | None = field(default=None, compare=False, repr=False)
 
 

@@ -168,6 +168,8 @@ class DemoBackend(Backend):
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         if request.on_sent is not None:
             request.on_sent("(nowhere: the demo is a script)", _sent_body(request))
+        if request.on_taken is not None:
+            request.on_taken(True)
         player, now = _Player(request.max_tokens), asyncio.get_running_loop().time
         begun = now()
         for events in player.play(request):

@@ -107,11 +107,12 @@ class Upstream:
         payload: Mapping[str, object],
         on_sent: Callable[[str, bytes], None] | None = None,
         is_hidden: Callable[[], bool] = lambda: False,
+        on_taken: Callable[[bool], None] | None = None,
     ) -> AsyncGenerator[list[ServerSentEvent], None]:
         """Send ``payload`` and yield the events of the answer in batches, as they were read, until the server closes the stream.
 
         ``on_sent`` gets the path and the exact bytes of the body before the response; never the headers, which contain the key.
-        ``is_hidden``: as for AnswerPace.
+        ``is_hidden``: as for AnswerPace. ``on_taken``: see ``SampleRequest``.
 
         An optional field that the server rejects is left out from then on.
 
@@ -121,7 +122,7 @@ class Upstream:
         while True:
             sent = self._rejected.without(payload) if self._rejected.names else payload
             try:
-                async with aclosing(self._stream(path, sent, on_sent, is_hidden)) as read:
+                async with aclosing(self._stream(path, sent, on_sent, is_hidden, on_taken or _nobody)) as read:
                     async for events in read:
                         yield events
                 return
@@ -132,7 +133,12 @@ class Upstream:
                 _log.warning("the model server at %s rejects the field %s: it is not sent there any more", self.place, name)
 
     async def _stream(
-        self, path: str, payload: Mapping[str, object], on_sent: Callable[[str, bytes], None] | None, is_hidden: Callable[[], bool]
+        self,
+        path: str,
+        payload: Mapping[str, object],
+        on_sent: Callable[[str, bytes], None] | None,
+        is_hidden: Callable[[], bool],
+        on_taken: Callable[[bool], None],
     ) -> AsyncGenerator[list[ServerSentEvent], None]:
         clock, pace = _Clock(self.limits), AnswerPace(self.limits.read_interval, is_hidden)
         body = _json_of(payload).encode()
@@ -140,22 +146,26 @@ class Upstream:
             on_sent(path, body)
         headers = {"Accept": "text/event-stream", "Content-Type": "application/json", **measures.trace_headers(), **request_ids.headers()}
         async with self._opened("POST", path, clock.deadline(), body, headers) as answer:
-            if "json" in answer.headers.get("content-type", ""):
-                body = await _bounded(answer, self.limits.max_line_bytes, clock.deadline())
-                yield [ServerSentEvent(WHOLE, _json_object(body))]
-                return
-            decoder = Decoder(self.limits.max_line_bytes)
-            is_empty = True
-            while piece := await _next(answer, clock, pace):
-                is_empty = False
-                if events := _fed(decoder, piece):
+            on_taken(True)
+            try:
+                if "json" in answer.headers.get("content-type", ""):
+                    body = await _bounded(answer, self.limits.max_line_bytes, clock.deadline())
+                    yield [ServerSentEvent(WHOLE, _json_object(body))]
+                    return
+                decoder = Decoder(self.limits.max_line_bytes)
+                is_empty = True
+                while piece := await _next(answer, clock, pace):
+                    is_empty = False
+                    if events := _fed(decoder, piece):
+                        clock.restart()
+                        yield events
+                if events := decoder.finish():
                     clock.restart()
                     yield events
-            if events := decoder.finish():
-                clock.restart()
-                yield events
-            if not clock.response_started:
-                _check_is_stream(answer, is_empty)
+                if not clock.response_started:
+                    _check_is_stream(answer, is_empty)
+            finally:
+                on_taken(False)
 
     @asynccontextmanager
     async def _opened(
@@ -207,6 +217,10 @@ class Upstream:
             body = body.replace(secret, "(the key)") if len(secret) >= _MIN_KEY_CHARS else body
         refused = error_of_status(answer.status, body, answer.headers.get("retry-after"), datetime.now(UTC))
         return blame_request(refused, body, path, names_model=names_model)
+
+
+def _nobody(_is_taken: bool) -> None:
+    """Nobody wants to know."""
 
 
 class _Clock:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext, override
 from chatui import wire
 from chatui.site.languages import LANGUAGES
 from renderer.activities.activity import Activity
+from renderer.activities.requests import Request
 from renderer.frame_kinds import SUMMARY
 from renderer.frames import Frame
 from renderer.gate import Audience, VisibleText, show
@@ -19,6 +20,11 @@ from renderer.gate import Audience, VisibleText, show
 def line(activity: Activity) -> wire.SummaryLine:
     """The line in every language. A page shows it in its own."""
     return wire.SummaryLine(_sentences(activity.pattern), tuple(map(_shown, activity.about)))
+
+
+def asked_for(request: Request | None) -> wire.AskedFor:
+    """What was asked for, in every language; None: nothing is said of it any more."""
+    return wire.AskedFor(None if request is None else wire.SummaryLine(_sentences(request.sentence), ()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from chatui.turns.streams.stored import messages_of
 from chatui.wire import bus as wire_bus
 from chatui.wire.bus import PROCESS, bus
 from renderer.activities.activity import Activity
+from renderer.activities.requests import Request
 from renderer.events import RawEvent
 from renderer.gate import Audience
 from renderer.markup.citations import CitableSource
@@ -113,6 +114,10 @@ class Publisher:
         if self._program is not None:
             self._program.step(activities.english(activity))
         self._flush_soon()
+
+    def show_asked(self, request: Request | None) -> None:
+        """Show people what was asked for, told from the question alone. No program gets it, and it is stored nowhere."""
+        self.add_event(activities.asked_for(request))
 
     def end_thinking(self) -> int | None:
         """End the thinking, because the turn ends. Returns how many seconds it took; None if nothing was hidden."""

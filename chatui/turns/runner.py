@@ -132,7 +132,11 @@ class Runner:
         way_back = WayBack(self._stages, frames.feed)
         request = opening.first_request(running, spec, checked.requested if checked else None)
         running.hosted = await opening.offered(spec, running, request)
-        request = replace(request, hosted=running.hosted, on_held=partial(self._publisher.add_event, wire.Delayed("chatui:checking")))
+        show_asked = self._publisher.show_asked
+        taken = None if summary is None else lambda is_taken: summary.note_taken(is_taken, show_asked)
+        request = replace(
+            request, hosted=running.hosted, on_taken=taken, on_held=partial(self._publisher.add_event, wire.Delayed("chatui:checking"))
+        )
         # The backend is not loaded with the rest: it belongs to this event loop.
         return await self._sampled(connected.backend(running.turn.choice), request, frames, way_back, checked)
 

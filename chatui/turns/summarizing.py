@@ -29,6 +29,7 @@ from renderer.activities.activity import Activity
 from renderer.activities.kinds import KINDS
 from renderer.activities.lines import ActivityLines, Written
 from renderer.activities.reading import kind_of_heading
+from renderer.activities.requests import Request
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import ASIDE, is_answer, is_reasoning
 from renderer.frames import Frame, Header, Role
@@ -37,6 +38,10 @@ from renderer.gate import Audience, may_see
 log = logging.getLogger(__name__)
 
 
+ASKED_SECONDS = 2.5
+"""How long after the model server has taken a request people see what was asked for."""
+NEUTRAL_SECONDS = 15.0
+"""How long after that a line holds that says no more than that there is a question."""
 FEED_CHARS = 1_000
 """Reasoning is read in pieces of this length, not token by token."""
 
@@ -58,15 +63,42 @@ class Summarizing(Stage):
         self._unread: list[str] = []
         self._unread_chars = 0
         self._timer: asyncio.TimerHandle | None = None
+        self._asked_timer: asyncio.TimerHandle | None = None
+        self._is_asked_shown = self._has_read = False
         self._is_paused = self._is_over = self._is_stored = False
         self._lines.judge(elapsed() / 1000)  # the ticks before the cut are over
         self._wait()
 
     def feed(self, event: RawEvent) -> Sequence[RawEvent]:
         """See Stage. Reads the event."""
+        self._has_read = True
         if not self._is_over:
             self._safely(self._read, event)
         return [event]
+
+    def note_taken(self, is_taken: bool, show: Callable[[Request | None], None]) -> None:
+        """The model server has taken a request, or its answer has ended or failed. ``show`` is called with what the person asked for, a
+        while later, and with None when that no longer holds: nothing is shown while a request waits to be sent again."""
+        if self._is_over:
+            return
+        if is_taken:
+            self._has_read = False
+            if self._asked_timer is None:
+                loop = asyncio.get_running_loop()
+                self._asked_timer = loop.call_later(ASKED_SECONDS, self._safely, self._show_request, show)
+        elif not self._has_read and self._asked_timer is not None:
+            self._asked_timer.cancel()
+            self._asked_timer = None
+            if self._is_asked_shown:
+                self._is_asked_shown = False
+                show(None)
+
+    def _show_request(self, show: Callable[[Request | None], None]) -> None:
+        request = self._lines.request
+        self._is_asked_shown = True
+        show(request)
+        if request.is_neutral:
+            self._asked_timer = asyncio.get_running_loop().call_later(NEUTRAL_SECONDS, self._safely, show, None)
 
     def lines(self) -> Sequence[Activity]:
         """End the summary, because an answer is recorded or the turn ends. Returns the lines to store before the answer, in order; none if
@@ -108,6 +140,9 @@ class Summarizing(Stage):
     def _pause(self) -> None:
         """The answer begins, as far as anybody can tell now."""
         self._is_paused = True
+        if self._asked_timer is not None and not self._is_asked_shown:
+            self._asked_timer.cancel()
+            self._asked_timer = None
 
     def _wait(self) -> None:
         tick = self._lines.next_tick
@@ -138,6 +173,8 @@ class Summarizing(Stage):
         self._is_over = True
         if self._timer is not None:
             self._timer.cancel()
+        if self._asked_timer is not None:
+            self._asked_timer.cancel()
 
     def _safely(self, work: Callable[..., None], *arguments: object) -> None:
         try:
@@ -333,7 +370,8 @@ def written_of(running: RunningTurn, *, has_tools: bool) -> Written:
     # A question that somebody else may have written lends no words to a line.
     is_own = bool(questions) and asked[-1:] == [questions[-1]]
     earlier = questions[:-1] if is_own else questions
-    return Written(questions[-1] if is_own else "", earlier, running.files, has_tools=has_tools, before=running.steps_before)
+    question, has_file = questions[-1] if is_own else "", bool(running.documents)
+    return Written(question, earlier, running.files, has_tools=has_tools, has_new_file=has_file, before=running.steps_before)
 
 
 def summary_of(spec: BackendSpec, running: RunningTurn, elapsed: Callable[[], int], show: Callable[[Activity], None]) -> Summarizing | None:

@@ -72,6 +72,15 @@ class SummaryStep(TurnEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class AskedFor(TurnEvent):
+    """What a page shows, instead of its word for thinking, until there is a line of the summary: what was asked for, told from the question
+    alone. Without ``line``, its own word again."""
+
+    types = ("chatui:asked",)
+    line: SummaryLine | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ThoughtEnded(TurnEvent):
     """The answer begins, or the turn ends without one. The hidden work before it took this many whole ``seconds``, including those of an
     answer that the turn continues."""
@@ -226,7 +235,7 @@ class Snapshot(Event):
 
     ``thought`` is None until the answer begins. From then on it includes the seconds of the continued answer, and ``steps`` its lines.
     ``can_answer_now``: as in WorkingBegan. ``calls_wait``: as in CallsWait. ``files``: as in FilesCame.
-    ``delay``: the type of the Delayed that still holds.
+    ``delay``: the type of the Delayed that still holds. ``asked``: the line of the last AskedFor.
     """
 
     types = ("chatui:snapshot",)
@@ -242,6 +251,7 @@ class Snapshot(Event):
     calls_wait: int
     files: int
     delay: Delay | None = None
+    asked: SummaryLine | None = None
 
 
 @dataclass(frozen=True, slots=True)

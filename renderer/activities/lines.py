@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from renderer.activities import cues, gates, spans
 from renderer.activities.activity import Activity
 from renderer.activities.kinds import KINDS
 from renderer.activities.reading import Asked, Passage, Reading, plain, possible_kinds
+from renderer.activities.requests import Request, request_of
 
 TICKS = (3.0, 6.0, 9.0, 13.5, 20.0, 30.0, 45.0, 68.0)
 """The seconds of a turn at which a line may appear, all its rounds together."""
@@ -25,14 +27,16 @@ _SHORT_QUESTION = 160  # characters of a question whose phrases matter at their 
 @dataclass(frozen=True, slots=True)
 class Written:
     """What the person wrote and may see. ``question``: of this turn. ``earlier``: their questions before it, the oldest first. ``files``:
-    names of their files. ``has_tools``, ``has_image``: whether the turn offers tools, or an image is attached. ``before``: the lines of the
-    cut answer that the turn continues, with which its own are shown as one list."""
+    names of their files. ``has_tools``, ``has_image``: whether the turn offers tools, or an image is attached. ``has_new_file``: whether a
+    file came with the question. ``before``: the lines of the cut answer that the turn continues, with which its own are shown as one
+    list."""
 
     question: str = field(repr=False)
     earlier: Sequence[str] = field(default=(), repr=False)
     files: Sequence[str] = field(default=(), repr=False)
     has_tools: bool = False
     has_image: bool = False
+    has_new_file: bool = False
     before: Sequence[Activity] = ()
 
 
@@ -54,6 +58,12 @@ class ActivityLines:
         self._is_short = len(question) < _SHORT_QUESTION
         self._asked = _asked(written, has_pair=self._pair is not None)
         self._passage = Passage(self._asked)
+        self._written = written
+
+    @cached_property
+    def request(self) -> Request:
+        """What the person asks for, told from their words alone. Worked out when somebody wants to know: most answers are there before."""
+        return request_of(self._written.question, has_file=self._written.has_new_file, has_image=self._written.has_image)
 
     @property
     def next_tick(self) -> float | None:

@@ -49,6 +49,8 @@ class ScriptedBackend(Backend):
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         self.requests.append(request)
         script = list(self.script)
+        if request.on_taken is not None:
+            request.on_taken(True)
         if self.following:
             self.script = self.following.pop(0)
         try:
@@ -64,6 +66,9 @@ class ScriptedBackend(Backend):
         except (asyncio.CancelledError, GeneratorExit):
             self.closed += 1
             raise
+        finally:
+            if request.on_taken is not None:
+                request.on_taken(False)
 
     async def models(self) -> tuple[str, ...]:
         return ("scripted-model",)

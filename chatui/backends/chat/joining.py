@@ -261,7 +261,7 @@ class TextBackend(DetectedServer):
         payload, reader = await self._prepared(request)
         parser, model, on_held, is_hidden = reader.parser, payload.get("model"), request.on_held, True
         try:
-            async with aclosing(self._upstream.stream(self.path, payload, request.on_sent, lambda: is_hidden)) as read:
+            async with aclosing(self._upstream.stream(self.path, payload, request.on_sent, lambda: is_hidden, request.on_taken)) as read:
                 async for events in read:
                     for raw in reader.feed(events):
                         yield raw

@@ -231,24 +231,27 @@ def decoded(event: ServerSentEvent, *, is_empty: bool) -> dict[str, Any]:
 
 
 OnSent = Callable[[str, bytes], None]
+OnTaken = Callable[[bool], None]
 
 _WORD_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """A connection to a token-id server. ``on_sent``: see ``SampleRequest``."""
+    """A connection to a token-id server. ``on_sent``, ``on_taken``: see ``SampleRequest``."""
 
     upstream: Upstream
     dialect: type[Chunks]
     vocabulary: Vocabulary
     on_sent: OnSent | None = None
+    on_taken: OnTaken | None = None
 
     def chunks(self) -> Chunks:
         return self.dialect(self.vocabulary)
 
     async def written(self, answer: HarmonyAnswer, asked: CompletionRequest) -> AsyncGenerator[RawEvent, None]:
-        stream = self.upstream.stream(self.dialect.path, self.dialect.payload(asked), self.on_sent, lambda: answer.is_hidden)
+        payload = self.dialect.payload(asked)
+        stream = self.upstream.stream(self.dialect.path, payload, self.on_sent, lambda: answer.is_hidden, self.on_taken)
         async with aclosing(stream) as read:
             async for events in read:
                 for raw in answer.feed_all(events):

@@ -21,7 +21,7 @@ from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleEven
 from chatui.backends.context_fitting import Attempt, Fit, sample_attempts, too_long
 from chatui.backends.continuation import continue_in_words, has_text
 from chatui.backends.discovery import DetectedServer, Discovered
-from chatui.backends.harmony.answer import HarmonyAnswer, OnSent, ReadingPause, Wire
+from chatui.backends.harmony.answer import HarmonyAnswer, OnSent, OnTaken, ReadingPause, Wire
 from chatui.backends.harmony.dialects import DIALECTS, CompletionRequest, ask_token_server
 from chatui.backends.harmony.prompt import answer_tokens, fitted, opened, room_of
 from chatui.backends.separation import IDS, Known
@@ -214,12 +214,19 @@ class HarmonyCompletionsBackend(DetectedServer):
                 raise too_long(window, fit, f"{len(prompt.ids)} tokens, and the server takes {context}")
             forced = request.tools if request.must_call and not request.cut_answer else ()
             opening = opened(request.cut_answer)
-            return Attempt(window, fit, partial(self.complete, asked, cut_answer=opening, forced=forced, on_sent=request.on_sent))
+            complete = partial(self.complete, asked, cut_answer=opening, forced=forced, on_sent=request.on_sent, on_taken=request.on_taken)
+            return Attempt(window, fit, complete)
 
         return sample_attempts(plan)
 
     async def complete(
-        self, asked: CompletionRequest, *, cut_answer: Frame | None = None, forced: Tools = (), on_sent: OnSent | None = None
+        self,
+        asked: CompletionRequest,
+        *,
+        cut_answer: Frame | None = None,
+        forced: Tools = (),
+        on_sent: OnSent | None = None,
+        on_taken: OnTaken | None = None,
     ) -> AsyncGenerator[SampleEvent, None]:
         """As ``sample``, for a finished prompt, which ends in ``<|start|>assistant``, or in ``cut_answer``. Raises as ``sample``.
 
@@ -228,7 +235,7 @@ class HarmonyCompletionsBackend(DetectedServer):
         """
         vocabulary = await self._loaded()
         await self.models()
-        wire = Wire(self._upstream, DIALECTS[await self._product() or ""], vocabulary, on_sent)
+        wire = Wire(self._upstream, DIALECTS[await self._product() or ""], vocabulary, on_sent, on_taken)
         pause = ReadingPause(is_answer) if asked.schema is not None else None
         if forced:
             pause = ReadingPause(partial(is_no_call, forced), drops=True)

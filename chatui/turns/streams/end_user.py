@@ -115,6 +115,7 @@ class EndUserStream:
         """The turn's position in the queue; 0 if it is not queued."""
         self._files = 0
         self._waiting_calls = self._waits_since = self._waited = 0
+        self._asked: wire.SummaryLine | None = None
         self._steps: list[wire.SummaryLine] = []
         self._thinking = _Thinking()
         self._seconds_before = 0
@@ -179,6 +180,8 @@ class EndUserStream:
                 self._files = count
             case wire.Delayed(type=delay):
                 self._delay = delay
+            case wire.AskedFor(line=line):
+                self._asked = line
 
     def step(self, line: wire.SummaryLine) -> None:
         """Add a line of the summary. It is dropped if the answer has begun."""
@@ -265,7 +268,7 @@ class EndUserStream:
         thought = self._seconds_before + thinking.seconds if thinking.seconds is not None else None
         steps = (*(self._steps_before if is_over else ()), *self._steps)
         can_answer_now, calls_wait = self._can_answer_now and thinking.is_on, self._waiting_calls
-        more = (tuple(messages), self.place, can_answer_now, calls_wait, self._files, self._delay)
+        more = (tuple(messages), self.place, can_answer_now, calls_wait, self._files, self._delay, self._asked)
         return wire.Snapshot(self._turn, self._number, elapsed, is_working, steps, thought, *more)
 
     def _show_working(self, elapsed: int) -> None:

@@ -43,6 +43,8 @@ export class ServerEvents {
       case "chatui:working":
         transcript.byTurn(event.turn)?.thinking.begin(event.elapsed, event.can_answer_now);
         return announcer.thinking(event.turn);
+      case "chatui:asked":
+        return announcer.say(transcript.byTurn(event.turn)?.thinking.asked(event.line ?? null));
       case "chatui:summary":
         return announcer.say(transcript.byTurn(event.turn)?.thinking.add(event.line));
       case "chatui:thought":

@@ -17,6 +17,10 @@ export class Thinking {
   #isHidden = false;
   /** Whether a line of the summary is shown, which stays until there is something newer. */
   #hasLine = false;
+  /** Whether only that the model works is known. */
+  #isPlain = true;
+  /** What is shown then: what was asked for, or null. @type {HTMLElement | null} */
+  #asked = null;
   #canEnd = false;
   /** The lines of this turn. @type {HTMLElement[]} */
   #lines = [];
@@ -32,6 +36,7 @@ export class Thinking {
   start() {
     this.#lines = [];
     this.#fold = null;
+    this.#asked = null;
     this.showWorking(0);
   }
 
@@ -53,10 +58,30 @@ export class Thinking {
    * What the turn does at the time of a snapshot.
    * @param {Snapshot} snapshot
    */
-  showState({ working, elapsed, can_answer_now: canEnd, place }) {
+  showState({ working, elapsed, can_answer_now: canEnd, place, asked }) {
+    this.asked(asked ?? null);
     if (working) this.begin(elapsed, canEnd);
     else this.hideWorking();
     if (place) this.showQueued(place);
+  }
+
+  /**
+   * What was asked for, told from the question alone: shown until there is anything newer.
+   * @param {SummaryLine | null} line null: it no longer holds
+   * @returns {string | null} its sentence, if it is new on the page
+   */
+  asked(line) {
+    const asked = line && lineOf(line);
+    if (asked ? this.#asked && asked.isEqualNode(this.#asked) : !this.#asked) return null;
+    this.#asked = asked;
+    if (!this.#isPlain || seek(this.#exchange, ".working", HTMLElement)?.hidden !== false) return null;
+    this.#showPlain();
+    return asked && asked.textContent;
+  }
+
+  #showPlain() {
+    this.#show(...(this.#asked ? this.#asked.cloneNode(true).childNodes : [t("Thinking")]));
+    this.#isPlain = true;
   }
 
   /**
@@ -100,7 +125,7 @@ export class Thinking {
     const line = seek(this.#exchange, ".working", HTMLElement);
     if (!line) return;
     this.#began = performance.now() - elapsed;
-    if (!this.#hasLine) this.#show(t("Thinking"));
+    if (!this.#hasLine) this.#showPlain();
     line.hidden = false;
     this.#tick();
     clearInterval(this.#ticking);
@@ -130,7 +155,7 @@ export class Thinking {
 
   /** @param {(Node | string)[]} words what the line says now */
   #show(...words) {
-    this.#hasLine = false;
+    this.#hasLine = this.#isPlain = false;
     const old = find(this.#exchange, ".working-line", HTMLElement);
     const line = /** @type {HTMLElement} */ (old.cloneNode());
     line.append(...words);

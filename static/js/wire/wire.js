@@ -50,6 +50,7 @@
  * @typedef {{ type: "chatui:working", turn: string, sequence_number: number, elapsed: number, can_answer_now: boolean
  *   }} WorkingBegan
  * @typedef {{ type: "chatui:summary", turn: string, sequence_number: number, line: SummaryLine }} SummaryStep
+ * @typedef {{ type: "chatui:asked", turn: string, sequence_number: number, line?: SummaryLine | null }} AskedFor
  * @typedef {{ type: "chatui:thought", turn: string, sequence_number: number, seconds: number }} ThoughtEnded
  * @typedef {{ type: "chatui:message", turn: string, sequence_number: number, message_id: string, kind: PartKind,
  *   continued_message?: string | null, blocks?: number | null }} MessageBegan
@@ -72,7 +73,8 @@
  * @typedef {{ type: "chatui:beat", turn: string, sequence_number: number }} Beat
  * @typedef {{ type: "chatui:snapshot", turn: string, sequence_number: number, elapsed: number, working: boolean,
  *   steps: SummaryLine[], thought?: number | null, messages: MessageSoFar[], place: number, can_answer_now: boolean,
- *   calls_wait: number, files: number, delay?: "chatui:checking" | "chatui:saving" | null }} Snapshot
+ *   calls_wait: number, files: number, delay?: "chatui:checking" | "chatui:saving" | null, asked?: SummaryLine | null
+ *   }} Snapshot
  * @typedef {{ type: "chatui:frame.opened", turn: string, sequence_number: number, message_id: string,
  *   header: Record<string, string>, why_hidden?: string | null }} FrameBegan
  * @typedef {{ type: "chatui:frame.delta", turn: string, sequence_number: number, message_id: string, text: string }}
@@ -83,13 +85,13 @@
  *   terminator?: string | null, code?: string | null }} FrameEnded
  * @typedef {{ type: "chatui:debug.snapshot", turn: string, sequence_number: number, frames: FrameSoFar[] }}
  *   DebugSnapshot
- * @typedef {TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded | MessageBegan | MessageRelabelled |
+ * @typedef {TurnCreated | WorkingBegan | SummaryStep | AskedFor | ThoughtEnded | MessageBegan | MessageRelabelled |
  *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | CallsWait | FilesCame | Delayed | TurnEnded
  *   | FrameBegan | FrameGrew | FrameHidden | FrameEnded} TurnEvent
  * @typedef {Accepted | Refused | Idle | TitleChanged | Listed | Answered | AnswerSeen | AnswerWaits | Archived |
  *   Unlisted | FolderKept | FolderGone | Rated | Closing | Ping | Alive | TurnCreated | WorkingBegan | SummaryStep |
- *   ThoughtEnded | MessageBegan | MessageRelabelled | MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed |
- *   Queued | CallsWait | FilesCame | Delayed | TurnEnded | Beat | Snapshot} EndUserEvent
+ *   AskedFor | ThoughtEnded | MessageBegan | MessageRelabelled | MessageWithdrawn | BlockReplaced | BlockGrew |
+ *   BlockFlushed | Queued | CallsWait | FilesCame | Delayed | TurnEnded | Beat | Snapshot} EndUserEvent
  * @typedef {Refused | Idle | TitleChanged | Closing | Ping | Alive | FrameBegan | FrameGrew | FrameHidden | FrameEnded
  *   | DebugSnapshot} DebugPageEvent
  * @typedef {EndUserEvent | DebugPageEvent} ServerEvent
@@ -101,7 +103,7 @@ export const END_USER_TYPES = /** @type {readonly string[]} */ (Object.freeze([
   "chatui:accepted", "chatui:refused", "chatui:idle", "chatui:title", "chatui:listed", "chatui:answered", "chatui:seen",
     "chatui:waits", "chatui:archived", "chatui:unlisted", "chatui:folder", "chatui:folder.gone", "chatui:rated",
     "chatui:closing", "chatui:ping", "chatui:alive", "response.created", "chatui:working", "chatui:summary",
-    "chatui:thought", "chatui:message", "chatui:relabelled", "chatui:withdrawn", "response.delta",
+    "chatui:asked", "chatui:thought", "chatui:message", "chatui:relabelled", "chatui:withdrawn", "response.delta",
     "chatui:preamble.delta", "response.delta.flush", "chatui:queued", "chatui:calls_wait", "chatui:files",
     "chatui:checking", "chatui:saving", "response.completed", "response.incomplete", "response.failed",
     "response.cancel", "chatui:beat", "chatui:snapshot",
@@ -114,9 +116,9 @@ export const DEBUG_PAGE_TYPES = /** @type {readonly string[]} */ (Object.freeze(
 ]));
 
 export const TURN_TYPES = /** @type {readonly string[]} */ (Object.freeze([
-  "response.created", "chatui:working", "chatui:summary", "chatui:thought", "chatui:message", "chatui:relabelled",
-    "chatui:withdrawn", "response.delta", "chatui:preamble.delta", "response.delta.flush", "chatui:queued",
-    "chatui:calls_wait", "chatui:files", "chatui:checking", "chatui:saving", "response.completed",
+  "response.created", "chatui:working", "chatui:summary", "chatui:asked", "chatui:thought", "chatui:message",
+    "chatui:relabelled", "chatui:withdrawn", "response.delta", "chatui:preamble.delta", "response.delta.flush",
+    "chatui:queued", "chatui:calls_wait", "chatui:files", "chatui:checking", "chatui:saving", "response.completed",
     "response.incomplete", "response.failed", "response.cancel", "chatui:frame.opened", "chatui:frame.delta",
     "chatui:frame.withdrawn", "chatui:frame.closed",
 ]));
@@ -148,6 +150,7 @@ export const FIELDS = {
     kind: "string" }],
   "chatui:working": [{ turn: "string", sequence_number: "number", elapsed: "number", can_answer_now: "boolean" }],
   "chatui:summary": [{ turn: "string", sequence_number: "number", line: "object" }],
+  "chatui:asked": [{ turn: "string", sequence_number: "number" }],
   "chatui:thought": [{ turn: "string", sequence_number: "number", seconds: "number" }],
   "chatui:message": [{ turn: "string", sequence_number: "number", message_id: "string", kind: "string" }],
   "chatui:relabelled": [{ turn: "string", sequence_number: "number", message_id: "string", kind: "string" }],

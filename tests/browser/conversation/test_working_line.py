@@ -58,6 +58,31 @@ def test_the_newest_line_is_shown_in_the_pages_language_and_announced_once(demo:
     assert heard(chat.page) == [thinks.partition(" · ")[0], compares], "the lines, never the seconds"
 
 
+def test_what_was_asked_for_is_shown_until_there_is_anything_newer_and_never_folded_up(demo: Server, visits: Visits) -> None:
+    chat, socket = asked(visits, demo, locale="zh-CN")
+    poem, answer = {"sentences": {"en": "Working on the verses", "zh-hans": "推敲诗句"}, "about": []}, "<p>The sea.</p>"
+    socket.turn("chatui:asked", line=poem)
+    expect(chat.working).to_contain_text("推敲诗句 · ")
+    assert heard(chat.page)[-1] == "推敲诗句", "announced once"
+    for steps, shown in (([], "推敲诗句"), ([LINES[0]], "比较trains和<b>buses</b>")):  # a page that joins late sees the same
+        socket.snapshot(elapsed=4000, steps=steps, asked=poem)
+        expect(chat.last.locator(LINE)).to_have_text(shown)
+        socket.turn("chatui:working", elapsed=5000, can_answer_now=True)
+        expect(chat.last.locator(LINE)).to_have_text(shown)
+    socket.message("one", "tool", "<p>Reading</p>")
+    expect(chat.last.locator(LINE)).to_have_text("正在使用工具")
+    socket.turn("chatui:working", elapsed=8000, can_answer_now=True)
+    expect(chat.last.locator(LINE)).to_have_text("推敲诗句")
+    socket.turn("chatui:asked", line=None)
+    expect(chat.last.locator(LINE)).to_have_text("正在思考")
+    socket.turn("chatui:asked", line=poem)
+    socket.turn("chatui:thought", seconds=9)
+    socket.message("two", "final", answer)
+    expect(chat.working).to_be_hidden()
+    chat.last.locator(".thought > summary").click()
+    expect(chat.last.locator(".thought li")).to_have_text(["比较trains和<b>buses</b>"])
+
+
 def test_the_line_says_what_delays_the_answer_to_a_page_that_joins_late_too_and_when_it_is_written(demo: Server, visits: Visits) -> None:
     chat, socket = asked(visits, demo)
     socket.turn("chatui:saving")

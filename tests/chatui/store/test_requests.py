@@ -85,21 +85,27 @@ MAKERS: dict[str, tuple[Make, str, dict[str, object]]] = {
 async def test_each_back_end_reports_the_exact_body_sent_without_the_key(name: str, vocabulary: Vocabulary) -> None:
     make, path, options = MAKERS[name]
     received: list[tuple[str, bytes]] = []
-    request = SampleRequest((Frame(Header(Role.USER), QUESTION),), on_sent=lambda *sent: received.append(sent))
+    taken: list[bool] = []
+    request = SampleRequest((Frame(Header(Role.USER), QUESTION),), on_sent=lambda *sent: received.append(sent), on_taken=taken.append)
     async with stub.running(stub.plays(b"data: [DONE]\n\n"), **options) as server:
         backend = make(server.url, vocabulary)
         await _first_event(backend, request)
         assert json.loads(received[0][1]) == server.posted, "the premise: the server was asked"
         assert any(KEY in value for request in server.requests for value in request.headers.values()), "the premise: with the key"
     assert [sent[0] for sent in received] == [path]
+    assert taken == [True, False], "and when the server has taken it, and has ended its answer"
     assert KEY.encode() not in received[0][1] and KEY not in requests.pack(*received[0]).decode("latin-1")
 
 
 async def test_a_request_to_an_unreachable_server_is_stored() -> None:
+    taken: list[bool] = []
     received: list[tuple[str, bytes]] = []
-    request = SampleRequest((Frame(Header(Role.USER), QUESTION),), model="m", on_sent=lambda *sent: received.append(sent))
+    request = SampleRequest(
+        (Frame(Header(Role.USER), QUESTION),), model="m", on_sent=lambda *sent: received.append(sent), on_taken=taken.append
+    )
     await _first_event(ChatCompletionsBackend(Endpoint("http://127.0.0.1:9", key=KEY, model="m", limits=PATIENT)), request)
     assert len(received) == 1 and QUESTION in json.loads(received[0][1])["messages"][0]["content"]
+    assert taken == []
 
 
 @pytest.mark.django_db(transaction=True)
