@@ -90,7 +90,7 @@ class ActivityLines:
         reading = self._passage.read()
         if reading.is_hidden:
             return None
-        doing = proposals[0] if proposals else reading.kind(self._names_shown()) if self._reads else None
+        doing = proposals[0] if proposals else reading.kind(self._names_shown(), self.request.confirms) if self._reads else None
         if doing is None or doing not in self.possible():
             return None
         line = Activity(doing, self._about(doing, reading))

@@ -13,10 +13,12 @@ from renderer.activities import cues
 from renderer.activities.kinds import KINDS
 
 _SHORTEST, _LONGEST = 450, 1_000  # characters of a passage that is judged
+_SHORTEST_CONFIRMED = 220  # for a kind that what was asked for confirms
 _SENTENCE = 400  # characters of a sentence at most
 _READ = 4_000  # characters of a text that are looked at: more than are kept
 _PER = 700  # characters for which a score is meant
 _NEED, _NEED_UNTRIED, _NEED_BEHIND = 5.0, 6.0, 6.0
+_NEED_CONFIRMED = 3.5  # in a short passage
 _NEED_IN_HEADING = 2.0
 _NOTABLE = _NEED / 2  # less is not looked at
 _LEAD = 1.3  # over the best of another group
@@ -198,21 +200,24 @@ class Reading:
         """Its sentences without hidden ones, and without pieces of the question that it repeats; with single spaces."""
         return " ".join(" ".join(sentence.text for sentence in self._sentences).split())
 
-    def kind(self, shown: Collection[str]) -> str | None:
-        """The kind of work that the passage shows clearly, and that is not yet ``shown``."""
-        if self._length < _SHORTEST:
+    def kind(self, shown: Collection[str], confirmed: Collection[str] = ()) -> str | None:
+        """The kind of work that the passage shows clearly, and that is not yet ``shown``. A short passage can show only one of those that
+        are ``confirmed`` by what was asked for."""
+        if self._length < _SHORTEST_CONFIRMED:
             return None
+        is_short = self._length < _SHORTEST
+        need = _NEED_CONFIRMED if is_short else _NEED
         ranked = self._ranked(possible_kinds(self._asked.subjects, shown))
-        if not ranked or ranked[0][0] < _NEED or (ranked[0][1] not in shown and not _leads(ranked)):
+        if not ranked or ranked[0][0] < need or (ranked[0][1] not in shown and not _leads(ranked)):
             return None
         top, best = ranked[0]
         behind = max(_NEED_BEHIND, (0.2 if best in shown else 0.55) * top)
         for score, name in ranked[:4]:
-            needed = behind if name != best else _NEED_UNTRIED if name in cues.UNTRIED else _NEED
+            needed = behind if name != best else _NEED_UNTRIED if name in cues.UNTRIED else need
             if score < needed:
                 return None
             if name not in shown:
-                return name if self._is_sure(name) else None
+                return name if self._is_sure(name) and (name in confirmed or not is_short) else None
         return None
 
     def _scored(self) -> list[dict[str, float]]:

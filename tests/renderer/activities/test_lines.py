@@ -93,6 +93,18 @@ def test_a_passage_that_is_too_short_waits_for_the_next_tick():
     assert turn.judge(6.0) == Activity("tone")
 
 
+def test_a_kind_that_fits_what_was_asked_for_needs_less_reasoning_and_appears_at_the_same_times():
+    passage = shows("calc")[:300]
+    for question, early in (("Calculate 3 + 4.", Activity("calc")), ("Translate 3 + 4 into French.", None)):
+        turn = ActivityLines(Written(question))
+        turn.feed(passage)
+        assert turn.judge(2.9) is None
+        assert turn.judge(3.0) == early
+    turn = ActivityLines(Written("Calculate 3 + 4."))
+    turn.feed(passage[:200])
+    assert turn.judge(3.0) is None, "too little"
+
+
 def test_another_source_has_the_word_where_it_names_something():
     turn = ActivityLines(ANYTHING)
     turn.propose("tone")
