@@ -235,7 +235,8 @@ class Snapshot(Event):
 
     ``thought`` is None until the answer begins. From then on it includes the seconds of the continued answer, and ``steps`` its lines.
     ``can_answer_now``: as in WorkingBegan. ``calls_wait``: as in CallsWait. ``files``: as in FilesCame.
-    ``delay``: the type of the Delayed that still holds. ``asked``: the line of the last AskedFor.
+    ``delay``: the type of the Delayed that still holds. ``asked``: the line of the last AskedFor. ``uses_tool``: the newest thing that
+    people see is that a tool is called, and no hidden work has begun since.
     """
 
     types = ("chatui:snapshot",)
@@ -252,6 +253,7 @@ class Snapshot(Event):
     files: int
     delay: Delay | None = None
     asked: SummaryLine | None = None
+    uses_tool: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

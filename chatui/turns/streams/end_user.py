@@ -268,7 +268,8 @@ class EndUserStream:
         thought = self._seconds_before + thinking.seconds if thinking.seconds is not None else None
         steps = (*(self._steps_before if is_over else ()), *self._steps)
         can_answer_now, calls_wait = self._can_answer_now and thinking.is_on, self._waiting_calls
-        more = (tuple(messages), self.place, can_answer_now, calls_wait, self._files, self._delay, self._asked)
+        uses_tool = is_working and not self._working and bool(messages) and messages[-1].kind == "tool"
+        more = (tuple(messages), self.place, can_answer_now, calls_wait, self._files, self._delay, self._asked, uses_tool or None)
         return wire.Snapshot(self._turn, self._number, elapsed, is_working, steps, thought, *more)
 
     def _show_working(self, elapsed: int) -> None:

@@ -52,8 +52,10 @@ export class ServerEvents {
       case "chatui:message":
         return this.#messageBegan(event);
       case "chatui:relabelled":
+        transcript.byTurn(event.turn)?.thinking.goesOn();
         return transcript.byTurn(event.turn)?.parts.relabel(event.message_id, event.kind);
       case "chatui:withdrawn":
+        transcript.byTurn(event.turn)?.thinking.goesOn();
         return transcript.byTurn(event.turn)?.parts.withdraw(event.message_id);
       case "response.delta":
       case "chatui:preamble.delta":

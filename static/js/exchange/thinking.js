@@ -24,7 +24,7 @@ export class Thinking {
   #canEnd = false;
   /** The lines of this turn. @type {HTMLElement[]} */
   #lines = [];
-  /** Shows how long this turn has thought. @type {Element | null} */
+  /** Shows how long this turn has thought. @type {HTMLElement | null} */
   #fold = null;
 
   /** @param {HTMLElement} exchange */
@@ -58,10 +58,12 @@ export class Thinking {
    * What the turn does at the time of a snapshot.
    * @param {Snapshot} snapshot
    */
-  showState({ working, elapsed, can_answer_now: canEnd, place, asked }) {
+  showState({ working, elapsed, can_answer_now: canEnd, place, asked, uses_tool: usesTool, thought }) {
+    if (typeof thought !== "number") this.goesOn();
     this.asked(asked ?? null);
     if (working) this.begin(elapsed, canEnd);
     else this.hideWorking();
+    if (working && usesTool) this.#show(t("Using a tool"));
     if (place) this.showQueued(place);
   }
 
@@ -202,7 +204,7 @@ export class Thinking {
   /** Folds up what was thought before a text that is not the answer, so that the text keeps its place afterwards. */
   #foldAbove() {
     const first = seek(this.#exchange, ".before:empty + .parts:not(:has(.part-final)) > .part", HTMLElement);
-    if (first) this.#foldUp(Math.round((performance.now() - this.#began) / 1000));
+    if (first) this.#foldUp(t("Thought so far"));
   }
 
   /**
@@ -210,25 +212,35 @@ export class Thinking {
    * @param {number} seconds
    */
   showThought(seconds) {
-    this.#foldUp(seconds);
+    this.#foldUp(thoughtText(seconds));
     this.#isHidden = false;
     this.hideWorking();
+  }
+
+  /** What began as the answer is none, or is none yet: the work before it is not over. */
+  goesOn() {
+    if (this.#fold) retitle(this.#fold, t("Thought so far"));
   }
 
   /**
    * Folds up all lines into one above the answer. A continued answer already has that line, which then counts all
    * of the work.
-   * @param {number} seconds
+   * @param {string} title how long the work took; while it goes on, the line below counts
    */
-  #foldUp(seconds) {
+  #foldUp(title) {
     const before = find(this.#exchange, ".before", HTMLElement);
     const old = seek(before, "details", HTMLElement);
     const fold = old ?? fromTemplate(this.#lines.length ? "thought-steps" : "thought-line", HTMLElement);
-    (seek(fold, "summary", HTMLElement) ?? fold).textContent = thoughtText(seconds);
+    retitle(fold, title);
     seek(fold, "ul", HTMLElement)?.append(...this.#lines);
     if (!old) before.replaceChildren(fold);
     this.#fold = fold;
   }
+}
+
+/** @param {HTMLElement} fold @param {string} title */
+function retitle(fold, title) {
+  (seek(fold, "summary", HTMLElement) ?? fold).textContent = title;
 }
 
 /** @param {SummaryLine} line */

@@ -73,8 +73,8 @@
  * @typedef {{ type: "chatui:beat", turn: string, sequence_number: number }} Beat
  * @typedef {{ type: "chatui:snapshot", turn: string, sequence_number: number, elapsed: number, working: boolean,
  *   steps: SummaryLine[], thought?: number | null, messages: MessageSoFar[], place: number, can_answer_now: boolean,
- *   calls_wait: number, files: number, delay?: "chatui:checking" | "chatui:saving" | null, asked?: SummaryLine | null
- *   }} Snapshot
+ *   calls_wait: number, files: number, delay?: "chatui:checking" | "chatui:saving" | null, asked?: SummaryLine | null,
+ *   uses_tool?: boolean | null }} Snapshot
  * @typedef {{ type: "chatui:frame.opened", turn: string, sequence_number: number, message_id: string,
  *   header: Record<string, string>, why_hidden?: string | null }} FrameBegan
  * @typedef {{ type: "chatui:frame.delta", turn: string, sequence_number: number, message_id: string, text: string }}

@@ -103,13 +103,21 @@ def test_after_a_sentence_before_a_tool_call_the_line_comes_back_and_one_fold_ha
     socket.turn("chatui:thought", seconds=4)
     socket.message("one", "final", "<p>I will look it up.</p>")
     expect(chat.working).to_be_hidden()
+    fold = chat.last.locator(".thought")
+    expect(fold.locator("summary")).to_have_text("Thought for 4 s")
     socket.turn("chatui:relabelled", message_id="one", kind="preamble")
+    expect(fold.locator("summary")).to_have_text("Thought so far")
     socket.turn("chatui:working", elapsed=5000, can_answer_now=True)
     place = chat.last.locator(".part-preamble").bounding_box()
     expect(chat.last.locator(LINE)).to_have_text("Thinking")
     expect(chat.button("Answer now")).to_be_visible()
     socket.message("two", "tool", "<p>Reading the timetable</p>")
     expect(chat.working).to_have_text("Using a tool · 5 s")
+    tool = {"message_id": "two", "kind": "tool", "blocks": ["<p>Reading the timetable</p>"]}
+    said = {"message_id": "one", "kind": "preamble", "blocks": ["<p>I will look it up.</p>"]}
+    socket.snapshot(elapsed=6000, steps=LINES[:1], messages=[said, tool], uses_tool=True)
+    expect(chat.working).to_have_text("Using a tool · 6 s")
+    expect(fold.locator("summary")).to_have_text("Thought so far")
     socket.turn("chatui:working", elapsed=8000, can_answer_now=True)
     summary(socket, 1)
     expect(chat.working).to_have_text("Looking at the results · 8 s")
@@ -119,7 +127,6 @@ def test_after_a_sentence_before_a_tool_call_the_line_comes_back_and_one_fold_ha
     socket.turn("response.delta.flush", message_id="three", block=0, html="<p>Take the train.</p>")
     expect(chat.working).to_be_hidden()
     assert chat.last.locator(".part-preamble").bounding_box() == place
-    fold = chat.last.locator(".thought")
     expect(fold).to_have_count(1)
     expect(fold.locator("summary")).to_have_text("Thought for 12 s")
     fold.locator("summary").click()
@@ -133,14 +140,14 @@ def test_a_text_that_is_marked_as_a_preamble_keeps_its_place_and_a_snapshot_chan
     summary(socket, 0)
     socket.message("one", "preamble", "<p>I will look it up.</p>")
     fold, preamble = chat.last.locator(".thought > summary"), chat.last.locator(".part-preamble")
-    expect(fold).to_have_text("Thought for 2 s")
+    expect(fold).to_have_text("Thought so far")
     expect(chat.last.locator(LINE)).to_have_text("Comparing trains and <b>buses</b>")
     place = preamble.bounding_box()
     message = {"message_id": "one", "kind": "preamble", "blocks": ["<p>I will look it up.</p>"]}
     for _ in range(2):  # quiet pages get one every few seconds
         socket.snapshot(elapsed=7000, steps=LINES, messages=[message])
         expect(chat.working).to_have_text("Looking at the results · 7 s")
-        expect(fold).to_have_text("Thought for 7 s")
+        expect(fold).to_have_text("Thought so far")
         expect(chat.last.locator(".thought li")).to_have_count(2)
         assert preamble.bounding_box() == place
     socket.message("two", "tool", "<p>Reading the timetable</p>")
@@ -150,7 +157,7 @@ def test_a_text_that_is_marked_as_a_preamble_keeps_its_place_and_a_snapshot_chan
     socket.turn("chatui:working", elapsed=11_000, can_answer_now=True)
     socket.snapshot(elapsed=12_000, steps=LINES, messages=messages)
     expect(chat.working).to_have_text("Thinking · 12 s")
-    expect(fold).to_have_text("Thought for 7 s")
+    expect(fold).to_have_text("Thought so far")
 
 
 def test_a_turn_that_a_process_of_the_release_before_still_runs_is_shown_without_its_free_text(demo: Server, visits: Visits) -> None:

@@ -179,6 +179,7 @@ useCatalogue({
     "This role is unknown, and unknown roles are hidden.": "Diese Rolle ist unbekannt, und unbekannte Rollen werden verborgen.",
     "Thought for %(time)s": "%(time)s nachgedacht",
     "Thought for a moment": "Einen Moment nachgedacht",
+    "Thought so far": "Bisherige Überlegungen",
     "Timeline, drawn from its source": "Zeitleiste, aus ihrem Quelltext gezeichnet",
     "Today": "Heute",
     "Together, the files are too long for the model. Remove some, or choose parts of them.": "Zusammen sind die Dateien zu lang für das Modell. Entfernen Sie einige, oder wählen Sie Teile davon.",

@@ -179,6 +179,7 @@ useCatalogue({
     "This role is unknown, and unknown roles are hidden.": "알 수 없는 역할이며, 알 수 없는 역할은 숨깁니다.",
     "Thought for %(time)s": "%(time)s 동안 생각함",
     "Thought for a moment": "잠시 생각함",
+    "Thought so far": "지금까지의 생각",
     "Timeline, drawn from its source": "타임라인, 소스로 그림",
     "Today": "오늘",
     "Together, the files are too long for the model. Remove some, or choose parts of them.": "파일을 합치면 모델이 읽기에 너무 깁니다. 일부를 제거하거나 부분을 선택하세요.",

@@ -179,6 +179,7 @@ useCatalogue({
     "This role is unknown, and unknown roles are hidden.": "此角色未知，未知的角色一律隐藏。",
     "Thought for %(time)s": "思考了 %(time)s",
     "Thought for a moment": "思考了片刻",
+    "Thought so far": "到目前为止的思考",
     "Timeline, drawn from its source": "时间线，根据源代码绘制",
     "Today": "今天",
     "Together, the files are too long for the model. Remove some, or choose parts of them.": "这些文件合计对模型来说过长。请移除一些，或选择其中的部分。",

@@ -10,7 +10,7 @@ from chatui.display import activities
 from chatui.turns.streams.end_user import EndUserStream
 from renderer.activities.activity import Activity
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
-from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE
+from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE, TOOL_LINE
 from renderer.frames import Terminator
 from tests.support.scripted import CALL
 
@@ -42,6 +42,14 @@ class Page:
 
 def of_type(events: Sequence[wire.Event], kind: type[wire.Event]) -> list[wire.Event]:
     return [event for event in events if isinstance(event, kind)]
+
+
+def test_a_snapshot_says_that_a_tool_is_used_until_hidden_work_goes_on() -> None:
+    page = Page()
+    page.take(*THOUGHT, FrameOpened(TOOL_LINE), FrameText("Looking it up"), FrameClosed(Terminator.END))
+    assert page.stream.snapshot(0).uses_tool
+    page.take(*THOUGHT)
+    assert page.stream.snapshot(0).uses_tool is None
 
 
 @pytest.mark.parametrize("name", list(NO_ANSWER))
