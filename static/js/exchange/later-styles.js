@@ -1,7 +1,8 @@
 // Loads the styles of parts that are shown only on request. The page has a disabled link to their style sheet, which
-// browsers do not load, so that the sheet keeps its place in the cascade.
+// browsers do not load, so that the sheet keeps its place in the cascade. A page without that link has the styles that
+// it needs in its own sheets.
 
-import { find } from "../page/dom.js";
+import { seek } from "../page/dom.js";
 
 /** @type {Promise<void> | null} */
 let loading = null;
@@ -11,7 +12,9 @@ let loading = null;
  * @returns {Promise<void>} settled when its rules apply
  */
 export function laterStyles() {
-  loading ??= enabled(find(document, "link[data-later]", HTMLLinkElement)).catch((error) => {
+  const link = seek(document, "link[data-later]", HTMLLinkElement);
+  if (!link) return Promise.resolve();
+  loading ??= enabled(link).catch((error) => {
     loading = null;
     throw error;
   });

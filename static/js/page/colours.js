@@ -57,9 +57,7 @@ function coloured(root) {
 
 /** @returns {Promise<Highlighter>} */
 function load() {
-  // A page without that style sheet has the colours in its own.
-  const hasLater = document.querySelector("link[data-later]") !== null;
-  loading ??= Promise.all([import("../../vendor/highlight/highlight.min.js"), hasLater && laterStyles()]).then(
+  loading ??= Promise.all([import("../../vendor/highlight/highlight.min.js"), laterStyles()]).then(
     ([module]) => /** @type {Highlighter} */ (module.default),
   ).catch((error) => {
     loading = null;

@@ -83,7 +83,7 @@ function mathAt(node) {
  */
 function textOf(copied) {
   const place = document.createElement("div");
-  place.className = "copy-room";
+  place.className = "visually-hidden";
   place.ariaHidden = "true";
   place.append(copied);
   document.body.append(place);

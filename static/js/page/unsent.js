@@ -3,7 +3,7 @@
 
 import { t } from "../language/words.js";
 import { laterStyles } from "../exchange/later-styles.js";
-import { closestTo, seek } from "./dom.js";
+import { closestTo } from "./dom.js";
 import { openStorage, pageTexts } from "./storage.js";
 
 /** @typedef {HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement} Field */
@@ -244,7 +244,7 @@ export async function askToLeave(form, go) {
  * @returns {Promise<boolean>}
  */
 export async function confirmLoss({ title, lead, items, ...labels }) {
-  if (seek(document, "link[data-later]", HTMLLinkElement)) await laterStyles().catch(() => undefined);
+  await laterStyles().catch(() => undefined);
   const dialog = document.createElement("dialog");
   dialog.className = "move-dialog";
   const head = made("h2", "", title);

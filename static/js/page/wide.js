@@ -1,6 +1,7 @@
 // Parts that may be wider than the page (code, tables, formulas): shows at which side they go on, names those that can
 // be reached by keyboard, and wraps the lines of code for people who want that.
 
+import { laterStyles } from "../exchange/later-styles.js";
 import { recall, remember } from "./storage.js";
 
 const WRAP_KEY = "chatui:wrap";
@@ -51,6 +52,7 @@ function sides({ scrollWidth, clientWidth, scrollLeft }) {
  * @param {string | null} more
  */
 function show(place, more) {
+  if (more !== null) withStyles();
   if (more === null) delete place.dataset.more;
   else if (place.dataset.more !== more) place.dataset.more = more;
   const button = place.parentElement?.querySelector(":scope > .code-head > [data-action=wrap-lines]");
@@ -92,8 +94,13 @@ export function watchCode(block) {
   }
 }
 
+function withStyles() {
+  laterStyles().catch(() => {}); // the next one tries again
+}
+
 /** @param {boolean} wraps */
 function wrap(wraps) {
+  if (wraps) withStyles();
   if (wraps) root.dataset.wrapLines = "";
   else delete root.dataset.wrapLines;
   for (const button of document.querySelectorAll("[data-action=wrap-lines]")) button.ariaPressed = String(wraps);
