@@ -14,10 +14,12 @@ from typing import Literal
 
 
 class Separation(StrEnum):
-    """The three ways to read an answer."""
+    """The ways to read an answer."""
 
+    OWN = "own"
+    """This completion's reasoning came in a place of its own: text is shown as it comes, and nothing in it takes back what was shown."""
     STRUCTURED = "structured"
-    """Reasoning has a place of its own: text is shown as it comes, except for what a server's parser left behind."""
+    """The server separates reasoning, but this completion had none: text is shown as it comes, except for what a parser left behind."""
     PLAIN = "plain"
     """The model writes no reasoning: the same, until one sign of it."""
     UNPROVEN = "unproven"

@@ -276,7 +276,7 @@ class Deltas:
                 return []
             text = self._blank + text
             if self._proves:
-                self._separation = Separation.STRUCTURED
+                self._separation = Separation.OWN
             self._guard = LeakGuard(self._separation, thought="".join(self._thought), asked=self._asked)
         return self._spans(self._guard.feed(text))
 

@@ -50,15 +50,15 @@ class Judgement:
         return any(not span.visible for span in self.spans)
 
 
-def judged(text: str, *, follows: bool = False, asked: Asked = ANY_TEXT) -> Judgement:
+def judged(text: str, *, follows: bool = False, asked: Asked = ANY_TEXT, is_own: bool = False) -> Judgement:
     """Judge the whole text of an answer field, which the model has ended by itself.
 
-    ``follows``: the same completion has a text before this one.
+    ``follows``: the same completion has a text before this one. ``is_own``: as for *own* separation: no sign hides what stands before it.
     """
-    if ends_in_call(text):
+    if not is_own and ends_in_call(text):
         return Judgement(withheld(text), hides_before=follows)
     end = call_at(text, asked)
-    judge_of_text = _Judge(text[:end], follows=follows, is_json=asked.is_json)
+    judge_of_text = _Judge(text[:end], follows=follows, is_json=asked.is_json, is_own=is_own)
     judge_of_text.read()
     spans = [span for span in judge_of_text.spans if span.text or span.is_withheld]
     return Judgement([*spans, *withheld(text[end:])], judge_of_text.hides_before, judge_of_text.takes_back)
@@ -97,6 +97,7 @@ _OPENING = ("'", "`", ":", "(", "[", "{", "“", "‘", "«", "„", "「", "『
 _COLLAPSED = re.compile(
     r"assistant(?:final|analysis|commentary)|\bassistant(?:[acf]\w{0,9}\Z|(?:[\s:]+|\s+channel\s+)(?:final|analysis|commentary)\b)"
 )
+"""Markers were stripped from it, or it was cut inside one that was."""
 STOP_TOKENS = ("<|return|>", "<|end|>", "<|endoftext|>")
 """Some servers leave the stop token at the end of the answer, as characters."""
 _STOP_AT_END = re.compile(rf"\s*(?:{'|'.join(map(re.escape, STOP_TOKENS))})?\s*\Z")
@@ -107,11 +108,6 @@ def judge(text: str) -> list[TextSpan]:
     """The spans of raw output."""
     seen = bare(folded(text))
     return _final_of_harmony(text) if "<|" in seen or "|>" in seen else _final_of_collapsed(text)
-
-
-def is_collapsed(text: str) -> bool:
-    """Whether markers were stripped from it, or it was cut inside one that was."""
-    return bool(_COLLAPSED.search(text))
 
 
 def _final_of_harmony(text: str) -> list[TextSpan]:
@@ -140,9 +136,8 @@ def _is_shown(done: Finished) -> bool:
 def _final_of_collapsed(text: str) -> list[TextSpan]:
     """The answer after the last ``assistantfinal``, if that cannot be a quotation."""
     reasoning, sign, answer = text.rpartition("assistantfinal")
-    hidden = [TextSpan(False, text, is_withheld=True)]
-    if not sign or not answer.strip() or is_collapsed(answer) or _may_be_quoted(reasoning, answer):
-        return hidden
+    if not sign or not answer.strip() or _COLLAPSED.search(answer) or _may_be_quoted(reasoning, answer):
+        return withheld(text)
     return [TextSpan(False, reasoning + sign), TextSpan(True, answer, begins=True)]
 
 
@@ -167,8 +162,8 @@ _TAGS_ONLY = frozenset({SignKind.OPENING, SignKind.PLAIN, SignKind.CLOSING})
 
 
 class _Judge:
-    def __init__(self, text: str, *, follows: bool, is_json: bool) -> None:
-        self._is_json = is_json
+    def __init__(self, text: str, *, follows: bool, is_json: bool, is_own: bool) -> None:
+        self._is_json, self._is_own = is_json, is_own
         self._text, self._view = text, folded(text)
         self._code = Code(text)
         self._follows = self._has_shown = follows
@@ -258,7 +253,7 @@ class _Judge:
         if self._doubts <= _MAX_DOUBTS:
             if self._is_data(beginning):
                 return self._of_data(at, text)
-            may_be_prose = not is_collapsed(text)
+            may_be_prose = not _COLLAPSED.search(text)
             if may_be_prose and (answer_at := labels.answer_after(text)) is not None:
                 self._hide(text[:answer_at], is_withheld=True)
                 return at + answer_at
@@ -285,10 +280,12 @@ class _Judge:
 
     def _take_back(self) -> None:
         """What was shown is no answer, for that begins only here."""
-        self.takes_back |= self._has_shown
+        self.takes_back |= self._has_shown and not self._is_own
         self._hide_shown()
 
     def _hide_shown(self) -> None:
+        if self._is_own:
+            return
         self.hides_before = self.hides_before or self._follows
         if not self._has_shown:
             return

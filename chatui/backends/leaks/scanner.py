@@ -212,8 +212,10 @@ class LeakGuard:
 
     def __init__(self, separation: Separation, *, thought: str = "", asked: Asked = ANY_TEXT) -> None:
         """``asked``: as for ``judged``. ``thought``: the reasoning before, which some servers repeat as the answer."""
-        self._separation, self._asked = separation, asked
-        self._scanner = Scanner(labels.calls_begin(asked))
+        self._separation, self._asked, self._is_own = separation, asked, separation is Separation.OWN
+        # Behind reasoning of its own, data is an answer like any other, unless there is a tool to call.
+        self._is_any_data = asked.is_json or (self._is_own and not asked.tools)
+        self._scanner = Scanner(labels.calls_begin(replace(asked, is_json=self._is_any_data)))
         self._text: list[str] = []
         self._whole = ""
         self._thought = "".join(thought.split())
@@ -260,9 +262,9 @@ class LeakGuard:
         if self._separation is Separation.UNPROVEN:
             return self._judged(whole, complete=complete)
         sent, at = self._sent, after_thought(whole, self._thought)
-        judgement = judged(whole[at:], asked=self._asked)
+        judgement = judged(whole[at:], asked=replace(self._asked, is_json=self._is_any_data), is_own=self._is_own)
         spans = self._rest(has_sign=judgement.has_sign, complete=complete)
-        self.ends_in_call = complete and ends_in_call(whole)
+        self.ends_in_call = complete and not self._is_own and ends_in_call(whole)
         self.has_sign |= self.ends_in_call or (self._separation is Separation.PLAIN and judgement.has_sign)
         if at and not whole[at:].strip():
             self.has_sign = self.hides_before = True
@@ -306,7 +308,7 @@ class LeakGuard:
             return []
         if not has_sign:
             return [TextSpan(True, text)] if text else []
-        judgement = judged(text, follows=self._has_shown)
+        judgement = judged(text, follows=self._has_shown, is_own=self._is_own)
         return judgement.spans if judgement.has_sign else withheld(text)
 
     def _shown(self, text: str) -> list[TextSpan]:

@@ -133,7 +133,7 @@ class Speech:
     def reasoned(self, text: str) -> None:
         """Reasoning came in an item of its own. Before the first text, it proves that the server separates it."""
         if text.strip() and not self._has_text:
-            self._separation = Separation.STRUCTURED
+            self._separation = Separation.OWN
             self._thoughts.append(text)
         else:
             self._late_thoughts.append(text)

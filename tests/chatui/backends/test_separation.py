@@ -147,7 +147,7 @@ def test_recorded_servers_with_thought_prove_it_with_their_first_answer_and_thos
         if event.data.startswith("{"):
             reader.feed(json.loads(event.data))
     reader.finish()
-    assert reader.read.separation is (Separation.STRUCTURED if name in PROVED_BY.split() else Separation.UNPROVEN)
+    assert reader.read.separation is (Separation.OWN if name in PROVED_BY.split() else Separation.UNPROVEN)
 
 
 THOUGHT = "The user says hello, so SECRET we greet."

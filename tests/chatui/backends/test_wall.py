@@ -14,11 +14,13 @@ from typing import Any
 import pytest
 
 from chatui.backends.chat.deltas import Deltas
+from chatui.backends.leaks.labels import Asked
 from chatui.backends.responses.reducer import Reducer
 from chatui.backends.separation import Separation
 from chatui.codes import ProductCode
 from renderer.events import Assembler, Finished, RawEvent
 from renderer.gate import Audience, Gate, VisibleDelta, VisibleOpened, VisibleWithdrawn, may_see
+from renderer.harmony.prompt import FunctionTool
 from tests.support.cases import for_each
 
 Row = dict[str, Any]
@@ -67,14 +69,19 @@ def chunks(row: Row, seed: int | None) -> Iterator[Row]:
         yield {"choices": [{"index": 0, "delta": {}, "finish_reason": row.get("finish", "stop")}]}
 
 
+def asked(row: Row) -> Asked:
+    """What must stay hidden behind separated reasoning may be a call, of a tool that was offered."""
+    return Asked(tools=(FunctionTool("look", parameters={}),)) if row["verdict"] == "hides" and "reasoning" in row else Asked()
+
+
 def over_chat(row: Row, seed: int | None) -> tuple[list[RawEvent], list[RawEvent]]:
-    reader = Deltas(lambda: "c", max_chars=100_000)
+    reader = Deltas(lambda: "c", max_chars=100_000, asked=asked(row))
     events = [raw for chunk in chunks(row, seed) for raw in reader.feed(chunk)]
     return events, reader.finish()[0] if row.get("finish", "stop") else reader.break_off()
 
 
 def over_responses(row: Row, seed: int | None) -> tuple[list[RawEvent], list[RawEvent]]:
-    reader, text = Reducer(lambda: "c", max_chars=100_000), row["content"]
+    reader, text = Reducer(lambda: "c", max_chars=100_000, asked=asked(row)), row["content"]
     message = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
     thought = {"type": "reasoning", "id": "r", "content": [{"type": "reasoning_text", "text": row.get("reasoning", "")}]}
     items = [thought, message] if "reasoning" in row else [message]
@@ -136,6 +143,55 @@ def test_honest_text_is_whole_without_proof_as_often_as_before(name: str, capsys
     with capsys.disabled():
         print(f"\n  whole without proof over {name}: {len(whole)} of {len(readable)} honest answers")
     assert len(whole) >= WHOLE_WITHOUT_PROOF - (len(rows) - len(readable))
+
+
+BEGINNINGS = [
+    "",
+    "So.",
+    'He said "yes"',
+    "It is 42",
+    "Use `x`",
+    "你好",
+    "**Save**,\n",
+    "    x = 1\n",
+    "```\ncode\n",
+    "```\nx\n```\n",
+    "> ",
+    "- ",
+]
+OF_HARMONY = [
+    "assistantfinal",
+    "assistantanalysis",
+    "<|channel|>final<|message|>",
+    "<|end|>",
+    "<|call|>",
+    "analysis",
+    "commentary to=python code",
+]
+OF_HARMONY += ["<|start|>assistant<|channel|>analysis<|message|>", "<|start|>assistant<|channel|>final<|message|>", "<|return|>"]
+TAGS = ["<think>", "</think>", "<tool_call>", "</tool_call>", "[/THINK]", "◁/think▷", "<|START_RESPONSE|>", "&lt;/think&gt;", "</details>"]
+DATA = ['{"name": "look", "arguments": {}}', '{"reasoning": "x"}', "Thinking: x\nAnswer: y", "\n</think>\n", '"', "`"]
+ENDINGS = ["", "Hello.", ' there".', " is a tag.", "\n", "\n\nAnd so on.", "用户问", "(x)", "<|return|>", "\n```\n"]
+THOUGHT = "This came before, and apart."
+
+
+def compositions(number: int) -> Iterator[str]:
+    chooser = random.Random(number)
+    for _ in range(number):
+        middle = [chooser.choice([*OF_HARMONY, *TAGS, *DATA, *ENDINGS, *BEGINNINGS]) for _ in range(chooser.randint(1, 5))]
+        yield chooser.choice(BEGINNINGS) + "".join(middle) + chooser.choice(ENDINGS)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_behind_reasoning_of_its_own_no_text_takes_back_what_was_shown(name: str) -> None:
+    premise = False
+    for seed, text in enumerate(compositions(1500)):
+        row = {"verdict": "", "content": text, "reasoning": THOUGHT, "reasoning_field": "reasoning"}
+        begun, rest = FORMATS[name](row, seed)
+        whole, ever = seen([*begun, *rest])
+        assert whole == ever, text
+        premise |= ever != text and ever != ""
+    assert premise, "some signs hide something"
 
 
 # A sign of raw output hides everything that a completion wrote before it, even if other events came in between.

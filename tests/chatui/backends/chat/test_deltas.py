@@ -85,7 +85,8 @@ def test_text_that_ends_like_a_call_is_hidden_unless_the_server_read_one() -> No
     assert visible_text(read(as_data, {"delta": {}, "finish_reason": "stop"})[0]) == '{"q": "x"}'
     thought = {"delta": {"reasoning": "I think, and then I look."}}
     as_token = {"delta": {"content": '{"q": "x"}<|call|>'}}
-    assert visible_text(read(thought, as_token, {"delta": {}, "finish_reason": "stop"})[0]) == ""
+    assert visible_text(read(as_token, {"delta": {}, "finish_reason": "stop"})[0]) == ""
+    assert visible_text(read(thought, as_token, {"delta": {}, "finish_reason": "stop"})[0]) == '{"q": "x"}', "no sign takes it back"
 
 
 @pytest.mark.parametrize(("before", "then"), [(None, True), (False, True), ("", "thinking"), ([False], [True]), ("harmless", "analysis")])

@@ -201,6 +201,29 @@ def test_a_hostile_answer_takes_linear_time(unit: str) -> None:
         assert costs_at_most(24 * cost(partial(scan, 1_000, size)) + 50, partial(scan, 8_000, size))
 
 
+@for_each([
+    ('See "assistantfinalHello" there.', 'See "assistantfinalHello" there.'),
+    ("It begins with <|start|>assistant<|channel|>final<|message|>.", "It begins with ."),
+    ("Everything before\n</think>\nis reasoning.", "Everything before\n\nis reasoning."),
+    *[("Cut it:\n\n    import re\n    re.sub(r'^.*?</think>', '', text)\n",) * 2],
+    ("Is so.assistantfinalHello, </think> said.", "Is so.Hello, </think> said."),
+    ("New.\n<tool_call>x</tool_call> is parsed,\n</think>\n too.", "New.\n is parsed,\n\n too."),
+    ("The last token is\n<|call|>", "The last token is\n"),
+    ('[{"name": "look", "arguments": {"q": 1}}]', '[{"name": "look", "arguments": {"q": 1}}]'),
+    (f"Hi.assistantanalysis{SECRET}", "Hi."),
+    (f"Hi.\n<think>{SECRET}", "Hi.\n"),
+    (f"Hi.\n<think>{SECRET}</think>Ho", "Hi.\nHo"),
+    (f"Hi.<|end|>{HEADER}{SECRET}", "Hi."),
+])  # fmt: skip
+def test_behind_reasoning_of_its_own_a_sign_hides_itself_and_what_follows_at_most(text: str, result: str) -> None:
+    assert shown(text, Separation.OWN) == result
+
+
+def test_behind_reasoning_of_its_own_a_call_is_data_unless_a_tool_was_offered() -> None:
+    guard = LeakGuard(Separation.OWN, asked=Asked(tools=(LOOK,)))
+    assert visible([*guard.feed('[{"name": "look", "arguments": {"q": "SECRET"}}]'), *guard.finish(complete=True)]) == ""
+
+
 @for_each(['{"reasoning": "x", "category": "y"}', '{"name": "a", "arguments": {"b": 1}}', '[{"type": "thinking", "text": "x"}]'])
 def test_json_that_was_asked_for_may_have_any_key(text: str) -> None:
     for separation in Separation:
@@ -277,16 +300,15 @@ def test_a_cut_answer_whose_reasoning_was_shown_is_withheld_whole() -> None:
 ])  # fmt: skip
 def test_an_end_that_says_that_all_before_was_raw_output_withdraws_it(text: str, result: str) -> None:
     for pieces in cuts(text):
-        reader, speech = Deltas(lambda: "c", max_chars=1000, separation=Separation.STRUCTURED), Reducer(lambda: "c", max_chars=1000)
+        known: dict[str, Any] = {"max_chars": 1000, "separation": Separation.STRUCTURED}
+        reader, speech = Deltas(lambda: "c", **known), Reducer(lambda: "c", **known)
         events = [raw for piece in pieces for raw in reader.feed({"choices": [{"index": 0, "delta": {"content": piece}}]})]
         events += reader.feed({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
         assert visible_text([*events, *reader.finish()[0]]) == result
-        thought = {"type": "reasoning", "id": "r", "content": [{"type": "reasoning_text", "text": "Apart."}]}
         item = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
         sent: list[dict[str, Any]] = [
-            {"type": "response.output_item.done", "item": thought},
             {"type": "response.output_item.added", "item": {**item, "content": []}},
             *({"type": "response.output_text.delta", "item_id": "m", "delta": piece} for piece in pieces),
-            {"type": "response.completed", "response": {"status": "completed", "output": [thought, item]}},
+            {"type": "response.completed", "response": {"status": "completed", "output": [item]}},
         ]
         assert visible_text([*(raw for event in sent for raw in speech.feed(event["type"], event)), *speech.finish()[0]]) == result
