@@ -6,7 +6,7 @@ import sys
 
 from tests.tools import debian
 
-PACKAGES = {"haproxy": "haproxy", "faketime": "faketime", "nginx": "nginx-light"}
+PACKAGES = {"haproxy": "haproxy", "faketime": "faketime", "nginx": "nginx-light", "promtool": "prometheus"}
 """Each program, and its Debian package."""
 SANDBOX = {"bwrap": "bubblewrap"}
 """The tool ``python`` needs it. Its tests fail without it; the others are skipped."""
