@@ -178,6 +178,28 @@ test("a page that is left with an old copy or nothing does not replace what is s
   assert.equal(open().box.text, "");
 });
 
+test("a draft whose box has become another conversation's goes on with its own text, and gets the box back", () => {
+  tabs.push({});
+  const box = { text: "to be sent" };
+  const own = new MessageDraft(box, "ada", "c1");
+  own.sent(box.text);
+  box.text = "typed since";
+  own.leaveBox();
+  box.text = "";
+  const next = new MessageDraft(box, "ada", "c2", storage);
+  next.begin();
+  box.text = "for the other one";
+  next.typed();
+  own.accepted("c1");
+  next.leaveBox();
+  const stored = (/** @type {string} */ id) => new Drafts(storage, "ada").load(id).text;
+  assert.deepEqual([stored("c1"), stored("c2")], ["typed since", "for the other one"]);
+  own.putBack("refused");
+  own.takeBox(box);
+  assert.equal(box.text, "refused\n\ntyped since");
+  assert.equal(stored("c2"), "for the other one");
+});
+
 const ENTER = { key: "Enter", shiftKey: false, ctrlKey: false, altKey: false, metaKey: false, isComposing: false };
 
 test("Enter sends or breaks the line, as was decided, and Ctrl+Enter and ⌘+Enter send", () => {

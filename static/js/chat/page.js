@@ -2,6 +2,7 @@
 
 import { ConversationList } from "../sidebar/conversation-list.js";
 import { Drawer, searchOnDemand } from "../sidebar/drawer.js";
+import { isPlain } from "../sidebar/list-actions.js";
 import { findOnDemand } from "../page/first-find.js";
 import { Connection } from "../page/connection.js";
 import { closestTo, find, listen } from "../page/dom.js";
@@ -27,6 +28,7 @@ import { ChatTranscript } from "./transcript.js";
 
 /** Milliseconds without an event of a running answer, for which the server sends one every two seconds at least. */
 const SILENCE_MS = 3_000;
+const CONVERSATION = /^\/c\/([^/]+)\/(?:at\/[^/]+\/)?$/;
 
 class ChatPage extends HTMLElement {
   #transcript = find(this, "chat-transcript", ChatTranscript);
@@ -126,6 +128,8 @@ class ChatPage extends HTMLElement {
     if (location.search.includes("print=")) void import("../page/printing.js");
     this.addEventListener("chat:search", () => this.#drawer.show());
     this.addEventListener("click", this.#clicked);
+    addEventListener("click", this.#followed); // after those who have another use for it
+    addEventListener("pageshow", ({ persisted }) => persisted && this.#composer.stay());
     this.addEventListener("chat:restored", () => commands.subscribe());
     whenLeaving(() => this.#forget());
     const [message, fold] = [() => this.#composer.focus(), () => this.#drawer.toggle()];
@@ -180,6 +184,17 @@ class ChatPage extends HTMLElement {
     if (closestTo(event, "[data-action=restore]")) void this.#open.restore();
   };
 
+  /** What is typed until another page comes is not for this one. @param {MouseEvent} event */
+  #followed = (event) => {
+    const link = closestTo(event, "a[href]:not([target], [download])");
+    if (!(link instanceof HTMLAnchorElement) || event.defaultPrevented || !isPlain(event)) return;
+    const { origin, pathname, search, hash } = link;
+    const isHere = hash && pathname === location.pathname;
+    if (origin !== location.origin || isHere || search.includes("temporary=")) return;
+    const conversation = pathname === this.dataset.home ? null : CONVERSATION.exec(pathname)?.[1];
+    if (conversation !== undefined) this.#composer.giveTo(link.href, conversation);
+  };
+
   #forget() {
     this.#composer.forget();
     this.#next.forget();
@@ -189,6 +204,7 @@ class ChatPage extends HTMLElement {
 
   #escape() {
     if (document.querySelector(":popover-open")) return;
+    this.#composer.stay(); // the browser stops loading
     if (this.#drawer.isOpen) this.#drawer.close();
     else if (this.#isWorking || !this.#find.close()) this.#stop();
   }

@@ -6,6 +6,7 @@ import { closestTo, find, grow } from "../page/dom.js";
 import { problemWith, remainingCharacters, isSendKey, MessageDraft } from "./drafts.js";
 import { filesOnDemand } from "./first-uses.js";
 import { ModelChoice } from "../chat/model-choice.js";
+import { openStorage } from "../page/storage.js";
 import { number, t, tn } from "../language/words.js";
 
 /** @import { ChatTranscript } from "../chat/transcript.js" */
@@ -22,9 +23,14 @@ export class ChatComposer extends HTMLElement {
   #problem = find(this, ".composer-problem", HTMLElement);
   limit = Number(this.#form.dataset.textChars) || Infinity;
   #count = find(this, ".composer-count", HTMLElement);
-  #draft = new MessageDraft(this, this.dataset.person ?? "", this.dataset.conversation ?? null);
-  drafts = this.#draft.drafts;
-  #model = new ModelChoice(this, () => this.#draft.isNew);
+  #own = new MessageDraft(this, this.dataset.person ?? "", this.dataset.conversation ?? null);
+  #drafts = [this.#own];
+  /** The one in the box. */
+  #draft = this.#own;
+  /** The address of the page that is being opened. */
+  #next = "";
+  drafts = this.#own.drafts;
+  #model = new ModelChoice(this, () => this.#own.isNew);
   #running = false;
   #isTooLong = false;
   /** Why nothing can be sent now, in words; empty if it can. */
@@ -42,9 +48,12 @@ export class ChatComposer extends HTMLElement {
     this.#model.listen();
     this.#draft.begin();
     this.text = this.text;
-    // Elsewhere, an on-screen keyboard would cover the conversation.
-    const isFree = document.activeElement === document.body && matchMedia("(pointer: fine)").matches;
-    if (isFree) this.#area.focus({ preventScroll: true });
+    if (document.activeElement === document.body) this.#focus();
+  }
+
+  /** Not where an on-screen keyboard would cover the conversation. */
+  #focus() {
+    if (matchMedia("(pointer: fine)").matches) this.#area.focus({ preventScroll: true });
   }
 
   /** The text in the box. */
@@ -79,9 +88,30 @@ export class ChatComposer extends HTMLElement {
     this.#draft.flush();
   }
 
+  /**
+   * The browser opens another conversation: until its page is there, the box is that one's. Nothing is sent from here.
+   * @param {string} address
+   * @param {string | null} conversation null for a new one
+   */
+  giveTo(address, conversation) {
+    this.#next = address;
+    this.#draft.leaveBox();
+    const known = this.#drafts.find((draft) => draft.conversation === conversation);
+    this.#draft = known ?? new MessageDraft(this, this.dataset.person ?? "", conversation, openStorage());
+    this.text = "";
+    if (known) known.takeBox(this);
+    else (this.#drafts.push(this.#draft), this.#draft.begin());
+    this.#focus();
+  }
+
+  /** The other page does not come: the box is this conversation's again. */
+  stay() {
+    if (this.#next) this.giveTo("", this.#own.conversation);
+  }
+
   /** The person signs out: nothing is saved any more. */
   forget() {
-    this.#draft.forget();
+    for (const draft of this.#drafts) draft.forget();
     this.#model.forget();
   }
 
@@ -128,7 +158,7 @@ export class ChatComposer extends HTMLElement {
 
   /** The server has stored the message. Text typed since then stays. @param {string} conversation it is now part of */
   accepted(conversation) {
-    this.#draft.accepted(conversation);
+    this.#own.accepted(conversation);
     this.dispatchEvent(new CustomEvent("chat:settled"));
   }
 
@@ -138,7 +168,7 @@ export class ChatComposer extends HTMLElement {
    * @param {string} sentence
    */
   refused(text, sentence) {
-    this.#draft.refused();
+    this.#own.refused();
     this.putBack(text, sentence);
     this.dispatchEvent(new CustomEvent("chat:settled", { detail: true }));
   }
@@ -149,9 +179,8 @@ export class ChatComposer extends HTMLElement {
    * @param {string} sentence
    */
   putBack(text, sentence) {
-    const since = this.text.trim();
-    this.text = since ? `${text}\n\n${since}` : text;
-    this.#draft.save();
+    this.#own.putBack(text);
+    if (this.#next) return;
     this.say(sentence);
     this.#area.focus();
   }
@@ -161,6 +190,8 @@ export class ChatComposer extends HTMLElement {
     event.preventDefault();
     const text = this.text.trim();
     if (!text) return;
+    // Its page shows the text, and sends it to the right conversation.
+    if (this.#next) return location.assign(this.#next);
     if (this.held) return this.say(this.held, "hint");
     if (problemWith(text, this.limit)) return this.say("");
     if (this.#running) return this.#sendNext(text);

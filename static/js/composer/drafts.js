@@ -27,11 +27,16 @@ export class MessageDraft {
    * @param {Box} box
    * @param {string} person
    * @param {string | null} conversation
+   * @param {TextStorage | null} [storage]
    */
-  constructor(box, person, conversation) {
+  constructor(box, person, conversation, storage = textStorage()) {
     this.#box = box;
-    this.drafts = new Drafts(textStorage(), person);
+    this.drafts = new Drafts(storage, person);
     this.#conversation = conversation;
+  }
+
+  get conversation() {
+    return this.#conversation;
   }
 
   /** Whether no conversation has begun yet. */
@@ -39,7 +44,7 @@ export class MessageDraft {
     return this.#conversation === null;
   }
 
-  /** Puts the draft into the box, unless something was typed before this script was loaded: that is newer. */
+  /** Puts the draft into the box, before what was typed there before this script was loaded. */
   begin() {
     addEventListener("beforeunload", (event) => {
       // Another tab with a new conversation may have stored its own text instead.
@@ -52,8 +57,21 @@ export class MessageDraft {
     const draft = this.drafts.load(this.#conversation);
     if (draft.clientId) this.#unanswered = { text: draft.text, clientId: draft.clientId };
     this.#stored = draft.text;
-    if (this.#box.text) this.typed();
-    else this.#box.text = draft.text;
+    const typed = this.#box.text;
+    this.#box.text = draft.text + typed;
+    if (typed) this.typed();
+  }
+
+  /** The box becomes another conversation's: this draft goes on with the text that is in it now. */
+  leaveBox() {
+    this.flush();
+    this.#box = { text: this.#box.text };
+  }
+
+  /** @param {Box} box that becomes this conversation's again */
+  takeBox(box) {
+    box.text = this.#box.text;
+    this.#box = box;
   }
 
   typed() {
@@ -90,6 +108,13 @@ export class MessageDraft {
   /** The server refused the message: drops its id. */
   refused() {
     this.#unanswered = null;
+  }
+
+  /** @param {string} text to put before what was typed since */
+  putBack(text) {
+    const since = this.#box.text.trim();
+    this.#box.text = since ? `${text}\n\n${since}` : text;
+    this.save();
   }
 
   /** Saves what was typed just now. */

@@ -51,7 +51,7 @@ export class Shortcuts {
   #run(action) {
     switch (action) {
       case "new":
-        return location.assign(this.#around.page.dataset.home ?? "/");
+        return find(document, ".new-chat", HTMLElement).click();
       case "temporary":
         return location.assign(`${this.#around.page.dataset.home ?? "/"}?temporary=1`);
       case "search":

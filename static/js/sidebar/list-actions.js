@@ -223,6 +223,6 @@ function unreachable() {
 }
 
 /** Whether a click opens nothing elsewhere, such as a new tab. @param {Event} event */
-function isPlain(event) {
+export function isPlain(event) {
   return event instanceof MouseEvent && !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey;
 }
