@@ -215,7 +215,7 @@ def test_a_long_pasted_text_becomes_a_file_and_text_again(demo: Server, visits: 
         document.execCommand("insertText", false, text);
       }
     }""")
-    chat.page.get_by_role("button", name="Attach it as a file").click()
+    chat.page.get_by_role("button", name="Attach it as a file").first.click()
     expect(chat.box).to_have_value("")
     expect(chat.page.locator(".chip")).to_contain_text("Pasted text.txt")
     chat.page.get_by_role("button", name="Undo").click()
