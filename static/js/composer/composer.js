@@ -2,7 +2,7 @@
 // can be refused, while an answer is being written; "chat:stop"; "chat:running" when an answer begins or ends; and
 // "chat:settled" when the server has accepted or refused what was sent.
 
-import { closestTo, find, grow } from "../page/dom.js";
+import { closestTo, complain, find, grow } from "../page/dom.js";
 import { problemWith, remainingCharacters, isSendKey, MessageDraft } from "./drafts.js";
 import { filesOnDemand } from "./first-uses.js";
 import { ModelChoice } from "../chat/model-choice.js";
@@ -10,9 +10,9 @@ import { openStorage } from "../page/storage.js";
 import { number, t, tn } from "../language/words.js";
 
 /** @import { ChatTranscript } from "../chat/transcript.js" */
+/** @import { Act } from "../page/dom.js" */
 
 /** @typedef {import("../files/chip.js").AttachedFile[] | null} Files */
-/** @typedef {{ label: string, run: () => void }} Act a button beside a message */
 /** @typedef {{ text: string, effort: string, choice: string, clientId: string, files?: Files }} OutgoingMessage */
 
 export class ChatComposer extends HTMLElement {
@@ -148,12 +148,7 @@ export class ChatComposer extends HTMLElement {
     this.#isTooLong = problem !== null;
     if (problem) return;
     this.#problem.dataset.kind = kind;
-    this.#problem.textContent = sentence;
-    if (!act) return;
-    const button = Object.assign(document.createElement("button"), { type: "button", className: "quiet" });
-    button.textContent = act.label;
-    button.addEventListener("click", act.run);
-    this.#problem.append(" ", button);
+    complain(this.#problem, sentence, act);
   }
 
   /** The server has stored the message. Text typed since then stays. @param {string} conversation it is now part of */

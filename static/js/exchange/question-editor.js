@@ -2,12 +2,13 @@
 // message box, it stores the text in this browser until it is sent or cancelled.
 
 import { t } from "../language/words.js";
-import { find, fromTemplate, seek, grow } from "../page/dom.js";
+import { complain, find, fromTemplate, seek, grow } from "../page/dom.js";
 import { Drafts, problemWith, isSendKey } from "../composer/drafts.js";
 import { EditedFiles } from "../files/edited-files.js";
 import { sourceOf } from "./question.js";
 
 /** @import { ChatComposer } from "../composer/composer.js" */
+/** @import { Act } from "../page/dom.js" */
 /** @import { AttachedFile } from "../files/chip.js" */
 
 export class QuestionEditor {
@@ -66,11 +67,12 @@ export class QuestionEditor {
   /**
    * The edit was refused: it can be changed and sent again.
    * @param {string} sentence
+   * @param {Act} [act]
    * @returns {boolean} whether the editor is still open
    */
-  refuse(sentence) {
+  refuse(sentence, act) {
     this.#lock(false);
-    this.#say(sentence);
+    this.#say(sentence, act);
     this.#area.focus();
     return !this.#ending.signal.aborted;
   }
@@ -116,16 +118,17 @@ export class QuestionEditor {
     grow(this.#area);
     const { value: text } = this.#area;
     this.#draft.drafts.keep(this.#draft.name, text === this.#draft.before ? "" : text);
-    this.#say(problemWith(this.#area.value.trim(), this.#limit) ?? "");
+    this.#say("");
   };
 
   /** @param {Event} event */
   #submit = (event) => {
     event.preventDefault();
     const text = this.#area.value.trim();
-    const wrong = text ? problemWith(text, this.#limit) : t("There is nothing to send.");
-    const problem = wrong ?? this.#files?.problem;
-    if (problem) return void this.refuse(problem);
+    if (!text) return void this.refuse(t("There is nothing to send."));
+    if (problemWith(text, this.#limit)) return void this.refuse("");
+    const problem = this.#files?.problem;
+    if (problem) return void this.refuse(problem, this.#files?.act);
     this.#say("");
     this.#lock(true);
     this.#send(text, this.#files?.uses ?? null);
@@ -143,9 +146,14 @@ export class QuestionEditor {
     }
   };
 
-  /** @param {string} sentence */
-  #say(sentence) {
-    find(this.#form, ".question-editor-problem", HTMLElement).textContent = sentence;
+  /**
+   * @param {string} sentence empty for none; but a text that is too long is complained about as long as it is
+   * @param {Act} [act] what puts an end to it
+   */
+  #say(sentence, act) {
+    const problem = sentence ? null : problemWith(this.#area.value.trim(), this.#limit);
+    const place = find(this.#form, ".question-editor-problem", HTMLElement);
+    complain(place, problem ?? sentence, problem ? this.#files?.attaching : act);
   }
 
   /** @param {boolean} locked */

@@ -9,6 +9,7 @@ import { isPicture } from "../composer/drafts.js";
 import { find, parse } from "../page/dom.js";
 
 /** @import { Chip } from "./chip.js" */
+/** @import { Act } from "../page/dom.js" */
 /** @import { ChatComposer } from "../composer/composer.js" */
 /** @import { Brought } from "../composer/drafts.js" */
 
@@ -180,7 +181,22 @@ export function whyNot(chips) {
   );
 }
 
+/**
+ * Sends the message without its refused files; undefined if it has none, or a file is still being read.
+ * @param {Chip[]} chips
+ * @param {HTMLFormElement} form that sends the message
+ * @returns {Act | undefined}
+ */
+export function withoutRefused(chips, form) {
+  const refused = refusedAmong(chips);
+  if (!refused.length || chips.some((chip) => chip.isBusy)) return undefined;
+  return { label: tn("Send without it", "Send without them", refused.length), run: () => {
+    for (const chip of refused) chip.remove();
+    form.requestSubmit();
+  } };
+}
+
 /** Those that the message can only be sent without. @param {Chip[]} chips */
-export function refusedAmong(chips) {
+function refusedAmong(chips) {
   return chips.filter((chip) => !chip.isBusy && !chip.taken);
 }

@@ -5,10 +5,12 @@ import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
 import { brought } from "../composer/drafts.js";
 import {
-  showDropHint, hideDropHint, takeIn, MAX_FILES, TOO_MANY, whyNot, whyNotBeside, queuedFiles,
+  attachLong, showDropHint, hideDropHint, takeIn, MAX_FILES, TOO_MANY, whyNot, whyNotBeside, queuedFiles,
+  withoutRefused,
 } from "./attaching.js";
 import { attaching, Chip, filesOf, waiting } from "./chip.js";
 
+/** @import { Act } from "../page/dom.js" */
 /** @import { ChatComposer } from "../composer/composer.js" */
 /** @import { AttachedFile, UploadedFile } from "./chip.js" */
 
@@ -71,6 +73,17 @@ export class EditedFiles {
     return this.uses || this.#chips.some((chip) => !chip.taken) ? whyNot(this.#chips) : "";
   }
 
+  /** What puts an end to that problem, if one click does. */
+  get act() {
+    return withoutRefused(this.#chips, this.#form);
+  }
+
+  /** Attaches a text that is too long; undefined as long as no file can be added. @returns {Act | undefined} */
+  get attaching() {
+    const run = () => attachLong(this.#area, (files) => this.#add(files));
+    return this.#before === null ? undefined : { label: t("Attach it as a file"), run };
+  }
+
   /** @param {boolean} locked whether the question is being sent */
   lock(locked) {
     this.#list.inert = this.#tools.inert = locked;
@@ -109,6 +122,7 @@ export class EditedFiles {
         return showEarlier(this.#composer, (taken) => this.#again(taken));
       });
     });
+    this.#say(""); // a complaint about a long text has its button now
   }
 
   /** @param {string} label @param {() => void} pressed */

@@ -1,10 +1,10 @@
 // The files attached to the next message. They are uploaded immediately, one by one, and wait on the server.
 
-import { t, tn } from "../language/words.js";
+import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
 import {
-  attachLong, showDropHint, takeIn, MAX_FILES, TOO_MANY, hint, refusedAmong, whyNot, whyNotBeside, isEdited,
-  queuedFiles,
+  attachLong, showDropHint, takeIn, MAX_FILES, TOO_MANY, hint, whyNot, whyNotBeside, isEdited, queuedFiles,
+  withoutRefused,
 } from "./attaching.js";
 import { Chip, waiting } from "./chip.js";
 
@@ -170,19 +170,9 @@ class PendingFiles {
     if (!problem) return;
     event.preventDefault();
     event.stopPropagation();
-    const refused = refusedAmong(this.#chips);
-    const isReading = this.#chips.some((chip) => chip.isBusy);
-    this.#composer.say(problem, "hint", refused.length && !isReading ? this.#without(refused) : undefined);
+    this.#composer.say(problem, "hint", withoutRefused(this.#chips, this.#form));
     this.#live.textContent = problem;
   };
-
-  /** Sends the message without these files. @param {Chip[]} refused */
-  #without(refused) {
-    return { label: tn("Send without it", "Send without them", refused.length), run: () => {
-      for (const chip of refused) chip.remove();
-      this.#form.requestSubmit();
-    } };
-  }
 
   /** @returns {AttachedFile[] | null} */
   #take() {

@@ -208,3 +208,19 @@ export function grow(area) {
   area.style.height = "auto";
   area.style.height = `${area.scrollHeight}px`;
 }
+
+/** @typedef {{ label: string, run: () => void }} Act a button beside a sentence */
+
+/**
+ * @param {HTMLElement} element where a form says what is wrong
+ * @param {string} sentence empty for none
+ * @param {Act} [act] what puts an end to it
+ */
+export function complain(element, sentence, act) {
+  element.textContent = sentence;
+  if (!act) return;
+  const button = Object.assign(document.createElement("button"), { type: "button", className: "quiet" });
+  button.textContent = act.label;
+  button.addEventListener("click", act.run);
+  element.append(" ", button);
+}

@@ -1,7 +1,7 @@
 """The editor of a question with files: it shows its files, which can be removed by keyboard, and others can be added in every way."""
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import FilePayload, Locator, expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import PHONE, Visits
@@ -132,3 +132,35 @@ def test_what_is_dropped_and_pasted_goes_where_it_is_meant_and_cancelling_change
     expect(at_the_box).to_contain_text(["pasted.txt"])
     at_the_box.get_by_role("button", name="Remove pasted.txt").click()
     expect(at_the_box).to_have_count(0)
+
+
+def test_refused_files_and_a_text_that_is_too_long_take_one_click_in_the_editor_too(demo: Server, visits: Visits) -> None:
+    chat = opened(demo, visits)
+    editor = question_with_files(chat)
+    chips, box = editor.locator(".chip"), editor.get_by_role("textbox")
+    expect(chips).to_have_count(2)
+    pictures: list[FilePayload] = [
+        {"name": f"{name}.png", "mimeType": "image/png", "buffer": b"\x89PNG\r\n\x1a\n"} for name in ("cat", "dog")
+    ]
+    editor.locator("input[type=file]").set_input_files(pictures)
+    expect(chips).to_have_count(4)
+    complaint = editor.get_by_role("alert")
+    attach_it = complaint.get_by_role("button", name="Attach it as a file")
+    before = box.input_value()
+    box.fill("word " * 20_000)
+    expect(complaint).to_contain_text("too long")
+    box.press("Enter")
+    expect(complaint).to_contain_text("too long")
+    attach_it.click()
+    expect(chips).to_have_count(5)
+    expect(chips.last).to_contain_text("of the limit")
+    expect(box).to_have_value("")
+    expect(complaint).to_be_empty()
+    box.fill(before + " Really?")
+    box.press("Enter")
+    expect(complaint).to_contain_text("2 files could not be attached. Remove them to send the message.")
+    complaint.get_by_role("button", name="Send without them").click()
+    chat.finish()
+    expect(chat.question).to_contain_text("Really?")
+    expect(documents(chat)).to_contain_text(["notes.txt", "figures.csv", "Pasted text.txt"])
+    expect(documents(chat)).to_have_count(3)
