@@ -1,8 +1,8 @@
 """Prepares the files of a conversation for its owner: those that tools made, the documents of a question, and uploads.
 
 The files that tools made are shown below an answer to its owner only, never through a share link. Documents are chips below a question, for
-the owner only as well; no page contains their text. An upload has its size in tokens, its share of the model's context, or why it was
-refused.
+the owner only as well; no page contains their text. An upload has its share of the model's room for files, or why it was refused; nobody
+is shown tokens.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def _before(cut: Message, turns: Mapping[UUID, Turn]) -> Iterable[UUID]:
 
 @dataclass(frozen=True, slots=True)
 class ShownDocument:
-    """A document chip. ``id``: that of its file; empty if its owner has deleted it. ``size`` in bytes. ``use_text``: how much of it the
-    model got, in words."""
+    """A document chip. ``id``: that of its file; empty if its owner has deleted it. ``size`` in bytes. ``use_text``: which part of it
+    the model got, in words; empty for all of it."""
 
     id: str
     name: str = field(repr=False)
@@ -101,23 +101,14 @@ def shown(row: SentDocument) -> ShownDocument:
 
 
 def _use_text(row: SentDocument) -> str:
-    tokens = about(row.tokens)
     match row.use:
         case DocumentUse.PLACES:
-            return _("%(places)s only, %(tokens)s") % {"places": row.places, "tokens": tokens}
+            return _("%(places)s only") % {"places": row.places}
         case DocumentUse.FIRST:
-            return _("the beginning, %(tokens)s") % {"tokens": tokens}
+            return _("the beginning")
         case DocumentUse.SEARCH:
             return _("search only")
-    return tokens
-
-
-def about(tokens: int) -> str:
-    """The approximate number of tokens, in words."""
-    if tokens >= 1000:
-        # A thousand tokens are many: the form of the word depends on their number, not on the figure before the "k".
-        return ngettext("about %(count)dk token", "about %(count)dk tokens", tokens) % {"count": round(tokens / 1000)}
-    return ngettext("about %(count)d token", "about %(count)d tokens", tokens) % {"count": tokens}
+    return ""
 
 
 _MAX_PLACES = 300
