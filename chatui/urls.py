@@ -136,6 +136,7 @@ urlpatterns = [
     path("conversations/choose/", own_data.choose, name="own_data_choose"),
     path("conversations/undo/", own_data.undo, name="own_data_undo"),
     path("folders/new/", folders.new, name="folder_new"),
+    path("folders/of/", folders.of, name="folders_of"),
     path("folders/<uuid:folder_id>/", folders.folder, name="folder"),
     path("folders/<uuid:folder_id>/delete/", folders.delete, name="folder_delete"),
     path("search/", search.results, name="search"),

@@ -8,7 +8,7 @@ operator's. They are not stored in transcripts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -56,6 +56,13 @@ def _shown(person: User, folder: Folder, here: UUID | None, current: UUID | None
     is_open = folder.pk == here or folder.waits
     inside = shown_list(person, current, start if folder.pk == here else "", folder.pk) if is_open else None
     return ShownFolder(str(folder.pk), folder.name, folder.has_news, inside)
+
+
+def folders_of(person: User, conversations: Iterable[str]) -> dict[str, str]:
+    """The folders of those of these conversations that are the person's, and are listed in one; both by id."""
+    keys = [key for each in conversations if (key := access.key_in(each))]
+    there = access.own_chosen(person, keys).filter(archived_at=None).exclude(folder=None)
+    return {str(key): str(folder) for key, folder in there.values_list("pk", "folder_id")}
 
 
 def names(person: User) -> list[ShownFolder]:

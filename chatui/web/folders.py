@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 _writes = Throttle("folder", attempts=120, seconds=60)
 
+MAX_ASKED = 100
+"""Of how many conversations a list asks the folders at once: so many ids fit into an address."""
+
 
 class Instructions(forms.CharField):
     """A text of several lines. Browsers send each line end as two characters, but count one."""
@@ -71,6 +74,14 @@ class FolderForm(forms.Form):
 
     def clean_instructions(self) -> str:
         return clean_instructions(self.cleaned_data["instructions"])
+
+
+@signed_in("GET")
+def of(request: HttpRequest) -> HttpResponse:
+    """JSON: the folder of each of the person's conversations that ``conversations`` names, separated by commas; by id. Those in none, and
+    those of others, are left out. A list that has not loaded a closed folder asks, so that the folder can be marked."""
+    named = request.GET.get("conversations", "").split(",")[:MAX_ASKED]
+    return JsonResponse(display_folders.folders_of(person_of(request), named))
 
 
 @signed_in("GET", "POST")

@@ -19,15 +19,16 @@ export function newEntry(conversation, isImported) {
 }
 
 /**
- * Shows or hides a mark of an entry.
+ * Shows or hides a mark of an entry, or of a folder.
  * @param {HTMLElement} item
  * @param {"running" | "waits" | "new" | "draft"} name
  * @param {boolean} isShown
+ * @param {string} [title] what it stands behind
  */
-export function mark(item, name, isShown) {
+export function mark(item, name, isShown, title = ".conversation-title") {
   const shown = seek(item, `.conversation-${name}`, HTMLElement);
   if (!isShown) shown?.remove();
-  else if (!shown) find(item, ".conversation-title", HTMLElement).after(fromTemplate(`${name}-mark`, HTMLElement));
+  else if (!shown) find(item, title, HTMLElement).after(fromTemplate(`${name}-mark`, HTMLElement));
 }
 
 /**

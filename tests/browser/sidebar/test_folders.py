@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from uuid import UUID
 
 import pytest
 from playwright.sync_api import APIResponse, Locator, Page, Route, expect
@@ -27,12 +28,13 @@ for number in range(3):
 """
 _FILL = """
 from datetime import timedelta
+from uuid import UUID
 from django.utils import timezone
 from chatui.models import Conversation, Folder, User
 sam = User.objects.get(username="sam")
 work = Folder.objects.create(owner=sam, name="Work", instructions="Answer in Latin.")
 now = timezone.now()
-rows = [Conversation(owner=sam, title=f"Inside {number:03}", folder=work) for number in range(150)]
+rows = [Conversation(pk=UUID(int=1000 + number), owner=sam, title=f"Inside {number:03}", folder=work) for number in range(150)]
 Conversation.objects.bulk_create(rows)
 for number, row in enumerate(rows):
     row.active_at = now - timedelta(hours=number + 1)
@@ -217,6 +219,30 @@ def test_a_question_in_a_folder_takes_its_instructions_to_the_model(patient: Ser
     Patient.requests.clear()
     Chat(page).ask_and_wait("And outside?")
     assert "Latin" not in str(Patient.requests)
+
+
+def test_a_closed_folder_has_a_mark_if_a_conversation_in_it_has_unsent_text(filled: Page) -> None:
+    page, writing = filled, Chat(another(filled))
+    mark = folder(page, "Work").locator(".folder-head").get_by_text("Unsent text")
+    key = UUID(int=1140)
+    writing.page.goto(f"/c/{key}/")
+    writing.box.fill("half a thought")
+    expect(mark).to_be_visible()
+    assert page.locator(".folder-items .conversation-item").count() == 0, "nothing of it is loaded"
+    expect(writing.page.locator(".folder-head").get_by_text("Unsent text")).to_have_count(0)  # its message box is visible
+    page.reload()
+    expect(mark).to_be_visible()
+    folder(page, "Work").locator("summary").click()
+    expect(mark).to_be_hidden()
+    folder(page, "Work").locator("summary").click()
+    expect(mark).to_be_visible()
+    writing.box.fill("")
+    expect(mark).to_have_count(0)
+    writing.page.goto(f"/c/{UUID(int=1001)}/")
+    writing.box.fill("another")
+    expect(mark).to_be_visible()
+    writing.box.fill("")
+    expect(mark).to_have_count(0)
 
 
 def test_a_new_folder_is_created_in_a_dialog_and_stays_in_sight(demo: Server, visits: Visits) -> None:

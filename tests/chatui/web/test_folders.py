@@ -87,6 +87,16 @@ def test_another_persons_folder_is_not_found(ada: User, bela: User, work: Folder
     assert (work.name, work.instructions) == ("Work", "Answer in Latin.") and not Folder.objects.filter(owner=bela).exists()
 
 
+def test_the_folders_of_own_conversations_are_told_and_of_nothing_else(ada: User, bela: User, work: Folder) -> None:
+    inside, outside = (Conversation.objects.create(owner=ada, title=title, folder=folder) for title, folder in (("A", work), ("B", None)))
+    gone = Conversation.objects.create(owner=ada, title="C", folder=work, archived_at=timezone.now())
+    asked = ",".join(map(str, (inside.pk, outside.pk, gone.pk, uuid4(), "x", "")))
+    assert signed_in(ada).get(f"/folders/of/?conversations={asked}").json() == {str(inside.pk): str(work.pk)}
+    assert signed_in(bela).get(f"/folders/of/?conversations={asked}").json() == {}
+    many = ",".join(str(uuid4()) for _ in range(100)) + f",{inside.pk}"
+    assert signed_in(ada).get(f"/folders/of/?conversations={many}").json() == {}, "more than is asked at once"
+
+
 def test_a_folder_is_created_changed_and_deleted_with_plain_forms(ada: User) -> None:
     row = Conversation.objects.create(owner=ada, title="A")
     client = signed_in(ada)
