@@ -139,6 +139,8 @@ def created(running: RunningTurn) -> wire.TurnCreated:
     """The event, with the question if it is new."""
     language = fragments.language_of(running.language)
     html = _shown_question(running, language)
+    # Continuing an answer changes neither.
+    conversation = None if running.kind is AskKind.CONTINUE else running.turn.conversation
     return wire.TurnCreated(
         str(running.turn.conversation_id),
         str(running.turn.question_id),
@@ -147,6 +149,8 @@ def created(running: RunningTurn) -> wire.TurnCreated:
         str(running.continued_turn) if running.continued_turn else None,
         html,
         language if html else None,
+        conversation.choice if conversation else None,
+        conversation.effort if conversation else None,
     )
 
 

@@ -31,7 +31,8 @@ class TurnCreated(TurnEvent):
 
     ``kind``: ``send``, ``edit``, ``regenerate`` or ``continue``. ``continued_turn``: the turn whose answer this one continues; that answer
     stays as it is until a message replaces it. ``html``: the question as a page shows it; absent for an old question. Its buttons are in
-    ``language``, that of the asking page: a page in another language fetches the question.
+    ``language``, that of the asking page: a page in another language fetches the question. ``choice`` and ``effort``: the model and the
+    reasoning effort that the conversation stays with; absent if the turn leaves them as they are.
     """
 
     types = ("response.created",)
@@ -42,6 +43,8 @@ class TurnCreated(TurnEvent):
     continued_turn: str | None = None
     html: SafeHtml | None = None
     language: str | None = None
+    choice: str | None = None
+    effort: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,6 +204,8 @@ export class OpenConversation {
     // A title that is being edited is newer.
     if (bar && !seek(mine, ".rename", HTMLElement)) takeOver(mine, bar);
     this.#shown.list.update(page);
+    const composer = seek(page, "chat-composer", HTMLElement);
+    if (composer) void import("./model-offers.js").then((module) => module.adopt(composer), () => {});
   }
 
   /** @param {unknown} error */

@@ -39,7 +39,9 @@ export class ServerEvents {
       case "chatui:refused":
         return event.client_id || commands.mayBeRefused ? this.#refused(event) : undefined;
       case "response.created":
-        return event.conversation === open.id ? this.#begin(event) : undefined;
+        if (event.conversation !== open.id) return undefined;
+        if (event.choice) this.#follow(event);
+        return this.#begin(event);
       case "chatui:working":
         transcript.byTurn(event.turn)?.thinking.begin(event.elapsed, event.can_answer_now);
         return announcer.thinking(event.turn);
@@ -122,8 +124,16 @@ export class ServerEvents {
     const isEdit = command?.type === "edit";
     const say = (/** @type {string} */ words) => void ((isEdit && transcript.refuseEdit(words)) || composer.say(words));
     say(refusal(event.code));
-    if (event.code === "E-X-NO-SUCH-MODEL") void offers().then((module) => module?.renew(composer, command));
+    if (event.code === "E-X-NO-SUCH-MODEL") void offers().then((module) => module?.refused(composer, command));
     if (event.until) void limits().then((words) => words && say(words.reached(event)));
+  }
+
+  /** @param {import("../wire/wire.js").TurnCreated} event */
+  #follow({ choice, effort }) {
+    const { composer } = this.#page;
+    const { dataset } = composer;
+    if (choice === dataset.choice && effort === dataset.effort && !composer.querySelector(".composer-gone")) return;
+    void offers().then((module) => module?.follow(composer, choice ?? "", effort ?? ""));
   }
 
   /** @param {import("./transcript.js").TurnBeginning} event */

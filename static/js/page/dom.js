@@ -219,7 +219,9 @@ export function grow(area) {
 export function complain(element, sentence, act) {
   element.textContent = sentence;
   if (!act) return;
-  const button = Object.assign(document.createElement("button"), { type: "button", className: "quiet" });
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "quiet";
   button.textContent = act.label;
   button.addEventListener("click", act.run);
   element.append(" ", button);

@@ -45,8 +45,8 @@
  * @typedef {{ type: "chatui:ping", number: number }} Ping
  * @typedef {{ type: "chatui:alive" }} Alive
  * @typedef {{ type: "response.created", turn: string, sequence_number: number, conversation: string, question: string,
- *   after?: string | null, kind: string, continued_turn?: string | null, html?: string | null, language?: string | null
- *   }} TurnCreated
+ *   after?: string | null, kind: string, continued_turn?: string | null, html?: string | null,
+ *   language?: string | null, choice?: string | null, effort?: string | null }} TurnCreated
  * @typedef {{ type: "chatui:working", turn: string, sequence_number: number, elapsed: number, can_answer_now: boolean
  *   }} WorkingBegan
  * @typedef {{ type: "chatui:summary", turn: string, sequence_number: number, line: SummaryLine }} SummaryStep

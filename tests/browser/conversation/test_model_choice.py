@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.cable import Cable
 from tests.browser.chat import Chat
 from tests.browser.visits import Visits, until
 from tests.support.served import Deployment
@@ -138,6 +139,45 @@ def test_one_conversation_asks_two_servers_and_says_under_each_answer_which_it_w
     chat.settle()
     page.reload()
     expect(model(page)).to_have_value("small/tiny")
+
+
+def test_another_tab_of_a_conversation_follows_the_model_and_effort_that_were_asked(several: Deployment, visits: Visits) -> None:
+    visits.allow("WebSocket connection to .* failed|ERR_(CONNECTION|EMPTY|INTERNET|NETWORK)|Failed to load resource")
+    chat = Chat(visits.open(several.servers[0], "bela"))
+    model(chat.page).select_option("small/tiny")
+    chat.ask_and_wait("Who are you?")
+    chat.settle()
+    tab, away = (Chat(chat.page.context.new_page()) for _ in range(2))
+    cable = Cable(several.servers[0].port)
+    tab.page.goto(chat.page.url)
+    away.page.goto(chat.page.url.replace(several.servers[0].url, cable.url))
+    for each in (tab, away):
+        expect(model(each.page)).to_have_value("small/tiny")
+        each.settle()
+    away.page.evaluate("Math.random = () => 0")  # it catches up at once
+    cable.cut()
+    expect(away.banner).to_be_visible()
+    model(chat.page).select_option("large/gpt-oss-20b")
+    effort(chat.page).select_option("high")
+    chat.ask_and_wait("And you?")
+    expect(model(tab.page)).to_have_value("large/gpt-oss-20b")
+    expect(effort(tab.page)).to_have_value("high")
+    cable.restore()
+    expect(model(away.page)).to_have_value("large/gpt-oss-20b")
+    expect(effort(away.page)).to_have_value("high")
+    away.page.close()
+    cable.close()
+
+    model(tab.page).select_option("large/gpt-oss-120b")  # chosen, and not asked yet
+    chat.ask_and_wait("And again?")
+    expect(tab.exchanges).to_have_count(3)
+    expect(model(tab.page)).to_have_value("large/gpt-oss-120b")
+    tab.ask_and_wait("And now?")
+    expect(tab.answer).to_have_text("I am large, as gpt-oss-120b, high.")
+    expect(model(chat.page)).to_have_value("large/gpt-oss-120b")
+    tab.settle()
+    chat.page.reload()
+    expect(model(chat.page)).to_have_value("large/gpt-oss-120b")
 
 
 def test_a_conversation_remembers_its_model_and_a_new_one_begins_with_the_last(several: Deployment, visits: Visits) -> None:
