@@ -38,6 +38,9 @@ class Marked:
         self._show = show
         self._waiting, self._shown = [FIRST, SECOND, THIRD], list[Activity]()
 
+    def note_taken(self, is_taken: bool, show: object) -> None:
+        """No line is shown before the model has said something."""
+
     def feed(self, event: RawEvent) -> Sequence[RawEvent]:
         if isinstance(event, FrameText) and event.text.strip() == MARK:
             self._shown.append(self._waiting.pop(0))
