@@ -32,7 +32,7 @@ from renderer.activities.reading import kind_of_heading
 from renderer.activities.requests import Request
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import ASIDE, is_answer, is_reasoning
-from renderer.frames import Frame, Header, Role
+from renderer.frames import Frame, Header, Role, Terminator
 from renderer.gate import Audience, may_see
 
 log = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class Summarizing(Stage):
         self._unread_chars = 0
         self._timer: asyncio.TimerHandle | None = None
         self._asked_timer: asyncio.TimerHandle | None = None
-        self._is_asked_shown = self._has_read = False
+        self._is_asked_shown = self._has_read = self._has_called = False
         self._is_paused = self._is_over = self._is_stored = False
         self._lines.judge(elapsed() / 1000)  # the ticks before the cut are over
         self._wait()
@@ -79,7 +79,7 @@ class Summarizing(Stage):
     def note_taken(self, is_taken: bool, show: Callable[[Request | None], None]) -> None:
         """The model server has taken a request, or its answer has ended or failed. ``show`` is called with what the person asked for, a
         while later, and with None when that no longer holds: nothing is shown while a request waits to be sent again."""
-        if self._is_over:
+        if self._is_over or self._has_called:
             return
         if is_taken:
             self._has_read = False
@@ -119,6 +119,11 @@ class Summarizing(Stage):
                     self._pause()
             case FrameText(text=text) if self._header is not None:
                 self._read_text(self._header, text)
+            case FrameClosed(terminator=Terminator.CALL):
+                # From now on people see what the tool does, or are asked about it.
+                self._header, self._is_paused, self._has_called = None, False, True
+                if self._asked_timer is not None and not self._is_asked_shown:
+                    self._asked_timer.cancel()
             case FrameWithdrawn() | FrameClosed():
                 # If this was an answer that is recorded, ``lines`` follows at once.
                 self._header, self._is_paused = None, False
