@@ -35,7 +35,11 @@ export class FindBar {
   #timer;
   /** Counts requests, so that a late response to an old one is dropped. */
   #asked = 0;
-  #observer = new MutationObserver(() => this.#later(() => this.#look(), GROWING_MS));
+  #observer = new MutationObserver(() => {
+    // Its text was replaced, as when code gets its colours: a reader would see the mark go and come back.
+    if (this.#ranges[this.#current]?.collapsed) this.#look();
+    this.#later(() => this.#look(), GROWING_MS);
+  });
 
   /** @param {PageParts} around */
   constructor(around) {
@@ -133,7 +137,6 @@ export class FindBar {
     const isBefore = (/** @type {Range} */ range) =>
       before?.startContainer === range.startContainer && before.startOffset === range.startOffset;
     if (before) this.#current = this.#ranges.findIndex(isBefore);
-    // Its text was replaced, as when code gets its colours.
     if (before && this.#current < 0) this.#current = Math.min(place, this.#ranges.length - 1);
     this.#mark();
     this.#say();

@@ -41,6 +41,13 @@ SELECT = """([from, to]) => {
   getSelection().addRange(range);
 }"""
 
+RUNS = r"""async () => {
+  const script = performance.getEntriesByType("resource").find(({ name }) => /page\/selection[.\w]*js/.test(name));
+  if (script) await import(script.name);
+  return Boolean(script);
+}"""
+"""Whether the script that a selection loads has run: to be fetched is not enough."""
+
 
 @pytest.fixture
 def page(written: Server, visits: Visits, writer: Writer) -> Page:
@@ -57,8 +64,7 @@ def copied(page: Page, first: str, last: str) -> tuple[str, str]:
     """What Ctrl+C of everything between two elements puts on the clipboard, as text and as HTML."""
     page.evaluate("navigator.clipboard.writeText('')")
     page.evaluate(SELECT, [first, last])
-    page.wait_for_function("performance.getEntriesByType('resource').some(({ name }) => /page\\/selection[.\\w]*js/.test(name))")
-    page.evaluate("async () => { for (const { src } of document.scripts) if (src) await import(src); }")
+    page.wait_for_function(RUNS)
     page.keyboard.press("Control+c")
     return clipboard(page, "text/plain").strip(), clipboard(page, "text/html")
 

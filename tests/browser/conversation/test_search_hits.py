@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -54,7 +56,7 @@ def test_the_words_are_seen_wherever_they_stand(demo_deployment: Deployment, dem
     page = visits.open(demo, "ada")
     page.set_viewport_size({"width": size[0], "height": size[1]})
     for place, answer in PLACES.items():
-        word = f"quokka{'abcdefgh'[list(PLACES).index(place)]}{size[0]}"
+        word = f"quokka{uuid4().hex[:8]}"
         texts = [f"A question.\n{LINES}\nAnd the {word}?", "Yes."] if not answer else ["Where?", answer.replace("quokka", word)]
         make_talk(demo_deployment, "ada", *texts, title=f"About {place}")
         if size[0] < 500:
@@ -69,6 +71,8 @@ def test_the_words_are_seen_wherever_they_stand(demo_deployment: Deployment, dem
         page.wait_for_load_state()
         if "mermaid" in answer:
             expect(page.locator(".code-frame[data-diagram=source]")).to_have_count(1)
+        if "python" in answer:
+            expect(page.locator("code[data-coloured]")).to_have_count(1)
         assert page.evaluate(PLACE) == f"{word} is seen", place
         page.keyboard.type("go on")
         expect(Chat(page).box).to_have_value("go on")
