@@ -116,17 +116,21 @@ class Separations:
             return known
         if read.has_sign:
             why = "an answer had signs of raw output in its text"
-            return known if known.why == why else _now(known, Separation.UNPROVEN, why)
+            return replace(known, plain=0) if known.why == why else _now(known, Separation.UNPROVEN, why)
         if read.proves:
             why = "an answer came with its reasoning in a field or an item of its own"
             return known if known.separation is Separation.STRUCTURED else _now(known, Separation.STRUCTURED, why)
         if known.separation is not Separation.UNPROVEN or not (read.has_text and read.is_whole):
             return known
         known = replace(known, plain=known.plain + 1)
-        may_be_gpt_oss = self._is_gpt_oss or model is None or _GPT_OSS.search(model)
-        if known.plain < _ANSWERS_FOR_PLAIN or self._separates != "proved" or may_be_gpt_oss:
+        if known.plain < _ANSWERS_FOR_PLAIN or self._may_be_gpt_oss(model):
             return known
         return _now(known, Separation.PLAIN, f"{_ANSWERS_FOR_PLAIN} answers in a row had no reasoning and no sign of it")
+
+    def _may_be_gpt_oss(self, model: str | None) -> bool:
+        """It answers without thought at low effort. A model without a name may be it, unless the operator says that it never reasons."""
+        is_unnamed = model is None and self._separates == "proved"
+        return self._is_gpt_oss or is_unnamed or bool(_GPT_OSS.search(model or ""))
 
 
 def _now(known: Known, separation: Separation, why: str) -> Known:

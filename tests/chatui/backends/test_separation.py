@@ -68,10 +68,28 @@ async def test_the_finding_of_auto_is_passed_on() -> None:
 
 def test_the_operator_decides() -> None:
     assert learned(SIGN, separates="always") is Separation.STRUCTURED
-    assert [learned(*reads, separates="never reasons") for reads in ([], [SILENT], [SIGN], [SIGN, *[SILENT] * 20])] == [
+    assert [learned(*reads, separates="never reasons") for reads in ([], [SILENT], [SIGN])] == [
         *[Separation.PLAIN] * 2,
-        *[Separation.UNPROVEN] * 2,
+        Separation.UNPROVEN,
     ]
+
+
+@pytest.mark.parametrize("model", ["alpha", None])
+def test_one_sign_does_not_end_the_streaming_for_good_where_the_operator_says_that_the_model_never_reasons(model: str | None) -> None:
+    held = [learned(SIGN, *[SILENT] * count, model=model, separates="never reasons") for count in (19, 20)]
+    assert held == [Separation.UNPROVEN, Separation.PLAIN]
+    assert learned(SIGN, *[SILENT] * 20, SIGN, model=model, separates="never reasons") is Separation.UNPROVEN
+
+
+def test_gpt_oss_that_gave_a_sign_does_reason_whatever_the_operator_says() -> None:
+    assert learned(SIGN, *[SILENT] * 50, model="gpt-oss-20b", separates="never reasons") is Separation.UNPROVEN
+
+
+@pytest.mark.parametrize("separates", ["proved", "never reasons"])
+def test_the_twenty_answers_are_in_a_row_however_many_signs_there_were(separates: Separates) -> None:
+    twice = [SIGN, *[SILENT] * 10] * 2
+    assert learned(*twice, *[SILENT] * 9, separates=separates) is Separation.UNPROVEN
+    assert learned(*twice, *[SILENT] * 10, separates=separates) is Separation.PLAIN
 
 
 def test_what_is_known_says_why_and_counts_what_was_held_and_withheld() -> None:
