@@ -38,13 +38,14 @@ _NOT_ALLOWED = ("401", "403")
 class ChosenFormat:
     """The chosen wire format. ``kind``: a wire format. ``why``: the reason in one sentence without its full stop; it never quotes the
     server. ``lasts``: whether the choice is kept until an error casts doubt on it; otherwise it is made again soon. ``found``: what the
-    server reported about itself.
+    server reported about itself. ``lacks_vocabulary``: nothing else stands in the way of token ids.
     """
 
     kind: str
     why: str
     lasts: bool = True
     found: Discovered | None = None
+    lacks_vocabulary: bool = False
 
 
 async def choose(upstream: Upstream, endpoint: Endpoint, vocabulary: Callable[[], Vocabulary]) -> ChosenFormat:
@@ -81,7 +82,7 @@ async def _by_ids(upstream: Upstream, named: str | None, product: str, found: Di
         vocabulary = await asyncio.to_thread(load)
     except VocabularyError:
         why = f"{product} gives token ids, which would be better, but the vocabulary is missing: run python manage.py fetch_vocabulary"
-        return ChosenFormat(CHAT, why, lasts=False, found=found)
+        return ChosenFormat(CHAT, why, lasts=False, found=found, lacks_vocabulary=True)
     gives_ids = await _gives_ids(upstream, product, model, vocabulary)
     if gives_ids is None:
         return ChosenFormat(CHAT, f"this {product} did not sample a token in time; it is asked again soon", lasts=False, found=found)

@@ -147,7 +147,11 @@ def _selected(options: dict[str, Any]) -> _Selected:
     own = {"name": name, "key_env": options["key_env"] or "", "models": (options["model"],) if options["model"] else ()}
     before = connected.spec_of(options["backend"]) if options["backend"] else spec.model_copy(update=own)
     reader = SecondReader()
-    target = ExaminedServer(name, spec.url, connected.gpt_oss_vocabulary, spec.kind, server.key, model, spec.summaries, reader, spec.route)
+    target = ExaminedServer(
+        *(name, spec.url, connected.gpt_oss_vocabulary, spec.kind, server.key, model, spec.summaries, reader, spec.route),
+        asks_for_reasoning=spec.ask_for_reasoning,
+        separates=spec.separates,
+    )
     urls = (spec.url, *(before.more_urls if options["backend"] else ()))
     return _Selected(before, tuple(replace(target, url=url) for url in urls))
 

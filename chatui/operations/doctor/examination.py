@@ -15,6 +15,7 @@ from chatui.backends.base import BackendError, Endpoint, SampleLimits, SampleReq
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.http import Upstream
 from chatui.backends.route import DIRECT, Route
+from chatui.backends.separation import Separates, Separation
 from chatui.codes import Cause, ProductCode
 from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
 from chatui.operations.doctor.identity import ServerIdentity, identify, loaded_context
@@ -73,6 +74,7 @@ class ExaminedServer:
     ids.
 
     ``second``: reads token ids a second time; None to skip that. ``is_brief``: only the first question is asked, in the configured format.
+    ``asks_for_reasoning``, ``separates``: as in its spec.
     """
 
     name: str
@@ -85,6 +87,8 @@ class ExaminedServer:
     second: SecondReader | None = None
     route: Route = DIRECT
     is_brief: bool = False
+    asks_for_reasoning: bool = True
+    separates: Separates = "proved"
 
 
 async def examine(
@@ -116,6 +120,7 @@ class _Examination:
         self._first_seconds = 0.6 * seconds
         self._limits = SampleLimits(connect=_CONNECT_SECONDS, first=seconds, idle=seconds, overall=seconds, read_interval=0.001)
         self._identity: ServerIdentity
+        self._lacks_vocabulary = False
         self.upstream = Upstream(target.url, target.key, self._limits, target.route)
 
     async def run(self) -> DoctorReport:
@@ -149,9 +154,12 @@ class _Examination:
             return self._target.kind
         target = self._target
         endpoint = Endpoint(target.url, model=target.model, trusts_summaries=target.summaries == "server")
+        endpoint = replace(endpoint, wants_reasoning=target.asks_for_reasoning)
         try:
             async with asyncio.timeout(_PART_FOR_IDENTITY * self._left()):
-                return (await choose(self.upstream, endpoint, target.vocabulary)).kind
+                chosen = await choose(self.upstream, endpoint, target.vocabulary)
+                self._lacks_vocabulary = chosen.lacks_vocabulary
+                return chosen.kind
         except (BackendError, TimeoutError):
             return CHAT
 
@@ -168,6 +176,8 @@ class _Examination:
             yield DetectedFault(ServerFault.MODEL_OTHER, Level.FAULT, identity.named)
         if identity.is_gpt_oss is False and mine.family != "harmony":
             yield DetectedFault(ServerFault.NOT_GPT_OSS, Level.NOTE, identity.reason)
+        if self._lacks_vocabulary:
+            yield DetectedFault(ServerFault.VOCABULARY_MISSING, Level.NOTE)
         context = identity.context
         if context is not None and context < _CONTEXT_MODEST:
             yield DetectedFault(
@@ -245,8 +255,12 @@ class _Examination:
         self._count += 1
         target = self._target
         endpoint = Endpoint(target.url, target.key, self._identity.model, self._limits, route=target.route, trusts_summaries=for_summary)
+        endpoint = replace(endpoint, separates=target.separates)
         backend = registry.build(endpoint, kind=kind, vocabulary=target.vocabulary)
         try:
-            return await attempt(backend, request, min(seconds, self._left()))
+            trial = await attempt(backend, request, min(seconds, self._left()))
         finally:
             await backend.aclose()
+        # The questions ask for reasoning, so that they can tell where it comes. What people ask may not, and then nothing proves anything.
+        is_known = target.asks_for_reasoning or target.separates != "proved"
+        return trial if is_known else replace(trial, separation=Separation.UNPROVEN)

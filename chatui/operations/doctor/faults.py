@@ -203,6 +203,16 @@ class ServerFault(Fault):
     )
 
 
+REMEDIES = {
+    "llama.cpp": _("Start llama.cpp with --jinja, and leave --reasoning-format at auto."),
+    "vLLM": _("Start vLLM with --reasoning-parser and the parser of the model; that of gpt-oss is openai_gptoss."),
+    "SGLang": _("Start SGLang with --reasoning-parser and the parser of the model; that of gpt-oss is gpt-oss."),
+    "Ollama": _("Use a newer version of Ollama, and a model that it lists as one that thinks."),
+    "LiteLLM": _("Turn it on at the server behind LiteLLM, and do not set merge_reasoning_content_in_choices."),
+}
+"""What makes a product keep reasoning apart."""
+
+
 @dataclass(frozen=True, slots=True)
 class DetectedFault:
     """One detected fault. ``seen``: the evidence; it quotes only names and numbers from the server."""
@@ -219,6 +229,8 @@ class DetectedFault:
     @property
     def advice(self) -> str:
         """What to do about it, in the language of a page."""
+        if self.fault is ServerFault.SEPARATION_UNPROVEN and (remedy := REMEDIES.get(self.seen[len("It is ") : -1])):
+            return str(remedy)
         return gettext(self.fault.advice)
 
 

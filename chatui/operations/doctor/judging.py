@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from chatui.backends.base import BackendError
+from chatui.backends.separation import Separation
 from chatui.codes import Cause, Fault, ProductCode
-from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
+from chatui.operations.doctor.faults import REMEDIES, DetectedFault, Level, ServerFault
 from chatui.operations.doctor.identity import ServerIdentity
 from chatui.operations.doctor.report import FormatReport
 from chatui.operations.doctor.trial import CUT_AT, MAX_TOKENS, Observed, Questions, Trial
@@ -304,7 +305,7 @@ class Answers:
                 yield replace(failure, seen=f"{failure.seen} {identity.named}") if is_about_names else failure
             if leak := judge_leak(trial):
                 yield leak
-        yield from self._about_each(words, by_ids)
+        yield from self._about_each(words, by_ids, identity.product)
         if is_by_ids:
             yield from filter(None, (judge_ids(trial, identity.product) for trial in trials))
         yield from self.read_again
@@ -313,7 +314,7 @@ class Answers:
         if self.out_of_time:
             yield DetectedFault(ServerFault.OUT_OF_TIME, Level.FAULT)
 
-    def _about_each(self, words: Questions, by_ids: Trial | None) -> Iterator[DetectedFault]:
+    def _about_each(self, words: Questions, by_ids: Trial | None, product: str | None) -> Iterator[DetectedFault]:
         """What each question was asked for."""
         first, cut, plan, again = (self.trials.get(name) for name in ("sum", "count", "plan", "summary"))
         if first:
@@ -327,8 +328,8 @@ class Answers:
             return
         if plan:
             yield from judge_plan(plan, words, by_ids)
-        if first and first.visible and not any(trial.thought for trial in self.trials.values()):
-            yield DetectedFault(ServerFault.SEPARATION_UNPROVEN, Level.NOTE)
+        if first and first.visible and all(trial.separation in (None, Separation.UNPROVEN) for trial in self.trials.values()):
+            yield DetectedFault(ServerFault.SEPARATION_UNPROVEN, Level.NOTE, f"It is {product}." if product in REMEDIES else "")
 
 
 def _once(findings: Iterator[DetectedFault]) -> Iterator[DetectedFault]:

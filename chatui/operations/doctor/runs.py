@@ -26,6 +26,7 @@ from django.utils.crypto import constant_time_compare
 from chatui.audit_log.record import Visitor, record
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.route import origin
+from chatui.backends.separation import Separates
 from chatui.backends.spec import BackendSpec, is_model_name
 from chatui.codes import Cause, Fault
 from chatui.database import connections as clock
@@ -48,6 +49,7 @@ _SAFE_EVIDENCE = frozenset(
         ServerFault.OUT_OF_TIME,
         ServerFault.READERS_DIFFER,
         ServerFault.READ_ONCE,
+        ServerFault.SEPARATION_UNPROVEN,
         ServerFault.SLOW_FIRST,
     }
 )
@@ -156,12 +158,14 @@ class ExaminationStatus:
 class ServerTest:
     """The result of a brief test. ``reports``: one for each address. ``models``: those that the server lists, the first 20; none unless it
     answered like a model server. ``has_passed``: people may use it. ``proof`` says so later, see ``proved_at``; empty if it did not pass.
+    ``separates``: the operator's word.
     """
 
     reports: tuple[DoctorReport, ...]
     product: str
     models: tuple[str, ...]
     has_passed: bool
+    separates: Separates
     proof: str = field(repr=False)
 
     @property
@@ -176,13 +180,18 @@ class ServerTest:
 
     @property
     def separation(self) -> str:
-        """Whether reasoning came apart from the answer: "apart", "unproven", or "mixed"; empty if there was no answer to tell by."""
+        """How answers will be read: "ids", "apart", "always" or "never reasons" if the operator says so, "unproven", or "mixed" if
+        reasoning came in the answer; empty if there was no answer to tell by."""
         faults = {finding.fault for report in self.reports for one in report.formats for finding in one.findings}
         if any(fault.startswith("leak-") for fault in faults):
             return "mixed"
         if not self.has_passed:
             return ""
-        return "unproven" if ServerFault.SEPARATION_UNPROVEN in faults else "apart"
+        if ServerFault.SEPARATION_UNPROVEN in faults:
+            return "unproven"
+        if all(one.kind.startswith("harmony") for report in self.reports for one in report.formats):
+            return "ids"
+        return "apart" if self.separates == "proved" else self.separates
 
 
 @dataclass(slots=True)
@@ -260,7 +269,7 @@ def test(visitor: Visitor, spec: BackendSpec, name: str) -> ServerTest:
     shown = tuple(_shown(_stored_report(report)) for report in reports)
     models = tuple(name for name in reports[0].identity.models if is_model_name(name))[:_MAX_NAMES] if passed else ()
     proof = _signer().sign(f"{timezone.now().isoformat()} {stored.settings_digest(spec)}") if passed else ""
-    return ServerTest(shown, shown[0].identity.product or "", models, passed, proof)
+    return ServerTest(shown, shown[0].identity.product or "", models, passed, spec.separates, proof)
 
 
 def proved_at(spec: BackendSpec, proof: str) -> datetime | None:
@@ -334,7 +343,9 @@ def _reports(spec: BackendSpec, progress: _Progress, *, is_brief: bool = False) 
     model = next(iter(spec.models), None)
     second = None if is_brief else SecondReader()
     target = ExaminedServer(
-        spec.name, spec.url, connected.gpt_oss_vocabulary, spec.kind, key, model, spec.summaries, second, spec.route, is_brief
+        *(spec.name, spec.url, connected.gpt_oss_vocabulary, spec.kind, key, model, spec.summaries, second, spec.route, is_brief),
+        asks_for_reasoning=spec.ask_for_reasoning,
+        separates=spec.separates,
     )
     seconds = TEST_SECONDS if is_brief else SECONDS
 

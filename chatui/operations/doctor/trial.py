@@ -20,6 +20,7 @@ from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, 
 from chatui.backends.chat.joining import Repetitions, text_of_chunk
 from chatui.backends.recording import RecordedExchange, Recorder
 from chatui.backends.responses.backend import text_of_event
+from chatui.backends.separation import Separation
 from chatui.backends.speaker import REASONING_FIELDS
 from chatui.backends.sse import Decoder, ServerSentEvent, choice_of
 from chatui.codes import ProductCode
@@ -233,7 +234,8 @@ MAX_BYTES = 4 << 20
 class Trial:
     """The result of one question. Its texts are not in the repr.
 
-    ``status``: 0 if there was no response. ``is_flawed``: output was repaired or hidden because it broke a rule. ``is_recorded_whole``:
+    ``status``: 0 if there was no response. ``separation``: how the next answer would be read, as this one was all that is known; None if
+    nothing was learned. ``is_flawed``: output was repaired or hidden because it broke a rule. ``is_recorded_whole``:
     ``observed`` covers all of it.
     """
 
@@ -244,6 +246,7 @@ class Trial:
     status: int = 0
     is_flawed: bool = False
     is_recorded_whole: bool = True
+    separation: Separation | None = None
 
     @property
     def answers(self) -> list[Frame]:
@@ -298,6 +301,7 @@ async def attempt(backend: Backend, request: SampleRequest, seconds: float) -> T
         exchange.status,
         is_flawed=any(done.error for done in finished),
         is_recorded_whole=len(exchange.raw) < MAX_BYTES,
+        separation=next((known.separation for known in backend.known_separations().values()), None),
     )
 
 

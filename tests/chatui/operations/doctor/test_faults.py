@@ -179,6 +179,34 @@ async def test_other_faults_of_chat(changes: dict[str, Answer], expected: dict[F
     assert report.level.exit_code == (0 if not expected else max(expected.values()).exit_code)
 
 
+@pytest.mark.parametrize(
+    ("deltas", "target", "is_proved"),
+    [
+        (({"reasoning": THOUGHT}, {"content": "4"}), {}, True),
+        (({"content": "4"}, {"reasoning": THOUGHT}), {}, False),
+        (({"reasoning": " "}, {"content": "4"}), {}, False),
+        (({"reasoning": THOUGHT}, {"content": "4"}), {"asks_for_reasoning": False}, False),
+        (({"content": "4"},), {"separates": "always", "asks_for_reasoning": False}, True),
+        (({"content": "4"},), {"separates": "never reasons"}, True),
+    ],
+)
+async def test_a_brief_test_says_whether_what_people_ask_would_be_held(
+    deltas: tuple[dict[str, str], ...], target: dict[str, Any], *, is_proved: bool
+) -> None:
+    report = await examined(chat_answers(sum=chat(*deltas, tokens=9)), models=VLLM, is_brief=True, **target)
+    assert (ServerFault.SEPARATION_UNPROVEN not in found(report)) is is_proved
+    if not is_proved:
+        advice = [finding.advice for one in report.formats for finding in one.findings if finding.fault is ServerFault.SEPARATION_UNPROVEN]
+        assert "--reasoning-parser" in advice[0] and "llama.cpp" not in advice[0], "the remedy for this product"
+
+
+async def test_an_automatic_format_says_that_only_the_vocabulary_is_missing_for_token_ids(vocabulary: Vocabulary) -> None:
+    answers = chat_answers() | {"tokenize": tokenize()}
+    for load, is_missing in ((no_vocabulary, True), (lambda: vocabulary, False)):
+        report = await examined(answers, models=VLLM, kind="auto", vocabulary=load, is_brief=True)
+        assert (ServerFault.VOCABULARY_MISSING in [finding.fault for finding in report.general]) is is_missing
+
+
 REFUSALS: list[tuple[str, bytes, dict[Fault, Level], int]] = [
     ("401 Unauthorized", b'{"error": "bad key"}', {Cause.KEY_REFUSED: U}, 3),
     ("403 Forbidden", b"", {Cause.KEY_REFUSED: U}, 3),

@@ -1,5 +1,6 @@
 """Model servers that staff keep: who may change them, what the form refuses, the test before they are offered, records, and keys."""
 
+import html
 from typing import Any
 
 import pytest
@@ -431,6 +432,24 @@ def test_a_server_that_passes_the_test_is_saved_and_offered_with_its_key(sera: C
         assert offered() == ["vLLM"] and connected.key_of(configured.rows().specs[0]) == KEY
     assert [action for action, _, _ in recorded()] == ["model server tested", "model server created"]
     assert "key stored for http://127.0.0.1:" in recorded()[1][2]
+
+
+@pytest.mark.parametrize(
+    ("deltas", "other", "words"),
+    [
+        ([{"content": "4"}], "", "not proved to come apart"),
+        ([{"content": "4"}, {"reasoning": THOUGHT}], "", "not proved to come apart"),
+        ([{"reasoning": THOUGHT}, {"content": "4"}], "ask_for_reasoning = false", "not proved to come apart"),
+        ([{"content": "4"}], 'separates = "always"', "comes apart from the answer, as the settings say"),
+        ([{"content": "4"}], 'separates = "never reasons"', "none, as the settings say"),
+    ],
+)
+def test_a_test_says_how_answers_will_be_read_and_what_helps(deltas: list[dict[str, str]], other: str, words: str, sera: Client) -> None:
+    with answering(chat_answers(sum=chat(*deltas, tokens=9))) as peer:
+        fields = {"test": "1", "url": peer.url, "kind": "chat", "other_settings": other}
+        page = html.unescape(body_of(sera.post(LIST, fields)))
+    assert "The test has passed." in page and words in page
+    assert ("Start vLLM with --reasoning-parser" in page) is (words == "not proved to come apart")
 
 
 @pytest.mark.parametrize(
