@@ -1,4 +1,5 @@
-"""What a ``*`` means: the beginning or end of emphasis, or a sign of its own, as in ``2*3*4``, ``x**2``, ``*.py`` and ``COUNT(*)``.
+"""What a ``*`` means: the beginning or end of emphasis, or a sign of its own, as in ``2*3*4``, ``x**2``, ``*.py`` and ``COUNT(*)``; and
+which ``__`` belong to a name, as in ``__init__``.
 
 CommonMark knows only white space and punctuation beside a star. Models also write arithmetic and file names outside of code, and two such
 stars would vanish as a pair, which changes what was said. Here a star is a sign if what stands around it is an operand, or cannot be
@@ -59,14 +60,19 @@ _BEFORE_A_GLOB = re.compile(r"[\s/(\[{\"'“„«=,]?\Z")
 _CLOSING = frozenset(",;.!?:)]}|$")
 
 
+_NAME = re.compile(r"(?<!\w)(__)(?:[a-z][A-Za-z\d]+|[A-Z][A-Z\d]+)(?:__?[A-Za-z\d]+)*(__)(?!\w)")
+"""A name of Python or C between two underscores on each side. ``__Note__`` and ``__really bold__`` are no names, so they are bold."""
+
+
 def signs(text: str) -> frozenset[int]:
-    """The positions of the runs of stars in a text that are signs, so that they neither begin nor end emphasis."""
-    if _MAY_HAVE_SIGNS.search(text) is None:
-        return frozenset()
+    """The positions of the runs of stars in a text that are signs, and of the ``__`` of names: they neither begin nor end emphasis."""
     search = _Search(text)
-    for match in _RUN.finditer(text):
-        if match[0] in ("*", "**"):
-            search.add(match.start(), match.end())
+    if _MAY_HAVE_SIGNS.search(text) is not None:
+        for match in _RUN.finditer(text):
+            if match[0] in ("*", "**"):
+                search.add(match.start(), match.end())
+    if "__" in text:
+        search.signs.update(match.start(group) for match in _NAME.finditer(text) for group in (1, 2))
     return frozenset(search.signs)
 
 
@@ -144,14 +150,18 @@ def _is_between_operands(text: str, start: int, end: int, *, follows: bool) -> b
 
 _UNDECIDED = re.compile(rf"(?<=[\d{_RAISED}'\u2019\u2032)\]}}`{_LETTER}])\*{{1,2}}[{_LETTER}]\Z|\*\.[a-z0-9]{{0,7}}\Z|\*?\*/\Z")
 _WORD_GOES_ON = re.compile(rf"(?<![\w*])[{_LETTER}]{{1,{_WORD_CHARS}}}(\*)[{_LETTER}]{{1,{_WORD_CHARS}}}\Z")
+_MAY_BE_A_NAME = re.compile(rf"(?<!\w)__(?:(?:[a-z]|[A-Z][A-Z\d])[A-Za-z\d_]{{0,{_WORD_CHARS}}}|[A-Z])?\Z")
 UNDECIDED_CHARS = 2 * _WORD_CHARS + 1
-"""How far from the end of a text stars may stand that are undecided."""
+"""How far from the end of a text stars or underscores may stand that are undecided."""
 
 
 def undecided(text: str, known: frozenset[int]) -> int:
-    """The position of the stars at the end of a growing text that its next characters may make a sign, or none of the ``known`` signs; -1
-    if there are none.
+    """The position of the stars or underscores at the end of a growing text that its next characters may make a sign, or none of the
+    ``known`` signs; -1 if there are none.
     """
+    name = _MAY_BE_A_NAME.search(text, max(0, len(text) - UNDECIDED_CHARS))
+    if name is not None and name.start() not in known:
+        return name.start()
     match = _UNDECIDED.search(text, max(0, len(text) - 10))
     if match is not None and (match.start() in known or match[0] in ("*.", "**/")):
         return match.start()

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class InlineState(StateInline):
     """Allows emphasis delimiters between punctuation and a CJK letter, as these scripts have no spaces to tell the two sides apart.
 
-    ``**「強調」**です`` is strong; so is ``**"강조"**입니다``. CJK punctuation counts as a CJK letter. Stars of arithmetic are no
-    delimiters: see ``renderer.markup.emphasis``.
+    ``**「強調」**です`` is strong; so is ``**"강조"**입니다``. CJK punctuation counts as a CJK letter. Stars of arithmetic and
+    underscores of names are no delimiters: see ``renderer.markup.emphasis``.
     """
 
     def __init__(self, src: str, md: MarkdownIt, env: EnvType, outTokens: list[Token]) -> None:  # noqa: N803
@@ -48,11 +48,11 @@ class InlineState(StateInline):
 
     def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:  # noqa: N802, N803
         marker, end = self.src[start], start
-        if marker == "*" and self.signs is None:
+        if self.signs is None:
             self.signs = emphasis.signs(self.src)
         while end < self.posMax and self.src[end] == marker:
             end += 1
-        if marker == "*" and self.signs and start in self.signs:
+        if start in self.signs:
             return Scanned(False, False, end - start)
         before = self.src[start - 1] if start > 0 else " "
         after = self.src[end] if end < self.posMax else " "

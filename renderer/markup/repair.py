@@ -89,12 +89,12 @@ class _Repair:
         self.open: list[_Open] = []
         self.ending = ""
         self.has_formula = False
-        self._look_at_stars()
+        self._look_for_signs()
 
-    def _look_at_stars(self) -> None:
-        has_stars = "*" in self.text
-        self.signs = emphasis.signs(self.text) if has_stars else frozenset[int]()
-        is_near = has_stars and self.may_hide and "*" in self.text[-emphasis.UNDECIDED_CHARS :]
+    def _look_for_signs(self) -> None:
+        self.signs = emphasis.signs(self.text)
+        end = self.text[-emphasis.UNDECIDED_CHARS :]
+        is_near = self.may_hide and ("*" in end or "__" in end)
         self.undecided = emphasis.undecided(self.text, self.signs) if is_near else -1
 
     def result(self) -> str:
@@ -110,7 +110,7 @@ class _Repair:
         match match[0][0]:
             case "`":
                 return self._code(match)
-            case "*" if match.start() == self.undecided:
+            case "*" | "_" if match.start() == self.undecided:
                 return self._cut(match.start())
             case "*" | "_" | "~" if match.start() not in self.signs:
                 return self._emphasis(match)
@@ -175,7 +175,7 @@ class _Repair:
             return self._hide(match)
         if self.may_hide and _HALF_AN_ADDRESS.fullmatch(rest):
             self.text = self.text[: match.start()] + rest[1:]
-            self._look_at_stars()
+            self._look_for_signs()
             return len(self.text)
         tag = _PAIRED.match(rest)
         if tag and tag[1]:
@@ -192,7 +192,7 @@ class _Repair:
         if match[0] == "![":
             return self._hide(match)
         self.text = self.text[: match.start()] + unfinished[1]
-        self._look_at_stars()
+        self._look_for_signs()
         return match.start()
 
     def _emphasis(self, match: re.Match[str]) -> int:

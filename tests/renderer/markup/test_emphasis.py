@@ -1,4 +1,5 @@
-"""Stars of arithmetic and of file names are shown, and stars that people mean as emphasis make it: also while a text is being written."""
+"""Stars of arithmetic and of file names, and underscores of names, are shown; marks that people mean as emphasis make it: also while a
+text is being written."""
 
 import re
 from html import unescape
@@ -49,6 +50,11 @@ f'*g*h' and f’*g*h’
 Liebe Kolleg*innen und Freund*innen!
 jede*r Lehrer*in, die Schüler*innen und ein*e Nachbar*in.
 sh*t and f*ck
+the __init__ method, __init__() and __post_init__.
+if __name__ == "__main__": __all__ = ["a"]
+pkg/__init__.py, obj.__class__.__name__ and __getattr__/__setattr__
+__FILE__:__LINE__ and __VA_ARGS__, __proto__, __has_include__
+__aenter__ 和__aexit__方法
 """.strip().split("\n")
 """What must be shown as it is written."""
 
@@ -88,7 +94,7 @@ use **(** and **)**
 *a **b** c*
 **a *b* c**
 """.strip().split("\n")
-"""What must be bold or italic, so that no star of it is seen."""
+"""What must be bold or italic, so that no star or underscore of it is seen."""
 
 
 def shown(html: str) -> str:
@@ -106,7 +112,7 @@ def test_stars_of_arithmetic_and_of_file_names_are_shown(text: str) -> None:
 
 @pytest.mark.parametrize("text", EMPHASIS)
 def test_stars_around_words_are_emphasis(text: str) -> None:
-    assert is_emphasized(render(text).html) and "*" not in render(text).html
+    assert is_emphasized(render(text).html) and not re.search("[*_]", render(text).html)
 
 
 @pytest.mark.parametrize(
@@ -118,6 +124,9 @@ def test_stars_around_words_are_emphasis(text: str) -> None:
         ("`a`*`b`*`c`", "<code>a</code>*<code>b</code>*<code>c</code>"),
         ("`2*3*4` and \\*a*b\\*", "<code>2*3*4</code> and *a*b*"),
         ("**Sum: 2*(3+4)*5**", "<strong>Sum: 2*(3+4)*5</strong>"),
+        ("__see __init__ here__ and __all__", "<strong>see __init__ here</strong> and __all__"),
+        ("**the __init__ method** and *__main__*", "<strong>the __init__ method</strong> and <em>__main__</em>"),
+        ("`__a__` and \\_\\_init\\_\\_", "<code>__a__</code> and __init__"),
         ("| 2*3*4 | **b** |\n|-|-|\n", "2*3*4"),
     ],
 )
@@ -149,12 +158,12 @@ def test_any_expression_is_shown_as_it_is_written(factors: list[tuple[str, str]]
     assert shown(render(f"{before}{expression} = 1").html) == f"{before.replace('**', '')}{expression} = 1"
 
 
-@given(st.text("a1*.(/`\\ b）字", max_size=30))
-def test_a_sign_is_a_star(text: str) -> None:
-    assert all(text[position] == "*" for position in signs(text))
+@given(st.text("a1*_.(/`\\ b）字", max_size=30))
+def test_a_sign_is_a_star_or_an_underscore(text: str) -> None:
+    assert all(text[position] in "*_" for position in signs(text))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("piece", ["a*b ", "2*3", "*.a ", "**5**x ", "`a*", "(*)", "*a 2*", "``*a` "])
-def test_many_stars_are_read_in_linear_time(piece: str) -> None:
+@pytest.mark.parametrize("piece", ["a*b ", "2*3", "*.a ", "**5**x ", "`a*", "(*)", "*a 2*", "``*a` ", "__init", "__a_b__ "])
+def test_many_stars_and_underscores_are_read_in_linear_time(piece: str) -> None:
     assert costs_at_most(1000, lambda: signs(piece * 10_000))
