@@ -98,7 +98,7 @@ class Provider(BaseModel):
     enter_domains: Texts = ()
     sign_up: bool = True
     addresses_are_verified: bool = False
-    session_hours: Annotated[int, Field(ge=1, le=14 * 24)] = 12
+    session_hours: Annotated[int, Field(ge=1, le=14 * 24, strict=True)] = 12
     logout_closes: bool = False
     scim_claim: Text = "sub"
 

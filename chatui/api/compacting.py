@@ -30,7 +30,7 @@ from chatui.turns.streams.program import Ended
 class CompactRequest(BaseModel):
     """The input to compact, after a stored response if one is named. Other fields are ignored."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
     model: str
     input: str | list[Any] | None = Field(None, repr=False)
     instructions: str | None = Field(None, repr=False)

@@ -57,7 +57,7 @@ def asks_for_reasoning(fields: Mapping[str, Any]) -> bool:
 class ProgramRequest(BaseModel):
     """The fields of a request in both formats that mean something here. Others are hints, and are ignored."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
     messages_field: ClassVar[str]
     """The name of the field with the messages."""
     nests_functions: ClassVar[bool] = False

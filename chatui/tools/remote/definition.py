@@ -137,7 +137,7 @@ class ServerSpec(BaseModel):
     selected: SelectedNames
     headers: Headers = Field(default_factory=dict)
     labels: dict[str, str] = Field(default_factory=dict)
-    seconds: float = Field(30.0, gt=0, le=600)
+    seconds: float = Field(30.0, gt=0, le=600, strict=True)
 
 
 class OpenApiSpec(ServerSpec):
@@ -168,7 +168,7 @@ class McpSpec(ServerSpec):
     environment: dict[str, CredentialSource] = Field(default_factory=dict)
     directory: FilePath | None = None
     sessions: Literal["conversation", "person", "shared"] = "conversation"
-    programs: int = Field(20, ge=1, le=1000)
+    programs: int = Field(20, ge=1, le=1000, strict=True)
     selected: SelectedNames = Field(alias="tools")
 
     @model_validator(mode="after")

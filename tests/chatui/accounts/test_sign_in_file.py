@@ -46,6 +46,7 @@ def test_a_valid_file(tmp_path: Path) -> None:
         ('key = "company"', 'key = "Com pany"', "key: string should match"),
         ('name = "Example Ltd"', 'name = "Example Ltd"\nrole_superuser = "hush"', "there is no key 'role_superuser'"),
         ('client_secret_file = "secret"', 'client_secret_file = "secret"\nscopes = ["profile"]', "scopes must be a list"),
+        ('client_secret_file = "secret"', 'client_secret_file = "secret"\nsession_hours = true', "session_hours must be a whole number"),
         ("[[provider]]", "[[providers]]", "there is no table or key 'providers'; did you mean 'provider'?"),
     ],
 )

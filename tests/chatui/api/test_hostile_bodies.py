@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from chatui.api.chat_request import ChatRequest
 from chatui.api.errors import ApiError
-from chatui.api.guarded import MAX_JSON_MARKS, read_json
+from chatui.api.guarded import MAX_JSON_MARKS, checked, read_json
 from chatui.api.request_parts import MAX_MESSAGES
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import ResponseHead
@@ -49,6 +49,26 @@ async def test_request_text_never_contains_what_a_database_refuses(
     row = await ProgramAnswer.objects.aget()
     for text in (str(answer), row.orders, str(row.given), str([each.body for each in backend.requests[-1].frames])):
         assert bad not in text and repr(bad)[1:-1] not in text
+
+
+@pytest.mark.parametrize("model", [ResponsesRequest, ChatRequest])
+def test_only_a_number_is_a_number_in_every_field_that_is_one(model: type[ResponsesRequest | ChatRequest]) -> None:
+    numbers = [name for name, field in model.model_json_schema()["properties"].items() if _is_number(field)]
+    assert {"temperature", "top_p", "top_logprobs"} < set(numbers) and len(numbers) >= 7
+    body = {"model": "", model.messages_field: []}
+    for name in numbers:
+        checked(model, body | {name: 1})
+        for wrong in (True, False, "1", [1]):
+            with pytest.raises(ApiError) as refused:
+                checked(model, body | {name: wrong})
+            assert (refused.value.status, refused.value.param) == (400, name), (name, wrong)
+    for value in (1, 0, "true"):
+        with pytest.raises(ApiError):
+            checked(model, body | {"stream": value})
+
+
+def _is_number(field: dict[str, Any]) -> bool:
+    return any(kind.get("type") in ("integer", "number") for kind in field.get("anyOf", [field]))
 
 
 @pytest.mark.parametrize(

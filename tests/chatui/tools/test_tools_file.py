@@ -49,6 +49,7 @@ def test_a_table_is_a_server_and_its_files_are_relative_to_it(tmp_path: Path) ->
         ("operations = []", 'operations = ["searchPages"]'),
         (f"operations = {[str(n) for n in range(30)]}", 'operations = ["searchPages"]'),
         ("seconds = 0", "seconds = 5"),
+        ("seconds = true", "seconds = 5"),
         ('Authorization = "SECRET"', 'Authorization = { file = "secrets/wiki", prefix = "Bearer " }'),
         ('Authorization = { value = "SECRET", env = "X" }', 'Authorization = { file = "secrets/wiki", prefix = "Bearer " }'),
         ('"A b" = { value = "SECRET" }', 'Authorization = { file = "secrets/wiki", prefix = "Bearer " }'),
@@ -79,7 +80,7 @@ def test_an_invalid_file_is_reported(data: bytes) -> None:
     assert read_file(path).problems == ("the file cannot be read (No such file or directory)",)
 
 
-@pytest.mark.parametrize("written", ['sessions = "everybody"', "sessions = true", "programs = 0", 'programs = "many"'])
+@pytest.mark.parametrize("written", ['sessions = "everybody"', "sessions = true", "programs = 0", "programs = true", 'programs = "many"'])
 def test_who_shares_state_is_one_of_three_and_by_default_nobody(written: str, tmp_path: Path) -> None:
     table = '[[mcp]]\nname = "notes"\nurl = "https://notes.example/mcp"\ntools = ["keep"]\n'
     (server,) = parsed(table, tmp_path).servers
