@@ -55,14 +55,18 @@ def check_schemas(body: Mapping[str, Any], needed: str) -> None:
 def changes(body: Mapping[str, Any], key: str) -> list[Change]:
     """The changes in a PATCH of the resource with the id ``key``, in order.
 
-    Raises ScimError for anything unsupported: if a removal were ignored, access would remain. The id is read-only; Okta sends it as it is.
+    Raises ScimError for anything unsupported: if a removal were ignored, access would remain. So it does for what is read-only (RFC 7643,
+    sections 3.1 and 4.1.2), but for the id as it is, which Okta sends.
     """
     operations = {name.lower(): value for name, value in body.items()}.get("operations")
     if not isinstance(operations, list) or not 0 < len(operations) <= MAX_OPERATIONS:
         raise ScimError("Operations must be a list that is neither empty nor too long.", "invalidSyntax")
     found = [change for operation in operations for change in _changes_of(operation)]
-    if any(change.attribute == "id" and (change.kind == "remove" or str(change.value).lower() != key.lower()) for change in found):
-        raise ScimError("id is read-only.", "mutability")
+    for change in found:
+        name = change.attribute.partition(".")[0]
+        is_kept = name == "id" and change.kind != "remove" and str(change.value).lower() == key.lower()
+        if name in ("id", "meta", "groups") and not is_kept:
+            raise ScimError(f"{name} is read-only.", "mutability")
     return found
 
 

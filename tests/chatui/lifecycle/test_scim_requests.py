@@ -209,7 +209,7 @@ def test_a_filter_that_is_not_known_is_refused_in_the_form_of_scim_and_the_docs_
         assert f"`{word}`" in docs, word
 
 
-def test_the_id_is_read_only(directory: Directory) -> None:
+def test_what_is_read_only_is_refused(directory: Directory) -> None:
     key = directory.create_account()
     group = directory.group("Chat users", key)
     for path in (f"Users/{key}", f"Groups/{group}"):
@@ -219,6 +219,11 @@ def test_the_id_is_read_only(directory: Directory) -> None:
             {"op": "remove", "path": "id"},
             {"op": "replace", "value": {"id": "another", "externalId": "changed"}},
             {"op": "replace", "path": "urn:ietf:params:scim:schemas:core:2.0:User:id", "value": None},
+            {"op": "replace", "path": "meta.created", "value": "2020-01-01T00:00:00Z"},
+            {"op": "replace", "value": {"meta": {"resourceType": "Other"}, "externalId": "changed"}},
+            {"op": "remove", "path": "meta"},
+            {"op": "add", "path": "groups", "value": [{"value": group}]},
+            {"op": "remove", "path": f'groups[value eq "{group}"]'},
         ):
             status, found = directory.patch(path, {"op": "replace", "path": "externalId", "value": "changed"}, operation)
             assert (status, found["scimType"], found["schemas"]) == (400, "mutability", [ERROR]), operation
@@ -226,7 +231,9 @@ def test_the_id_is_read_only(directory: Directory) -> None:
     # As Okta renames a group, and as whoever sends a whole resource back.
     status, found = directory.patch(f"Groups/{group}", {"op": "replace", "value": {"id": group.upper(), "displayName": "Others"}})
     assert (status, found["displayName"], found["id"]) == (200, "Others", group)
-    assert directory.ask("PUT", f"Users/{key}", person() | {"id": str(uuid4())})[1]["id"] == key, "RFC 7644, section 3.5.1: ignored"
+    whole = person() | {"id": str(uuid4()), "meta": {"resourceType": "Other"}, "groups": [{"value": "x"}]}
+    status, found = directory.ask("PUT", f"Users/{key}", whole)
+    assert (status, found["id"], found["meta"]["resourceType"]) == (200, key, "User"), "RFC 7644, section 3.5.1: ignored"
 
 
 def test_schemas_of_another_kind_are_refused(directory: Directory) -> None:
