@@ -32,7 +32,7 @@ def test_a_joined_sheet_has_every_rule_in_its_order(entry: str, demo: Server, vi
     rules = page.evaluate(RULES, parts)
 
     assert len(rules) >= len(parts)
-    assert page.evaluate(RULES, [static_files.without_comments(static_files.joined_sheet(entry, sources))]) == rules
+    assert page.evaluate(RULES, [static_files.compacted(static_files.joined_sheet(entry, sources))]) == rules
 
 
 def test_each_sheet_keeps_its_rules_without_its_comments(demo: Server, visits: Visits) -> None:
@@ -41,7 +41,7 @@ def test_each_sheet_keeps_its_rules_without_its_comments(demo: Server, visits: V
     sources = {name: text for name, text in sheets.items() if "@import" not in text}
     assert len(sources) > 30, "the premise: the sheets were found"
     for name, text in sources.items():
-        assert page.evaluate(RULES, [static_files.without_comments(text)]) == page.evaluate(RULES, [text]), name
+        assert page.evaluate(RULES, [static_files.compacted(text)]) == page.evaluate(RULES, [text]), name
 
 
 GROW = """async () => {

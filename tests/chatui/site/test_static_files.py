@@ -44,14 +44,14 @@ def different(pairs: dict[str, list[str]]) -> Any:
 @pytest.mark.skipif(node.why_not() is not None, reason=node.why_not() or "")
 def test_collecting_keeps_every_token_of_our_scripts() -> None:
     assert len(SCRIPTS) > 80
-    assert different({name: [text, static_files.without_comments(text)] for name, text in SCRIPTS.items()}) == []
-    lost = "const text = `one\n// two\n`;\n"
-    assert different({"lost": [lost, static_files.without_comments(lost)]}) == ["lost"], "the premise: this would be seen"
+    assert different({name: [text, static_files.compacted(text)] for name, text in SCRIPTS.items()}) == []
+    for lost in ("const text = `one\n// two\n`;\n", "const text = `one\n  two\n`;\n"):
+        assert different({"lost": [lost, static_files.compacted(lost)]}) == ["lost"], "the premise: this would be seen"
 
 
-def test_comments_with_lines_of_their_own_are_left_out() -> None:
-    text = '// One.\n/**\n * Two * three.\n */\nfour(); // five\n  /* six */\nseven("/* eight */");\n'
-    assert static_files.without_comments(text) == 'four(); // five\nseven("/* eight */");\n'
+def test_comments_with_lines_of_their_own_and_indentation_are_left_out() -> None:
+    text = '// One.\n/**\n * Two * three.\n */\n\nfour(); // five\n  /* six */\n  seven("/* eight */");\n'
+    assert static_files.compacted(text) == 'four(); // five\nseven("/* eight */");\n'
 
 
 def test_every_module_that_a_script_needs_is_named_once() -> None:
