@@ -17,6 +17,7 @@ from chatui.backends.leaks import labels
 from chatui.backends.leaks.labels import ANY_TEXT, Asked
 from chatui.backends.leaks.patterns import BEGINS_ANSWER, GLUED, PARTICLES, Sign, SignKind, bare, folded
 from chatui.backends.leaks.prose import VISIBLE, Code, Prose
+from chatui.backends.separation import Separation
 from renderer.events import Finished
 from renderer.gate import Audience, may_see
 from renderer.harmony.pieces import read_answer
@@ -50,15 +51,16 @@ class Judgement:
         return any(not span.visible for span in self.spans)
 
 
-def judged(text: str, *, follows: bool = False, asked: Asked = ANY_TEXT, is_own: bool = False) -> Judgement:
+def judged(text: str, *, follows: bool = False, asked: Asked = ANY_TEXT, separation: Separation = Separation.UNPROVEN) -> Judgement:
     """Judge the whole text of an answer field, which the model has ended by itself.
 
-    ``follows``: the same completion has a text before this one. ``is_own``: as for *own* separation: no sign hides what stands before it.
+    ``follows``: the same completion has a text before this one. ``separation``: *unproven*, no collapsed header is a mention; *own*, no
+    sign hides what stands before it.
     """
-    if not is_own and ends_in_call(text):
+    if separation is not Separation.OWN and ends_in_call(text):
         return Judgement(withheld(text), hides_before=follows)
     end = call_at(text, asked)
-    judge_of_text = _Judge(text[:end], follows=follows, is_json=asked.is_json, is_own=is_own)
+    judge_of_text = _Judge(text[:end], follows=follows, is_json=asked.is_json, separation=separation)
     judge_of_text.read()
     spans = [span for span in judge_of_text.spans if span.text or span.is_withheld]
     return Judgement([*spans, *withheld(text[end:])], judge_of_text.hides_before, judge_of_text.takes_back)
@@ -162,8 +164,8 @@ _TAGS_ONLY = frozenset({SignKind.OPENING, SignKind.PLAIN, SignKind.CLOSING})
 
 
 class _Judge:
-    def __init__(self, text: str, *, follows: bool, is_json: bool, is_own: bool) -> None:
-        self._is_json, self._is_own = is_json, is_own
+    def __init__(self, text: str, *, follows: bool, is_json: bool, separation: Separation) -> None:
+        self._is_json, self._separation, self._is_own = is_json, separation, separation is Separation.OWN
         self._text, self._view = text, folded(text)
         self._code = Code(text)
         self._follows = self._has_shown = follows
@@ -207,7 +209,7 @@ class _Judge:
 
     def _prose(self, at: int) -> int | None:
         """Show the text up to the first sign; returns where to go on, None at the end."""
-        prose = Prose(self._code, self._view, at)
+        prose = Prose(self._code, self._view, at, may_mention=self._separation is not Separation.UNPROVEN)
         prose.has_text = self._has_shown
         while sign := prose.next_sign():
             self._show(self._text[at : sign.start])
@@ -267,7 +269,7 @@ class _Judge:
         if shown is None:
             return self._prose(at)
         self._hide(text, is_withheld=True)
-        self._take(judged(shown).spans)
+        self._take(judged(shown, separation=self._separation).spans)
         return None
 
     def _show(self, text: str) -> None:

@@ -200,10 +200,15 @@ _COLLAPSED = regex.compile(
 _GAP = r"[\s\u200b]{0,4}"
 _HIDDEN_CHANNEL = f"(?:{_spread('analysis')}|{_spread('commentary')})"
 _LINE_BEGINS = r"(?:\A|\n)[ \t\u200b]{0,8}"
+_ROLE = f"(?:{_spread('assistant')}{_GAP}(?:{_HIDDEN_CHANNEL}{_GAP})?|{_HIDDEN_CHANNEL}{_GAP})"
+_TOOL = r"(?:functions\.[\w.-]{1,60}|browser\.(?:search|open|find)|(?:container|multi_tool_use)\.\w{1,20})"
+"""Names of tools that gpt-oss was trained with; ``functions`` has those that a request offers."""
+_BODY = r"[\s:]{0,4}"
+_CODE_OF_PYTHON = rf"(?<={_LINE_BEGINS})(?-i:python) ?code[ \t]{{0,9}}\n"
 _CALL = regex.compile(
-    rf"(?P<by>(?:{_spread('assistant')}{_GAP})?(?:{_HIDDEN_CHANNEL}{_GAP})?)"
-    r"(?:to=(?P<to>[a-z_][\w./-]{0,60})(?P<value>[@&;])?|(?:functions\.[\w.-]{1,60}\s{0,4})?json\s{0,20}(?=\{)"
-    rf"|functions\.[\w.-]{{1,60}}\s{{0,4}}(?=\{{)|(?<={_HIDDEN_CHANNEL})(?=\{{\s{{0,20}}\"))",
+    rf"(?P<by>{_ROLE})?to=(?P<to>[a-z_][\w./-]{{0,60}})(?P<value>[@&;])?"
+    rf"|(?:{_ROLE}(?:{_TOOL}{_BODY})?|{_TOOL}{_BODY})json\s{{0,20}}(?=\{{)|{_ROLE}{_TOOL}\s{{0,4}}(?=\{{)"
+    rf"|(?:{_TOOL}|(?:{_spread('assistant')}{_GAP})?{_HIDDEN_CHANNEL}){_BODY}(?:code\s{{0,20}})?(?=\{{\s{{0,20}}[\"'])|{_CODE_OF_PYTHON}",
     regex.IGNORECASE,
 )
 """A header that names the recipient of a call, with or without ``to=``, or has lost the name: then its body is an object."""
@@ -213,6 +218,8 @@ _CALL_BODY = regex.compile(
     regex.IGNORECASE,
 )
 """What stands between the recipient and the body: a token, the kind of the body, or nothing where the body is an object."""
+ATTACHED = regex.compile(r"(?:(?<=[^\s\"'“‘«„「『(\[{\\])|(?<=[^\s(\[{][\"'“‘«]))(?=<|\\{1,8}<|assistant)")
+"""Glued to anything but an opening quotation mark or bracket."""
 BEGINNING = rf"(?<={_LINE_BEGINS}|[{ENDS}]\s{{0,2}})"
 _BEGINS = regex.compile(rf"{BEGINNING}(?<!\?)")
 """A beginning: of the text, of a line, or behind a sentence, but not in an address. A recipient there needs nothing else."""
@@ -249,11 +256,11 @@ LEAVES_CODE = regex.compile(rf"(?<=\n[ \t]{{0,8}}|[^{_OPENING_MARKS}=]){HEADER.p
 """It is no code either, unless its block begins with it or has other tokens before it: the model ended its answer inside the block."""
 HEADER_BEGINS = (
     rf"<\||{_spread('assistant')}(?=[acfjt\s\u200b])"
-    rf"|{_HIDDEN_CHANNEL}(?=[^\W\d_]|\{{|{_GAP}(?:to=|json|functions))|(?<![^\s{ENDS}])to=[a-z_]"
+    rf"|{_HIDDEN_CHANNEL}(?=[^\W\d_]|{_BODY}(?:\{{|to=|json|code|{_TOOL}))|(?<![^\s{ENDS}])to=[a-z_]|{_TOOL}"
 )
 """Where a header may begin, wherever that is."""
 TRIGGER = re.compile(
-    rf"\\{{0,8}}<|\\?\[|◁|(?:{_BAR}{_Z})?{_KNOWN}(?={_Z}{_BAR}{_Z}{_GT})|{HEADER_BEGINS}",
+    rf"\\{{0,8}}<|\\?\[|◁|(?:{_BAR}{_Z})?{_KNOWN}(?={_Z}{_BAR}{_Z}{_GT})|{HEADER_BEGINS}|python ?code",
     regex.IGNORECASE,
 )
 """Characters and words where a sign may begin."""
@@ -338,7 +345,7 @@ def _bracket(look: _Look, match: regex.Match[str]) -> _Found:
 def _call(look: _Look, match: regex.Match[str]) -> _Found:
     by, name, at = match["by"], match["to"], match.start()
     if name is None:
-        return (SignKind.HEADER, "json") if by else None
+        return SignKind.HEADER, "json"
     is_call = bool(by or not match["value"]) and (look(_BEGINS, at) or (by and look(_GOES_ON, at)))
     if not is_call and (body := look(_CALL_BODY, match.end())):
         is_call = by or "." in name or body["kind"] is not None
@@ -348,7 +355,7 @@ def _call(look: _Look, match: regex.Match[str]) -> _Found:
 _FORMS: tuple[tuple[str, regex.Pattern[str], Callable[[_Look, regex.Match[str]], _Found]], ...] = (
     ("◁", _TRIANGLE, _triangle),
     ("[\\", _BRACKET, _bracket),
-    ("aAcCtT", _CALL, _call),
+    ("aAbBcCfFmMpPtT", _CALL, _call),
     ("ac", _GLUED_CHANNEL, lambda *_: (SignKind.HEADER, "channel")),
     ("aA", _COLLAPSED, lambda _, match: (SignKind.COLLAPSED, "\n" if match["line"] else bare(match["name"]))),
     ("<\\", _XTML, _xtml),

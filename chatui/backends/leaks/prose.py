@@ -92,9 +92,13 @@ _LINE_CHARS = 240
 class Prose:
     """A text from ``at`` on. ``next_sign`` gives one emitted sign after another."""
 
-    def __init__(self, code: Code, view: str, at: int, kinds: Container[SignKind] = frozenset(SignKind)) -> None:
-        """``view``: the folded text. ``kinds``: the signs to find."""
-        self._view, self._begin, self._at, self._kinds = view, at, at, kinds
+    def __init__(
+        self, code: Code, view: str, at: int, kinds: Container[SignKind] = frozenset(SignKind), *, may_mention: bool = True
+    ) -> None:
+        """``view``: the folded text. ``kinds``: the signs to find. ``may_mention``: a collapsed header that nothing is attached to is one
+        that the answer speaks of.
+        """
+        self._view, self._begin, self._at, self._kinds, self._may_mention = view, at, at, kinds, may_mention
         self._code = code
         self._plain: Counter[str] = Counter()
         self.has_text = False
@@ -120,6 +124,8 @@ class Prose:
         if sign.kind is SignKind.PLAIN or (sign.kind is SignKind.CLOSING and self._plain[sign.name]):
             self._plain[sign.name] += 1 if sign.kind is SignKind.PLAIN else -1
             return False
+        if sign.kind is SignKind.COLLAPSED and not (self._may_mention and not patterns.ATTACHED.match(view, sign.start)):
+            return True
         return sign.kind is SignKind.HEADER or not is_mention(sign, line, view[sign.end : sign.end + LOOK_AHEAD])
 
     def _is_header(self, sign: Sign, line: str) -> bool:
@@ -154,7 +160,7 @@ _SENTENCE_OVER = re.compile(r"[.!?…。！？]\s*\Z")
 def is_mention(sign: Sign, line: str, after: str) -> bool:
     """Whether the answer only mentions the sign, by its place. ``line``: the text before it in its line. ``after``: the next characters."""
     line, after, begins = bare(line), bare(after.partition("\n")[0]), bare(after)
-    is_word = sign.kind in (SignKind.SPECIAL, SignKind.WRAPPER, SignKind.COLLAPSED)
+    is_word = sign.kind in (SignKind.SPECIAL, SignKind.WRAPPER)
     if not line.strip():
         return sign.kind is SignKind.SPECIAL and bool(_GOES_ON_AFTER_MARKER.match(after))
     if sign.kind is SignKind.OPENING and _BEGINS_A_TEXT.match(begins):
@@ -165,13 +171,13 @@ def is_mention(sign: Sign, line: str, after: str) -> bool:
         return bool(_EXPLAINED.match(after) or _GOES_ON_AFTER_MARKER.match(after))
     if _SENTENCE_OVER.search(line) and not _GOES_ON_AFTER_MARKER.match(after):
         return False
-    if not _BEFORE_MENTION.search(line) or (sign.kind is SignKind.COLLAPSED and line[-1].isalpha() and after[:1].isalpha()):
-        return False
+    if sign.kind is SignKind.COLLAPSED or not _BEFORE_MENTION.search(line):
+        return sign.kind is SignKind.COLLAPSED
     if not after:
         return not is_word
     # A word is glued to the sign only in a script that is written with spaces.
     is_glued = after[0].isalnum() and after < "\u2e80"
-    return not (is_glued or after[0] in ("<\\&*#" if sign.kind is SignKind.COLLAPSED else "<\\&"))
+    return not (is_glued or after[0] in "<\\&")
 
 
 _HEADER_CHARS = 200

@@ -19,13 +19,13 @@ from chatui.backends.leaks.labels import ANY_TEXT, Asked
 from chatui.backends.leaks.patterns import ENDS, Sign, SignKind, UndecidedError, folded
 from chatui.backends.separation import Separation
 
-_LEAD = regex.compile(r"[ \t\u200b\ufeff\r]{0,99}(?=\S|\n)")
+_LEAD = regex.compile(r"[ \t\u200b\ufeff\r]{0,99}+(?=\S|\n)")
 _FENCE = regex.compile(r"[ \t>]{0,99}(?:(?:[-*+]|\d{1,3}[.)])[ \t]{1,9}){0,9}(?P<run>`{3,99}|~{3,99})(?P<info>[^\n]{0,200})")
-_ATTACHED = regex.compile(r"(?:(?<=[^\s\"'“‘«„「『(\[{\\])|(?<=[^\s(\[{][\"'“‘«]))(?=<|\\{1,8}<|assistant)")
-_PLACE = regex.compile(rf"(?<=[{ENDS}][ ]{{0,2}})(?=[^\s{ENDS}])|{_ATTACHED.pattern}|(?={patterns.HEADER_BEGINS})")
+_PLACE = regex.compile(rf"(?<=[{ENDS}][ ]{{0,2}})(?=[^\s{ENDS}])|{patterns.ATTACHED.pattern}|(?={patterns.HEADER_BEGINS})")
 """Where a sign may stand in a line: behind a sentence, glued to anything but an opening quotation mark or bracket, or a header anywhere."""
 _STOP = re.compile(
-    rf"\n|`+|(?<=[{ENDS}])(?=\S)|(?<=[{ENDS}] )(?=\S)|(?<=[{ENDS}]  )(?=\S)|(?=[<\\]|ass|ana|com|to=|[act](?:\u200b|\w?\w?\Z))"
+    rf"\n|`+|(?<=[{ENDS}])(?=\S)|(?<=[{ENDS}] )(?=\S)|(?<=[{ENDS}]  )(?=\S)"
+    r"|(?=[<\\]|ass|ana|com|to=|fun|bro|con|mul|[abcfmt](?:\u200b|\w?\w?\Z))"
 )
 """Where there may be such a place, found quickly; the end of a line; and backticks."""
 _CONTEXT = 16
@@ -172,7 +172,7 @@ class Scanner:
         if sign is None or sign.kind is SignKind.HEADER or self._match(patterns.HEADER, at):
             return sign is not None
         if not is_sure:
-            return sign.kind in _HARMONY and bool(_ATTACHED.match(view, at))
+            return sign.kind in _HARMONY and bool(patterns.ATTACHED.match(view, at))
         return self._counts(sign, begins_line=begins_line)
 
     def _counts(self, sign: Sign, *, begins_line: bool) -> bool:
@@ -262,7 +262,7 @@ class LeakGuard:
         if self._separation is Separation.UNPROVEN:
             return self._judged(whole, complete=complete)
         sent, at = self._sent, after_thought(whole, self._thought)
-        judgement = judged(whole[at:], asked=replace(self._asked, is_json=self._is_any_data), is_own=self._is_own)
+        judgement = judged(whole[at:], asked=replace(self._asked, is_json=self._is_any_data), separation=self._separation)
         spans = self._rest(has_sign=judgement.has_sign, complete=complete)
         self.ends_in_call = complete and not self._is_own and ends_in_call(whole)
         self.has_sign |= self.ends_in_call or (self._separation is Separation.PLAIN and judgement.has_sign)
@@ -308,7 +308,7 @@ class LeakGuard:
             return []
         if not has_sign:
             return [TextSpan(True, text)] if text else []
-        judgement = judged(text, follows=self._has_shown, is_own=self._is_own)
+        judgement = judged(text, follows=self._has_shown, separation=self._separation)
         return judgement.spans if judgement.has_sign else withheld(text)
 
     def _shown(self, text: str) -> list[TextSpan]:

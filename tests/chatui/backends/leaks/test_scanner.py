@@ -131,6 +131,8 @@ def streamed(text: str) -> str:
     ('Let me lookcommentary to=functions.x{"q": "SECRET"}', "Let me look"),
     ("analysis\nWe need SECRET.assistantfinalHi", "Hi"),
     ("Sum is 4&lt;|channel|&gt;analysis&lt;|message|&gt;SECRET", "Sum is 4"),
+    (f"Hi.\npython code\nprint('{SECRET}')", "Hi.\n"),
+    (f'Look: browser.search code{{"query": "{SECRET}"}}', "Look: "),
     *(
         (f"{before}{header}{SECRET}", before)
         for before in ("Sum is 4", "Here:", "**Hi**", "Hi (there)", 'She said "hi."', "use `x`", "你好", "Hi 😊", "```\nx\n```", "Hi.\n")
@@ -166,6 +168,8 @@ def test_what_a_parser_left_behind_is_never_shown(text: str, result: str) -> Non
     "Dear assistant to=me and to=you {x}. The assistants finally came.",
     "A [thinking](x) and [THINK] in a line.",
     "See https://example.org/mail?to=bob",
+    "Firebase has functions.https.onCall(f), container.style { x }, browser.search; analysis { it } and Python code follow.",
+    'It prints "assistantfinalHello" and "assistantanalysis", or assistantfinal alone.',
     "analysis_results.csv has three columns. \\commentary{A note} is LaTeX, .analysis{color: red} CSS.",
 ])  # fmt: skip
 def test_text_that_speaks_of_markers_is_whole_and_streams(text: str) -> None:
