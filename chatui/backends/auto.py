@@ -65,7 +65,7 @@ async def choose(upstream: Upstream, endpoint: Endpoint, vocabulary: Callable[[]
         return ChosenFormat(CHAT, "the summaries that this server writes do not come with token ids", found=found)
     if not endpoint.wants_reasoning:
         return ChosenFormat(CHAT, "with token ids a server cannot keep its reasoning to itself, as is wanted here", found=found)
-    if product == "llama.cpp" and len(found.models) > 1:
+    if product == "llama.cpp" and len(found.models) + len(found.left_out) > 1:
         return ChosenFormat(CHAT, "this llama.cpp has several models, and token ids go to one that cannot be named", found=found)
     return await _by_ids(upstream, endpoint.model, product, found, vocabulary)
 

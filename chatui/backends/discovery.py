@@ -9,14 +9,15 @@ import asyncio
 import contextlib
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from chatui.backends.base import Backend, BackendError, Endpoint, SampleLimits, Watcher
 from chatui.backends.context_window import ContextWindow, asked_contexts
 from chatui.backends.http import WHOLE, Upstream
+from chatui.backends.model_tasks import left_out
 from chatui.backends.route import DIRECT, Route
 from chatui.backends.separation import Known, Read, Separations
 from chatui.backends.sse import decoded, tables
@@ -33,7 +34,8 @@ _OWNERS = {"llamacpp": "llama.cpp", "vllm": "vLLM", "library": "Ollama", "sglang
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """The discovered facts about a server. ``server``: the product name, None if unknown. ``models``: in the server's order.
+    """The discovered facts about a server. ``server``: the product name, None if unknown. ``models``: in the server's order, without those
+    that, as it says, write no answers; these are ``left_out``.
 
     ``contexts``: how many tokens a prompt and its answer may have together, by model; None is the key for any model.
     ``is_gpt_oss``: what the tokenizer of its model says; None if it was not asked, or did not tell. ``version``: None if only another
@@ -45,6 +47,7 @@ class Discovered:
     contexts: tuple[tuple[str | None, int], ...] = ()
     is_gpt_oss: bool | None = None
     version: str | None = None
+    left_out: tuple[str, ...] = ()
 
     def context(self, model: str | None) -> int | None:
         """The context length of this model; without a name, or if there is only one model, that of the first. None if unknown."""
@@ -52,9 +55,16 @@ class Discovered:
         first = next(iter(known.values()), None)
         return known.get(model) or known.get(None) or (first if model is None or len(known) == 1 else None)
 
+    def without(self, others: Collection[str]) -> Discovered:
+        """These facts, with ``others`` among the models that are left out."""
+        gone = tuple(name for name in self.models if name in others)
+        kept = tuple(name for name in self.models if name not in others)
+        return replace(self, models=kept, left_out=self.left_out + gone) if gone else self
+
 
 async def discover(url: str, key: str | None = None, limits: SampleLimits | None = None, route: Route = DIRECT) -> Discovered:
-    """Ask the server at ``url``, within ``limits.discover`` seconds.
+    """Ask the server at ``url``, within ``limits.discover`` seconds, and half as long again for what its models do, if another address
+    tells that.
 
     Raises:
         BackendError: it cannot be reached, or refuses the key.
@@ -62,9 +72,39 @@ async def discover(url: str, key: str | None = None, limits: SampleLimits | None
     """
     upstream = Upstream(url, key, limits or SampleLimits(), route)
     try:
-        return await ask(upstream)
+        found = await ask(upstream)
+        return found.without(await _left_out(upstream, found))
     finally:
         await upstream.aclose()
+
+
+async def _left_out(upstream: Upstream, found: Discovered) -> frozenset[str]:
+    """Which models the server says elsewhere to do something else, as far as it says that in time."""
+    described: list[object] = []
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(upstream.limits.discover / 2):
+            if found.server == "Ollama":
+                at_once = asyncio.Semaphore(_SHOWN_AT_ONCE)
+                await asyncio.gather(*(_describe(upstream, model, described, at_once) for model in found.models[:_MAX_DESCRIBED]))
+            elif path := _DESCRIPTIONS.get(found.server):
+                described.append(await upstream.try_get(path))
+    return left_out(*described)
+
+
+_DESCRIPTIONS = {None: "/api/v0/models", "LiteLLM": "/model/info"}
+"""Where a server describes its models, if not in their list. LM Studio does not name itself."""
+_MAX_DESCRIBED = 100
+_SHOWN_AT_ONCE = 8
+
+
+async def _describe(upstream: Upstream, model: str, described: list[object], at_once: asyncio.Semaphore) -> None:
+    """Add what Ollama says of one model."""
+    with contextlib.suppress(BackendError):
+        async with at_once, aclosing(upstream.stream("/api/show", {"model": model})) as read:
+            async for event, *_ in read:
+                if event.name == WHOLE:
+                    described.append({"models": [{"id": model, "capabilities": object_of(decoded(event.data)).get("capabilities")}]})
+                return
 
 
 async def ask(upstream: Upstream, product: str | None = None) -> Discovered:
@@ -76,11 +116,11 @@ async def ask(upstream: Upstream, product: str | None = None) -> Discovered:
             server = _by_header(headers) or _by_owner(entries) or await _by_version(upstream)
     except TimeoutError as error:
         raise BackendError(ProductCode.TIMEOUT, "the server did not name its models in time", retryable=True) from error
-    names = (entry.get("id") for entry in entries)
+    names = tuple(name for entry in entries if isinstance(name := entry.get("id"), str))
     contexts = await asked_contexts(upstream, server, body)
     if product not in (None, server) and not contexts:
         contexts = await asked_contexts(upstream, product, None)
-    return Discovered(product or server, tuple(name for name in names if isinstance(name, str)), contexts, version=headers.get(_LITELLM))
+    return Discovered(product or server, names, contexts, version=headers.get(_LITELLM)).without(left_out(body))
 
 
 def own_name(reported: str | None, asked: str | None, offered: Iterable[str]) -> str | None:

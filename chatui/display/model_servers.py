@@ -21,12 +21,13 @@ from chatui.backends.base import BackendError
 from chatui.backends.discovery import discover
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.separation import REMEDY, Known, Separation
-from chatui.backends.spec import BackendSpec, find
+from chatui.backends.spec import BackendSpec, find, is_model_name
 from chatui.codes import Cause
 from chatui.display.failures import day_begins, has_failed, is_answer
 from chatui.env import environment
 from chatui.limits import CACHE_ERRORS
 from chatui.model_servers import configured, connected, stored
+from chatui.model_servers.choice import MAX_MODELS
 from chatui.models.keys import first_key_at
 from chatui.models.model_servers import StoredBackend
 from chatui.models.turn import Turn, TurnState
@@ -36,6 +37,7 @@ ASK_SECONDS = 2.0
 _SPARE_SECONDS = 0.5
 KEEP_SECONDS = 10
 """How long a result is cached, so that reloading the page does not add to a server's load."""
+_MAX_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +63,14 @@ _SEPARATIONS: dict[Separation, Callable[[], str]] = {
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
     """Whether a model server responded, and after how long. ``problems``: the place, if there are several, and the cause, or what is wrong
-    with a key; it is cached, so not translated. If only some of its addresses did not respond, ``is_alive`` is still true."""
+    with a key; it is cached, so not translated. If only some of its addresses did not respond, ``is_alive`` is still true. ``models``,
+    ``left_out``: see ``backends.discovery``."""
 
     is_alive: bool
     problems: tuple[tuple[str, Cause | str], ...] = ()
     milliseconds: int = 0
     models: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> list[str]:
@@ -93,8 +97,8 @@ class ServerWork:
 
 @dataclass(frozen=True, slots=True)
 class ShownServer:
-    """One model server. ``place``: host and port of each of its addresses. ``separations``: by model, how its answers are read.
-    ``is_default``: new conversations begin with it."""
+    """One model server. ``place``: host and port of each of its addresses. ``models``: the first of those that people can choose.
+    ``separations``: by model, how its answers are read. ``is_default``: new conversations begin with it."""
 
     name: str
     label: str
@@ -183,6 +187,25 @@ def kept_server(row: StoredBackend) -> KeptServer:
     return KeptServer(row.name, row.label, _place(row.url), row.is_enabled, row.unconfirmed_by, problems, tested_at, row.is_default)
 
 
+@dataclass(frozen=True, slots=True)
+class ShownModel:
+    """A model of a model server. ``is_offered``: whether people can choose it. ``is_left_out``: the server says that it writes no answers.
+    ``is_listed``: whether the server names it now."""
+
+    name: str
+    is_offered: bool
+    is_left_out: bool
+    is_listed: bool
+
+
+def models_of(spec: BackendSpec) -> list[ShownModel]:
+    """The models that the server lists, in its order, and then configured ones that it does not. Queries it as ``all_of_them`` does."""
+    status = _ask([spec])[spec.name]
+    names = dict.fromkeys((*status.models, *status.left_out, *spec.models))
+    offered, left_out, listed = set(spec.models or status.models), set(status.left_out), {*status.models, *status.left_out}
+    return [ShownModel(name, name in offered, name in left_out, name in listed) for name in names]
+
+
 def unconfirmed() -> list[str]:
     """The names of the stored model servers that nobody can use until somebody confirms them."""
     return list(StoredBackend.objects.exclude(unconfirmed_by="").order_by("name").values_list("name", flat=True))
@@ -195,7 +218,7 @@ def _server(spec: BackendSpec, status: ServerStatus, work: ServerWork, *, is_out
     read = tuple(ShownSeparation(model, known, _SEPARATIONS[known.separation]()) for model, known in separations)
     default = connected.default()
     return ShownServer(
-        *(spec.name, spec.label, spec.kind, place, source, spec.is_demo, status.models or spec.models, status, work, read),
+        *(spec.name, spec.label, spec.kind, place, source, spec.is_demo, (spec.models or status.models)[:_MAX_SHOWN], status, work, read),
         is_default=default is not None and spec.name == default.name,
     )
 
@@ -287,7 +310,8 @@ async def _ask_address(spec: BackendSpec, url: str, key: str | None) -> ServerSt
         return ServerStatus(is_alive=False, problems=(("", Cause.SILENT),))
     except (OSError, ValueError):  # an unreadable certificate, or an invalid address
         return ServerStatus(is_alive=False, problems=(("", Cause.SETUP),))
-    return ServerStatus(is_alive=True, milliseconds=round((time.monotonic() - started) * 1000), models=found.models[:20])
+    models, left_out = (tuple(filter(is_model_name, names))[:MAX_MODELS] for names in (found.models, found.left_out))
+    return ServerStatus(is_alive=True, milliseconds=round((time.monotonic() - started) * 1000), models=models, left_out=left_out)
 
 
 def _place(url: str) -> str:
@@ -297,4 +321,4 @@ def _place(url: str) -> str:
 
 
 def _cache_key(spec: BackendSpec) -> str:
-    return "server-problems:" + hashlib.sha256(spec.model_dump_json().encode()).hexdigest()
+    return "server-status:" + hashlib.sha256(spec.model_dump_json().encode()).hexdigest()

@@ -1,6 +1,7 @@
 """The models that a person may choose from, and which of them a stored choice refers to.
 
-A model server offers the operator's list, or the list that its server last reported. Nothing here waits for the server.
+A model server offers the operator's list, or the list that its server last reported, without the models that, as it says, write no
+answers. Nothing here waits for the server.
 
 A conversation stays with its model: the last that its owner chose in it, else the one that its last turn was asked of. Where that is not
 offered, nothing here puts another in its place: a page says so first, and a question that names it is refused.
@@ -14,13 +15,14 @@ import hashlib
 import logging
 import threading
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from django.core.cache import cache
 
 from chatui.backends.base import BackendError
-from chatui.backends.discovery import discover
+from chatui.backends.discovery import Discovered, discover
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.spec import BackendSpec, find, is_model_name, split_choice
 from chatui.codes import ProductCode
@@ -39,23 +41,23 @@ CACHE_SECONDS = 24 * 60 * 60
 MAX_MODELS = 5000
 """The most models of one server, far more than any gateway has. A warning is logged if a server reports more."""
 
-_read_last: dict[str, tuple[str, ...]] = {}
+_read_last: dict[str, tuple[str, ...] | None] = {}
 """The last result for each spec in this process, used while the cache is down."""
 
 
-def models_of(spec: BackendSpec) -> tuple[str, ...]:
-    """The models to choose from, the default first; empty if none are known yet. Queries the server in the background."""
+def models_of(spec: BackendSpec) -> tuple[str, ...] | None:
+    """The models to choose from, the default first; None if they are not known yet. Queries the server in the background."""
     if spec.models or spec.is_demo:
         return spec.models
     key = _cache_key(spec)
     try:
         if cache.add(f"{key}:asked", True, QUERY_SECONDS):
             threading.Thread(target=_query, args=(spec, key), name=f"models of {spec.name}", daemon=True).start()
-        _read_last[key] = cache.get(key, ())
+        _read_last[key] = cache.get(key)
     except CACHE_ERRORS as error:
         # Pages and questions must not depend on the cache.
         log.warning("the models of model server %s could not be looked up (%s)", spec.name, type(error).__name__)
-    return _read_last.get(key, ())
+    return _read_last.get(key)
 
 
 def _cache_key(spec: BackendSpec) -> str:
@@ -68,25 +70,25 @@ def _query(spec: BackendSpec, cache_key: str) -> None:
     except (BackendError, KeyUnusableError) as error:
         log.info("model server %s did not list its models (%s)", spec.name, type(error).__name__)
         return
-    names = tuple(dict.fromkeys(name for name in found if is_model_name(name)))
+    names = tuple(dict.fromkeys(name for name in found.models if is_model_name(name)))
     if len(names) > MAX_MODELS:
         log.warning(
             "model server %s lists %d models: only the first %d are offered; configure the ones you want", spec.name, len(names), MAX_MODELS
         )
         names = names[:MAX_MODELS]
-    if names:
+    if names or found.left_out:
         with contextlib.suppress(*CACHE_ERRORS):  # it is queried again in a minute
             cache.set(cache_key, names, CACHE_SECONDS)
 
 
-async def _listed_models(spec: BackendSpec) -> tuple[str, ...]:
-    """The models that the first responding address of the model server lists."""
+async def _listed_models(spec: BackendSpec) -> Discovered:
+    """What the first responding address of the model server says."""
     key = connected.key_of(spec)
     *others, last = (spec.url, *spec.more_urls)
     for url in others:
         with contextlib.suppress(BackendError):
-            return (await discover(url, key, spec.limits(), spec.route)).models
-    return (await discover(last, key, spec.limits(), spec.route)).models
+            return await discover(url, key, spec.limits(), spec.route)
+    return await discover(last, key, spec.limits(), spec.route)
 
 
 SEPARATOR = " · "
@@ -103,9 +105,9 @@ class NoSuchModelError(Exception):
 class ModelChoice:
     """A model that a person may choose.
 
-    ``value`` is its id for programs and keys; ``effort`` is the default of a new conversation. ``label`` names the model server only if
-    there are several. ``model``: the model's own name; empty if it is not known. ``is_default``: new conversations begin with it.
-    ``server``: the model server's name, as people read it.
+    ``value`` is its id for programs and keys; ``effort`` is the default of a new conversation. ``label`` is the model's name, or what staff
+    call a server that has one; it names the model server beside it only where two would read alike. ``model``: the model's own
+    name; empty if it is not known. ``is_default``: new conversations begin with it. ``server``: the model server's name, as people read it.
     """
 
     value: str
@@ -132,13 +134,25 @@ class ModelChoice:
 
 def choices_for(user: User | None) -> tuple[ModelChoice, ...]:
     """The choices that this person has in the composer, in the order of lists. Never waits for a model server."""
-    names_server, default = len(connected.specs()) > 1, connected.default()
+    default = connected.default()
     found: list[ModelChoice] = []
     for spec in _usable_specs(user):
-        first, *others = _choices_of(spec, names_server=names_server)
-        is_default = default is not None and spec.name == default.name
-        found += [replace(first, is_default=True) if is_default else first, *others]
-    return tuple(found)
+        offered = _choices_of(spec)
+        if offered and default is not None and spec.name == default.name:
+            offered[0] = replace(offered[0], is_default=True)
+        found += offered
+    return _told_apart(found)
+
+
+def _told_apart(choices: Sequence[ModelChoice]) -> tuple[ModelChoice, ...]:
+    """Those that read alike name their model servers: by what people call these, and if that is the same, by what is unique."""
+    for server_of in (lambda each: each.server, lambda each: split_choice(each.value)[0]):
+        alike = Counter(each.label for each in choices)
+        choices = [
+            replace(each, label=f"{server_of(each)}{SEPARATOR}{each.model or each.label}") if alike[each.label] > 1 else each
+            for each in choices
+        ]
+    return tuple(choices)
 
 
 def current(choices: Iterable[ModelChoice], stored: str, last_model: str = "") -> ModelChoice | None:
@@ -180,15 +194,17 @@ def validated(user: User | None, choice: str) -> str:
     """
     spec = find(_usable_specs(user), choice)
     _, model = split_choice(choice)
-    if spec is None or (model is not None and not _has(spec, model)):
+    if spec is None or not _has(spec, model):
         raise NoSuchModelError
     return choice
 
 
-def _has(spec: BackendSpec, model: str) -> bool:
-    """Whether the server has the model, as far as is known (``current``)."""
+def _has(spec: BackendSpec, model: str | None) -> bool:
+    """Whether the server offers the model, or any, as far as is known (``current``)."""
     known = models_of(spec)
-    return model in known if known or spec.is_demo else is_model_name(model)
+    if model is None:
+        return bool(known) or known is None or spec.is_demo
+    return model in known if known is not None else is_model_name(model)
 
 
 def unnamed(user: User | None, conversation: Conversation | None) -> str:
@@ -228,12 +244,10 @@ def _usable_specs(user: User | None) -> list[BackendSpec]:
     return [spec for spec in specs if not spec.groups or mine.intersection(spec.groups) or user.is_superuser]
 
 
-def _choices_of(spec: BackendSpec, *, names_server: bool) -> list[ModelChoice]:
+def _choices_of(spec: BackendSpec) -> list[ModelChoice]:
     models = models_of(spec)
-    if len(models) < 2:
-        only = spec.shown if spec.label or spec.is_demo or names_server or not models else models[0]
-        return [ModelChoice(spec.name, only, spec.effort, spec.is_demo, next(iter(models), ""), server=spec.shown)]
-    before = f"{spec.shown}{SEPARATOR}" if names_server else ""
-    return [
-        ModelChoice(f"{spec.name}/{model}", f"{before}{model}", spec.effort, spec.is_demo, model, server=spec.shown) for model in models
-    ]
+    if models is None or spec.is_demo:
+        return [ModelChoice(spec.name, spec.shown, spec.effort, spec.is_demo, server=spec.shown)]
+    if len(models) == 1:
+        return [ModelChoice(spec.name, spec.label or models[0], spec.effort, spec.is_demo, models[0], server=spec.shown)]
+    return [ModelChoice(f"{spec.name}/{model}", model, spec.effort, spec.is_demo, model, server=spec.shown) for model in models]

@@ -8,7 +8,7 @@ another address it has to be entered again.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -24,7 +24,7 @@ from chatui.audit_log.record import Visitor, record
 from chatui.backends.auto import AUTO
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.route import address_problem, origin
-from chatui.backends.spec import SPEC_KINDS, BackendSpec, SpecError, find, split_choice
+from chatui.backends.spec import SPEC_KINDS, BackendSpec, SpecError, find, is_model_name, split_choice
 from chatui.env import environment
 from chatui.model_servers import configured, connected
 from chatui.models.conversation import Effort
@@ -368,11 +368,33 @@ def set_offered(visitor: Visitor, row: StoredBackend, *, is_offered: bool, may_s
     Raises:
         FaultySettingsError: its settings are faulty, or only somebody who may see hidden channels may do this.
     """
-    columns = values_of(row) | {"is_enabled": is_offered}
-    groups = columns.pop("groups")
+    checked = _with(visitor, row, may_see_hidden=may_see_hidden, is_enabled=is_offered)
+    return save(visitor, checked, may_see_hidden=may_see_hidden)
+
+
+def set_models(
+    visitor: Visitor, row: StoredBackend, names: Collection[str], listed: Sequence[str], *, may_see_hidden: bool
+) -> StoredBackend:
+    """Offer these models of the server; those that were named before keep their order. If they are those that it offers by itself,
+    ``listed``, it also offers those that it gets later. A test says the same of it as before, unless another model is the default now.
+    Otherwise as ``set_offered``."""
+    names = list(filter(is_model_name, names))
+    if not names:
+        raise FaultySettingsError(("model_names", _("Tick at least one model, or pause the model server.")))
+    before = spec_of(row)
+    kept = [name for name in before.models if name in names] if before else []
+    names = [] if set(names) == set(listed) else dict.fromkeys((*kept, *names))
+    checked = _with(visitor, row, may_see_hidden=may_see_hidden, model_names="\n".join(names))
+    if before is not None and passed_at(row, before) and (before.models or tuple(listed))[:1] == (checked.spec.models or tuple(listed))[:1]:
+        checked.row.tested_digest = settings_digest(checked.spec)
+    return save(visitor, checked, may_see_hidden=may_see_hidden)
+
+
+def _with(visitor: Visitor, row: StoredBackend, *, may_see_hidden: bool, **columns: Any) -> Checked:
+    values = values_of(row) | columns
+    groups = values.pop("groups")
     staff = str(visitor.user.pk) if visitor.user else ""
-    entered = Entered(columns, groups, staff, held=STORED_KEY)
-    return save(visitor, check(entered, row, may_see_hidden=may_see_hidden), may_see_hidden=may_see_hidden)
+    return check(Entered(values, groups, staff, held=STORED_KEY), row, may_see_hidden=may_see_hidden)
 
 
 def confirm(visitor: Visitor, row: StoredBackend) -> None:

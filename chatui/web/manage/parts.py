@@ -71,6 +71,7 @@ DONE = {
     "price-saved": _("The price is saved: %(name)s."),
     "server-confirmed": _("%(name)s is confirmed. It is not offered to people."),
     "server-in-groups": _("%(name)s is now offered to the members of its groups."),
+    "server-models": _("The models of %(name)s are saved."),
     "server-offered": _("%(name)s is now offered to everybody."),
     "server-paused": _("%(name)s is paused: nobody can choose it."),
     "server-removed": _("%(name)s is removed, with its settings and its key."),

@@ -72,7 +72,10 @@ class ServerForm(forms.Form):
     )
     untested = forms.BooleanField(label=_("Offer it although no test of these settings has passed"), required=False)
     label = forms.CharField(
-        label=_("Display name"), max_length=80, required=False, help_text=_("The name that people see. Empty: the name above.")
+        label=_("Display name"),
+        max_length=80,
+        required=False,
+        help_text=_("What people see instead of the model’s name, if the server has one model; of several, only where two read alike."),
     )
     position = forms.IntegerField(
         label=_("Position"),
@@ -207,7 +210,7 @@ class ServerForm(forms.Form):
             data["proof"] = test.proof
             if self.has_proposed_name:
                 # What a failed test proposes would be proposed for another server, too.
-                data["name"] = data["proposed"] = stored.proposed_name(test.product, *test.models[:1]) if test.has_passed else ""
+                data["name"] = data["proposed"] = stored.proposed_name(*test.models[:1]) if test.has_passed else ""
             if test.is_key_refused:
                 data["held"] = data["held"] if data["held"] == stored.STORED_KEY else ""
                 self.fields["key"].widget.attrs["autofocus"] = True
@@ -389,11 +392,12 @@ def _begin(request: HttpRequest, row: StoredBackend | None, spec: BackendSpec | 
 
 @for_part(AdminPart.SERVERS, "POST")
 def server_act(request: HttpRequest, name: str, what: str) -> HttpResponse:
-    """Offer, pause, confirm or remove a model server that staff keep here, recorded in the audit log."""
+    """Offer, pause, confirm or remove a model server that staff keep here, or choose its models, recorded in the audit log."""
     staff, visitor, row = person_of(request), visitor_of(request, "admin"), existing(stored.find_row(name))
     may = {
         "offer": administration.may_examine,
         "pause": administration.may_examine,
+        "models": administration.may_examine,
         "confirm": access.can_see_hidden,
         "remove": administration.may_remove_servers,
     }
@@ -402,7 +406,7 @@ def server_act(request: HttpRequest, name: str, what: str) -> HttpResponse:
     if what == "remove":
         stored.remove(visitor, row)
         return done("server-removed", row.name, "manage_servers")
-    # Whoever confirms, and "offer" and "pause" by them do, confirms what they have read.
+    # Whoever confirms, and "offer", "pause" and "models" by them do, confirms what they have read.
     if row.unconfirmed_by and access.can_see_hidden(staff) and request.POST.get("seen") != row.changed_at.isoformat():
         return _page(request, row, stored.spec_of(row), gettext("It was changed in the meantime. Read it again before you confirm it."))
     if what == "confirm":
@@ -412,11 +416,20 @@ def server_act(request: HttpRequest, name: str, what: str) -> HttpResponse:
     if what == "offer" and "untested" not in request.POST and not _may_offer(row, spec):
         return _page(request, row, spec, gettext("No test of these settings has passed. Examine it, or choose to offer it all the same."))
     try:
-        row = stored.set_offered(visitor, row, is_offered=what == "offer", may_see_hidden=access.can_see_hidden(staff))
+        if what == "models":
+            row = _choose_models(request, row, spec)
+        else:
+            row = stored.set_offered(visitor, row, is_offered=what == "offer", may_see_hidden=access.can_see_hidden(staff))
     except FaultySettingsError as error:
         return _page(request, row, spec, " ".join(problem for _field, problem in error.problems))
-    said = "server-paused" if what == "pause" else "server-waits" if row.unconfirmed_by else _said_of_offer(row)
-    return done(said, name, "manage_server", name)
+    said = {"pause": "server-paused", "models": "server-models"}.get(what, _said_of_offer(row))
+    return done("server-waits" if row.unconfirmed_by and what != "pause" else said, name, "manage_server", name)
+
+
+def _choose_models(request: HttpRequest, row: StoredBackend, spec: BackendSpec | None) -> StoredBackend:
+    listed = [each.name for each in model_servers.models_of(spec) if each.is_listed and not each.is_left_out] if spec else []
+    may_see_hidden = access.can_see_hidden(person_of(request))
+    return stored.set_models(visitor_of(request, "admin"), row, request.POST.getlist("model"), listed, may_see_hidden=may_see_hidden)
 
 
 def _described(row: StoredBackend) -> str:
@@ -430,6 +443,9 @@ def _may_offer(row: StoredBackend, spec: BackendSpec | None) -> bool:
 
 def _page(request: HttpRequest, row: StoredBackend | None, spec: BackendSpec | None, problem: str = "") -> HttpResponse:
     staff, is_examined = person_of(request), spec is not None and not spec.is_demo
+    kept = model_servers.kept_server(row) if row else None
+    # What a server sends is shown only once it has answered like one, or somebody offered it.
+    shows_models = kept is not None and (kept.is_offered or kept.tested_at is not None)
     context: dict[str, object] = {
         "server": {
             "name": row.name if row else spec.name if spec else "",
@@ -437,8 +453,10 @@ def _page(request: HttpRequest, row: StoredBackend | None, spec: BackendSpec | N
             "addresses": 1 + len(spec.more_urls) if spec else 0,
             "is_examined": is_examined,
         },
-        "kept": model_servers.kept_server(row) if row else None,
+        "kept": kept,
         "found": runs.status_of(spec) if spec and is_examined else None,
+        "models": model_servers.models_of(spec) if spec and is_examined and shows_models else [],
+        "follows_server": spec is not None and not spec.models,
         "may_offer": row is not None and _may_offer(row, spec),
         "most": runs.max_questions(spec) if spec else 0,
         "seconds": round(SECONDS),

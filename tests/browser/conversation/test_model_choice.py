@@ -119,8 +119,8 @@ def test_one_conversation_asks_two_servers_and_says_under_each_answer_which_it_w
     chat = Chat(page)
     assert offers(page) == [
         "Small and quick",
-        "Large, for work that takes long and needs care · gpt-oss-120b",
-        "Large, for work that takes long and needs care · gpt-oss-20b",
+        "gpt-oss-120b",
+        "gpt-oss-20b",
     ]
     chat.ask_and_wait("Who are you?")
     expect(chat.answer).to_have_text("I am small, as tiny, low.")
@@ -295,7 +295,7 @@ def test_choosing_a_model_ends_the_notice_about_one_that_is_gone(kept: tuple[Dep
     chat.settle()
     shell(deployment, CHANGE.format(name="second", more="model_names='two'"))
     loaded(page, lambda: notice.count() == 1)
-    expect(notice).to_have_text("one is not offered now; the next answer comes from first.")
+    expect(notice).to_have_text("one is not offered now; the next answer comes from gpt-oss-120b.")
     model(page).select_option("second/two")
     expect(notice).to_have_count(0)
     chat.ask_and_wait("And you?")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from chatui.backends import registry
+from chatui.backends import discovery, registry
 from chatui.backends.auto import AutoBackend
 from chatui.backends.base import BackendError, Endpoint, SampleLimits
 from chatui.backends.chat.backend import ChatCompletionsBackend
@@ -49,6 +49,116 @@ async def test_a_server_is_recognized_by_its_header_owner_or_version(options: di
     async with stub.running(stub.plays(b""), **options) as server:
         assert await discover(server.url + "/v1", "key", PATIENT) == expected
     assert server.requests[0].headers["authorization"] == "Bearer key"
+
+
+# Lists as these servers send them, shortened to what may be read. In each, the models whose names begin with "x" write no answers.
+_TEXT, _SOUND = {"input_modalities": ["text", "image"], "output_modalities": ["text"]}, {"input_modalities": ["audio"]}
+DESCRIBED: dict[str, dict[str, Any]] = {
+    "llama.cpp": {
+        "server_header": "llama.cpp",
+        "models": {
+            "object": "list",
+            "models": [
+                {"name": "gpt-oss-20b", "model": "gpt-oss-20b", "type": "model", "capabilities": ["completion", "multimodal"]},
+                {"name": "x-embed", "model": "x-embed", "type": "model", "capabilities": ["embedding"]},
+            ],
+            "data": [{"id": name, "object": "model", "owned_by": "llamacpp", "meta": {}} for name in ("gpt-oss-20b", "x-embed")],
+        },
+    },
+    "OpenRouter": {
+        "models": {
+            "data": [
+                {"id": "openai/gpt-oss-120b", "architecture": {"modality": "text->text", **_TEXT, "tokenizer": "GPT"}},
+                {"id": "x/embed", "architecture": {"modality": "text->embeddings", **_TEXT, "output_modalities": ["embeddings"]}},
+                {"id": "x/image", "architecture": {**_TEXT, "output_modalities": ["image"]}},
+                {"id": "image-and-text", "architecture": {**_TEXT, "output_modalities": ["image", "text"]}},
+                {"id": "x/whisper", "architecture": {**_SOUND, "output_modalities": ["text"]}},
+            ]
+        }
+    },
+    "LM Studio": {
+        "models": listed("organization_owner", "openai/gpt-oss-20b", "x-embed-nomic", "qwen2-vl"),
+        "extra": {
+            "/api/v0/models": {
+                "data": [
+                    {"id": "openai/gpt-oss-20b", "object": "model", "type": "llm", "max_context_length": 131072},
+                    {"id": "x-embed-nomic", "object": "model", "type": "embeddings", "max_context_length": 2048},
+                    {"id": "qwen2-vl", "object": "model", "type": "vlm"},
+                ]
+            }
+        },
+    },
+    "LiteLLM": {
+        "server_header": "uvicorn\r\nx-litellm-version: 1.74.0",
+        "models": listed("openai", "gpt-oss", "x-embed", "x-speech", "x-rank"),
+        "extra": {
+            "/model/info": {
+                "data": [
+                    {"model_name": name, "litellm_params": {"model": f"openai/{name}"}, "model_info": {"id": "0", "mode": mode}}
+                    for name, mode in (
+                        *(("gpt-oss", "chat"), ("x-embed", "embedding"), ("x-speech", "audio_transcription")),
+                        *(("x-rank", "rerank"), ("not-listed", "image_generation")),
+                    )
+                ]
+            },
+        },
+    },
+    "Mistral": {
+        "models": {
+            "data": [
+                {
+                    "id": "small",
+                    "capabilities": {"completion_chat": True, "completion_fim": False, "function_calling": True},
+                    "type": "base",
+                },
+                {"id": "x-moderation", "capabilities": {"completion_chat": False, "moderation": True}, "type": "base"},
+            ]
+        }
+    },
+    "Infinity": {"models": {"data": [{"id": "x-bge", "capabilities": ["embed"]}, {"id": "x-rank", "capabilities": ["rerank"]}]}},
+    "Speaches": {
+        "models": {
+            "data": [
+                {"id": "x-whisper", "task": "automatic-speech-recognition", "owned_by": "Systran"},
+                {"id": "x-kokoro", "task": "text-to-speech", "owned_by": "speaches-ai"},
+            ]
+        }
+    },
+    "a server that says nothing": {"models": listed("someone", "nomic-embed-text", "whisper-1")},
+    "only what a model can do besides": {"models": {"data": [{"id": "a", "capabilities": ["vision", "audio"], "model_type": "bert"}]}},
+    "both": {"models": {"data": [{"id": "a", "capabilities": ["completion", "embedding"]}]}},
+    "words of other shapes": {"models": {"data": [{"id": "a", "type": ["embedding", 7], "task": 3, "capabilities": None}, {"id": "b"}]}},
+}
+
+
+@pytest.mark.parametrize("product", DESCRIBED)
+async def test_models_that_write_no_answers_are_left_out_by_what_the_server_reports(product: str) -> None:
+    described = DESCRIBED[product]
+    names = [entry["id"] for entry in described["models"]["data"]]
+    if product == "words of other shapes":
+        names[0] = "x"
+        described["models"]["data"][0]["id"] = "x"
+    async with stub.running(stub.responds("404 Not Found", b"{}"), **described) as server:
+        found = await discover(server.url + "/v1", None, PATIENT)
+    assert found.models == tuple(name for name in names if not name.startswith("x"))
+    assert found.left_out == tuple(name for name in names if name.startswith("x"))
+
+
+async def test_ollama_says_of_each_model_what_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery, "_SHOWN_AT_ONCE", 1)  # the peer answers the last request
+    able = {"gpt-oss:20b": ["completion", "tools", "thinking"], "nomic-embed-text:latest": ["embedding"], "old": None}
+
+    async def shown(writer: asyncio.StreamWriter) -> None:
+        capabilities = able[server.requests[-1].body["model"]]
+        body = {"modelfile": "FROM x", "details": {"family": "x"}, **({"capabilities": capabilities} if capabilities else {})}
+        await stub.responds("200 OK", json.dumps(body).encode(), "Connection: close\r\n")(writer)
+
+    async with stub.running(shown, models=listed("library", *able)) as server:
+        found = await discover(server.url, "key", PATIENT)
+        assert (found.models, found.left_out) == (("gpt-oss:20b", "old"), ("nomic-embed-text:latest",))
+        assert {request.path for request in server.requests if request.method == "POST"} == {"/api/show"}
+        server.answer = stub.responds("500 Internal Server Error", b"{}")
+        assert (await discover(server.url, "key", PATIENT)).models == tuple(able), "one that does not tell keeps its models"
 
 
 async def test_a_missing_list_of_models_or_server_is_a_plain_error() -> None:

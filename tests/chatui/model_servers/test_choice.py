@@ -15,8 +15,10 @@ from django.db import connection
 from chatui.api.errors import ApiError
 from chatui.api.request_parts import chosen
 from chatui.backends.spec import BackendSpec
+from chatui.display import model_choice as model_choice_shown
 from chatui.model_servers import choice as available
 from chatui.model_servers import choice as model_choice
+from chatui.models.conversation import Conversation
 from chatui.models.model_servers import StoredBackend
 from chatui.models.user import User
 from tests.support import stub
@@ -112,7 +114,7 @@ async def test_a_key_for_another_origin_is_not_sent_in_the_background(
 ) -> None:
     monkeypatch.setenv("CHATUI_KEY_ACME", "https://api.example.org sk-7261")
     async with stub.running(stub.plays(b""), models=NAMES) as server:
-        assert available.models_of(BackendSpec(name="a", url=server.url, key_name="ACME")) == ()
+        assert available.models_of(BackendSpec(name="a", url=server.url, key_name="ACME")) is None
         await join(asking)
         assert len(asking) == 1 and server.requests == []
 
@@ -225,3 +227,54 @@ def test_the_upgrade_keeps_the_default_of_an_installation(settings: dict[str, An
     migration = import_module("chatui.migrations.0064_default_model_server")
     migration.keep_the_first(apps, connection.schema_editor())
     assert StoredBackend.objects.filter(is_default=True).values_list("name", flat=True).first() == default
+
+
+EMBEDDING = {"id": "vectors", "capabilities": ["embedding"]}
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_model_that_writes_no_answers_is_not_offered_and_its_conversations_say_so(
+    configure: Configure, asking: list[threading.Thread], ada: User
+) -> None:
+    def ask_again() -> None:
+        spec = BackendSpec(name="a", url=server.url)
+        cache.delete(f"{available._cache_key(spec)}:asked")
+        available.models_of(spec)
+
+    async def shown() -> model_choice_shown.ShownChoices:
+        return await asyncio.to_thread(model_choice_shown.shown_choices, ada, row)
+
+    async with stub.running(stub.plays(b""), models={"data": [{"id": "one"}, {"id": "vectors"}]}) as server:
+        configure(f'[[backend]]\nname="a"\nurl="{server.url}"\n')
+        row = await asyncio.to_thread(Conversation.objects.create, owner=ada, choice="a/vectors")
+        for models, offered, gone in (
+            ([{"id": "one"}, {"id": "vectors"}], ["one", "vectors"], ""),
+            ([{"id": "one"}, EMBEDDING], ["one"], "vectors"),
+            ([EMBEDDING], [], "vectors"),
+        ):
+            server.models = {"data": models}
+            await asyncio.to_thread(ask_again)
+            await join(asking)
+            found = await shown()
+            assert ([each.label for each in found.choices], found.gone) == (offered, gone)
+            for wanted in ("a/vectors", "a/one", "a"):
+                is_offered = bool(offered) if wanted == "a" else wanted.removeprefix("a/") in offered
+                try:
+                    assert await asyncio.to_thread(model_choice.validated, ada, wanted) == wanted and is_offered, wanted
+                except model_choice.NoSuchModelError:
+                    assert not is_offered, wanted
+
+
+def test_a_model_is_called_by_its_name_and_its_server_only_tells_two_apart(configure: Configure, ada: User) -> None:
+    def labels(*servers: str) -> list[str]:
+        configure("".join(f'[[backend]]\nurl="http://127.0.0.1:9"\n{one}\n' for one in servers))
+        return [choice.label for choice in model_choice.choices_for(ada)]
+
+    ollama, llama = 'name="Ollama"\nmodels=["gpt-oss:20b", "llama3.2"]', 'name="llama.cpp"\nmodels=["gpt-oss-tiny"]'
+    assert labels(ollama, llama) == ["gpt-oss:20b", "llama3.2", "gpt-oss-tiny"]
+    assert labels(llama, 'name="two"\nmodels=["gpt-oss-tiny", "x"]') == ["llama.cpp · gpt-oss-tiny", "two · gpt-oss-tiny", "x"]
+    assert labels(llama, 'name="two"\nlabel="Ours"\nmodels=["gpt-oss-tiny"]') == ["gpt-oss-tiny", "Ours"], "what staff call it"
+    alike = ['name="a"\nlabel="Ours"\nmodels=["x", "y"]', 'name="b"\nlabel="Ours"\nmodels=["x", "z"]']
+    assert labels(*alike) == ["a · x", "y", "b · x", "z"], "two display names that are the same tell nothing apart"
+    unknown = 'name="c"'
+    assert labels(llama, unknown) == ["gpt-oss-tiny", "c"], "until the server says what it has"

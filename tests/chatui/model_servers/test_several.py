@@ -155,8 +155,8 @@ def test_each_model_of_a_list_is_a_choice(configure: Configure, ada: User) -> No
     choices = model_choice.choices_for(ada)
     assert [(choice.value, choice.label) for choice in choices] == [
         ("small", "Small one"),
-        ("large/l", "large · l"),
-        ("large/xl", "large · xl"),
+        ("large/l", "l"),
+        ("large/xl", "xl"),
     ]
     assert "127.0.0.1" not in repr(choices)
     assert [choice.exact for choice in choices] == ["small/s", "large/l", "large/xl"], "pages name the model"

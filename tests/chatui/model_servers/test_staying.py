@@ -279,7 +279,7 @@ def test_the_default_is_chosen_and_no_order_decides(configure: Configure, ada: U
     assert connected.default() is None, "no other takes its place"
     with pytest.raises(model_choice.NoSuchModelError):
         model_choice.unnamed(ada, None)
-    assert shown(ada) == Shown("middle/one", "middle", ""), "a page names what it begins with"
+    assert shown(ada) == Shown("middle/one", "middle · one", ""), "a page names what it begins with"
     page = collapsed(client.get("/manage/servers/").content.decode())
     assert "No model server that is offered is the default for new conversations." in page
     house.configure(backend_url="http://127.0.0.1:9", backend_model="m")

@@ -1,6 +1,7 @@
 """Model servers that staff keep: who may change them, what the form refuses, the test before they are offered, records, and keys."""
 
 import html
+import re
 from typing import Any
 
 import pytest
@@ -394,6 +395,59 @@ def test_a_test_of_the_stored_settings_is_noted_with_them_whether_it_passes_or_n
         assert StoredBackend.objects.get().tested_at is None
 
 
+MIXED = {"data": [{"id": "heron", "type": "llm"}, {"id": "lynx"}, {"id": "vectors", "type": "embeddings"}]}
+
+
+def ticks(client: Client) -> dict[str, str]:
+    """Each model of the page, and what stands at it."""
+    rows = re.findall(
+        r'value="([^"]+)"([^>]*)> *<span><bdi>[^<]+</bdi>(.*?)</span></label>', " ".join(body_of(client.get(f"{LIST}one/")).split())
+    )
+    notes = ("checked", "disabled", "writes no answers", "not listed")
+    return {name: ", ".join(note for note in notes if note in about + words) for name, about, words in rows}
+
+
+def test_the_models_in_the_menu_are_ticked_on_the_page_of_their_server(sera: Client, sam: User) -> None:
+    with answering(chat_answers(), MIXED) as peer:
+        assert add(sera, name="one", kind="auto", url=peer.url, model_names="").status_code == 302
+        sera.post(f"{LIST}one/settings/", {"url": peer.url, "name": "one", "test": "1"})
+        assert StoredBackend.objects.get().tested_at is not None, "the premise"
+        as_listed = {"heron": "checked", "lynx": "checked", "vectors": "writes no answers"}
+        assert ticks(sera) == as_listed
+
+        def choose(*names: str, client: Client = sera) -> Any:
+            seen = StoredBackend.objects.get().changed_at.isoformat()
+            return client.post(f"{LIST}one/models/", {"model": names, "seen": seen})
+
+        assert choose("heron").status_code == 302 and configured.rows().specs[0].models == ("heron",)
+        assert ticks(sera) == as_listed | {"lynx": ""}
+        assert stored.passed_at(StoredBackend.objects.get()) is not None, "the test asked the same model"
+        assert recorded()[-1] == ("model server changed", "one", "models is now heron")
+        assert choose("lynx", "vectors").status_code == 302
+        assert configured.rows().specs[0].models == ("lynx", "vectors"), "staff decide, whatever the server says"
+        assert stored.passed_at(StoredBackend.objects.get()) is None, "another model is the default now"
+        assert choose().status_code == 409 and configured.rows().specs[0].models == ("lynx", "vectors")
+        assert choose("a\nb").status_code == 409
+        assert choose("heron", "lynx").status_code == 302 and StoredBackend.objects.get().model_names == "", "as the server offers them"
+        StoredBackend.objects.update(model_names="lynx\ngone")
+        assert choose("heron", "lynx", "gone").status_code == 302
+        assert StoredBackend.objects.get().model_names == "lynx\ngone\nheron", "the default stays"
+        StoredBackend.objects.update(model_names="gone\nlynx")
+        assert ticks(sera) == {"heron": "", "lynx": "checked", "vectors": "writes no answers", "gone": "checked, not listed"}
+        reader = signed_in(make_person("rita", "view_storedbackend", staff=True))
+        assert set(ticks(reader).values()) == {
+            "checked, disabled, not listed",
+            "checked, disabled",
+            "disabled",
+            "disabled, writes no answers",
+        }
+        assert choose("heron", client=reader).status_code == 404
+        writer = signed_in(make_person("omar", "view_storedbackend", "change_storedbackend", staff=True))
+        assert choose("heron", client=writer).status_code == 302 and offered() == [], "it waits for confirmation, as any change"
+        StoredBackend.objects.update(tested_at=None, is_enabled=False)
+        assert ticks(sera) == {}, "nothing of a server that was neither tested nor offered"
+
+
 def test_the_page_says_what_was_done_and_believes_no_link(sera: Client, admin_pages: Client) -> None:
     def said(client: Client, path: str, **fields: Any) -> str:
         page = body_of(client.post(path, fields, follow=True))
@@ -423,13 +477,13 @@ def test_a_server_that_passes_the_test_is_saved_and_offered_with_its_key(sera: C
         shown = sera.post(LIST, {"test": "1", "url": peer.url, "key": KEY, "is_enabled": "on"})
         page, form = shown.content.decode(), shown.context["form"]
         assert "The test has passed." in page and "vLLM" in page and MODEL in page and "comes apart from the answer" in page
-        assert form["name"].value() == form["proposed"].value() == "vLLM" and not StoredBackend.objects.exists(), "a test saves nothing"
+        assert form["name"].value() == form["proposed"].value() == MODEL and not StoredBackend.objects.exists(), "a test saves nothing"
         assert {request.headers.get("authorization") for request in peer.requests} == {f"Bearer {KEY}"}
         assert THOUGHT not in page and KEY not in page
         kept = {field.html_name: field.value() for field in form.hidden_fields()} | {"name": form["name"].value()}
         saved = {"save": "1", "url": peer.url, "is_enabled": "on", **kept}
         assert sera.post(LIST, saved).status_code == 302
-        assert offered() == ["vLLM"] and connected.key_of(configured.rows().specs[0]) == KEY
+        assert offered() == [MODEL] and connected.key_of(configured.rows().specs[0]) == KEY
     assert [action for action, _, _ in recorded()] == ["model server tested", "model server created"]
     assert "key stored for http://127.0.0.1:" in recorded()[1][2]
 
@@ -485,10 +539,10 @@ def test_a_proposed_name_which_people_see_is_never_the_address(sera: Client) -> 
 def test_a_proposed_name_is_not_kept_for_the_next_server_but_an_entered_one_is(sera: Client) -> None:
     with answering(chat_answers()) as first, answering(chat_answers(), {"data": [{"id": "heron"}]}) as second:
         form = sera.post(LIST, {"url": first.url, "test": "1"}).context["form"]
-        assert form["name"].value() == "vLLM", "the premise"
+        assert form["name"].value() == MODEL, "the model, not the software"
         proposed = {name: form[name].value() for name in ("name", "proposed")}
         assert sera.post(LIST, {"url": second.url, "test": "1"} | proposed).context["form"]["name"].value() == "heron"
-        own = sera.post(LIST, {"url": second.url, "test": "1", "name": "own", "proposed": "vLLM"})
+        own = sera.post(LIST, {"url": second.url, "test": "1", "name": "own", "proposed": MODEL})
         assert own.context["form"]["name"].value() == "own"
 
 
