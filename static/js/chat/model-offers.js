@@ -4,16 +4,23 @@
 
 import { find, parse, seek } from "../page/dom.js";
 import { read } from "../page/server.js";
+import { refusal } from "../language/refusals.js";
 
 /** @import { Ask } from "../wire/wire.js" */
 /** @import { ChatComposer } from "../composer/composer.js" */
 
 /**
+ * Says what is so now: which model answers instead, or that another has to be chosen.
  * @param {ChatComposer} composer
  * @param {Ask | undefined} command that was refused
+ * @param {(sentence: string) => void} say where it was asked
  */
-export function refused(composer, command) {
-  return renew(composer, (command && "choice" in command && command.choice) || "");
+export async function refused(composer, command, say) {
+  await renew(composer, (command && "choice" in command && command.choice) || "");
+  const gone = seek(composer, ".composer-gone", HTMLElement);
+  if (!gone || command?.type === "edit") return say(gone?.innerText || refusal("E-X-NO-SUCH-MODEL"));
+  gone.role = "alert";
+  gone.replaceWith(gone.cloneNode(true)); // only what enters the page is read out
 }
 
 /**

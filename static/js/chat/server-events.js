@@ -123,8 +123,8 @@ export class ServerEvents {
     }
     const isEdit = command?.type === "edit";
     const say = (/** @type {string} */ words) => void ((isEdit && transcript.refuseEdit(words)) || composer.say(words));
-    say(refusal(event.code));
-    if (event.code === "E-X-NO-SUCH-MODEL") void offers().then((module) => module?.refused(composer, command));
+    if (event.code !== "E-X-NO-SUCH-MODEL") say(refusal(event.code));
+    else void offers().then((module) => (module ? module.refused(composer, command, say) : say(refusal(event.code))));
     if (event.until) void limits().then((words) => words && say(words.reached(event)));
   }
 

@@ -49,6 +49,9 @@ class ModelServer:
     """A Chat Completions server whose answers give its name and the requested model."""
 
     def __init__(self, name: str) -> None:
+        self.may_end = may_end = threading.Event()
+        may_end.set()
+
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -58,6 +61,7 @@ class ModelServer:
                 for delta in ({"reasoning": "SECRET-7261"}, {"content": f"I am {name}, as {body['model']}, {body['reasoning_effort']}."}):
                     event = {"model": body["model"], "choices": [{"index": 0, "delta": delta}]}
                     self.wfile.write(f"data: {json.dumps(event)}\n\n".encode())
+                may_end.wait(60)
                 self.wfile.write(b"data: [DONE]\n\n")
 
             def log_message(self, format: str, *args: object) -> None:
@@ -264,9 +268,10 @@ def test_the_message_box_says_before_sending_that_another_model_answers(kept: tu
     other = visits.open(deployment.servers[0], "ada")
     loaded(other, lambda: other.locator("chat-composer").get_attribute("data-choice") == "Aaa/gpt-oss-20b")
     chat.ask("And after the pause?")
-    expect(page.locator("#composer-problem")).to_have_text("This model is not available to you. Choose another one.")
     words = "gpt-oss-120b is not offered now; the next answer comes from gpt-oss-20b."
     expect(notice).to_have_text(words)
+    expect(notice).to_have_role("alert")
+    expect(page.locator("#composer-problem")).to_be_empty()
     expect(chat.box).to_have_value("And after the pause?")
     expect(model(page)).to_have_value("Aaa/gpt-oss-20b")
     page.reload()
@@ -282,6 +287,33 @@ def test_the_message_box_says_before_sending_that_another_model_answers(kept: tu
     shell(deployment, CHANGE.format(name="first", more="is_enabled=True"))
     loaded(page, lambda: model(page).locator("option").count() == 2)
     expect(model(page)).to_have_value("Aaa/gpt-oss-20b")
+
+
+def test_one_sentence_says_what_answers_after_the_server_of_a_queued_message_was_paused(
+    kept: tuple[Deployment, ModelServer], visits: Visits
+) -> None:
+    deployment, second = kept
+    slow = ModelServer("slow")
+    slow.may_end.clear()
+    shell(deployment, CONNECT.format(name="slow", url=slow.url, models="gpt-oss-slow", more="position=1"))
+    shell(deployment, CONNECT.format(name="last", url=second.url, models="gpt-oss-20b", more="position=2"))
+    page = visits.open(deployment.servers[0], "ada")
+    loaded(page, lambda: model(page).locator("option").count() == 3)
+    model(page).select_option("slow/gpt-oss-slow")
+    chat, notice, other = Chat(page), page.locator("#composer-gone"), visits.open(deployment.servers[0], "ada")
+    chat.ask("Who are you?")
+    expect(chat.last).to_have_attribute("data-state", "running")
+    chat.ask("And now?")
+    expect(page.locator(".next-message")).to_contain_text("Sent when this answer is finished.")
+    shell(deployment, CHANGE.format(name="slow", more="is_enabled=False"))
+    loaded(other, lambda: model(other).locator("option").count() == 2)
+    slow.may_end.set()
+    expect(notice).to_have_text("gpt-oss-slow is not offered now; the next answer comes from gpt-oss-120b.")
+    expect(chat.box).to_have_value("And now?")
+    expect(page.locator("#composer-problem")).to_be_empty()
+    expect(page.locator(".next-message")).to_have_count(0)
+    expect(page.get_by_text("not available")).to_have_count(0)
+    slow.close()
 
 
 def test_choosing_a_model_ends_the_notice_about_one_that_is_gone(kept: tuple[Deployment, ModelServer], visits: Visits) -> None:
