@@ -58,8 +58,9 @@ export class QuestionEditor {
     this.#area.focus({ preventScroll: true });
     // In the early form, what was typed last or selected stays as it is.
     if (!early) this.#area.setSelectionRange(this.#area.value.length, this.#area.value.length);
-    // Focusing alone would scroll the text into view, but leave the buttons hidden behind the message box.
-    this.#form.scrollIntoView({ block: "nearest" });
+    // Focusing alone would scroll the text into view, but leave the buttons hidden behind the message box. So would
+    // files and complaints that come later.
+    new ResizeObserver(this.#resized).observe(form);
     // After the caller has stored the new editor.
     if ("asked" in form.dataset) queueMicrotask(() => form.requestSubmit());
   }
@@ -113,6 +114,10 @@ export class QuestionEditor {
     const held = () => this.#say(fromTemplate("unconfirmed", HTMLElement).textContent?.trim() ?? "");
     find(document, "chat-transcript", HTMLElement).addEventListener("chat:edit-held", held, { signal });
   }
+
+  #resized = () => {
+    if (this.#form.contains(document.activeElement)) this.#form.scrollIntoView({ block: "nearest" });
+  };
 
   #typed = () => {
     grow(this.#area);

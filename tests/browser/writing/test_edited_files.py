@@ -4,11 +4,15 @@ import pytest
 from playwright.sync_api import FilePayload, Locator, expect
 
 from tests.browser.chat import Chat
-from tests.browser.visits import PHONE, Visits
+from tests.browser.visits import PHONE, Visits, until
 from tests.browser.writing.test_documents import NOTES, TABLE, attach, opened
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
+
+
+PICTURES: list[FilePayload] = [{"name": f"{name}.png", "mimeType": "image/png", "buffer": b"\x89PNG\r\n\x1a\n"} for name in ("cat", "dog")]
+"""Files that are refused."""
 
 
 def question_with_files(chat: Chat) -> Locator:
@@ -139,10 +143,7 @@ def test_refused_files_and_a_text_that_is_too_long_take_one_click_in_the_editor_
     editor = question_with_files(chat)
     chips, box = editor.locator(".chip"), editor.get_by_role("textbox")
     expect(chips).to_have_count(2)
-    pictures: list[FilePayload] = [
-        {"name": f"{name}.png", "mimeType": "image/png", "buffer": b"\x89PNG\r\n\x1a\n"} for name in ("cat", "dog")
-    ]
-    editor.locator("input[type=file]").set_input_files(pictures)
+    editor.locator("input[type=file]").set_input_files(PICTURES)
     expect(chips).to_have_count(4)
     complaint = editor.get_by_role("alert")
     attach_it = complaint.get_by_role("button", name="Attach it as a file")
@@ -164,3 +165,22 @@ def test_refused_files_and_a_text_that_is_too_long_take_one_click_in_the_editor_
     expect(chat.question).to_contain_text("Really?")
     expect(documents(chat)).to_contain_text(["notes.txt", "figures.csv", "Pasted text.txt"])
     expect(documents(chat)).to_have_count(3)
+
+
+def test_on_a_phone_the_whole_editor_stays_above_the_message_box_when_files_are_refused(demo: Server, visits: Visits) -> None:
+    chat = opened(demo, visits, **PHONE | {"viewport": {"width": 390, "height": 844}})
+    chat.ask_and_wait("How do I restore a backup?")
+    editor = question_with_files(chat)
+    editor.evaluate("editor => editor.scrollIntoView({ block: 'end' })")
+    editor.locator("input[type=file]").set_input_files(PICTURES)
+    expect(editor.locator(".chip[data-state=failed]")).to_have_count(2)
+    editor.get_by_role("textbox").press("Control+Enter")
+    expect(editor.get_by_role("alert")).to_contain_text("2 files could not be attached.")
+    until(chat.page, lambda: chat.page.evaluate(HIDDEN_PX) <= 0)
+
+
+HIDDEN_PX = """() => {
+  const [editor, view] = [".question-editor", ".scroller"].map(each => document.querySelector(each).getBoundingClientRect());
+  return Math.max(editor.bottom - view.bottom, view.top - editor.top);
+}"""
+"""How much of the editor is outside of what is visible of the conversation, in CSS pixels."""
