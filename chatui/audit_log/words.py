@@ -173,7 +173,7 @@ DETAILS = (
     "made by %(person)s, no group",
     "made by %(person)s, group %(group)s",
     "max answer tokens %(value)s",
-    "may no longer: %(value)s",
+    "may not any more: %(value)s",
     "may now: %(value)s",
     "models %(value)s",
     "nothing was shown",
@@ -204,8 +204,81 @@ DETAILS = (
     "summaries is now %(value)s",
     "summarizer is now %(value)s",
     "wire format is now %(value)s",
+    "%(count)s sessions",
+    "%(count)s sessions ended, keys and share links rest",
+    "%(name)s, account closed",
+    "%(name)s, expired",
+    "%(name)s, for %(days)s days",
+    "%(name)s, rests until the owner signs in",
+    "%(name)s, revoked",
+    "%(name)s, without end",
+    "%(name)s: always",
+    "%(name)s: declined",
+    "%(name)s: never",
+    "%(name)s: once",
+    "%(said)s, before: %(why)s",
+    "%(said)s, reads raw reasoning",
+    "%(said)s, says %(provider)s",
+    "%(said)s, says the directory of %(provider)s",
+    "%(said)s, tools: %(value)s",
+    "%(said)s, with documents",
+    "admitted again",
+    "attempts on %(day)s: %(count)s",
+    "begins",
+    "by %(provider)s: %(why)s",
+    "by %(provider)s; they stay",
+    "by staff",
+    "by staff: %(why)s",
+    "by the account's owner",
+    "by the directory",
+    "by the directory of %(provider)s",
+    "by the operator",
+    "by the sign-in service",
+    "deleted: %(name)s, by %(provider)s",
+    "encrypted",
+    "ends: %(value)s, %(count)s findings",
+    "for %(days)s days",
+    "from SQLite to PostgreSQL",
+    "had to wait with the code",
+    "has a new password, set by staff",
+    "has no verified e-mail address now",
+    "is active now",
+    "is called %(name)s now",
+    "is not active any more",
+    "is not staff any more",
+    "is not superuser any more",
+    "is staff now",
+    "is superuser now",
+    "is the one that the directory of %(provider)s means now",
+    "made: %(name)s, by %(provider)s",
+    "members: %(count)s",
+    "needs a second factor now",
+    "needs no second factor any more",
+    "no account, and sign-up is off",
+    "no such account",
+    "no verified address in an admitted domain",
+    "not encrypted",
+    "not in an admitted group",
+    "nothing: %(value)s",
+    "of %(provider)s",
+    "of %(provider)s, which is not configured",
+    "only the password opens this account",
+    "passkey: %(why)s",
+    "says %(provider)s",
+    "says %(provider)s: %(why)s",
+    "says the directory of %(provider)s",
+    "says the directory of %(provider)s: %(why)s",
+    "the account is not active",
+    "the directory of %(provider)s means this account and %(person)s",
+    "the identity is already linked",
+    "the invitation is no longer valid",
+    "the old password does not work any more",
+    "to %(person)s",
+    "without end",
+    "wrong code",
+    "wrong password",
 )
-"""The patterns of clauses of details. What stands for a name is a value of the line."""
+"""The patterns of clauses of details. What stands for a name is a value of the line, but ``said`` and ``why`` are clauses themselves."""
 
 
 def action_in_words(action: str) -> str:
@@ -226,9 +299,14 @@ def _in_words(clause: str) -> str | None:
     for pattern, template in _patterns():
         if found := pattern.fullmatch(clause):
             # The reason of a debug view may contain anything, so the longest part comes last in each pattern.
-            values = {name: _VALUES[value]() if (value := found[name]) in _VALUES else value for name in pattern.groupindex}
-            return pgettext(CONTEXT, template) % values
+            return pgettext(CONTEXT, template) % {name: _value(name, found[name]) for name in pattern.groupindex}
     return None
+
+
+def _value(name: str, value: str) -> str:
+    if name in ("said", "why"):
+        return _in_words(value) or value
+    return _VALUES[value]() if value in _VALUES else value
 
 
 _VALUES = {"empty": lambda: gettext("empty"), "True": lambda: pgettext("a setting", "yes"), "False": lambda: pgettext("a setting", "no")}
@@ -284,6 +362,7 @@ _ANY = {
     **dict.fromkeys(("count", "days", "minutes", "chats", "sessions", "accounts"), r"\d+"),
     "seconds": r"[\d.]+",
     **dict.fromkeys(("person", "provider"), r"[^;,:]+"),
-    **dict.fromkeys(("group", "name", "value"), r"[^;]+"),
+    **dict.fromkeys(("group", "name", "value", "said", "why"), r"[^;]+"),
+    "day": r"[\d-]+",
     "reason": r".+",
 }
