@@ -19,13 +19,16 @@ field.addEventListener("change", () => place.replaceChildren());
 
 async function look() {
   const fields = new FormData(form, button);
+  const file = field.files?.[0];
   button.disabled = true;
   try {
     const page = parse(await postFile(location.pathname, fields));
+    if (field.files?.[0] !== file) return; // another one was chosen meanwhile
     const problems = page.querySelector(".form-problem");
     place.replaceChildren(...(problems ? [problems] : find(page, "#import-found", HTMLElement).childNodes));
   } catch (error) {
-    place.textContent = messageOf(error);
+    if (field.files?.[0] === file) place.textContent = messageOf(error);
+  } finally {
+    button.disabled = false;
   }
-  button.disabled = false;
 }

@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from playwright.sync_api import FilePayload, expect
+from playwright.sync_api import FilePayload, Route, expect
 
-from tests.browser.visits import PHONE, Visits
+from tests.browser.visits import PHONE, Visits, until
 from tests.chatui.transfer.other_products import samples
 from tests.support.served import Server
 
@@ -54,6 +54,18 @@ def test_a_person_looks_into_a_file_before_importing_it(demo: Server, visits: Vi
     expect(found).to_contain_text("2 messages, 1 of them visible.")
     expect(found).to_contain_text("Message 2, line 3")
     expect(found).not_to_contain_text("SECRET")
+    look = page.get_by_role("button", name="Look into the file first")
+    waiting: list[Route] = []
+    page.route("**/import/", lambda route: waiting.append(route))
+    look.click()
+    until(page, lambda: waiting)
+    other: FilePayload = {"name": "other.ocml", "mimeType": "text/plain", "buffer": text.encode()}
+    page.get_by_label("File").set_input_files(other)
+    with page.expect_response("**/import/"):
+        waiting[0].continue_()
+    page.unroute("**/import/")
+    expect(look).to_be_enabled()
+    expect(found).to_be_empty()  # it would be about the other file
     page.get_by_role("button", name="Import", exact=True).click()  # the file is still chosen
     expect(page.get_by_text("1 conversation was imported.")).to_be_visible()
 
