@@ -64,7 +64,11 @@ def public_address(request: HttpRequest, path: str) -> str:
 
 def is_only_here(request: HttpRequest) -> bool:
     """Whether links to this site work on this computer alone, since people open it at localhost or a loopback address."""
-    host = urlsplit(public_address(request, "")).hostname or ""
+    return is_this_computer(urlsplit(public_address(request, "")).hostname or "")
+
+
+def is_this_computer(host: str) -> bool:
+    """Whether a browser that opens this host reaches the computer that it runs on (RFC 6761: ``localhost`` and what is below it)."""
     address = address_of(host)
     return host == "localhost" or host.endswith(".localhost") or (address is not None and address.is_loopback)
 

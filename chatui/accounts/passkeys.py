@@ -34,7 +34,7 @@ from chatui.limits import GuessLimit, MustWaitError, Scope
 from chatui.models.sign_in import Passkey
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError, person_of
-from chatui.proxies import address_of
+from chatui.proxies import address_of, is_this_computer
 from chatui.site.brand import brand
 from renderer.characters import one_line
 
@@ -66,8 +66,7 @@ def site_of(scheme: str, host: str) -> Site | None:
     origin = requested if not public or requested in public else public[0]
     parts = urlsplit(origin)
     name = parts.hostname or ""
-    is_here = name == "localhost" or name.endswith(".localhost")
-    if not name or address_of(name) is not None or (parts.scheme != "https" and not is_here):
+    if not name or address_of(name) is not None or (parts.scheme != "https" and not is_this_computer(name)):
         return None
     return Site(name, origin)
 
@@ -79,7 +78,7 @@ def named_origin(scheme: str, host: str) -> str | None:
     """
     parts = urlsplit(f"{scheme}://{host}")
     address = address_of(parts.hostname or "")
-    if address is None or not (address.is_loopback or address.is_unspecified):
+    if address is None or not (is_this_computer(parts.hostname or "") or address.is_unspecified):
         return None
     named = f"localhost:{parts.port}" if parts.port else "localhost"
     site = site_of(scheme, named) if validate_host("localhost", settings.ALLOWED_HOSTS) else None

@@ -153,6 +153,7 @@ def is_safe_address(address: str) -> bool:
     if not host or parts.username or parts.password or not address.isprintable() or " " in address:
         return False
     found = address_of(host)
+    # Not is_this_computer: this server's resolver may ask the network for names below localhost, which browsers do not.
     return parts.scheme == "https" or (parts.scheme == "http" and (found.is_loopback if found else host == "localhost"))
 
 

@@ -30,7 +30,7 @@ from chatui.model_servers import choice, connected
 from chatui.observability import measures
 from chatui.observability.error_reports import JsonFormatter
 from chatui.operations import forked
-from chatui.proxies import address_of
+from chatui.proxies import address_of, is_this_computer
 from chatui.site.static_files import collect_changed
 from chatui.store import erasure
 from chatui.turns import running, sweep
@@ -91,7 +91,7 @@ class Command(BaseCommand):
         cli.run([*where, *sizes.split(), "--no-server-name", "-v", "0", "chatui.asgi:application"])
 
     def _print_address(self, host: str, port: int) -> None:
-        own = _own_addresses() if _is_unspecified(host) else [] if _is_loopback(host) else [host]
+        own = _own_addresses() if _is_unspecified(host) else [] if is_this_computer(host) else [host]
         named = passkeys.named_origin("http", _place(host, port)) if _is_unspecified(host) or host in _LOCALHOST else None
         self._say(f"\n  Chat is at {named or f'http://{_place(host, port)}'}/\n")
         if own and not environment().origins:
@@ -141,11 +141,6 @@ def _is_unspecified(host: str) -> bool:
     """Whether to listen there is to listen on all addresses of this machine."""
     address = address_of(host)
     return address is not None and address.is_unspecified
-
-
-def _is_loopback(host: str) -> bool:
-    address = address_of(host)
-    return host == "localhost" or (address is not None and address.is_loopback)
 
 
 def _served_hosts(host: str) -> list[str]:
