@@ -178,6 +178,10 @@ def test_every_part_fits_a_phone(server: Server, visits: Visits) -> None:
         page.goto(part)
         fits(page)
         picture(page, f"{part.strip('/').replace('/', '-')}-360")
+    page.goto("/manage/system/")
+    rows = page.locator(".manage-card .manage-figures > div")
+    expect(rows.first).to_have_css("border-bottom-style", "solid")
+    expect(rows.last).to_have_css("border-bottom-style", "none")  # the card has its own line there
     the_parts_are_behind_one_button(page)
     page.goto("/manage/people/")
     page.get_by_role("link", name="ada", exact=True).click()
