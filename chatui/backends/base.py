@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.route import DIRECT, Route
-from chatui.backends.separation import Known, Separates
+from chatui.backends.separation import Known, Proofs, Separates
 from chatui.backends.sse import number
 from chatui.codes import Cause
 from chatui.json_schemas import AnswerFormat
@@ -165,7 +165,7 @@ class Endpoint:
 
     ``model``: the model to use if a request names none; None for the first that the server lists. ``context``: how many tokens a prompt and
     its answer may have together; None to ask the server. ``route``: how requests reach it.
-    ``wants_reasoning``: False to ask the server to withhold raw reasoning, if it can. ``separates``: see ``separation``.
+    ``wants_reasoning``: False to ask the server to withhold raw reasoning, if it can. ``separates``, ``proofs``: see ``separation``.
     ``trusts_summaries``: the server's reasoning summaries are requested, and marked as such: their headings may choose lines that people
     see. Several servers send the raw chain of thought under that name, so the operator decides.
     """
@@ -179,6 +179,7 @@ class Endpoint:
     wants_reasoning: bool = True
     separates: Separates = "proved"
     trusts_summaries: bool = False
+    proofs: Proofs | None = field(default=None, compare=False, repr=False)
 
 
 class BackendError(Exception):

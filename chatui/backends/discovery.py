@@ -186,7 +186,7 @@ class DetectedServer(Backend):
         self._found = Discovered(None, ())
         self._ask_at = float("-inf")
         self._windows = defaultdict[str | None, ContextWindow](partial(ContextWindow, endpoint.context))
-        self._separations = Separations(endpoint.separates)
+        self._separations = Separations(endpoint.separates, endpoint.proofs)
         self._asking = asyncio.Lock()
         self._ask_context_at = float("-inf")
 

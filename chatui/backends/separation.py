@@ -1,7 +1,8 @@
 """Whether a model server keeps reasoning apart from answers: what decides if an answer may be shown while it comes.
 
 Structure decides, not words. It is proved by a completion whose reasoning came in an item or a field of its own before the first text, and
-is remembered for the server and the model, because gpt-oss answers without thought at low effort.
+is remembered for the server and the model, because gpt-oss answers without thought at low effort: if it has a store, for all processes, and
+after a restart. Behind a gateway, each upstream proves it for itself.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, Protocol
 
 
 class Separation(StrEnum):
@@ -33,6 +34,10 @@ REMEDY = "Turn that on at the server (llama.cpp: --reasoning-format; vLLM, SGLan
 """What the operator of a server does if its models stay unproven."""
 VOUCH = "Or vouch for it with separates."
 _ANSWERS_FOR_PLAIN = 20
+MAX_UPSTREAMS = 64
+"""Of how many upstreams of a model something is remembered: those used last."""
+_PROVED = "an answer came with its reasoning in a field or an item of its own"
+_SIGN = "an answer had signs of raw output in its text"
 _GPT_OSS = re.compile(r"gpt[\W_]?oss", re.IGNORECASE)
 
 
@@ -55,6 +60,9 @@ class Known:
 class Read:
     """How one completion was read. ``proves``: its reasoning came apart, before its text. ``has_text``: it has an answer, which is
     ``is_whole`` if it was not cut.
+
+    ``upstream``: who answered behind a gateway, as it was named before the first output; ``version``: as it was named in the end. Both are
+    digests, and empty if nothing was named.
     """
 
     separation: Separation
@@ -62,6 +70,8 @@ class Read:
     has_sign: bool
     has_text: bool
     is_whole: bool
+    upstream: str = ""
+    version: str = ""
 
     @property
     def is_held(self) -> bool:
@@ -77,49 +87,99 @@ IDS = Known(Separation.STRUCTURED, "token ids say which text is reasoning")
 """For backends that read token ids."""
 
 
-class Separations:
-    """What this process has learned about the models of one server."""
+class Proofs(Protocol):
+    """Where proofs are kept, by model and upstream."""
 
-    def __init__(self, separates: Separates = "proved") -> None:
+    def version_of(self, model: str, upstream: str) -> str | None:
+        """The version that the server named in the completion that proved it, perhaps empty; None if there is no proof."""
+
+    def keep(self, model: str, upstream: str, version: str) -> None: ...
+
+    def end(self, model: str, upstream: str) -> None: ...
+
+
+class OwnProofs(Proofs):
+    """Proofs of one backend alone. ``known``: the version by model and upstream; None for a proof that ended."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[str, str], str | None] = {}
+
+    def version_of(self, model: str, upstream: str) -> str | None:
+        return self.known.get((model, upstream))
+
+    def keep(self, model: str, upstream: str, version: str) -> None:
+        self.known[model, upstream] = version
+
+    def end(self, model: str, upstream: str) -> None:
+        self.known[model, upstream] = None
+
+
+class Separations:
+    """What this process has learned about the models of one server. ``proofs``: what all processes know; None for what this one learns."""
+
+    def __init__(self, separates: Separates = "proved", proofs: Proofs | None = None) -> None:
         self._separates = separates
-        self._known: dict[str, Known] = {}
+        self._proofs = proofs or OwnProofs()
+        self._known: dict[tuple[str, str], Known] = {}
         self._is_gpt_oss = False
 
     def is_gpt_oss(self) -> None:
         """The server's tokenizer says so, whatever its model is called: no answers without thought make it *plain*."""
         self._is_gpt_oss = True
         if self._separates == "proved":
-            self._known = {model: known for model, known in self._known.items() if known.separation is not Separation.PLAIN}
+            self._known = {place: known for place, known in self._known.items() if known.separation is not Separation.PLAIN}
 
-    def of(self, model: str | None) -> Separation:
-        """How to read the next answer, unless it proves more by itself."""
-        return self._of(model).separation
+    def of(self, model: str | None, upstream: str = "") -> Separation:
+        """How to read the next answer, unless it proves more by itself. ``upstream``: as of a Read."""
+        return self._of(model, upstream).separation
 
     def known(self) -> dict[str, Known]:
-        return dict(self._known)
+        """Of each model, as its last upstream is known."""
+        return {model: self._of(model or None, upstream) for model, upstream in list(self._known)}
 
     def learn(self, model: str | None, read: Read) -> None:
         """Take in how a completion was read. A sign takes back what is remembered, never what a completion proves by itself."""
-        known = self._of(model)
+        known = self._of(model, read.upstream)
         known = replace(known, held=known.held + read.is_held, withheld=known.withheld + read.is_withheld)
-        self._known[model or ""] = self._changed(known, model, read)
+        self._note(model or "", read.upstream, self._changed(known, model, read))
 
-    def _of(self, model: str | None) -> Known:
+    def _note(self, model: str, upstream: str, known: Known) -> None:
+        self._known.pop((model, upstream), None)
+        self._known[model, upstream] = known
+        places = [place for place in self._known if place[0] == model]
+        for place in places[:-MAX_UPSTREAMS]:
+            del self._known[place]
+
+    def _of(self, model: str | None, upstream: str) -> Known:
         begin = {
             "always": Known(Separation.STRUCTURED, "the operator says that this server separates its reasoning"),
             "never reasons": Known(Separation.PLAIN, "the operator says that this model never reasons"),
         }
-        return self._known.get(model or "", begin.get(self._separates, Known()))
+        known = self._known.get((model or "", upstream), begin.get(self._separates, Known()))
+        if self._separates != "proved":
+            return known
+        is_proved = self._proofs.version_of(model or "", upstream) is not None
+        if is_proved and known.separation is not Separation.STRUCTURED:
+            return replace(known, separation=Separation.STRUCTURED, why=_PROVED, plain=0)
+        if known.separation is Separation.STRUCTURED and not is_proved:
+            return replace(known, separation=Separation.UNPROVEN, why=_SIGN, plain=0)
+        return known
 
     def _changed(self, known: Known, model: str | None, read: Read) -> Known:
         if self._separates == "always":
             return known
+        place = model or "", read.upstream
         if read.has_sign:
-            why = "an answer had signs of raw output in its text"
-            return replace(known, plain=0) if known.why == why else _now(known, Separation.UNPROVEN, why)
+            self._proofs.end(*place)
+            return replace(known, plain=0) if known.why == _SIGN else _now(known, Separation.UNPROVEN, _SIGN)
+        proved_by = self._proofs.version_of(*place)
         if read.proves:
-            why = "an answer came with its reasoning in a field or an item of its own"
-            return known if known.separation is Separation.STRUCTURED else _now(known, Separation.STRUCTURED, why)
+            if proved_by is None or (read.version and read.version != proved_by):
+                self._proofs.keep(*place, read.version)
+            return known if known.separation is Separation.STRUCTURED and known.since else _now(known, Separation.STRUCTURED, _PROVED)
+        if proved_by is not None and read.version and read.version != proved_by:
+            self._proofs.end(*place)
+            return _now(known, Separation.UNPROVEN, "the server names another version than the one that proved it")
         if known.separation is not Separation.UNPROVEN or not (read.has_text and read.is_whole):
             return known
         known = replace(known, plain=known.plain + 1)

@@ -27,7 +27,7 @@ from chatui.backends.separation import Known
 from chatui.backends.spec import BackendSpec
 from chatui.codes import Cause, ProductCode
 from chatui.env import environment
-from chatui.model_servers import configured, vocabulary
+from chatui.model_servers import configured, proofs, vocabulary
 from renderer.harmony.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
@@ -149,7 +149,10 @@ def build(wanted: BackendSpec, key: str | None, **limits: float) -> Backend:
         wanted.separates,
         wanted.summaries == "server",
     )
-    speed, endpoints = environment().demo_tokens_per_second, [replace(endpoint, url=url) for url in (wanted.url, *wanted.more_urls)]
+    speed, endpoints = (
+        environment().demo_tokens_per_second,
+        [replace(endpoint, url=url, proofs=proofs.StoredProofs(wanted, url, key)) for url in (wanted.url, *wanted.more_urls)],
+    )
     built = [registry.build(each, kind=wanted.kind, tokens_per_second=speed, vocabulary=gpt_oss_vocabulary) for each in endpoints]
     return PooledBackend(built) if len(built) > 1 else built[0]
 
@@ -229,6 +232,7 @@ def _rows() -> configured.Rows:
     if now - _read.at >= ROWS_SECONDS and not _is_on_event_loop():
         try:
             _read.rows = configured.rows()
+            proofs.read()
             _read.has_succeeded = True
         except (DatabaseError, InterfaceError) as error:
             # While the database is down, the rows that were read before are used. Before the first migration, this is normal, and not

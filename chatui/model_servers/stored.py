@@ -27,6 +27,7 @@ from chatui.backends.route import address_problem, origin
 from chatui.backends.spec import SPEC_KINDS, BackendSpec, SpecError, find, is_model_name, split_choice
 from chatui.env import environment
 from chatui.model_servers import configured, connected
+from chatui.model_servers.proofs import PLACE_SETTINGS
 from chatui.models.conversation import Effort
 from chatui.models.model_servers import StoredBackend, Summaries
 from chatui.proxies import address_of
@@ -45,10 +46,7 @@ MAX_POSITION = 32_767
 _NOT_OF_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
 STORED_KEY = "stored"
 """What a form hands on for a key that the table has, instead of a sealed one."""
-_TESTED_SETTINGS = {
-    *("kind", "url", "more_urls", "models", "summaries", "api_root", "query", "key_env", "key_file", "key_name", "key_header"),
-    *("ca_file", "certificate_file", "certificate_key_file", "proxy"),
-}
+_TESTED_SETTINGS = PLACE_SETTINGS | {"url", "more_urls", "models", "summaries"}
 """The settings that affect where and how questions are sent."""
 
 

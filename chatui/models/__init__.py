@@ -10,7 +10,7 @@ from chatui.models.conversation import ActiveLeaf, Conversation, Folder
 from chatui.models.debug_requests import DebugRequest
 from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, FileContent, FilePiece, SentDocument, StoredFile
 from chatui.models.message import Message, OpenedPage, SearchEntry
-from chatui.models.model_servers import Examination, StoredBackend
+from chatui.models.model_servers import Examination, SeparationProof, StoredBackend
 from chatui.models.programs import ApiKey, ProgramAnswer
 from chatui.models.provisioning import GivenGroups, ProvisionedAccount, ProvisionedGroup, ProvisioningToken
 from chatui.models.ratings import Rating

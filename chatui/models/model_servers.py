@@ -1,4 +1,4 @@
-"""Model servers that staff configured in Administration, and the last examination of each server there.
+"""Model servers that staff configured in Administration, the last examination of each server there, and what servers have proved.
 
 A server's columns are those of a BackendSpec (``chatui.backends.spec``). Examinations have one row for each server, by its name.
 """
@@ -76,6 +76,21 @@ class StoredBackend(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class SeparationProof(Row):
+    """That a model at a model server keeps reasoning apart from answers (``backends.separation``), as all processes know it.
+
+    ``digest``: of its address, its model, the settings that affect how it answers, and of the upstream behind a gateway; ``server``: the
+    same without the upstream. ``proof`` is new for each, so that one that was taken back is not taken for the next. ``version``: a digest
+    of the version that the server named. Of a server nothing can be read here.
+    """
+
+    digest = models.CharField(max_length=64, unique=True)
+    server = models.CharField(max_length=64, db_index=True)
+    proof = models.UUIDField()
+    version = models.CharField(max_length=64, blank=True)
+    proved_at = models.DateTimeField()
 
 
 class Examination(Row):

@@ -20,7 +20,7 @@ from django.test import Client
 from chatui.audit_log.record import Visitor
 from chatui.database.faults import outages
 from chatui.database.writer import writer
-from chatui.model_servers import connected
+from chatui.model_servers import connected, proofs
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.observability.request_ids import request_id
@@ -51,6 +51,7 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No throttle, outage, limit, row of a model server or pending write left over from another test."""
     monkeypatch.setattr(outages, "_last", float("-inf"))
     monkeypatch.setattr(connected, "_read", connected._Read(at=time.monotonic()))
+    monkeypatch.setattr(proofs, "_read", proofs._Read())
     cache.clear()
     limits.clear_cache()
     request_id.set("")

@@ -51,10 +51,12 @@ class ChatCompletionsBackend(TextBackend):
 
     async def _prepared(self, request: SampleRequest) -> tuple[dict[str, Any], StreamReader]:
         payload = await self._payload(request)
+        model = payload.get("model")
         deltas = Deltas(
             new_call_id,
             max_chars=self._limits.max_output_chars,
-            separation=self._separations.of(payload.get("model")),
+            separation=self._separations.of(model),
+            of_upstream=lambda upstream: self._separations.of(model, upstream),
             asked=Asked(request.answer_format is not None, request.tools),
             summaries_are_trusted=self._endpoint.trusts_summaries,
         )

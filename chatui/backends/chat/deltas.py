@@ -6,6 +6,7 @@ sign or encrypt parts of it: they accept it only if it comes back unchanged.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import re
@@ -97,6 +98,15 @@ def _ends_in_call(end: object) -> bool:
     )
 
 
+def _upstream_of(chunk: Mapping[str, Any]) -> str:
+    """Who answers behind a gateway, and in which version, as far as a chunk says it. A server may put any text there."""
+    return "\n".join(text_of(chunk.get(name)) for name in ("provider", "system_fingerprint")).strip()
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest() if name else ""
+
+
 class Deltas:
     """Parses one sample. ``feed`` takes decoded chunks in order; then either ``finish`` or ``break_off`` closes everything."""
 
@@ -106,10 +116,11 @@ class Deltas:
         *,
         max_chars: int,
         separation: Separation = Separation.UNPROVEN,
+        of_upstream: Callable[[str], Separation] | None = None,
         summaries_are_trusted: bool = False,
         asked: Asked = ANY_TEXT,
     ) -> None:
-        """``separation``: what is known of the server and the model.
+        """``separation``: what is known of the server and the model; ``of_upstream``: what is known of an upstream that a chunk names.
 
         ``asked``: what the request asked for; if it offered tools, text before a call is a preamble.
         ``summaries_are_trusted``: text that the server marks as a summary of the reasoning is kept apart from it.
@@ -117,7 +128,9 @@ class Deltas:
         self._allowance = Allowance(max_chars)
         self._writer = FrameWriter(new_call_id)
         self._aside: list[tuple[FrameSource, str]] = []
-        self._separation = separation
+        self._separation, self._of_upstream = separation, of_upstream
+        self._named = self._upstream = ""
+        self._has_output = False
         self._asked = asked
         self._guard: LeakGuard | None = None
         self._proves = False
@@ -167,7 +180,9 @@ class Deltas:
     @property
     def read(self) -> Read:
         return Read(
-            self._separation, self._proves, self._guard is not None and self._guard.has_sign, self._guard is not None, self._is_whole
+            *(self._separation, self._proves, self._guard is not None and self._guard.has_sign, self._guard is not None, self._is_whole),
+            upstream=_digest(self._upstream),
+            version=_digest(self._named),
         )
 
     def feed(self, chunk: Mapping[str, Any]) -> list[RawEvent]:
@@ -175,6 +190,7 @@ class Deltas:
         self.model, usage = text_of(chunk.get("model")) or self.model, chunk.get("usage")
         if isinstance(usage, dict):
             self.usage = Usage.reported(usage, "prompt_tokens", "completion_tokens", "prompt_tokens_details")
+        self._named = _upstream_of(chunk) or self._named
         choice = choice_of(chunk)
         if choice is None:
             return []
@@ -240,6 +256,8 @@ class Deltas:
             answer = ""
         self._has_said = self._has_said or bool(answer or other or refusal)
         texts = "".join((summary, reasoning, other, answer, refusal))
+        if not self._has_output and (texts.strip() or delta.get("tool_calls")):
+            self._has_output, self._upstream = True, self._named
         label = self._speaker.label_of(delta, choice, chunk, has_text=bool(texts))
         self._is_after_call = self._is_after_call or bool(self._calls and texts.strip())
         events: list[RawEvent] = []
@@ -277,6 +295,8 @@ class Deltas:
             text = self._blank + text
             if self._proves:
                 self._separation = Separation.OWN
+            elif self._upstream and self._of_upstream:
+                self._separation = self._of_upstream(_digest(self._upstream))
             self._guard = LeakGuard(self._separation, thought="".join(self._thought), asked=self._asked)
         return self._spans(self._guard.feed(text))
 

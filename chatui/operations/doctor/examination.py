@@ -15,7 +15,7 @@ from chatui.backends.base import BackendError, Endpoint, SampleLimits, SampleReq
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.http import Upstream
 from chatui.backends.route import DIRECT, Route
-from chatui.backends.separation import Separates, Separation
+from chatui.backends.separation import OwnProofs, Separates, Separation
 from chatui.codes import Cause, ProductCode
 from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
 from chatui.operations.doctor.identity import ServerIdentity, identify, loaded_context
@@ -74,7 +74,7 @@ class ExaminedServer:
     ids.
 
     ``second``: reads token ids a second time; None to skip that. ``is_brief``: only the first question is asked, in the configured format.
-    ``asks_for_reasoning``, ``separates``: as in its spec.
+    ``asks_for_reasoning``, ``separates``: as in its spec. ``proofs``: what the answers in the configured format prove.
     """
 
     name: str
@@ -89,6 +89,7 @@ class ExaminedServer:
     is_brief: bool = False
     asks_for_reasoning: bool = True
     separates: Separates = "proved"
+    proofs: OwnProofs = field(default_factory=OwnProofs)
 
 
 async def examine(
@@ -255,7 +256,7 @@ class _Examination:
         self._count += 1
         target = self._target
         endpoint = Endpoint(target.url, target.key, self._identity.model, self._limits, route=target.route, trusts_summaries=for_summary)
-        endpoint = replace(endpoint, separates=target.separates)
+        endpoint = replace(endpoint, separates=target.separates, proofs=target.proofs if kind == target.kind else None)
         backend = registry.build(endpoint, kind=kind, vocabulary=target.vocabulary)
         try:
             trial = await attempt(backend, request, min(seconds, self._left()))

@@ -26,11 +26,12 @@ from django.utils.crypto import constant_time_compare
 from chatui.audit_log.record import Visitor, record
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.route import origin
-from chatui.backends.separation import Separates
+from chatui.backends.separation import OwnProofs, Separates
 from chatui.backends.spec import BackendSpec, is_model_name
 from chatui.codes import Cause, Fault
 from chatui.database import connections as clock
 from chatui.model_servers import connected, stored
+from chatui.model_servers.proofs import StoredProofs
 from chatui.models.keys import new_key
 from chatui.models.model_servers import Examination
 from chatui.operations.doctor.examination import SECONDS, ExaminedServer, examine
@@ -201,6 +202,8 @@ class _Progress:
     counts: dict[int, int] = field(default_factory=dict)
     kind: str = ""
     reports: tuple[DoctorReport, ...] = ()
+    proofs: dict[str, OwnProofs] = field(default_factory=dict)
+    """By address."""
 
     @property
     def asked(self) -> int:
@@ -266,6 +269,7 @@ def test(visitor: Visitor, spec: BackendSpec, name: str) -> ServerTest:
     reports = progress.reports or (unasked(spec, Cause.SILENT),)
     passed = _have_passed(reports)
     stored.note_test(spec, has_passed=passed)
+    _take_proofs(spec, progress)
     shown = tuple(_shown(_stored_report(report)) for report in reports)
     models = tuple(name for name in reports[0].identity.models if is_model_name(name))[:_MAX_NAMES] if passed else ()
     proof = _signer().sign(f"{timezone.now().isoformat()} {stored.settings_digest(spec)}") if passed else ""
@@ -279,6 +283,14 @@ def proved_at(spec: BackendSpec, proof: str) -> datetime | None:
     except BadSignature:
         return None
     return datetime.fromisoformat(at) if constant_time_compare(tested, stored.settings_digest(spec)) else None
+
+
+def _take_proofs(spec: BackendSpec, progress: _Progress) -> None:
+    """Whoever asks next need not wait for a whole answer, if these settings are in use or will be."""
+    if progress.reports and spec.ask_for_reasoning and spec.separates == "proved":
+        for url, learned in progress.proofs.items():
+            if learned.known:
+                StoredProofs(spec, url, connected.key_of(spec)).take(learned)
 
 
 def _have_passed(reports: Sequence[DoctorReport]) -> bool:
@@ -314,6 +326,7 @@ def _run(spec: BackendSpec, run: UUID) -> None:
         report = to_stored(progress.reports, stored.settings_digest(spec)) if progress.reports else None
         if progress.reports:
             stored.note_test(spec, has_passed=_have_passed(progress.reports))
+            _take_proofs(spec, progress)
         _store(run, finished_at=timezone.now(), asked=progress.asked, report=report)
     except (DatabaseError, InterfaceError) as error:
         # The lease expires soon, and then the page shows that the examination was lost.
@@ -350,7 +363,8 @@ def _reports(spec: BackendSpec, progress: _Progress, *, is_brief: bool = False) 
     seconds = TEST_SECONDS if is_brief else SECONDS
 
     async def ask() -> list[DoctorReport]:
-        targets = [replace(target, url=url) for url in (spec.url, *spec.more_urls)]
+        targets = [replace(target, url=url, proofs=OwnProofs()) for url in (spec.url, *spec.more_urls)]
+        progress.proofs = {each.url: each.proofs for each in targets}
         found = (examine(each, seconds=seconds, progress=partial(progress.note, at)) for at, each in enumerate(targets))
         return await asyncio.gather(*found)
 

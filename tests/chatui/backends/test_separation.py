@@ -11,7 +11,7 @@ from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.chat.deltas import Deltas
 from chatui.backends.discovery import Discovered
 from chatui.backends.responses.backend import ResponsesBackend
-from chatui.backends.separation import Read, Separates, Separation, Separations
+from chatui.backends.separation import MAX_UPSTREAMS, OwnProofs, Read, Separates, Separation, Separations
 from chatui.backends.sse import Decoder
 from chatui.json_schemas import AnswerFormat
 from tests.support import stub
@@ -99,6 +99,75 @@ def test_what_is_known_says_why_and_counts_what_was_held_and_withheld() -> None:
     of_alpha = known.known()["alpha"]
     assert (of_alpha.held, of_alpha.withheld) == (2, 1)
     assert of_alpha.since and "signs" in of_alpha.why
+
+
+def test_a_proof_counts_in_all_processes_and_a_sign_takes_it_back_in_all() -> None:
+    proofs = OwnProofs()
+    one, two = Separations(proofs=proofs), Separations(proofs=proofs)
+    two.learn("alpha", SILENT)
+    one.learn("alpha", PROVED)
+    assert [each.of("alpha") for each in (one, two, Separations(proofs=proofs))] == [Separation.STRUCTURED] * 3
+    assert two.known()["alpha"].separation is Separation.STRUCTURED
+    two.learn("alpha", SIGN)
+    assert [each.of("alpha") for each in (one, two, Separations(proofs=proofs))] == [Separation.UNPROVEN] * 3
+    one.learn("alpha", PROVED)
+    assert [each.of("alpha") for each in (one, two)] == [Separation.STRUCTURED] * 2
+
+
+def test_the_word_of_an_operator_needs_no_proof_and_gives_none() -> None:
+    proofs = OwnProofs()
+    proofs.keep("alpha", "", "")
+    assert Separations("never reasons", proofs).of("alpha") is Separation.PLAIN
+    told = Separations("never reasons", proofs)
+    told.learn("alpha", SIGN)
+    assert told.of("alpha") is Separation.UNPROVEN
+
+
+def test_a_proof_ends_when_the_server_names_another_version() -> None:
+    of_version = {name: replace(SILENT, version=name) for name in ("", "one", "two")}
+    proved = replace(PROVED, version="one")
+    assert learned(proved, of_version["one"], of_version[""], of_version["one"]) is Separation.STRUCTURED
+    assert learned(proved, of_version["two"]) is Separation.UNPROVEN
+    assert learned(proved, of_version["two"], of_version["one"]) is Separation.UNPROVEN
+    assert learned(proved, replace(proved, version="two"), of_version["two"]) is Separation.STRUCTURED
+
+
+def test_each_upstream_proves_it_for_itself_and_only_so_many_are_remembered() -> None:
+    known = Separations()
+    known.learn("alpha", replace(PROVED, upstream="one"))
+    assert [known.of("alpha", upstream) for upstream in ("one", "two", "")] == [Separation.STRUCTURED, *[Separation.UNPROVEN] * 2]
+    known.learn("alpha", replace(SIGN, upstream="two"))
+    assert known.of("alpha", "one") is Separation.STRUCTURED
+    for number in range(3 * MAX_UPSTREAMS):
+        known.learn("alpha", replace(SILENT, upstream=str(number)))
+    assert len(known._known) == MAX_UPSTREAMS
+
+
+def named(name: str, **delta: object) -> bytes:
+    """A chunk of the upstream of that name."""
+    choice = {"index": 0, "delta": delta, "finish_reason": None}
+    return b"data: " + json.dumps({"choices": [choice], "provider": name, "system_fingerprint": name and f"fp_{name}"}).encode() + b"\n\n"
+
+
+@pytest.mark.parametrize(("stream", "is_held"), [
+    (named("one", content="Hi"), False),
+    (named("one", role="assistant") + named("", content="Hi"), False),
+    (named("two", content="Hi"), True),
+    (named("", content="Hi"), True),
+    (named("", content="Hi") + named("one", content=" there"), True),
+    (named("two", role="assistant") + named("one", content="Hi"), False),
+    (named("two", content="Hi") + named("one", content=" there"), True),
+])  # fmt: skip
+async def test_behind_a_gateway_only_the_upstream_counts_that_is_named_before_the_first_text(stream: bytes, *, is_held: bool) -> None:
+    told: list[str] = []
+    answers = iter([named("one", reasoning="Hm.") + named("one", content="Hi") + END, stream + END])
+    async with stub.running(lambda writer: stub.plays(next(answers))(writer)) as server:
+        backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=PATIENT))
+        for _ in range(2):
+            told.clear()
+            await outcome(backend, replace(sample_request("Hello!"), on_held=lambda: told.append("held")))
+        assert bool(told) is is_held
+        await backend.aclose()
 
 
 def chunk(**delta: object) -> bytes:

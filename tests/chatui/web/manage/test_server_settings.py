@@ -14,6 +14,7 @@ from chatui.backends.keys import KeyUnusableError
 from chatui.backends.spec import BackendSpec
 from chatui.limits import Throttle
 from chatui.model_servers import configured, connected, stored
+from chatui.model_servers.proofs import StoredProofs
 from chatui.models.audit import AuditEvent
 from chatui.models.model_servers import Examination, StoredBackend
 from chatui.models.user import User
@@ -481,6 +482,8 @@ def test_a_server_that_passes_the_test_is_saved_and_offered_with_its_key(sera: C
         assert {request.headers.get("authorization") for request in peer.requests} == {f"Bearer {KEY}"}
         assert THOUGHT not in page and KEY not in page
         kept = {field.html_name: field.value() for field in form.hidden_fields()} | {"name": form["name"].value()}
+        tested = StoredProofs(form.checked.spec, peer.url, KEY)
+        assert tested.version_of(MODEL, "") == "", "the first answer need not be held"
         saved = {"save": "1", "url": peer.url, "is_enabled": "on", **kept}
         assert sera.post(LIST, saved).status_code == 302
         assert offered() == [MODEL] and connected.key_of(configured.rows().specs[0]) == KEY
