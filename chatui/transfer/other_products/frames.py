@@ -19,6 +19,7 @@ from chatui.backends.speaker import other_label
 from chatui.transfer.other_products.conversation_tree import Counts, DroppedKind, Object
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN
 from renderer.frames import Channel, Frame, Header, Intent, Role
+from renderer.strict_json import object_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +82,13 @@ _HIDDEN: dict[DroppedKind, Header] = {
 }
 
 
-_LABELS = ("channel", "phase", "recipient", "thought", "is_thought", "is_thinking", "is_reasoning")
+_LABELS = ("channel", "phase", "recipient", "thought", "is_thought", "is_thinking", "is_reasoning", "visible", "is_visible")
 
 
 def is_labelled(value: Object) -> bool:
-    """Whether a message, a part of it or what stands beside it is labelled as no answer, by the rule for model servers."""
-    return other_label({name: value[name] for name in _LABELS if name in value}) is not None
+    """Whether a message or a part of it is labelled as no answer, there or in its metadata, by the rule for model servers."""
+    beside = object_of(value.get("metadata"))
+    return any(other_label({name: labels[name] for name in _LABELS if name in labels}) for labels in (value, beside))
 
 
 def is_named_for_reasoning(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from chatui.models.conversation import ImportSource
@@ -16,7 +17,7 @@ from chatui.transfer.other_products.conversation_tree import (
     time_of,
 )
 from renderer.frames import Frame
-from renderer.strict_json import JsonValue, list_of, object_of, text_of
+from renderer.strict_json import JsonValue, list_of, loads, object_of, text_of
 
 
 def is_conversation(value: Object) -> bool:
@@ -66,13 +67,33 @@ def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
     if sender in ("system", "developer"):
         return frames.hidden(DroppedKind.INSTRUCTIONS, text_of(message.get("text")), counts)
     hidden, texts = list[Frame](), list[str]()
-    for part in list_of(message.get("content")):
+    written = text_of(message.get("text"))
+    if not message.get("content") and not by_user and _LIST.match(written) and _HIDDEN_PART.search(written):
+        parts = _parts_in(written)
+        if parts is None:
+            return frames.hidden(DroppedKind.REASONING, written, counts)
+    else:
+        parts = list_of(message.get("content"))
+    for part in parts:
         hidden += _part(object_of(part), texts, counts)
-    text = frames.joined(texts) if message.get("content") else text_of(message.get("text"))
+    text = frames.joined(texts) if parts else written
     is_thought = sender != text_of(message.get("model")).casefold() and frames.is_named_for_reasoning(sender)
-    if not by_user and (is_thought or frames.is_labelled(message) or frames.is_labelled(object_of(message.get("metadata")))):
+    if not by_user and (is_thought or frames.is_labelled(message)):
         return (*hidden, *frames.hidden(DroppedKind.REASONING, text, counts))
     return (*hidden, *(frames.question(text) if by_user else frames.answer(text, counts)))
+
+
+_LIST = re.compile(r"\s*\[\s*\{")
+_HIDDEN_PART = re.compile(r"""["']type["']\s*:\s*["'](?:think|thinking|reasoning|tool_call)["']""")
+"""In a text that begins as the parts of a message do, written out."""
+
+
+def _parts_in(text: str) -> list[JsonValue] | None:
+    """The parts that are written out as this text; None if it holds anything else."""
+    try:
+        return list_of(loads(text)) or None
+    except ValueError:
+        return None
 
 
 def _part(part: Object, texts: list[str], counts: Counts) -> tuple[Frame, ...]:

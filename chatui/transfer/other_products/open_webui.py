@@ -66,7 +66,7 @@ def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
         counts[DroppedKind.IMAGE if text_of(object_of(file).get("type")) == "image" else DroppedKind.FILE] += 1
     if role in _HIDDEN_ROLES:
         return frames.hidden(_HIDDEN_ROLES[role], text, counts)
-    if is_set(message.get("hidden")):
+    if is_set(message.get("hidden")) or (role == "user" and frames.is_labelled({"visible": message.get("visible")})):
         return frames.hidden(DroppedKind.HIDDEN, text, counts)
     if role == "user":
         return frames.question(text)

@@ -159,6 +159,10 @@ def webui(role: Any = "assistant", content: Any = "words", **more: Any) -> dict[
         *((webui(role, hidden=True), hides(DroppedKind.HIDDEN)) for role in ("user", "assistant")),
         *((webui(hidden=mark), hides(DroppedKind.HIDDEN)) for mark in ("yes", 0)),
         *((webui(hidden=mark), shows("words")) for mark in (False, None)),
+        (webui(visible=False), hides(DroppedKind.REASONING)),
+        (webui("user", visible=False), hides(DroppedKind.HIDDEN)),
+        *((webui(role, visible=mark), shows("words")) for role in ("user", "assistant") for mark in (True, None)),
+        (webui(metadata={"channel": "final"}), shows("words")),
         *((webui(**{name: "why"}), (["words"], ["why"], [DroppedKind.REASONING])) for name in ("reasoning", "reasoning_content")),
         (webui(reasoning="one", reasoning_content="other"), (["words"], ["other"], [DroppedKind.REASONING])),
         (webui(tool_calls=[{}, {}]), shows("words", DroppedKind.TOOL_CALL, DroppedKind.TOOL_CALL)),
@@ -250,6 +254,21 @@ def content(*parts: dict[str, Any]) -> dict[str, Any]:
             nothing(DroppedKind.IMAGE, DroppedKind.IMAGE, DroppedKind.UNKNOWN_PART),
         ),
         (libre(content=[]), shows("words")),
+        (
+            libre(text='[{"type": "think", "think": "why"}, {"type": "text", "text": "words"}]'),
+            (["words"], ["why"], [DroppedKind.REASONING]),
+        ),
+        *(
+            (libre(text=text), hides(DroppedKind.REASONING, text))
+            for text in (
+                "[{'type': 'think', 'think': 'why'}, {'type': 'text', 'text': 'words'}]",
+                '[{"type":"thinking","thinking":"wh',
+                '[{"type": "text", "text": "words"}, {"type": "think", "think": "why"},]',
+                '\n[ {"id": 1, "type": "think", "think": "why"}] and words',
+            )
+        ),
+        (libre(True, text='[{"type": "think", "think": "why"}]'), shows('[{"type": "think", "think": "why"}]')),
+        (libre(text='A part is `[{"type": "think"}]` there.'), shows('A part is `[{"type": "think"}]` there.')),
     ]
 )
 def test_a_message_of_librechat(message: Any, expected: Expected) -> None:
@@ -319,6 +338,7 @@ LABELS: list[dict[str, Any]] = [{"channel": "analysis"}, {"phase": "commentary"}
 @for_each(LABELS)
 def test_an_answer_that_is_labelled_as_reasoning_is_hidden_as_at_a_model_server(label: dict[str, Any]) -> None:
     assert result(of_open_webui(webui(**label))) == hides(DroppedKind.REASONING)
+    assert result(of_open_webui(webui(metadata=label))) == hides(DroppedKind.REASONING)
     assert result(of_librechat(libre(text="words", **label))) == hides(DroppedKind.REASONING)
     assert result(of_librechat(libre(text="words", metadata=label))) == hides(DroppedKind.REASONING)
     assert result(of_chatgpt(gpt(metadata=label))) == hides(DroppedKind.HIDDEN)
