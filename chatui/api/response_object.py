@@ -165,7 +165,7 @@ def tool_item(key: str, label: str, status: str) -> Item:
 
 
 def usage(ended: Ended | None) -> Item | None:
-    """The server's token counts. The number of hidden tokens is not revealed."""
+    """The server's token counts, hidden tokens included. Few servers count those alone, so that number is not given."""
     if ended is None or ended.input_tokens is None or ended.output_tokens is None:
         return None
     return {
