@@ -146,7 +146,7 @@ def test_renaming_deleting_and_undo_reach_every_tab_without_a_fetch(demo: Server
     before = aside.links.count()
 
     with nothing_fetched(other.page, chat.page):
-        _choose(aside, "A conversation that goes", "Delete")
+        _choose(aside, chat, "Delete")
         for tab in (chat, other):
             expect(tab.links).to_have_count(before - 1)
             expect(tab.page.locator(".banner-deleted")).to_have_text("This conversation was deleted in another tab. Undo")
@@ -157,16 +157,17 @@ def test_renaming_deleting_and_undo_reach_every_tab_without_a_fetch(demo: Server
             expect(tab.page.locator(".banner-deleted")).to_be_hidden()
         expect(other.links.first).to_have_attribute("aria-current", "page")
 
-    _choose(aside, "A conversation that goes", "Delete")
+    _choose(aside, chat, "Delete")
     other.page.locator(".banner-deleted").get_by_role("button", name="Undo").click()
     expect(aside.links).to_have_count(before)
     agrees_with_a_reload(chat, other)
 
 
-def _choose(chat: Chat, title: str, action: str) -> None:
-    # The latest, if others of the deployment have the same title.
-    chat.page.get_by_role("button", name=f"Options for “{title}”").first.click()
-    chat.page.locator("#conversation-menu").get_by_role("button", name=action).click()
+def _choose(aside: Chat, chat: Chat, action: str) -> None:
+    # By its address: others of the deployment may have the same title.
+    link = aside.page.locator(f'a[href="{urlsplit(chat.page.url).path}"]')
+    aside.page.get_by_role("listitem").filter(has=link).get_by_role("button", name="Options for").click()
+    aside.page.locator("#conversation-menu").get_by_role("button", name=action).click()
 
 
 def test_undo_brings_back_the_text_of_an_answer_that_was_being_written_in_every_tab(
@@ -182,7 +183,7 @@ def test_undo_brings_back_the_text_of_an_answer_that_was_being_written_in_every_
     for tab in (chat, other):
         expect(tab.answer).to_contain_text("1, 2, 3, 4")
 
-    _choose(aside, "Count from 1 to 200.", "Delete")
+    _choose(aside, chat, "Delete")
     for tab in (chat, other):
         tab.finish("stopped")
         expect(tab.page.locator(".banner-deleted")).to_be_visible()
