@@ -144,6 +144,8 @@ export class Comparison {
     }
     const name = mine && find(mine, ".version-name", HTMLElement);
     find(head, ".version-name", HTMLElement).replaceChildren(...(name ? copies(name) : [asked || t("New version")]));
+    // They are newest first: the newest stands at the end of the row, as the later one.
+    exchange.element.classList.toggle("shows-newest", !mine || mine === versions[0]);
     exchange.element.classList.toggle("comparing", versions.some((version) => version !== mine));
     const button = seek(exchange.element, "[data-action=compare]", HTMLElement);
     if (button) button.ariaExpanded = "true";

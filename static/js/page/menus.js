@@ -1,5 +1,5 @@
-// Places a menu beside its button, and closes it after a choice or when the focus leaves it. The browser's popovers do
-// the rest: opening, Escape, a click outside, and returning the focus to the button.
+// Places a menu beside its button, leads the arrow keys along it, and closes it after a choice or when the focus leaves
+// it. The browser's popovers do the rest: opening, Escape, a click outside, and returning the focus to the button.
 
 import { t } from "../language/words.js";
 import { find, fromTemplate } from "./dom.js";
@@ -16,6 +16,20 @@ export function placeMenus() {
   document.addEventListener("click", chosen);
   document.addEventListener("focusout", left);
   document.addEventListener("beforetoggle", place, { capture: true });
+  document.addEventListener("keydown", step);
+}
+
+/** The arrow keys lead from the button into its open menu, and along the menu. @param {KeyboardEvent} event */
+function step(event) {
+  const [menu, active] = [document.querySelector(".menu:popover-open"), document.activeElement];
+  if (!["ArrowDown", "ArrowUp"].includes(event.key) || !menu || !active) return;
+  if (active !== opener && !(menu.contains(active) && active.matches("a, button"))) return;
+  const items = [...menu.querySelectorAll("a, button")].filter((each) => each.checkVisibility());
+  const last = items.length - 1;
+  const at = items.indexOf(active);
+  const next = event.key === "ArrowDown" ? (at < last ? at + 1 : 0) : at > 0 ? at - 1 : last;
+  event.preventDefault();
+  if (items[next] instanceof HTMLElement) items[next].focus();
 }
 
 /** @param {Event} event */

@@ -21,5 +21,9 @@ def test_the_chosen_and_the_current_item_have_a_line(world: World) -> None:
     assert (chosen.evaluate(LINE), other.evaluate(LINE)) == ("solid", "none")
     open_one = page.locator(".conversation-link[aria-current=page]")
     assert open_one.evaluate(LINE) == "solid"
+    page.keyboard.press("Escape")
+    text, box = page.locator("#composer-text"), page.locator(".composer-box")
+    text.focus()
+    assert (text.evaluate(LINE), box.evaluate(LINE)) == ("none", "solid")
     page.emulate_media(forced_colors="none")
     assert (chosen.evaluate(LINE), open_one.evaluate(LINE)) == ("none", "none")

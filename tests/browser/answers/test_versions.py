@@ -141,7 +141,7 @@ def test_another_model_writes_beside_the_answer_that_stays(two: Deployment, visi
     expect(others(chat).get_by_role("heading", level=3)).to_contain_text("Small and quick")
     expect(chat.last.get_by_role("button", name="Keep this version")).to_have_count(0)
     new, old = chat.answer.bounding_box(), others(chat).bounding_box()
-    assert new and old and old["x"] > new["x"] + new["width"], "the two are side by side"
+    assert new and old and new["x"] > old["x"] + old["width"], "the two are side by side, the earlier one first"
 
     servers.may_continue.set()
     chat.finish()

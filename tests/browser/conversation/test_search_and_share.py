@@ -108,6 +108,9 @@ def test_a_link_is_copied_and_taken_back(visits: Visits, demo: Server) -> None:
     chat = talk(visits, demo, "A short one, please")
     link = shared_link(chat.page)
     chat.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    parts = [each.bounding_box() for each in chat.page.locator(".share-form > :visible").all()]
+    ends = [round(part["y"] + part["height"]) for part in parts if part]
+    assert len(ends) == 3 and len(set(ends)) == 1, "choices and button are in one row"
     row = chat.page.locator(".share-link-new")
     row.get_by_role("button", name="Copy").click()
     expect(row.get_by_role("button", name="Copied")).to_be_visible()

@@ -28,11 +28,19 @@ def opened(page: Page) -> tuple[Locator, Locator]:
     return button, menu
 
 
-def test_a_menu_closes_after_a_choice_on_escape_outside_and_when_the_focus_leaves(demo: Server, visits: Visits) -> None:
+def test_arrow_keys_lead_along_a_menu_which_closes_after_a_choice_on_escape_outside_and_when_left(demo: Server, visits: Visits) -> None:
     page = talk(demo, visits, "A question with a menu").page
     button, menu = opened(page)
     page.keyboard.press("Escape")
     expect(menu).to_be_hidden()
+    expect(button).to_be_focused()
+
+    page.keyboard.press("Enter")
+    items = menu.locator("a:visible, button:visible")
+    for key, item in (("ArrowDown", items.first), ("ArrowUp", items.last), ("ArrowDown", items.first), ("ArrowDown", items.nth(1))):
+        page.keyboard.press(key)
+        expect(item).to_be_focused()
+    page.keyboard.press("Escape")
     expect(button).to_be_focused()
 
     opened(page)
