@@ -6,13 +6,15 @@ import logging
 import math
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 from uuid import UUID
 
 from django.contrib.auth.models import Group
 from django.db import transaction
 from django.db.models import Q, QuerySet
-from django.urls import reverse
+from django.urls import resolve, reverse
 from django.utils import timezone, translation
+from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -95,6 +97,16 @@ def invite(visitor: Visitor, notes: Sequence[str], group: Group | None, days: in
         return [(note, create(visitor, days=days, group=group, note=note)) for note in notes]
 
 
+def of_account(person: User) -> Invitation | None:
+    """The invitation that the account was created with."""
+    return Invitation.objects.filter(used_by=person).select_related("made_by").first()
+
+
+def address_of(row: Invitation | None) -> str:
+    """The e-mail address that somebody was invited by; empty if it is a name. It proves nothing about who used the link."""
+    return row.note if row and mail.is_address(row.note) else ""
+
+
 @transaction.atomic
 def revoke(visitor: Visitor, invitation_id: UUID) -> None:
     """Revoke an invitation, if it is still valid. Recorded. Raises NotFoundError if it does not exist, or the visitor could not have
@@ -130,10 +142,12 @@ def accept(visitor: Visitor, invitation_id: UUID | str, token: str, person: User
 
 
 def create_account(visitor: Visitor, invitation_id: UUID, token: str, name: str, password: str) -> User:
-    """Create the account of an invited person, with the name and password that they chose. Raises NotFoundError as ``accept``."""
+    """Create the account of an invited person, with the name and password that they chose, and with the address that a mailed link was sent
+    to. Raises NotFoundError as ``accept``."""
     with transaction.atomic():
-        find_valid(invitation_id, token)
-        person: User = User.objects.create_user(name, password=password)
+        row = find_valid(invitation_id, token)
+        address = address_of(row) if constant_time_compare(_mailed_token(row), token) else ""
+        person: User = User.objects.create_user(name, email=address, password=password)
         accept(visitor, invitation_id, token, person)
     return person
 
@@ -152,7 +166,7 @@ def ended() -> QuerySet[Invitation]:
 
 def _find_valid(rows: QuerySet[Invitation], invitation_id: UUID | str, token: str) -> Invitation:
     open_rows = rows.filter(revoked_at=None, made_by__is_active=True).select_related("made_by", "group")
-    row = secret_texts.unused_link(open_rows, invitation_id, token, _token)
+    row = secret_texts.unused_link(open_rows, invitation_id, token, partial(_token_like, token))
     # Checked again: the creator may have lost the permission since, or the group may have been given more than the creator holds.
     if not administration.may_invite(row.made_by, row.group):
         raise NotFoundError
@@ -168,18 +182,27 @@ def _token(row: Invitation) -> str:
     return secret_texts.link_token("invitation", row.pk, row.group_id)
 
 
+def _mailed_token(row: Invitation) -> str:
+    """Only the mail to the invited address has this one, so whoever uses it reads mail there."""
+    return secret_texts.link_token("invitation by mail", row.pk, row.group_id, row.note)
+
+
+def _token_like(token: str, row: Invitation) -> str:
+    mailed = _mailed_token(row)
+    return mailed if constant_time_compare(mailed, token) else _token(row)
+
+
 def send(maker: User, links: Sequence[tuple[str, str]], days: int) -> set[str]:
-    """Send each link whose note is an e-mail address.
+    """Send each invitation whose note is an e-mail address, with a link of its own that proves this address.
 
     ``links``: notes and paths. Returns the notes of the links sent; none if mail is off.
     """
     if not mail.can_send_links():
         return set()
-    mailed = {note for note, _path in links if mail.is_address(note)}
-    for note, path in links:
-        if note in mailed:
-            _send(maker, note, path, days)
-    return mailed
+    mailed = {resolve(path).kwargs["invitation_id"]: note for note, path in links if mail.is_address(note)}
+    for row in Invitation.objects.filter(pk__in=mailed):
+        _send(maker, row.note, reverse("invitation", args=[row.pk, _mailed_token(row)]), days)
+    return set(mailed.values())
 
 
 def _send(maker: User, address: str, path: str, days: int) -> None:

@@ -142,6 +142,48 @@ def set_rights(
         record_changed(visitor, person, before)
 
 
+@dataclass(frozen=True, slots=True)
+class ShownRole:
+    """A role that a member of staff may give to an account, in English as in the catalogue. ``is_own``: the account has all of it itself;
+    ``is_held``: with what its groups give."""
+
+    key: str
+    name: str
+    sentence: str
+    is_own: bool
+    is_held: bool
+
+
+def roles_of(staff: User, person: User) -> list[ShownRole]:
+    """The roles that this member of staff may give, and which of them the account has."""
+    own = set(map(administration.name_of, person.user_permissions.select_related("content_type")))
+    held = own.union(map(administration.name_of, Permission.objects.filter(group__user=person).select_related("content_type")))
+    return [
+        ShownRole(each.key, each.name, each.sentence, *(person.is_staff and each.permissions <= names for names in (own, held)))
+        for each in administration.roles_for(staff)
+    ]
+
+
+def set_role(visitor: Visitor, person_id: UUID, key: str, *, is_given: bool) -> User:
+    """Give a role to somebody, who becomes staff, or take it from them. Recorded.
+
+    Raises:
+        NotFoundError: as ``changeable``, and if the member of staff may not give the role.
+        LastAccountManagerError: as ``set_rights``.
+    """
+    with _changing(visitor, person_id) as person:
+        before, staff = snapshot(person), User.objects.get(pk=person_of(visitor).pk)
+        role = existing(next((each for each in administration.roles_for(staff) if each.key == key), None))
+        permissions = administration.named(role.permissions)
+        if is_given:
+            person.user_permissions.add(*permissions)
+            User.objects.filter(pk=person.pk).update(is_staff=True)
+        else:
+            person.user_permissions.remove(*permissions)
+        record_changed(visitor, person, before)
+    return person
+
+
 def correct(visitor: Visitor, person_id: UUID, details: Mapping[str, str]) -> User:
     """Change somebody's user name, display name and e-mail address (columns and checked values). Recorded; another address is told them.
 

@@ -97,6 +97,18 @@ ROLES = (
 )
 
 
+ADMINISTRATOR = "administrator"
+
+
+def roles_for(staff: User) -> tuple[Role, ...]:
+    """The roles that they may give: those of which they have all permissions, after *Administrator*, which is every permission that they
+    have, if that is more than each of them."""
+    held = frozenset(DESCRIPTIONS) if staff.is_superuser else DESCRIPTIONS.keys() & staff.get_all_permissions()
+    roles = tuple(role for role in ROLES if role.permissions <= held)
+    everything = Role(ADMINISTRATOR, noop("Administrator"), noop("May do everything that you may do"), frozenset(held))
+    return (everything, *roles) if roles and all(role.permissions < held for role in roles) else roles
+
+
 def in_words(names: Collection[str]) -> list[tuple[str, frozenset[str]]]:
     """What these permissions allow, as few sentences as possible, each with the permissions that it stands for.
 

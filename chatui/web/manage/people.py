@@ -125,7 +125,10 @@ class RightsForm(forms.Form):
         }
         super().__init__(*args, **kwargs | {"initial": initial})
         fields: dict[str, Any] = self.fields
-        fields["groups"].queryset = administration.assignable_groups(staff).prefetch_related("permissions__content_type")
+        if (offered := administration.assignable_groups(staff)).exists():
+            fields["groups"].queryset = offered.prefetch_related("permissions__content_type")
+        else:
+            del fields["groups"]
         fields["permissions"].queryset = administration.group_permissions(staff)
 
 
@@ -277,6 +280,8 @@ def act(request: HttpRequest, person_id: UUID, what: str) -> HttpResponse:
     """One change of an account, recorded in the audit log."""
     if what not in _OF_ONE:
         raise NotFoundError
+    if what == "role" and (question := _asks_for_administrator(request, person_id)):
+        return question
     try:
         said, change = _OF_ONE[what]
         change(request, person_id)
@@ -375,10 +380,14 @@ def _person(request: HttpRequest, person_id: UUID, context: dict[str, object], s
     may_change = administration.may_change(staff, account)
     if may_change:
         context = {"details": AccountForm(instance=account), "form": RightsForm(staff, account)} | context
+        context["roles"] = accounts_people.roles_of(staff, account)
+    invitation = invitations.of_account(account)
     context |= {
         "account": shown,
         "joined": account.date_joined,
         "address": account.email,
+        "invitation": invitation,
+        "invited_address": "" if account.email else invitations.address_of(invitation),
         "is_own": account == staff,
         "may_change": may_change,
         "may_erase": administration.may_erase(staff, account),
@@ -402,9 +411,42 @@ def _rights(request: HttpRequest, person_id: UUID) -> bool:
     form = RightsForm(person_of(request), account, request.POST)
     if not form.is_valid():
         raise NotFoundError  # something that was not offered
-    chosen = {name: [row.pk for row in form.cleaned_data[name]] for name in ("groups", "permissions")}
+    chosen = {name: [row.pk for row in form.cleaned_data.get(name, ())] for name in ("groups", "permissions")}
     accounts_people.set_rights(_staff(request), person_id, **chosen, is_staff=bool(form.cleaned_data["is_staff"]))
     notify_sockets(account)
+    return True
+
+
+def _asks_for_administrator(request: HttpRequest, person_id: UUID) -> HttpResponse | None:
+    """A page that says what an administrator may do, before somebody becomes one."""
+    if request.POST.get("role") != administration.ADMINISTRATOR or request.POST.get("given") != "on" or "sure" in request.POST:
+        return None
+    account, staff = accounts_people.changeable(_staff(request), person_id), person_of(request)
+    roles = administration.roles_for(staff)
+    names = existing(next((role.permissions for role in roles if role.key == administration.ADMINISTRATOR), None))
+    context = {
+        "account": account,
+        "rights": [gettext(each) for each, _names in administration.in_words(names)],
+        "sees_hidden": "chatui.view_hidden_channels" in names,
+        "sees_others": "chatui.view_any_conversation" in names,
+    }
+    return page(request, AdminPart.PEOPLE, "manage/administrator.html", context)
+
+
+def _role(request: HttpRequest, person_id: UUID) -> bool:
+    if (given := request.POST.get("given")) not in ("on", "off"):
+        raise NotFoundError
+    notify_sockets(accounts_people.set_role(_staff(request), person_id, request.POST.get("role", ""), is_given=given == "on"))
+    return True
+
+
+def _address(request: HttpRequest, person_id: UUID) -> bool:
+    """Staff decide that an account has the address that it was invited by."""
+    account = accounts_people.changeable(_staff(request), person_id)
+    address = invitations.address_of(invitations.of_account(account))
+    if not address or account.email:
+        raise NotFoundError
+    accounts_people.correct(_staff(request), person_id, {"email": address})
     return True
 
 
@@ -435,6 +477,8 @@ def _add(request: HttpRequest, person_id: UUID) -> bool:
 Change = Callable[[HttpRequest, UUID], bool]
 _OF_ONE: dict[str, tuple[str, Change]] = {
     "groups": ("permissions-changed", _rights),
+    "role": ("permissions-changed", _role),
+    "address": ("details-saved", _address),
     "sessions": ("sessions-ended", _sessions),
     "factor": ("factor-removed", _factor),
     "open": ("account-open", _open),

@@ -6,14 +6,16 @@ import pytest
 import pytest_django
 from django.contrib.auth.models import Group, Permission
 from django.core import mail
+from django.test import Client
 
 from chatui.accounts import invitations
 from chatui.accounts import mail as accounts_mail
 from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import Invitation
 from chatui.models.user import User
-from tests.chatui.conftest import make_person, signed_in
+from tests.chatui.conftest import PASSWORD, make_person, signed_in
 from tests.support.environment import change
+from tests.support.html_text import collapsed
 
 pytestmark = pytest.mark.django_db
 
@@ -43,7 +45,8 @@ def test_links_are_mailed_to_addresses(kim: User, django_capture_on_commit_callb
     accounts_mail.wait()
     [sent] = mail.outbox
     links = re.findall(r"/invitation/[0-9a-f-]+/[0-9a-f]+/", page)
-    assert sent.to == ["nora@example.org"] and f"https://chat.example.org{links[0]}" in sent.body and "kim" in sent.body
+    assert sent.to == ["nora@example.org"] and "https://chat.example.org/invitation/" in sent.body and "kim" in sent.body
+    assert links[0] not in sent.body, "the mail has a link of its own"
     assert page.count("sent by e-mail") == 1 and len(set(links)) == 2
 
 
@@ -105,3 +108,57 @@ def test_invitations_are_rate_limited_and_the_refusal_says_until_when(kim: User,
 
 def raising(*_: object) -> int:
     raise OSError
+
+
+NEW = {"username": "nora", "password1": PASSWORD, "password2": PASSWORD}
+
+
+@pytest.mark.usefixtures("_mails")
+@pytest.mark.parametrize("way", ["mail", "page", "by name"])
+def test_the_invited_address_is_the_accounts_only_if_a_mailed_link_or_staff_say_so(
+    way: str, kim: User, django_capture_on_commit_callbacks: pytest_django.DjangoCaptureOnCommitCallbacks
+) -> None:
+    client, note = signed_in(kim), "Nora" if way == "by name" else "nora@example.org"
+    with django_capture_on_commit_callbacks(execute=True):
+        page = client.post(INVITE, FORM | {"people": note, "mails": "on"}).content.decode()
+    accounts_mail.wait()
+    [shown] = set(re.findall(r"/invitation/[0-9a-f-]+/[0-9a-f]+/", page))
+    mailed = re.search(r"https://chat\.example\.org(/invitation/\S+)", str(mail.outbox[0].body)) if mail.outbox else None
+    assert (mailed is None) == (way == "by name")
+    assert mailed is None or mailed[1] != shown, "staff see no link that proves an address"
+    assert Client().post(mailed[1] if mailed and way == "mail" else shown, NEW).status_code == 302
+    nora = User.objects.get(username="nora")
+    assert nora.email == (note if way == "mail" else "")
+    assert Client().get(mailed[1] if mailed else shown).status_code == 404, "one use ends both"
+    path = f"/manage/people/{nora.pk}/"
+    page = collapsed(client.get(path).content.decode())
+    assert f"invited as<bdi>{note}</bdi>by<bdi>kim</bdi>" in page
+    assert ("Use it as the address of this account" in page) == (way == "page")
+    if way != "page":
+        assert client.post(f"{path}address/").status_code == 404
+        return
+    assert "nothing proves that<bdi>nora@example.org</bdi>is this person’s" in page
+    assert signed_in(make_person("sam", "view_user", staff=True)).post(f"{path}address/").status_code == 404
+    assert client.post(f"{path}address/").status_code == 302
+    nora.refresh_from_db()
+    assert nora.email == note and AuditEvent.objects.filter(detail="has another e-mail address now", actor_name="kim").count() == 1
+    assert client.post(f"{path}address/").status_code == 404
+
+
+@pytest.mark.usefixtures("_mails")
+def test_a_mailed_link_ends_as_the_shown_one_does(
+    kim: User, django_capture_on_commit_callbacks: pytest_django.DjangoCaptureOnCommitCallbacks
+) -> None:
+    with django_capture_on_commit_callbacks(execute=True):
+        signed_in(kim).post(INVITE, FORM | {"mails": "on"})
+    accounts_mail.wait()
+    link = re.findall(r"https://chat\.example\.org(/invitation/\S+)", str(mail.outbox[0].body))[0]
+    assert Client().get(link).status_code == 200
+    row = Invitation.objects.get(note="nora@example.org")
+    Invitation.objects.filter(pk=row.pk).update(note="another@example.org")
+    assert Client().get(link).status_code == 404, "it proves one address"
+    Invitation.objects.filter(pk=row.pk).update(note="nora@example.org", group=Group.objects.create(name="readers"))
+    assert Client().get(link).status_code == 404
+    Invitation.objects.filter(pk=row.pk).update(group=None)
+    signed_in(kim).post(f"/manage/people/invitations/{row.pk}/revoke/")
+    assert Client().get(link).status_code == 404

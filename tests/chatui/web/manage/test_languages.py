@@ -29,7 +29,10 @@ NAMES = {
 }
 """Names, which are the same in each language, with those of wire formats."""
 SAME = {
-    "de": {"Auto", "Code", "Details", "Format", "Installation", "Name", "Person", "Position", "Server", "Superuser", "System", "Version"},
+    "de": {
+        *("Administrator", "Auto", "Code", "Details", "Format", "Installation", "Name", "Person", "Position"),
+        *("Server", "Superuser", "System", "Version"),
+    },
     "ko": set[str](),
     "zh-hans": set[str](),
 }
