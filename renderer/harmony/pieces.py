@@ -131,23 +131,6 @@ def read_completion(text: str, new_call_id: Callable[[], str]) -> list[Finished]
     return [finished if index in shown or not _is_for_people(finished) else _hidden(finished) for index, finished in enumerate(frames)]
 
 
-def read_answer(text: str, new_call_id: Callable[[], str], *, is_over: bool) -> list[Finished]:
-    """As ``read_completion``, for text from servers that may have stripped the token at which the model stopped.
-
-    ``is_over``: the server reports that the model ended its turn itself. Then an answer at the end of a completion without anything
-    unusual counts as returned, unless it looks like the rest of a quotation.
-    """
-    frames = read_completion(text, new_call_id)
-    if not is_over or not frames or frames[-1].complete:
-        return frames
-    pieces = [*pieces_of_text(text), Marker(Token.RETURN)]
-    ended = fold(pieces, HarmonyReader(new_call_id))
-    answer = ended[-1].frame.body.lstrip()
-    if _is_regular(ended, messages(pieces)) and not answer[:1].islower():
-        return ended
-    return frames
-
-
 def _feed(reader: HarmonyReader, piece: Piece) -> list[RawEvent]:
     return reader.feed_marker(piece.token) if isinstance(piece, Marker) else reader.feed_text(piece)
 

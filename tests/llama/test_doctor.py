@@ -40,19 +40,19 @@ async def test_a_server_in_its_normal_mode_is_healthy_by_token_ids_and_has_its_k
     holds_no_word_of_the_model(report)
 
 
-@pytest.mark.parametrize(("kind", "code"), [("harmony", 0), ("chat", 3)])
-async def test_a_server_that_puts_reasoning_into_its_answers_is_told_so_and_that_the_guard_leaves_nothing_of_them(
+@pytest.mark.parametrize(("kind", "code"), [("harmony", 0), ("chat", 1)])
+async def test_a_server_that_puts_reasoning_into_its_answers_is_told_so_and_that_the_guard_catches_it(
     llama_server_unparsed: str, vocabulary: Vocabulary, kind: str, code: int
 ) -> None:
     report = await examined(llama_server_unparsed, vocabulary, kind)
-    leaks = {ServerFault.LEAK_MARKERS: Level.FAULT, ServerFault.ANSWER_HIDDEN: Level.UNUSABLE}
-    assert found(report)["chat"] == leaks
-    assert leaks.items() <= found(report)["responses"].items()
+    for mixed in ("chat", "responses"):
+        faults = found(report)[mixed]
+        assert faults[ServerFault.LEAK_MARKERS] is Level.FAULT and ServerFault.ANSWER_HIDDEN not in faults, mixed
     assert found(report)["harmony"] == {}
     assert report.level.exit_code == code
     assert report.best is not None and report.best.kind == "harmony"
     seen = next(finding.seen for one in report.formats if one.kind == "chat" for finding in one.findings)
-    assert "catches it" in seen and "Nothing was left" in seen
+    assert "catches it" in seen
     holds_no_word_of_the_model(report)
 
 

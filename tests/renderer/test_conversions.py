@@ -12,7 +12,6 @@ from renderer.errors import OpenChatMLError
 from renderer.frames import Channel, Frame, Header, Intent, Transcript
 from renderer.harmony import hip1
 from renderer.harmony.hip1 import SideRecord
-from renderer.harmony.pieces import read_answer
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.ocml import document, interchange
 from tests.renderer.any_transcripts import any_frames, visible_words
@@ -61,7 +60,6 @@ def through_harmony_text(frames: Frames, _vocabulary: Vocabulary) -> Iterator[Fr
     assert hip1.from_text(text, record=SideRecord.from_json(record.to_json())).frames == frames, "the side record lost something"
     yield hip1.from_text(text).frames
     yield hip1.from_text(text, conversation=True).frames
-    yield tuple(done.frame for done in read_answer(text, lambda: "c", is_over=True))
 
 
 def through_harmony_ids(frames: Frames, vocabulary: Vocabulary) -> Iterator[Frames]:

@@ -15,12 +15,9 @@ import regex
 
 from chatui.backends.leaks import labels
 from chatui.backends.leaks.labels import ANY_TEXT, Asked
-from chatui.backends.leaks.patterns import BEGINS_ANSWER, GLUED, PARTICLES, Sign, SignKind, bare, folded
+from chatui.backends.leaks.patterns import BEGINS_ANSWER, ENDS, GLUED, PARTICLES, Sign, SignKind, bare, folded
 from chatui.backends.leaks.prose import VISIBLE, Code, Prose
 from chatui.backends.separation import Separation
-from renderer.events import Finished
-from renderer.gate import Audience, may_see
-from renderer.harmony.pieces import read_answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,73 +79,74 @@ def ends_in_call(text: str) -> bool:
     return bool(_ENDS_IN_CALL.search(folded(text[-_TAIL_CHARS:])))
 
 
-def begins_answer(text: str) -> bool:
-    """Whether a text begins with the header of an answer, so that what came before it was none."""
-    return bool(_ANSWER.match(bare(folded(text[: 2 * _TAIL_CHARS]))))
-
-
 _ENDS_IN_CALL, _TAIL_CHARS = re.compile(r"(?:[^\s`\"'“‘«(\[{\\]|[.!?…。！？}\])]\s|\n[ \t]*)<\|call\|>\s*\Z"), 200
 """The token that ends a call, behind all of the text: all of it was one."""
-_ANSWER = re.compile(
+_BEGINS = re.compile(
     rf"(?:<\|\w+\|>\s*){{0,3}}assistant\s*final|(?:(?!<\|(?:message|channel)\|)[\s\S]){{0,200}}?"
     rf"(?:<\|channel\|>\s*final(?![a-z])|<\|(?:{BEGINS_ANSWER.pattern})\|>|final\s*<\|message\|>)",
     re.IGNORECASE,
 )
-_LEADING = re.compile(r"[\s\u200b\ufeff]*(?:<\|(?:end|return|call)\|>)?\s*(?:assistant(?=<\|channel\|>))?")
-_OPENING = ("'", "`", ":", "(", "[", "{", "“", "‘", "«", "„", "「", "『", ",")
-_COLLAPSED = re.compile(
-    r"assistant(?:final|analysis|commentary)|\bassistant(?:[acf]\w{0,9}\Z|(?:[\s:]+|\s+channel\s+)(?:final|analysis|commentary)\b)"
+"""The header of an answer, so that what came before it was none."""
+_REMAINS = re.compile(
+    r"<\|\w|\w\|>|assistant(?:final|analysis|commentary)|\bassistant(?:[acf]\w{0,9}\Z|(?:[\s:]+|\s+channel\s+)(?:final|analysis|commentary)\b)"
 )
-"""Markers were stripped from it, or it was cut inside one that was."""
+"""Markers are in a text or were stripped from it, or it was cut inside one."""
 STOP_TOKENS = ("<|return|>", "<|end|>", "<|endoftext|>")
 """Some servers leave the stop token at the end of the answer, as characters."""
-_STOP_AT_END = re.compile(rf"\s*(?:{'|'.join(map(re.escape, STOP_TOKENS))})?\s*\Z")
-_OVER = re.compile(r"<\|(?:return|endoftext)\|>")
+_OF_ANSWER = re.compile(
+    r"(?:(?P<end>(?:<\|(?!message)\w+\|>\s*+){1,4})(?P<role>[^<]*))?<\|channel\|>\s*final(?![a-z])"
+    r"(?:\s*(?:<\|constrain\|>\s*\w{1,20}\s*)?<\|message\|>|(?!\s*(?:<|to=)) ?)|assistantfinal"
+    r"|\A\s*(?:<\|start\|>\s*assistant\s*)?<\|channel\|>\s*analysis\s*<\|message\|>(?:(?!<\|)[\s\S])+(?P<bare><\|end\|>)"
+    r"(?!\s*(?:<\||assistant))"
+)
+"""The header of an answer, with what may be left of the end of the message before it; or all of a thought that begins the output, behind
+which llama.cpp leaves out the header."""
+_OPENING = tuple("'`:([{“‘«„「『,，：、（")
+_CONTINUES = re.compile(r"\s[a-z]|[\"`](?![\w`])|[.,;:!?')\]}”’»」』，。、：；！？）]")
+_SPACED = re.compile(r"(?:<\|\w+\|>|assistant|analysis|\s)*(?<=(\s))")
 
 
-def judge(text: str) -> list[TextSpan]:
-    """The spans of raw output."""
-    seen = bare(folded(text))
-    return _final_of_harmony(text) if "<|" in seen or "|>" in seen else _final_of_collapsed(text)
+def judge(text: str, *, is_first: bool = True) -> list[TextSpan]:
+    """The spans of raw output: what stands behind the last header of an answer, if that is clean, and the header no quotation.
 
-
-def _final_of_harmony(text: str) -> list[TextSpan]:
-    """The spans according to the parser of Harmony text, which shows no more than token ids would."""
-    lead = _LEADING.match(text)
-    begin = lead.end() if lead else 0
-    frames = list(read_answer(text[begin:], lambda: "c", is_over=True))
-    shown = [done.frame.body for done in frames if _is_shown(done)]
-    rest = _STOP_AT_END.sub("", text)
-    is_proven = bool(shown) and _is_shown(frames[-1]) and rest.endswith(shown[-1].rstrip()) and all(body in text for body in shown)
-    if not is_proven or _OVER.search(rest, begin):
-        # More text follows: the marker may have been quoted in the answer, not its end.
-        return [TextSpan(False, text, is_withheld=True)]
-    spans, end = [TextSpan(True, shown[-1], begins=True)], len(rest) - len(shown[-1].rstrip())
-    for body in reversed(shown[:-1]):
-        at = text.rfind(body, 0, end)
-        spans = [TextSpan(True, body, begins=True), TextSpan(False, text[at + len(body) : end]), *spans]
-        end = max(at, 0)
-    return [TextSpan(False, text[:end]), *spans]
-
-
-def _is_shown(done: Finished) -> bool:
-    return may_see(done.frame.header, Audience.END_USER) and bool(done.frame.body.strip())
-
-
-def _final_of_collapsed(text: str) -> list[TextSpan]:
-    """The answer after the last ``assistantfinal``, if that cannot be a quotation."""
-    reasoning, sign, answer = text.rpartition("assistantfinal")
-    if not sign or not answer.strip() or _COLLAPSED.search(answer) or _may_be_quoted(reasoning, answer):
+    ``is_first``: the output begins here, maybe with a thought behind which the header is missing.
+    """
+    view = folded(text)
+    *_, header = (None, *_OF_ANSWER.finditer(view))
+    if header is None or (header["bare"] and not is_first):
         return withheld(text)
-    return [TextSpan(False, reasoning + sign), TextSpan(True, answer, begins=True)]
+    start = max(header.start(), header.start("bare"))
+    role = "" if header["bare"] or view[start] != "<" else bare(header["role"] if header["end"] else view[:start]).strip()
+    is_others = role not in ("", "assistant") or not all(
+        message.lstrip().startswith("assistant") for message in view.split("<|start|>")[1:]
+    )
+    answer = text[header.end() :].rstrip()
+    answer = next((answer.removesuffix(stop).rstrip() for stop in STOP_TOKENS if answer.endswith(stop)), answer)
+    if is_others or not answer or _is_raw(answer) or _may_be_quoted(text[:start], view[start : header.end()], answer):
+        return withheld(text)
+    return [TextSpan(False, text[: header.end()]), TextSpan(True, answer, begins=True)]
 
 
-def _may_be_quoted(before: str, after: str) -> bool:
-    if not before:
+def _is_raw(answer: str) -> bool:
+    """Whether an answer has anything of raw output, even if it seems to mention it."""
+    return bool(_REMAINS.search(bare(folded(answer)))) or judged(answer).has_sign
+
+
+def _may_be_quoted(before: str, header: str, after: str) -> bool:
+    """Whether a quotation has begun before a header, or a sentence goes on around it: without a token that ends the message before it, with
+    other white space than behind the output's first header, or with what only goes on behind it.
+    """
+    if bare(before).strip() in ("", "assistant"):
         return False
-    if before.endswith(_OPENING) or before.count("`") % 2 or before.count('"') % 2:
-        return True
-    return after[0].isspace() or after[0].islower() or after[0] in "`\"'”’»,;:.)]}"
+    spaced, is_ended, begin, last = _SPACED.match(before), "<|end|>" in header, after.lstrip(), before[-1]
+    space = spaced[1] if spaced else ""
+    is_line = is_ended and not space and last == "\n" and not before[-2:-1].isspace()
+    is_glued = not last.isspace() and not (space and space in header)
+    is_within = not (is_glued or is_line or last == space) or (after[0].isspace() and after[0] != space)
+    is_open = before.rstrip().endswith(_OPENING) or before.count("`") % 2 or before.count('"') % 2
+    goes_on = _CONTINUES.match(after) or _CONTINUES.match(begin) or (begin[0] in '`"' and begin.count(begin[0]) % 2)
+    is_cut = header[0] == "<" and not is_ended and not before.rstrip().endswith(tuple(ENDS))
+    return bool(is_within or is_open or goes_on or is_cut)
 
 
 # An answer with such a beginning may be raw output whose markers were stripped.
@@ -156,7 +154,6 @@ _DOUBTFUL = ("analysis", "commentary", "assistant", "to=", "final<|", "channel a
 # "finally" and "finală" are words; "finalHello" and "final你好" are the label and an answer.
 _SMALL_LATIN = "".join(filter(str.islower, map(chr, range(0x250))))
 _GLUED_FINAL = re.compile(rf"(\s*)final(?![{PARTICLES}은을의]\s)(?=[0-9*#]|[^\W\d_{_SMALL_LATIN}])")
-_BLANK = re.compile(r"[\s\u200b]*")
 _BEGINNING_CHARS = 2000
 _MAX_DOUBTS = 3
 """So that text which looks like a new answer after each sign takes linear time."""
@@ -188,9 +185,8 @@ class _Judge:
             begins = not self._has_shown
 
     def _beginning(self, at: int) -> str:
-        blank = _BLANK.match(self._view, at)
-        at = blank.end() if blank else at
-        return bare(self._view[at : at + _BEGINNING_CHARS])
+        visible = VISIBLE.search(self._view, at)
+        return bare(self._view[visible.start() :][:_BEGINNING_CHARS]) if visible else ""
 
     def _is_doubtful(self, at: int) -> bool:
         """Whether the text from ``at`` on may be raw output by its beginning."""
@@ -209,7 +205,7 @@ class _Judge:
 
     def _prose(self, at: int) -> int | None:
         """Show the text up to the first sign; returns where to go on, None at the end."""
-        prose = Prose(self._code, self._view, at, may_mention=self._separation is not Separation.UNPROVEN)
+        prose = Prose(self._code, self._view, at, is_strict=self._separation is Separation.UNPROVEN)
         prose.has_text = self._has_shown
         while sign := prose.next_sign():
             self._show(self._text[at : sign.start])
@@ -230,11 +226,13 @@ class _Judge:
             return sign.end
         rest = self._text[sign.start :]
         if rest.strip() not in STOP_TOKENS:
-            if begins_answer(rest):
+            spans = judge(rest, is_first=not self._has_shown)
+            is_answered = self._separation is Separation.UNPROVEN and _OF_ANSWER.search(self._view, sign.start)
+            if _BEGINS.match(bare(self._view[sign.start :][: 2 * _TAIL_CHARS])):
                 self._take_back()
-            elif sign.kind in (SignKind.COLLAPSED, SignKind.HEADER):
+            elif sign.kind in (SignKind.COLLAPSED, SignKind.HEADER) or is_answered:
                 self._hide_shown()
-            self._take(judge(rest))
+            self._take(spans)
         return None
 
     def _past_tag(self, name: str, start: int, at: int) -> int | None:
@@ -255,11 +253,11 @@ class _Judge:
         if self._doubts <= _MAX_DOUBTS:
             if self._is_data(beginning):
                 return self._of_data(at, text)
-            may_be_prose = not _COLLAPSED.search(text)
+            may_be_prose = not _REMAINS.search(bare(view[at:]))
             if may_be_prose and (answer_at := labels.answer_after(text)) is not None:
                 self._hide(text[:answer_at], is_withheld=True)
                 return at + answer_at
-            if may_be_prose and not regex.match(GLUED, beginning) and view.find("<|", at) < 0 and view.find("|>", at) < 0:
+            if may_be_prose and not regex.match(GLUED, beginning):
                 return self._prose(at)
         self._take(judge(text))
         return None

@@ -194,11 +194,9 @@ _TAG = regex.compile(
 )
 _BRACKET = regex.compile(rf"\\?\[{_Z}\s?(?P<slash>/?){_Z}\s?(?P<name>[A-Za-z][\w \u200b]{{2,40}}?)\s?{_Z}\\?\]{_Z}")
 _TRIANGLE = regex.compile(rf"◁{_Z}\s?(?P<slash>/?){_Z}\s?(?P<name>[a-z\u200b]{{3,40}})\s?{_Z}▷", re.IGNORECASE)
-_COLLAPSED = regex.compile(
-    rf"{_spread('assistant')}(?P<line>{_Z}\s*\n\s*)?{_Z}(?P<name>{'|'.join(map(_spread, ('analysis', 'commentary', 'final')))})"
-)
 _GAP = r"[\s\u200b]{0,4}"
 _HIDDEN_CHANNEL = f"(?:{_spread('analysis')}|{_spread('commentary')})"
+_COLLAPSED = regex.compile(rf"{_spread('assistant')}(?:{_Z}\s*\n\s*)?{_Z}(?:{_HIDDEN_CHANNEL}|{_spread('final')})")
 _LINE_BEGINS = r"(?:\A|\n)[ \t\u200b]{0,8}"
 _ROLE = f"(?:{_spread('assistant')}{_GAP}(?:{_HIDDEN_CHANNEL}{_GAP})?|{_HIDDEN_CHANNEL}{_GAP})"
 _TOOL = r"(?:functions\.[\w.-]{1,60}|browser\.(?:search|open|find)|(?:container|multi_tool_use)\.\w{1,20})"
@@ -254,6 +252,8 @@ HEADER = regex.compile(
 """A whole header is one wherever it stands."""
 LEAVES_CODE = regex.compile(rf"(?<=\n[ \t]{{0,8}}|[^{_OPENING_MARKS}=]){HEADER.pattern}")
 """It is no code either, unless its block begins with it or has other tokens before it: the model ended its answer inside the block."""
+BEGIN_CODE = ("<", "[", "\\", "◁")
+"""An indented line that begins like this is about the sign there."""
 HEADER_BEGINS = (
     rf"<\||{_spread('assistant')}(?=[acfjt\s\u200b])"
     rf"|{_HIDDEN_CHANNEL}(?=[^\W\d_]|{_BODY}(?:\{{|to=|json|code|{_TOOL}))|(?<![^\s{ENDS}])to=[a-z_]|{_TOOL}"
@@ -357,7 +357,7 @@ _FORMS: tuple[tuple[str, regex.Pattern[str], Callable[[_Look, regex.Match[str]],
     ("[\\", _BRACKET, _bracket),
     ("aAbBcCfFmMpPtT", _CALL, _call),
     ("ac", _GLUED_CHANNEL, lambda *_: (SignKind.HEADER, "channel")),
-    ("aA", _COLLAPSED, lambda _, match: (SignKind.COLLAPSED, "\n" if match["line"] else bare(match["name"]))),
+    ("aA", _COLLAPSED, lambda *_: (SignKind.COLLAPSED, "assistant")),
     ("<\\", _XTML, _xtml),
     ("<\\|semcrSEMCR", _SPECIAL, _special),
     ("<\\", _TAG, _tag),
@@ -375,8 +375,3 @@ def sign_at(text: str, at: int, *, may_grow: bool = False) -> Sign | None:
         if text[at] in begins and (match := look(pattern, at)) and (found := read(look, match)):
             return Sign(*found, *match.span())
     return None
-
-
-def begins_code(line: str, at: int = 0) -> bool:
-    """Whether an indented line, which begins at ``at``, is about the sign that it begins with."""
-    return line.startswith(("<", "[", "\\", "◁"), at)

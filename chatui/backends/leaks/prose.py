@@ -61,7 +61,7 @@ class Code:
             left = self._left_at(starts[begin + (token.type == "fence")], starts[end]) if token.type in ("fence", "code_block") else 0
             if token.type == "code_block" and begin > first:
                 code = (line for line in range(begin, end) if starts[line + 1] <= left)
-                blocks += (starts[line : line + 2] for line in code if patterns.begins_code(lines[line].lstrip(" \t>")))
+                blocks += (starts[line : line + 2] for line in code if lines[line].lstrip(" \t>").startswith(patterns.BEGIN_CODE))
             closing = _CLOSING.match(text[starts[end - 1] : starts[end]]) if token.type == "fence" and end - begin > 1 else None
             is_opened = text[starts[begin] : starts[begin + 1]].rstrip() == lines[begin].rstrip()
             if closing and is_opened and closing["run"].startswith(token.markup):
@@ -86,19 +86,15 @@ def _end_at(place: int, ranges: Sequence[Sequence[int]]) -> int:
     return ranges[index][1] if index >= 0 and ranges[index][1] > place else 0
 
 
-_LINE_CHARS = 240
+_LINE_CHARS, _ALL = 240, frozenset(SignKind)
 
 
 class Prose:
     """A text from ``at`` on. ``next_sign`` gives one emitted sign after another."""
 
-    def __init__(
-        self, code: Code, view: str, at: int, kinds: Container[SignKind] = frozenset(SignKind), *, may_mention: bool = True
-    ) -> None:
-        """``view``: the folded text. ``kinds``: the signs to find. ``may_mention``: a collapsed header that nothing is attached to is one
-        that the answer speaks of.
-        """
-        self._view, self._begin, self._at, self._kinds, self._may_mention = view, at, at, kinds, may_mention
+    def __init__(self, code: Code, view: str, at: int, kinds: Container[SignKind] = _ALL, *, is_strict: bool = False) -> None:
+        """``view``: the folded text. ``kinds``: the signs to find. ``is_strict``: no collapsed header is a mention."""
+        self._view, self._begin, self._at, self._kinds, self._is_strict = view, at, at, kinds, is_strict
         self._code = code
         self._plain: Counter[str] = Counter()
         self.has_text = False
@@ -124,9 +120,8 @@ class Prose:
         if sign.kind is SignKind.PLAIN or (sign.kind is SignKind.CLOSING and self._plain[sign.name]):
             self._plain[sign.name] += 1 if sign.kind is SignKind.PLAIN else -1
             return False
-        if sign.kind is SignKind.COLLAPSED and not (self._may_mention and not patterns.ATTACHED.match(view, sign.start)):
-            return True
-        return sign.kind is SignKind.HEADER or not is_mention(sign, line, view[sign.end : sign.end + LOOK_AHEAD])
+        is_sure = sign.kind is SignKind.COLLAPSED and (self._is_strict or patterns.ATTACHED.match(view, sign.start))
+        return bool(is_sure) or sign.kind is SignKind.HEADER or not is_mention(sign, line, view[sign.end : sign.end + _LOOK_AHEAD])
 
     def _is_header(self, sign: Sign, line: str) -> bool:
         """A token that a name of a channel, a role or another token follows is a header, and no mention."""
@@ -139,12 +134,14 @@ class Prose:
         if is_announced and (example := _EXAMPLE.match(view, sign.start)):
             self._at = example.end()
             return False
-        return bool(_AFTER_TOKEN.match(after)) or _begins_token(after) or not is_mention(sign, line, rest[:LOOK_AHEAD])
+        following = patterns.sign_at(after, 0) if patterns.TRIGGER.match(after) else None
+        is_header = _AFTER_TOKEN.match(after) or (following is not None and following.kind is SignKind.SPECIAL)
+        return bool(is_header) or not is_mention(sign, line, rest[:_LOOK_AHEAD])
 
 
 VISIBLE = re.compile(r"[^\s\u200b]")
 """What a person sees in folded text."""
-LOOK_AHEAD = 40
+_LOOK_AHEAD = 40
 """This many characters after a sign are enough to decide."""
 
 _BEFORE_MENTION = re.compile(r"[\s\"'“”„‘‚«»「『(*_\[{`,:/=|\-–—]\Z|[^\x00-\u2e7f]\Z")
@@ -188,8 +185,3 @@ _EXAMPLE = re.compile(
 )
 """A whole message, with text after it that begins no other."""
 _GOES_ON_AFTER_MARKER = re.compile(r"\s[a-z]|[.,;:!?)]")
-
-
-def _begins_token(text: str) -> bool:
-    following = patterns.sign_at(text, 0) if patterns.TRIGGER.match(text) else None
-    return following is not None and following.kind is SignKind.SPECIAL

@@ -101,7 +101,7 @@ class Scanner:
         is_deep = "\t" in view[at:place] or place - at >= 4
         is_indented = is_deep and not self._is_first and (self._is_blank or self._is_indented)
         is_left = self._is_indented and self._match(patterns.LEAVES_CODE, place)
-        self._is_code = is_indented and not is_left and patterns.begins_code(view, place)
+        self._is_code = is_indented and not is_left and view.startswith(patterns.BEGIN_CODE, place)
         if not self._is_code and self._at_place(place, begins_line=True):
             return place
         self._at_line = self._is_first = self._is_blank = self._begins_block = False
@@ -172,7 +172,7 @@ class Scanner:
         if sign is None or sign.kind is SignKind.HEADER or self._match(patterns.HEADER, at):
             return sign is not None
         if not is_sure:
-            return sign.kind in _HARMONY and bool(patterns.ATTACHED.match(view, at))
+            return sign.kind in (SignKind.SPECIAL, SignKind.COLLAPSED) and bool(patterns.ATTACHED.match(view, at))
         return self._counts(sign, begins_line=begins_line)
 
     def _counts(self, sign: Sign, *, begins_line: bool) -> bool:
@@ -193,7 +193,6 @@ class Scanner:
         return "`" in line
 
 
-_HARMONY = (SignKind.SPECIAL, SignKind.COLLAPSED)
 _LEAST_THOUGHT = 24
 """A thought with fewer characters than that, white space aside, may well be how its answer begins, too."""
 

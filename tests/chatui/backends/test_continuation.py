@@ -144,7 +144,7 @@ async def test_leaked_reasoning_in_a_continuation_is_hidden(leak: str) -> None:
             assert SECRET not in result.visible and SECRET in result.hidden
 
 
-@pytest.mark.parametrize("leak", [f"analysis We {SECRET}. assistantfinalFour.", f"commentary to=x {SECRET} assistantfinalFour."])
+@pytest.mark.parametrize("leak", [f"analysis We {SECRET}. assistantfinalFour.", f"commentary to=x {SECRET}.assistantfinalFour."])
 async def test_an_answer_without_text_is_judged_like_a_new_one(leak: str) -> None:
     for seed in range(6):
         pieces = b"".join(chunk(content=piece) for piece in _cut(leak, random.Random(seed)))

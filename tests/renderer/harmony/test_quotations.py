@@ -5,7 +5,7 @@ import pytest
 from renderer.errors import Code
 from renderer.events import Finished
 from renderer.frames import Intent, Terminator
-from renderer.harmony.pieces import read_answer, read_completion
+from renderer.harmony.pieces import read_completion
 from tests.renderer.harmony.cases import shown_text
 
 A = "<|channel|>analysis<|message|>"
@@ -73,27 +73,6 @@ def test_nothing_is_doubtful_before_the_first_hidden_message() -> None:
     assert shown([plan, answer, more]) == "I look: onetwo"
     doubtful = read_completion(f"{C}I look.{NEXT}{A}hm{NEXT}{C}SECRET", lambda: "c1")
     assert shown(doubtful) == "I look." and (doubtful[2].frame.header.intent, doubtful[2].error) == (Intent.DEBUG, Code.STREAM_TRUNCATED)
-
-
-@pytest.mark.parametrize(
-    ("text", "is_complete"),
-    [
-        (f"{F}Hello", True),
-        (f"{F} Hello", True),
-        (f"{F}4", True),
-        (f"{F}", True),
-        (f"{F} hello", False),
-        (f"{C}Hello", False),
-        (f"{A}Hello", False),
-        (f"{F}Hello{NEXT}{F}Hello", False),
-        (f"{SEARCH}{AGAIN}{F}Hello", False),
-        (f"{A}They want it:{NEXT}{F}Hello", False),
-        (f"{A}They want it.{NEXT}{F}Hello", True),
-    ],
-)
-def test_an_answer_that_a_server_stripped_of_its_end_counts_as_returned_if_it_looks_like_one(text: str, is_complete: bool) -> None:
-    assert read_answer(text, lambda: "c1", is_over=True)[-1].complete is is_complete
-    assert not read_answer(text, lambda: "c1", is_over=False)[-1].complete
 
 
 @pytest.mark.parametrize("sign", ['"', "`"])

@@ -412,6 +412,6 @@ def test_escaped_markers_are_restored_in_answers_and_arguments_to_the_last_chara
     assert [(done.frame.body, done.complete) for done in fold([*events, *reader.break_off()])] == [("1 <", False)]
 
 
-def test_each_message_of_raw_output_in_one_answer_has_its_own_frame() -> None:
+def test_of_two_answers_in_raw_output_the_last_is_shown() -> None:
     raw = "<|channel|>final<|message|>One.<|end|><|start|>assistant<|channel|>final<|message|>Two.<|return|>"
-    assert [found for found in kinds(fields({"content": raw})[0]) if found[0] == "answer"] == [("answer", "One."), ("answer", "Two.")]
+    assert [found for found in kinds(fields({"content": raw})[0]) if found[0] == "answer"] == [("answer", "Two.")]

@@ -32,7 +32,7 @@ EXPECTED: dict[str, tuple[str, EndReason | ErrorCode, list[tuple[str, str]]]] = 
     "llamacpp/x-chat-badheader.sse": ("", ProductCode.BACKEND, []),
     "llamacpp/x-chat-trip-preamble-notools.sse": (ITINERARY, STOP, []),
     "llamacpp/x-chat-trip-preamble-tool.sse": (PLAN, CALLS, [PARIS]),
-    "llamacpp/x-chat-trip-reasoning-format-none.sse": ("", STOP, []),
+    "llamacpp/x-chat-trip-reasoning-format-none.sse": (ITINERARY, STOP, []),
     "llamacpp/x-chat-weather-tool.sse": ("", CALLS, [TOKYO]),
     "vllm/v-chat-greet.sse": (GREETING, STOP, []),
     "vllm/v-chat-badheader.sse": ("", STOP, []),

@@ -21,7 +21,11 @@ MARKED = [row for row in ROWS if row["mode"] in ("text", "token") and row["raw"]
 LEAKS = {
     "<|channel|>analysis<|message|>SECRET<|end|><|start|>assistant<|channel|>final<|message|>Hello<|return|>": "Hello",
     "<|channel|>final<|message|>Hello": "Hello",
-    "<|channel|>analysis<|message|>SECRET<|end|>Hello! This could still be SECRET": "",
+    "<|channel|>analysis<|message|>SECRET<|end|>Hello!": "Hello!",
+    "<|channel|>analysis<|message|>SECRET `x <|end|>SECRET": "",
+    "<|channel|>analysis<|message|>They ask of <|end|>SECRET": "",
+    "<|channel|>analysis<|message|>SECRET<|end|>SECRET<|end|>Hello": "",
+    "Hi.<|channel|>analysis<|message|>SECRET<|end|>SECRET": "Hi.",
     "<|channel|>analysis<|message|>the user quotes <|end|><|start|>assistant<|channel|>final<|message|>SECRET and I go on<|end|>x": "",
     "<|channel|>analysis<|message|>they quote <|end|><|start|>assistant<|channel|>final<|message|>SECRET<|end|>"
     "<|start|>assistant<|channel|>final<|message|>Hello<|return|>": "Hello",
@@ -104,6 +108,7 @@ def test_an_answer_after_two_end_tags_and_a_label_is_shown() -> None:
 
 HEADER = "<|end|><|start|>assistant<|channel|>analysis<|message|>"
 FINAL = "<|channel|>final<|message|>"
+NEXT = "<|end|><|start|>assistant"
 
 
 def written(spans: list[TextSpan]) -> str:
@@ -232,7 +237,9 @@ def test_what_follows_a_token_is_hidden(text: str, result: str) -> None:
     ("Thinking: x\nAnswer: ana", "{!Thinking: x\nAnswer:} ana"),
     ("Thinking: x\nAnswer: Thinking: y\nAnswer: Hi", "{!Thinking: x\nAnswer: Thinking: y\nAnswer:} Hi"),
     (f"Thinking: x{FINAL}Hi", f"{{!Thinking: x{FINAL}Hi}}"),
-    ("Thinking: x. assistantfinalHi", "{Thinking: x. assistantfinal}^Hi"),
+    (f"Thinking: x{NEXT}{FINAL}Hi", f"{{Thinking: x{NEXT}{FINAL}}}^Hi"),
+    ("Thinking: x. assistantfinalHi", "{!Thinking: x. assistantfinalHi}"),
+    ("Thinking: x.assistantfinalHi", "{Thinking: x.assistantfinal}^Hi"),
     ("Analysis: the <|end|> token", "{!Analysis: the <|end|> token}"),
     ("Analysis: the end|> token", "{!Analysis: the end|> token}"),
     ("Analysis: the <|end token", "{!Analysis: the <|end token}"),
@@ -317,7 +324,6 @@ def test_a_sign_withdraws_the_earlier_text_of_the_completion(text: str, result: 
 # Which part of raw output is shown as the answer: only a proven one, whole, and nothing if any text around it is unexplained.
 
 
-NEXT = "<|end|><|start|>assistant"
 THOUGHT = f"<|channel|>analysis<|message|>SECRET.{NEXT}"
 
 
@@ -337,8 +343,8 @@ def shown(text: str) -> list[str]:
     (f"\u200b{FINAL}Hello<|return|>", ["Hello"]),
     (f"\ufeff <|end|> assistant{THOUGHT}{FINAL}Hello<|return|>", ["Hello"]),
     (f"<|channel|>analysis<|message|>SECRET <|constrain|> and much more<|end|><|start|>assistant{FINAL}Hello<|return|>", ["Hello"]),
-    (f"<|channel|>commentary<|message|>I look.<|end|><|start|>assistant{FINAL}Hello<|return|>", ["I look.", "Hello"]),
-    (f"<|channel|>commentary<|message|> \n<|end|><|start|>assistant{FINAL}Hello<|return|>", ["Hello"]),
+    (f"<|channel|>commentary<|message|>I look.<|end|><|start|>assistant{FINAL}Hello<|return|>", ["Hello"]),
+    (f"<|channel|>commentary<|message|>\n<|end|><|start|>assistant{FINAL}Hello<|return|>", ["Hello"]),
     (f"Hello, SECRET.<|end|><|start|>assistant{FINAL}Hello<|return|>", ["Hello"]),
     (f"<|return|>{FINAL}Hello<|return|>", ["Hello"]),
     (f"<|call|>{FINAL}Hello<|return|>", ["Hello"]),
@@ -346,10 +352,16 @@ def shown(text: str) -> list[str]:
     ("<|return|><|channel|>final Hello<|return|>", ["Hello"]),
     ("<|call|>assistant<|channel|>final Hello<|return|>", ["Hello"]),
     ("<|channel|>final<|constrain|>json<|message|>json<|return|>", ["json"]),
-    ("<|channel|>commentary<|channel|>final<|message|>a<|return|>", ["a"]),
+    (f"<|channel|>commentary<|message|>I lo<|constrain|>ok.{NEXT}{FINAL}Hello<|return|>", ["Hello"]),
+    ("analysis|>SECRET.assistantfinalHello", ["Hello"]),
+    ("analysis\uff5c\uff1eSECRET.assistantfinalHello", ["Hello"]),
+    ("<|channel|> analysis <|message|> SECRET. <|end|> <|start|> assistant <|channel|> final <|message|> Hello", [" Hello"]),
+    (f"<|channel|>analysis<|message|>\nSECRET\n<|end|>\n<|start|>assistant\n{FINAL}\nHello", ["\nHello"]),
+    (f"<|channel|>analysis<|message|>SECRET\n{NEXT}{FINAL}`hello`", ["`hello`"]),
+    (f"<|channel|>analysis<|message|>SECRET<|end|>assistant{FINAL}hello", ["hello"]),
+    ("analysis\nSECRET\nassistantfinal\nHello", ["\nHello"]),
     (f"<|channel|>weird<|message|>4{NEXT}<|channel|>weird<|message|>5{NEXT}{FINAL}4<|return|>", ["4"]),
     (f"<|channel|>analysis<|message|>x<|end|>{NEXT}{FINAL}4<|return|>", ["4"]),
-    (f"<|channel|>analysis<|start|>assistant{FINAL}Hello<|return|>", ["Hello"]),
     (f"<|channel|>analysis<|message|>4 {NEXT}<|channel|>analysis<|message|>A<|constrain|>b{NEXT}{FINAL}4<|return|>", ["4"]),
     ("analysisSECRET.assistantfinalHello", ["Hello"]),
     ("assistantfinal hello", [" hello"]),
@@ -367,10 +379,9 @@ def test_an_answer_that_also_occurs_in_the_reasoning_is_shown(answer: str) -> No
 
 @for_each(["a", "n", "s", "e", "d", "<", "|", "end", "start", "assistant", "channel", "final", "message", "<|", "l<"])
 def test_an_answer_that_also_occurs_in_the_markers_before_it_is_shown(answer: str) -> None:
-    preamble = "<|channel|>commentary<|message|>I look.<|end|>\n<|start|>assistant"
-    for before, messages in (("", []), (THOUGHT, []), (THOUGHT.replace("SECRET.", answer), []), (preamble, ["I look."])):
+    for before in ("", THOUGHT, THOUGHT.replace("SECRET.", answer), THOUGHT.replace("analysis", "commentary")):
         text = f"{before}{FINAL}{answer}<|return|>"
-        assert shown(text) == [*messages, answer], before
+        assert shown(text) == [answer], before
     assert guarded(f"{THOUGHT}{FINAL}{answer}<|return|>") == answer
 
 
@@ -385,7 +396,15 @@ def test_the_time_to_find_an_answer_grows_with_the_messages_before_it() -> None:
     f"{FINAL}Hello<|return|> SECRET",
     f"{FINAL}Hello<|channel|>analysis<|message|>Hello<|end|>",
     "<|channel|>final Hello<|end|><|start|>assistant<|channel|>analysis<|message|>Hello<|end|>",
-    f"<|channel|>commentary<|message|>I lo<|constrain|>ok.<|end|><|start|>assistant{FINAL}Hello<|return|>",
+    "<|channel|>commentary<|channel|>final<|message|>a<|return|>",
+    f"<|channel|>analysis<|start|>assistant{FINAL}Hello<|return|>",
+    f"{FINAL}SECRET<|end|><|start|>user<|message|>Go on<|end|><|start|>assistant{FINAL}SECRET<|return|>",
+    f"{THOUGHT.replace('assistant', 'tool')}{FINAL}SECRET",
+    f"{THOUGHT} to=functions.x{FINAL}SECRET",
+    f"<|channel|>analysis<|message|>SECRET{FINAL}SECRET",
+    f"<|channel|>analysis<|message|>They sent \n{FINAL}\nSECRET",
+    f"<|channel|>analysis<|message|>They sent:\n{NEXT}{FINAL}SECRET",
+    f"<|channel|>analysis<|message|>They sent\n<|start|>assistant{FINAL}SECRET",
     f"assistantassistant{FINAL}Hello<|return|>",
     f"{FINAL}Hello<|return|> Hello",
     f"{FINAL}Hello<|end|><|start|>assistant<|channel|>analysis<|message|>SECRET Hello",
@@ -394,9 +413,6 @@ def test_the_time_to_find_an_answer_grows_with_the_messages_before_it() -> None:
     "Hello<|return|>",
     "<|return|>",
     "analysisSECRET.assistantfinalHello.assistantanalysisSECRET",
-    "analysis|>SECRET.assistantfinalHello",
-    "analysis<|SECRET.assistantfinalHello",
-    "analysis\uff5c\uff1eSECRET.assistantfinalHello",
     "analysisSECRET.assistantfinal",
     "analysisSECRET.assistantfinal \n",
     "assistantfinal ",
@@ -418,7 +434,7 @@ def test_the_sign_of_an_answer_may_be_quoted_inside_an_open_quotation(before: st
     assert shown(f"analysis{before}assistantfinalHello") == []
 
 
-@pytest.mark.parametrize("after", [" Hello", "\nHello", "hello", ", Hello", '" Hello', "` Hello", ". Hello", "] Hello", "” Hello"])
+@pytest.mark.parametrize("after", [" Hello", "\nHello", " hello", ", Hello", '" Hello', "` Hello", ". Hello", "] Hello", "” Hello"])
 def test_the_sign_of_an_answer_may_be_quoted_if_a_sentence_continues_after_it(after: str) -> None:
     assert shown(f"analysisSECRET.assistantfinal{after}") == []
     assert shown(f"assistantfinal{after}") == [after], "at the beginning of an output, nothing can quote it"

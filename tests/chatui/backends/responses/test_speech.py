@@ -134,9 +134,9 @@ def test_what_a_part_says_at_its_end_is_written_before_the_next_message() -> Non
     assert (full.visible, full.reducer.is_full) == ("On\n\nTwo.", True)
 
 
-def test_each_message_of_raw_output_in_one_answer_has_its_own_frame() -> None:
+def test_of_two_answers_in_raw_output_the_last_is_shown() -> None:
     raw = "<|channel|>final<|message|>One.<|end|><|start|>assistant<|channel|>final<|message|>Two.<|return|>"
-    assert read(message(), text(raw), completed()).pairs == [("final", "One."), ("final", "Two.")]
+    assert read(message(), text(raw), completed()).visible == "Two."
 
 
 # Text between and after messages

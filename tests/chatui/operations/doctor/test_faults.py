@@ -106,7 +106,8 @@ COLLAPSED = f"analysis{THOUGHT}assistantfinal4"
     [
         # What the leak guard catches, and what is left of the answer.
         (WHOLE, {ServerFault.LEAK_MARKERS: F}),
-        (HALF, {ServerFault.LEAK_MARKERS: F, ServerFault.ANSWER_HIDDEN: U}),
+        (HALF, {ServerFault.LEAK_MARKERS: F}),
+        (f"{HALF}<|end|>4", {ServerFault.LEAK_MARKERS: F, ServerFault.ANSWER_HIDDEN: U}),
         (COLLAPSED, {ServerFault.LEAK_COLLAPSED: F}),
         (f"<think>{THOUGHT}</think>4", {ServerFault.LEAK_TAGS: F}),
         (f"<reasoning>{THOUGHT}</reasoning>4", {ServerFault.LEAK_TAGS: F}),
