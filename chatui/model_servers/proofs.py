@@ -59,6 +59,13 @@ def read() -> None:
     _read.rows = found | own
 
 
+def remove_of(spec: BackendSpec, key: str | None) -> None:
+    """Remove what the named models of this server proved."""
+    places = [StoredProofs(spec, url, key) for url in (spec.url, *spec.more_urls)]
+    servers = [place._digests(model, "")[1] for place in places for model in ("", *spec.models)]
+    SeparationProof.objects.filter(server__in=servers).delete()
+
+
 class StoredProofs(Proofs):
     """The proofs of one address of a model server. They are changed on an event loop."""
 

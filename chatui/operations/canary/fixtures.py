@@ -17,6 +17,7 @@ from django.utils import timezone
 from chatui import instructions
 from chatui.audit_log import aggregation
 from chatui.env import environment
+from chatui.model_servers import proofs, stored
 from chatui.models.audit import AttemptWarning
 from chatui.models.model_servers import StoredBackend
 from chatui.models.sign_in import BegunSession
@@ -101,7 +102,10 @@ def remove(run: str) -> None:
     """Remove all rows of a run, with everything that its people own; the audit log stays. Does nothing without rows."""
     with transaction.atomic():
         names = [f"{run}-{name}" for name in ("owner", "stranger", "trusted")]
-        StoredBackend.objects.filter(name__startswith=f"{run}-").delete()
+        for row in StoredBackend.objects.filter(name__startswith=f"{run}-"):
+            if spec := stored.spec_of(row):
+                proofs.remove_of(spec, None)
+            row.delete()
         AttemptWarning.objects.filter(person_name__in=names).delete()
         people = User.objects.filter(username__in=names, groups__name=run)
         # Not those whose cookies a visitor got: a response can be lost after its session began.
