@@ -67,7 +67,7 @@ def killed_in(server: OwnServer, deployment: Deployment, command: list[str], is_
         said = output.read()
     assert "Traceback" not in said and f"127.0.0.1:{server.port} (CHATUI_DATABASE_URL) cannot be used: " in said.splitlines()[-1]
     end = time.monotonic() + 60
-    while True:  # what was killed may hold its memory for a moment
+    while True:  # as long as nobody has reaped what was killed, it counts as a server that runs
         try:
             return server.start()
         except subprocess.CalledProcessError:
