@@ -190,13 +190,16 @@ class Measuring:
 
 
 def statements(target: Target, turns: int = 10) -> Iterator[Figure]:
-    """The SQL statements of one turn, on a product that counts them and is otherwise idle."""
+    """What one turn takes, on a product that counts it and is otherwise idle."""
     processes.run(target.job(1, 1, RATE, turns=2))
     found = processes.run(target.job(1, 10, RATE, turns=turns))
     fetching = processes.run(target.job(1, 10, RATE, turns=turns, fetches=True))
     yield Figure("statements_first", "SQL statements of a turn to its first word", "", {PRODUCT: found.first_statements})
-    yield Figure("statements", "  to its end", "", {PRODUCT: found.statements})
-    yield Figure("statements_page", "  with what the page fetches", "", {PRODUCT: fetching.statements})
+    yield Figure("statements", "  to its end", "", {PRODUCT: found.counted["statements"]})
+    yield Figure("statements_page", "  with what the page fetches", "", {PRODUCT: fetching.counted["statements"]})
+    yield Figure("calls", "calls of functions in a turn", "", {PRODUCT: found.counted["calls"]})
+    yield Figure("writes", "  writes", "", {PRODUCT: found.counted["writes"]})
+    yield Figure("hand_overs", "  hand-overs to the event loop", "", {PRODUCT: found.counted["hand_overs"]})
 
 
 def _firsts(streams: int, outcomes: Outcomes) -> Iterator[Figure]:

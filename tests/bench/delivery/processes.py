@@ -66,7 +66,7 @@ class Stores:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A server under load. ``counter`` is the file in which it counts SQL statements, empty if it does not."""
+    """A server under load. ``counter`` is the file in which it counts what a turn takes, empty if it does not."""
 
     name: str
     port: int
@@ -130,8 +130,8 @@ def chainlit(program: str, upstream: ModelServer) -> Iterator[Target]:
 def product(upstream: ModelServer, people: int, stores: Stores, *, is_counted: bool = False) -> Iterator[Target]:
     """The product, served as usual, with that many people signed in."""
     with tempfile.TemporaryDirectory(prefix="chatui-bench-") as place, _database(stores.database) as database:
-        counter = f"{place}/statements" if is_counted else ""
-        counting = {"DJANGO_SETTINGS_MODULE": COUNTING, "BENCH_STATEMENTS": counter} if is_counted else {}
+        counter = f"{place}/counts" if is_counted else ""
+        counting = {"DJANGO_SETTINGS_MODULE": COUNTING, "BENCH_COUNTS": counter} if is_counted else {}
         stores_settings = {"CHATUI_DATABASE_URL": database, "CHATUI_REDIS_URL": stores.redis}
         deployment = Deployment(Path(place), CHATUI_BACKEND_URL=upstream.url, CHATUI_LOG_LEVEL="WARNING", **stores_settings)
         # Python's warning filters are not to be measured.

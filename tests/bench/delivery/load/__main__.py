@@ -6,20 +6,21 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
+from statistics import median
 
 from tests.bench.delivery.arithmetic import percentile
 from tests.bench.delivery.load.job import Job, Outcome
 from tests.bench.delivery.load.page import Page
 from tests.bench.delivery.process_table import memory_mb, seconds_of, waited_seconds
-from tests.bench.delivery.statement_count import StatementCount
+from tests.bench.delivery.turn_counts import TurnCounts
 
 SETTLE_SECONDS = 0.5
 
 
 async def run_job(job: Job) -> Outcome:
     """Open all pages, have them ask their questions, and total the results."""
-    count = StatementCount(Path(job.counter)) if job.counter else None
-    pages = [Page(job, job.cookies[number] if job.cookies else "", count) for number in range(job.streams)]
+    counts = TurnCounts(Path(job.counter)) if job.counter else None
+    pages = [Page(job, job.cookies[number] if job.cookies else "", counts) for number in range(job.streams)]
     for page in pages:
         await page.open()
     await asyncio.sleep(SETTLE_SECONDS)
@@ -47,6 +48,7 @@ def _sum(pages: list[Page]) -> Outcome:
     delays = sorted(delay for page in pages for delay in page.delays)
     firsts = sorted(first for page in pages for first in page.firsts)
     all_waits = sorted(wait for page in pages for wait in page.waits)
+    counted = [each for page in pages for each in page.counted]
     turns = len(firsts)
     return Outcome(
         turns=turns,
@@ -60,8 +62,8 @@ def _sum(pages: list[Page]) -> Outcome:
         first_p99=percentile(firsts, 99),
         wait_p50=percentile(all_waits, 50),
         wait_p99=percentile(all_waits, 99),
-        statements=sum(page.statements for page in pages) / max(1, turns),
         first_statements=sum(page.first_statements for page in pages) / max(1, turns),
+        counted={name: median(each[name] for each in counted) for name in counted[0]} if counted else {},
         is_compressed=all(page.socket.is_compressed for page in pages),
         missed=sum(page.missed for page in pages),
         faults=[fault for page in pages for fault in page.faults],

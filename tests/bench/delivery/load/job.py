@@ -9,7 +9,7 @@ class Job:
 
     ``port`` and ``pid`` are the server's, ``upstream`` is the model server's pid. ``cookies``: one for each page, or none; for programs,
     their keys. ``fetches``: also fetch over HTTP what the page fetches. ``deflate``: offer to compress.
-    ``counter``: the file in which the server counts SQL statements.
+    ``counter``: the file with what the server counts.
     """
 
     dialect: str
@@ -34,8 +34,9 @@ class Outcome:
 
     ``frames`` contained text, ``received`` are the bytes of all, ``memory`` is the server's in MB while the pages are still open. The ``p``
     are percentiles of how long words were on their way, the ``first`` those of each answer's first word, and the ``wait`` those of the time
-    from a question to that word. ``statements`` are per turn, the ``first`` ones up to its first word. ``missed`` answers had ended before
-    the page could follow them.
+    from a question to that word. ``counted``, by name, is the median of all turns, so without what the server does every few
+    seconds, and ``first_statements`` the mean of the statements up to the first word. ``missed`` answers had ended before the page could
+    follow them.
     """
 
     cpu: float = 0.0
@@ -53,8 +54,8 @@ class Outcome:
     first_p99: float = 0.0
     wait_p50: float = 0.0
     wait_p99: float = 0.0
-    statements: float = 0.0
     first_statements: float = 0.0
+    counted: dict[str, float] = field(default_factory=dict)
     is_compressed: bool = False
     missed: int = 0
     faults: list[str] = field(default_factory=list)

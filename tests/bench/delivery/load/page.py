@@ -8,33 +8,34 @@ from tests.bench.delivery.load.dialects import DIALECTS, FrameContent
 from tests.bench.delivery.load.event_stream import EventStream
 from tests.bench.delivery.load.job import Job
 from tests.bench.delivery.load.websocket import WebSocket
-from tests.bench.delivery.statement_count import StatementCount
+from tests.bench.delivery.turn_counts import TurnCounts
 
 SILENT_SECONDS = 60.0
 AHEAD = 10_000
 """By how many ticks a word may be ahead of the clock: a model server that catches up sends many at once, each with a separate tick."""
 QUIET_SECONDS = 0.3
-"""How long statements still count towards a turn that has ended."""
+"""How long what is counted still belongs to a turn that has ended."""
 
 
 class Page:
     """``open`` it, then let it ``chat``. All other attributes are results."""
 
-    def __init__(self, job: Job, cookie: str, count: StatementCount | None) -> None:
+    def __init__(self, job: Job, cookie: str, counts: TurnCounts | None) -> None:
         self._job = job
         self._cookie = cookie
-        self._count = count
+        self._counts = counts
         self._dialect = DIALECTS[job.dialect]()
         self._ended = asyncio.Event()
         connects = EventStream if job.dialect == "program" else WebSocket
         self.socket: EventStream | WebSocket = connects(self._take, self._ended.set)
         self._fetching: set[asyncio.Task[None]] = set()
         self._words = 0
-        self._statements_before = 0
+        self._before: dict[str, int] = {}
+        self.counted: list[dict[str, int]] = []
         self.delays: list[float] = []
         self.firsts: list[float] = []
         self.waits: list[float] = []
-        self.frames = self.fetched = self.missed = self.statements = self.first_statements = 0
+        self.frames = self.fetched = self.missed = self.first_statements = 0
         self.faults: list[str] = []
 
     async def open(self) -> None:
@@ -56,7 +57,7 @@ class Page:
         self._words = 0
         self._ended.clear()
         self._finder = stamps.WordFinder(stamps.now())
-        self._statements_before = self._count.value if self._count else 0
+        self._before = self._counts.values if self._counts else {}
         self._asked = time.monotonic()
         self.socket.send(self._dialect.ask(f"tokens={self._job.tokens} rate={self._job.rate}"))
         try:
@@ -69,10 +70,10 @@ class Page:
             self.faults.append(f"the socket was {self.socket.closed}")
         if self._words != self._job.tokens:
             self.faults.append(f"{self._words} words instead of {self._job.tokens}")
-        if self._count:
+        if self._counts:
             await asyncio.gather(*self._fetching)
             await asyncio.sleep(QUIET_SECONDS)
-            self.statements += self._count.value - self._statements_before
+            self.counted.append({name: value - self._before[name] for name, value in self._counts.values.items()})
 
     def _take(self, text: str, received: float) -> None:
         content = self._dialect.read(text)
@@ -101,7 +102,8 @@ class Page:
         if not self._words:
             self.firsts.append(delays[0])
             self.waits.append(received - self._asked)
-            self.first_statements += self._count.value - self._statements_before if self._count else 0
+            if self._counts:
+                self.first_statements += self._counts.values["statements"] - self._before["statements"]
         self._words += len(delays)
         self.delays += delays
 
