@@ -142,9 +142,11 @@ venv:
 	  fi; \
 	fi
 
+# The vocabulary of gpt-oss is fetched once for an environment, here and never while the product runs. Where that fails, it says so, and goes on.
 runtime: venv
 	@set -e; list=requirements.txt; $(INSTALL)
 	@$(PY) -m chatui.site.catalogues
+	@[ -e $(VENV)/vocabulary.installed ] || { $(PY) -m chatui.model_servers.vocabulary && touch $(VENV)/vocabulary.installed; }
 
 development: venv
 	@set -e; list=requirements-dev.txt; $(INSTALL)

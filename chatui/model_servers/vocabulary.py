@@ -1,7 +1,8 @@
 """Finds, loads and downloads the vocabulary of gpt-oss.
 
 It comes from this machine, a package registry, or the public URL in the tokenizer. The content from any source is compared with the digest
-in ``renderer.harmony.vocabulary``. Nothing is downloaded unless requested.
+in ``renderer.harmony.vocabulary``. The product downloads nothing while it runs: ``make run`` does it before (``python -m
+chatui.model_servers.vocabulary``), into the virtual environment, and ``manage.py fetch_vocabulary`` where somebody calls it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from pathlib import Path
 from renderer.harmony.vocabulary import FILE_NAME, SHA256, Vocabulary, VocabularyError
 
 DIRECTORY_VARIABLE = "TIKTOKEN_ENCODINGS_BASE"
+INSTALLED = Path(sys.prefix, "share", "chatui")
+"""Where ``make run`` puts it, with the packages of this Python."""
 SECONDS = 180
 # A package that contains the rank file, under its name in the tokenizer's cache: a digest of the file's public URL.
 _PACKAGE = "litellm==1.53.1 --hash=sha256:7a0b480c0bd4f9236910a426d8d8f46a517af4daae2a61d57e42bff4b4daf9b0"
@@ -25,7 +28,8 @@ _CACHE_NAME = "fb374d419588a4632f3f557e76b4b70aebbca790"
 
 
 def find(data_dir: Path) -> Path | None:
-    """The rank file in the data directory or in TIKTOKEN_ENCODINGS_BASE; None if neither has the correct one."""
+    """The rank file in the data directory, or in TIKTOKEN_ENCODINGS_BASE or, without that, with the packages; None if neither has the
+    correct one."""
     return next((path for path in _places(data_dir) if path.is_file() and _is_correct(path.read_bytes())), None)
 
 
@@ -69,22 +73,42 @@ def fetch(data_dir: Path, *, file: Path | None = None, report: Callable[[str], N
     )
 
 
+def install(report: Callable[[str], object]) -> None:
+    """Store the rank file with the packages of this Python, from the package registry, unless it is there. If that fails, one line says so,
+    and nothing else depends on it: the product then reads these servers over Chat Completions."""
+    place = INSTALLED / FILE_NAME
+    if place.is_file() and _is_correct(place.read_bytes()):
+        return
+    report("Fetching the vocabulary of gpt-oss, which is 4 MB; this takes some ten seconds.")
+    try:
+        content = _from_registry()
+        if not _is_correct(content):
+            raise _UnavailableError("the content is wrong")
+        _write(place, content)
+    except (_UnavailableError, OSError) as error:
+        report(
+            f"The vocabulary of gpt-oss could not be fetched: {error}. Without it llama.cpp, vLLM and SGLang are read over Chat "
+            "Completions, not as token ids; python manage.py fetch_vocabulary tries again."
+        )
+
+
 class _UnavailableError(Exception):
     """This source does not have the file. The message has the reason."""
 
 
-def _places(data_dir: Path) -> Iterator[Path]:
-    yield data_dir / FILE_NAME
-    if named := os.environ.get(DIRECTORY_VARIABLE):
-        yield Path(named) / FILE_NAME
+def _places(data_dir: Path) -> tuple[Path, Path]:
+    return data_dir / FILE_NAME, Path(os.environ.get(DIRECTORY_VARIABLE) or INSTALLED) / FILE_NAME
 
 
 def _sources(data_dir: Path, file: Path | None) -> Iterator[tuple[str, Callable[[], bytes]]]:
     if file is not None:
         yield str(file), lambda: _read(file)
         return
-    for path in list(_places(data_dir))[1:]:
-        yield DIRECTORY_VARIABLE, lambda path=path: _read(path)  # type: ignore[misc]
+    _, elsewhere = _places(data_dir)
+    if os.environ.get(DIRECTORY_VARIABLE):
+        yield DIRECTORY_VARIABLE, lambda: _read(elsewhere)
+    elif elsewhere.is_file():
+        yield "the packages of this Python", lambda: _read(elsewhere)
     yield "the package registry", _from_registry
     yield "the tokenizer's own address", _from_tokenizer
 
@@ -141,3 +165,7 @@ def _write(place: Path, content: bytes) -> None:
     unfinished = place.with_suffix(f".{os.getpid()}.part")
     unfinished.write_bytes(content)
     unfinished.replace(place)
+
+
+if __name__ == "__main__":
+    install(lambda line: sys.stdout.write(f"{line}\n"))

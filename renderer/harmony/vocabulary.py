@@ -1,7 +1,7 @@
 """The o200k_harmony tokenizer: text to token ids and back.
 
-Text never becomes a control token. The rank file is the public ``o200k_base.tiktoken``; ``manage.py fetch_vocabulary`` downloads it.
-Nothing here opens a connection or reads an environment variable.
+Text never becomes a control token. The rank file is the public ``o200k_base.tiktoken``, which ``make run`` and ``manage.py
+fetch_vocabulary`` download. Nothing here opens a connection or reads an environment variable.
 """
 
 from __future__ import annotations

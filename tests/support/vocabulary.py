@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from chatui.model_servers.vocabulary import DIRECTORY_VARIABLE, fetch
+from chatui.model_servers.vocabulary import DIRECTORY_VARIABLE, INSTALLED, fetch, find
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 from tests.llama.fixture import CACHE
 
 
 @pytest.fixture(scope="session")
 def rank_file() -> Path:
-    """The rank file, in the cache that the llama.cpp test server also uses; fetched the first time."""
+    """The rank file: that of ``make run``, or in the cache that the llama.cpp test server also uses; fetched the first time."""
     try:
-        return fetch(CACHE)
+        return find(INSTALLED) or fetch(CACHE)
     except (VocabularyError, OSError) as error:
         pytest.skip(f"Token ids cannot be tested here: {error}")
 

