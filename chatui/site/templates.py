@@ -1,5 +1,7 @@
 """What Django's templates lack: the tags ``gap``, ``module`` and ``icon``, and a loader that makes pages and events an eighth smaller.
 
+``translate`` and ``include`` are Django's with fewer steps, for a text and a part that a template names: a page has hundreds of them.
+
 ``gap`` inserts HTML into a translated sentence, so that the sentence itself contains none:
 ``{% gap as person %}<strong>{{ name }}</strong>{% endgap %}``, and then ``{{ person }}`` in a ``blocktranslate``. The content of the gap is
 rendered and escaped like the rest of the template.
@@ -15,11 +17,14 @@ from pathlib import Path
 
 from django import template
 from django.core.files.storage import Storage, storages
-from django.template import Origin
-from django.template.base import NodeList, Parser, TextNode, Token
+from django.template import Engine, Origin
+from django.template.base import FilterExpression, NodeList, Parser, TextNode, Token
 from django.template.context import Context
+from django.template.loader_tags import do_include
 from django.template.loaders import filesystem
+from django.templatetags.i18n import do_translate
 from django.utils.html import format_html
+from django.utils.translation import gettext, pgettext
 
 from chatui.site.static_files import imported
 
@@ -36,6 +41,51 @@ class GapNode(template.Node):
     def render(self, context: Context) -> str:
         context[self._name] = self.nodelist.render(context)
         return ""
+
+
+class SaidNode(template.Node):
+    """A text of the product in the language of the page. The catalogues hold no HTML (``tests/tools/messages``)."""
+
+    child_nodelists = ()
+
+    def __init__(self, text: str, kind: str) -> None:
+        self._text, self._kind = text.replace("%", "%%"), kind  # as in the catalogues
+
+    def render(self, context: Context) -> str:
+        said = pgettext(self._kind, self._text) if self._kind else gettext(self._text)
+        return said.replace("%%", "%")
+
+
+@register.tag
+def translate(parser: Parser, token: Token) -> template.Node:
+    """``{% translate "Copy" %}``. With a variable, a filter or a name to store it under, it is Django's."""
+    words, node = token.split_contents(), do_translate(parser, token)
+    kind = words[3] if len(words) == 4 and words[2] == "context" else ""
+    if (len(words) != 2 and not kind) or not all(_QUOTED.fullmatch(word) for word in (words[1], kind) if word):
+        return node
+    return SaidNode(words[1][1:-1], kind[1:-1])
+
+
+_QUOTED = re.compile(r"""(["'])[^"'\\]*\1""")
+
+
+class PartNode(template.Node):
+    """Another template, whose nodes were read with this one."""
+
+    def __init__(self, nodelist: NodeList, values: dict[str, FilterExpression]) -> None:
+        self.nodelist, self._values = nodelist, values
+
+    def render(self, context: Context) -> str:
+        with context.push(**{name: value.resolve(context) for name, value in self._values.items()}):
+            return self.nodelist.render(context)
+
+
+@register.tag
+def include(parser: Parser, token: Token) -> template.Node:
+    """``{% include "exchange/_part.html" with part=each %}``. A part of ours has no blocks, and never includes itself."""
+    node, name = do_include(parser, token), token.split_contents()[1]
+    part = Engine.get_default().get_template(name[1:-1]) if _QUOTED.fullmatch(name) and not node.isolated_context else None
+    return PartNode(part.nodelist, node.extra_context) if part and isinstance(part.origin.loader, Loader) else node
 
 
 @register.inclusion_tag("site/_module.html")

@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 from django.template import Context, Engine, Template
 from django.template.loader import get_template, render_to_string
+from django.template.loader_tags import IncludeNode
+from django.templatetags.i18n import TranslateNode
+from django.utils import translation
 
 from tests.support.places import ROOT
 
@@ -68,3 +71,45 @@ def test_text_on_separate_lines_stays_separate(tmp_path: Path, tail: str, values
     a, b = (["a"] if "a" in values else []), (["b"] if "b" in values or "else" in tail else [])
     assert page.split() == ["before", *a, *b, "after", *a]
     assert "\n\n" not in page
+
+
+def test_a_sentence_is_in_the_language_of_the_page_and_as_django_writes_it() -> None:
+    """Read once, a template says it in each language. What is not a plain text in quotes is left to Django."""
+    plain = ('"Conversations"', "'Good answer' context 'a rating'", '"100 % of it"')
+    for tag in (*plain, '"Conversations" as name', "name", '"a"|upper', '"a" noop'):
+        ours, django = (Template(f"{load}{{% translate {tag} %}}{{{{ name }}}}") for load in ("", "{% load i18n %}"))
+        assert isinstance(ours.nodelist[0], TranslateNode) is (tag not in plain), tag
+        for language in ("en", "de", "ko"):
+            with translation.override(language):
+                assert ours.render(Context({"name": "<b>"})) == django.render(Context({"name": "<b>"})) != "", (tag, language)
+    with translation.override("de"):
+        assert Template("{% translate 'Conversations' %}").render(Context()) == "Unterhaltungen"
+
+
+def test_a_part_sees_the_names_around_it_and_leaves_none() -> None:
+    values = {"thought": {"sentence": "<i>", "steps": ()}}
+    said = render_to_string("exchange/_thought_line.html", values)
+    assert "&lt;i&gt;" in said
+    page = Template("{% include 'exchange/_thought_line.html' with thought=other name='x' %}{{ thought }}{{ name }}")
+    assert page.render(Context({"other": values["thought"]})) == said
+    by_name = Template("{% include part %}")
+    assert isinstance(by_name.nodelist[0], IncludeNode) and not isinstance(page.nodelist[0], IncludeNode)
+    assert by_name.render(Context({"part": "exchange/_thought_line.html", **values})) == said
+    foreign = Template("{% include 'admin/app_list.html' %}{% include 'exchange/_thought_line.html' with thought=thought only %}")
+    assert [type(node) for node in foreign.nodelist] == [IncludeNode, IncludeNode], "their blocks and cycles are their own"
+
+
+def test_no_part_has_blocks_or_includes_itself() -> None:
+    """A part is read with the page that includes it: a block in it would be the page's, and one that includes itself has no end."""
+    texts = {str(path.relative_to(ROOT / "templates")): path.read_text(encoding="utf-8") for path in (ROOT / "templates").rglob("*.html")}
+    included = {name: set(re.findall(r"{% include ['\"]([^'\"]+)", text)) for name, text in texts.items()}
+    parts = set().union(*included.values())
+    assert len(parts) > 100 and [name for name in parts if re.search(r"{% (block|extends|cycle|ifchanged) ", texts[name])] == []
+
+    def below(name: str, above: tuple[str, ...]) -> None:
+        assert name not in above, (*above, name)
+        for each in included[name]:
+            below(each, (*above, name))
+
+    for name in texts:
+        below(name, ())
