@@ -138,15 +138,15 @@ def may_add_servers(staff: User | None) -> bool:
 
 class AdminPart(StrEnum):
     PEOPLE = "people"
+    USAGE = "usage"
+    LIMITS = "limits"
     SERVERS = "servers"
     FAILURES = "failures"
+    RATINGS = "ratings"
     CONVERSATIONS = "conversations"
     REQUESTS = "requests"
     DEBUG_VIEWS = "looks"
     AUDIT = "audit"
-    RATINGS = "ratings"
-    USAGE = "usage"
-    LIMITS = "limits"
     SETTINGS = "settings"
     SYSTEM = "system"
 
@@ -157,15 +157,15 @@ def parts_of(user: User | None) -> tuple[AdminPart, ...]:
         return ()
     opened = {
         AdminPart.PEOPLE: user.has_perm("chatui.view_user"),
+        AdminPart.USAGE: can_read_usage(user),
+        AdminPart.LIMITS: may_set_limits(user),
         AdminPart.SERVERS: access.can_see_failures(user),
         AdminPart.FAILURES: access.can_see_failures(user),
+        AdminPart.RATINGS: ratings.can_export(user),
         AdminPart.CONVERSATIONS: access.can_debug_others(user),
         AdminPart.REQUESTS: access.can_see_hidden(user),
         AdminPart.DEBUG_VIEWS: access.can_read_audit(user),
         AdminPart.AUDIT: access.can_read_audit(user),
-        AdminPart.RATINGS: ratings.can_export(user),
-        AdminPart.USAGE: can_read_usage(user),
-        AdminPart.LIMITS: may_set_limits(user),
         # People who may configure model servers manage the whole installation. The first account has this permission.
         AdminPart.SETTINGS: user.has_perm("chatui.change_storedbackend"),
         AdminPart.SYSTEM: user.has_perm("chatui.change_storedbackend"),

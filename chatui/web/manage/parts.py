@@ -32,20 +32,27 @@ ListView = Callable[[HttpRequest, Any], Shown]
 
 PARTS = {
     AdminPart.PEOPLE: (_("People"), "manage_people"),
+    AdminPart.USAGE: (_("Everybody’s usage"), "usage_everybody"),
+    AdminPart.LIMITS: (_("Limits and prices"), "manage_limits"),
     AdminPart.SERVERS: (_("Model servers"), "manage_servers"),
     AdminPart.FAILURES: (_("Failed answers"), "manage_failures"),
+    AdminPart.RATINGS: (_("Ratings"), "ratings"),
     AdminPart.CONVERSATIONS: (_("Conversations"), "manage_conversations"),
     AdminPart.REQUESTS: (_("Debug requests"), "debug_requests"),
     AdminPart.DEBUG_VIEWS: (_("Debug views"), "manage_looks"),
     AdminPart.AUDIT: (_("Audit log"), "audit"),
-    AdminPart.RATINGS: (_("Ratings"), "ratings"),
-    AdminPart.USAGE: (_("Everybody’s usage"), "usage_everybody"),
-    AdminPart.LIMITS: (_("Limits and prices"), "manage_limits"),
     AdminPart.SETTINGS: (_("Current settings"), "manage_settings"),
     AdminPart.SYSTEM: (_("System"), "manage_system"),
 }
 """For each part its name, in the menu and as the heading of the page, and that of its address."""
 
+_MENU = (
+    (_("People and usage"), (AdminPart.PEOPLE, AdminPart.USAGE, AdminPart.LIMITS)),
+    (_("Models and answers"), (AdminPart.SERVERS, AdminPart.FAILURES, AdminPart.RATINGS)),
+    (_("Oversight"), (AdminPart.CONVERSATIONS, AdminPart.REQUESTS, AdminPart.DEBUG_VIEWS, AdminPart.AUDIT)),
+    (_("Installation"), (AdminPart.SETTINGS, AdminPart.SYSTEM)),
+)
+"""The groups of the menu, below the overview."""
 
 DONE = {
     "account-closed": _("The account of %(name)s is closed."),
@@ -113,9 +120,11 @@ def for_part(part: AdminPart | None, *methods: str, may: Callable[[User], bool] 
 
 def page(request: HttpRequest, part: AdminPart | None, template: str, context: dict[str, object], status: int = 200) -> HttpResponse:
     """A page with the menu of the parts that this person may see."""
-    parts = [(*PARTS[each], each is part) for each in administration.parts_of(person_of(request))]
+    seen = administration.parts_of(person_of(request))
+    groups = ((words, [(*PARTS[each], each is part) for each in parts if each in seen]) for words, parts in _MENU)
     here = PARTS[part][0] if part else _("Administration")
-    return render(request, template, {"parts": parts, "here": here, "done": said_done(request), **context}, status=status)
+    shown = {"menu": [group for group in groups if group[1]], "here": here, "done": said_done(request)}
+    return render(request, template, {**shown, **context}, status=status)
 
 
 def done(what: str, name: object, address: str, *args: object, part: str = "", **query: str) -> HttpResponse:
