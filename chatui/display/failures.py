@@ -236,6 +236,17 @@ def is_answer(state: str, code: str, stored: str) -> bool:
     return state in (TurnState.COMPLETED, TurnState.STOPPED) or not code or code in _CUT
 
 
+def kind_of(code: str, stored: str) -> str:
+    """The ``kind`` of the group that an answer with this end is counted in."""
+    return _Row(code, "", stored).kind
+
+
+def sentence_of_kind(kind: str) -> str:
+    """The sentence of a group of this kind; empty for a code of another release."""
+    cause = next((each for each in Cause if each.value == kind), None)
+    return gettext(cause.sentence) if cause else meaning(kind)
+
+
 def day_begins(now: datetime) -> datetime:
     """Where the last 24 hours begin that pages count answers in: at a whole hour, so that a plot has a bar for each."""
     return now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=23)
@@ -261,10 +272,9 @@ def _with_owner(rows: QuerySet[Turn]) -> QuerySet[Turn]:
 
 
 def _group(row: _Row, times: int) -> FailureGroup:
-    is_known = row.cause is not Cause.OTHER and row.code not in _CUT
-    said = gettext(row.cause.sentence) if is_known else meaning(row.code)
     failed = has_failed(TurnState.FAILED, row.code, row.stored)
-    return FailureGroup(row.kind, row.server, _page_of(row.cause, row.server), times, failed, said, gettext(row.cause.advice))
+    said, advice = sentence_of_kind(row.kind), gettext(row.cause.advice)
+    return FailureGroup(row.kind, row.server, _page_of(row.cause, row.server), times, failed, said, advice)
 
 
 def _shown(row: Turn, viewer: User) -> Failed:

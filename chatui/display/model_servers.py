@@ -23,7 +23,7 @@ from chatui.backends.keys import KeyUnusableError
 from chatui.backends.separation import REMEDY, Known, Separation
 from chatui.backends.spec import BackendSpec, find, is_model_name
 from chatui.codes import Cause
-from chatui.display.failures import day_begins, has_failed, is_answer
+from chatui.display.failures import day_begins, has_failed, is_answer, kind_of, sentence_of_kind
 from chatui.env import environment
 from chatui.limits import CACHE_ERRORS
 from chatui.model_servers import configured, connected, stored
@@ -82,7 +82,8 @@ class ServerStatus:
 @dataclass(slots=True)
 class ServerWork:
     """What a model server did. ``running``: how many answers are being written now or wait for it; ``answered``: how many answers
-    (``failures.is_answer``) there were in the last day. ``failed``: by code, how many failed in the last hour, and in the last day."""
+    (``failures.is_answer``) there were in the last day. ``failed``: by the kind of the cause, how many failed in the last hour, and in the
+    last day."""
 
     running: int = 0
     answered: int = 0
@@ -91,8 +92,13 @@ class ServerWork:
 
     @property
     def errors(self) -> list[tuple[str, int, int]]:
-        """The codes with their numbers, the most frequent first."""
-        return sorted(((code, hour, day) for code, (hour, day) in self.failed.items()), key=lambda error: -error[2])
+        """The kinds with their numbers, the most frequent first."""
+        return sorted(((kind, hour, day) for kind, (hour, day) in self.failed.items()), key=lambda error: (-error[2], error[0]))
+
+    @property
+    def causes(self) -> list[tuple[str, str, int, int]]:
+        """As ``errors``, each with its sentence after the kind."""
+        return [(kind, sentence_of_kind(kind), hour, day) for kind, hour, day in self.errors]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +150,7 @@ def all_of_them() -> list[ShownServer]:
 
 @dataclass(frozen=True, slots=True)
 class ServerErrors:
-    """The answers of one model server in the last day. ``name``: empty for those that are not connected any more. ``codes``: the codes of
-    those that failed, with how many in the last hour and day."""
+    """The answers of one model server in the last day. ``name``: empty for those that are not connected any more."""
 
     name: str
     label: str
@@ -239,8 +244,9 @@ def _work(specs: Sequence[BackendSpec]) -> dict[str, ServerWork]:
         code, last = row["error_code"], row["last"]
         work, end = _work_of(found, specs, row["choice"]), (row["state"], code, row["error_cause"])
         if has_failed(*end):
-            hour_before, day_before = work.failed.get(code, (0, 0))
-            work.failed[code] = (hour_before + row["hour"], day_before + row["day"])
+            kind = kind_of(code, row["error_cause"])
+            hour_before, day_before = work.failed.get(kind, (0, 0))
+            work.failed[kind] = (hour_before + row["hour"], day_before + row["day"])
         elif is_answer(*end):
             work.answered += row["day"]
             work.last_answer = max((each for each in (work.last_answer, last) if each), default=None)

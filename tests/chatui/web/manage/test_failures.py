@@ -7,8 +7,10 @@ import pytest
 from django.utils import timezone
 from django.utils.html import escape
 
-from chatui.codes import Cause
+from chatui.backends.spec import BackendSpec
+from chatui.codes import Cause, ProductCode
 from chatui.display.failures import number
+from chatui.model_servers import connected
 from chatui.models.conversation import ActiveLeaf, Conversation
 from chatui.models.turn import Turn
 from chatui.models.user import User
@@ -44,10 +46,27 @@ def test_failures_are_counted_by_cause_and_server_and_each_says_what_helps(ada: 
     assert not any(hidden in page for hidden in (*HIDDEN, ">ada<", str(turn.conversation_id)))
     narrowed = text_of(signed_in(omar), LIST, cause="key-refused", server="other")
     assert "HTTP 401" in narrowed and "HTTP 403" not in narrowed
-    assert "HTTP 403" in text_of(signed_in(omar), LIST, code="E-X-BACKEND-SETUP"), "the model servers' page leads here by code"
+    assert "HTTP 403" in text_of(signed_in(omar), LIST, code="E-X-BACKEND-SETUP"), "a code says the same"
     Turn.objects.update(started_at=timezone.now() - timedelta(hours=30))
     assert "No failed answers in this period" in text_of(signed_in(omar), LIST)
     assert "<strong>3 ×</strong>" in text_of(signed_in(omar), LIST, hours=168)
+
+
+def test_the_card_of_a_model_server_says_its_failures_in_sentences_and_has_formats_behind_details(
+    ada: User, root: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = BackendSpec(name="vllm", url="http://127.0.0.1:9/v1", kind="chat")
+    monkeypatch.setattr(connected, "specs", lambda: (spec,))
+    for evidence in ("HTTP 403", "HTTP 401"):
+        of(ada, "E-X-BACKEND-SETUP", Cause.KEY_REFUSED.told(evidence), "vllm")
+    of(ada, "E-X-TIMEOUT", "", "vllm")
+    card = text_of(signed_in(root), "/manage/servers/").partition('id="server-1"')[2].partition("</section>")[0]
+    shown, _, details = card.partition("<summary>Details")
+    assert f"<strong>2 ×</strong> {escape(Cause.KEY_REFUSED.sentence)}" in shown and "E-X-" not in card and card.count("127.0.0.1:9") == 1
+    assert "<code>chat</code>" in details and "<code>127.0.0.1:9</code>" in details
+    (address,) = {line.partition('"')[0] for line in shown.split('href="')[1:] if "cause=key-refused" in line}
+    page = text_of(signed_in(root), address.replace("&amp;", "&"))
+    assert page.count("Debug view of") in (0, 2) and "HTTP 403" in page and "HTTP 401" in page
 
 
 def test_answers_that_were_cut_and_busy_servers_are_listed_apart(ada: User, omar: User) -> None:
@@ -62,7 +81,7 @@ def test_answers_that_were_cut_and_busy_servers_are_listed_apart(ada: User, omar
     Turn.objects.update(choice="demo")
     assert "No failed answers in the last 24 hours." in text_of(signed_in(omar), "/manage/servers/")
     of(ada, "E-X-TIMEOUT", "", choice="demo")
-    assert "E-X-TIMEOUT" in text_of(signed_in(omar), "/manage/servers/")
+    assert escape(Cause.read("", ProductCode.TIMEOUT)[0].sentence) in text_of(signed_in(omar), "/manage/servers/")
 
 
 def test_an_answer_is_found_by_the_number_that_the_person_was_shown(ada: User, omar: User) -> None:
