@@ -38,6 +38,11 @@ class Bars:
     bars: tuple[Bar, ...]
     words: str
 
+    @property
+    def compares(self) -> bool:
+        """Whether there is more than one value: a single one is always the highest, so its bar says nothing."""
+        return sum(bar.height > 0 for bar in self.bars) > 1
+
 
 def bars(values: Sequence[float], labels: Sequence[str], words: str) -> Bars:
     """A bar for each value, from zero; the highest takes the whole height. A value above zero is never without a bar."""
@@ -76,6 +81,11 @@ class Figures:
     failed_today: int
     running: int
     waiting: int
+
+    @property
+    def has_plots(self) -> bool:
+        shown = (self.answers, self.failed, self.first_word, self.at_once)
+        return any(figure.day_bars.compares or figure.week_bars.compares for figure in shown)
 
 
 @dataclass(slots=True)
@@ -177,7 +187,10 @@ def _whole(number: float) -> str:
 
 
 def _tenths(number: float) -> str:
-    return str(number_format(round(number, 1), 1))  # the format alone cuts
+    """Something is never shown as nothing."""
+    if 0 < number < 0.1:
+        return f"< {number_format(0.1, 1)}"
+    return str(number_format(round(number, 1), 1)) if number else "0"  # the format alone cuts
 
 
 def _seconds(number: float) -> str:

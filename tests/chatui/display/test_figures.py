@@ -40,8 +40,18 @@ def test_answers_failures_waits_and_load_of_a_day_and_a_week(ada: User) -> None:
     assert day.words.endswith("0 · 1 · 0 · 0 · 0 · 0 · 2") and week.words.startswith("Answers in every six hours, the oldest first: ")
     Turn.objects.all().delete()
     empty = figures.figures()
-    assert (empty.first_word.day, empty.answers.week, empty.at_once.week) == ("–", "0", "0.0")
+    assert (empty.first_word.day, empty.answers.week, empty.at_once.week) == ("–", "0", "0")
     assert {bar.height for bar in empty.answers.day_bars.bars} == {0}
+
+
+def test_a_plot_is_drawn_once_there_is_something_to_compare(ada: User, root: User) -> None:
+    turn(ada)
+    page = text_of(signed_in(root), "/manage/")
+    assert "<svg class=\"bars" not in page and "Plots appear here once answers of several hours can be compared." in page
+    assert figures.figures().at_once.day == "< 0.1", "something is not shown as nothing"
+    turn(ada, 5)
+    page = text_of(signed_in(root), "/manage/")
+    assert "<svg class=\"bars" in page and "Plots appear here" not in page
 
 
 def test_each_page_counts_the_same_answers_and_failures(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +80,7 @@ def test_the_load_is_how_many_answers_were_written_at_once(ada: User) -> None:
     for _ in range(2):
         turn(ada, 3, finished_at=timezone.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=2))
     shown = figures.figures().at_once
-    assert "2.0 · 0.0 · 0.0 · 0.0" in shown.day_bars.words and (shown.day, shown.week) == ("2.0", "2.0"), (
+    assert "2.0 · 0 · 0 · 0" in shown.day_bars.words and (shown.day, shown.week) == ("2.0", "2.0"), (
         "the busiest hour counts, not the nights"
     )
 
@@ -93,6 +103,7 @@ def test_a_small_value_has_a_bar_and_none_has_none() -> None:
 
 def test_the_overview_has_them_as_text_for_those_who_may_see_failures_alone(ada: User) -> None:
     turn(ada)
+    turn(ada, 2)
     omar = make_person("omar", "view_storedbackend", staff=True)
     page = text_of(signed_in(omar), "/manage/")
     assert 'aria-label="Answers in each hour, the oldest first: 0 · ' in page and "Wait for the first word, on average" in page
