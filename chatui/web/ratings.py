@@ -5,6 +5,7 @@ Scripts show the form of a rating in a dialog.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from django import forms
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
@@ -29,13 +31,17 @@ from chatui.transfer import ratings as transfer_ratings
 from chatui.transfer.ratings import ExportOptions, RatingFilters, RatingFormat
 from chatui.web import downloads
 from chatui.web.errors import wants_json
-from chatui.web.guards import signed_in, visitor_of
+from chatui.web.guards import number, signed_in, visitor_of
 from chatui.web.manage.parts import DaysForm, page
 
 EXPORT_MOST = 20_000
 HIDDEN_MOST = 500
 """The most ratings in an export from the page; with hidden channels, each conversation is a line in the audit log.
 ``manage.py ratings`` has no limit."""
+
+
+SPANS = ((7, _("Last 7 days")), (31, _("Last 31 days")), (0, _("All")))
+"""The periods of the page, in days; 0 is without limit."""
 
 
 class ExportForm(DaysForm):
@@ -88,7 +94,7 @@ class ExportForm(DaysForm):
 
 @signed_in("GET", "POST")
 def ratings(request: HttpRequest) -> HttpResponseBase:
-    """The number of ratings, with the form; sends the selected ones as a file. Recorded before anything is read."""
+    """The ratings of a period in numbers, with the form; sends the selected ones as a file. Recorded before anything is read."""
     visitor = visitor_of(request, "download")
     person = (permissions_ratings.hidden_exporter if "hidden" in request.POST else permissions_ratings.exporter)(visitor)
     form = ExportForm(request.POST or None, may_see_hidden=permissions_ratings.can_export_hidden(person))
@@ -96,8 +102,13 @@ def ratings(request: HttpRequest) -> HttpResponseBase:
         wanted = form.wanted()
         pieces = (line.encode() for line in transfer_ratings.export(visitor, wanted))
         return downloads.streamed(request, pieces, "application/jsonl; charset=utf-8", f"ratings-{{day}}.{wanted.format}.jsonl")
-    context = {"form": form, "count": transfer_ratings.count(RatingFilters())}
-    return page(request, AdminPart.RATINGS, "manage/export_ratings.html", context, 400 if form.errors else 200)
+    days = number(request.GET.get("days"), 0)
+    days = days if days in dict(SPANS) else 0
+    sums = transfer_ratings.sums(RatingFilters(since=timezone.now() - timedelta(days=days) if days else None))
+    labels = dict(REASONS)
+    reasons = [(labels.get(key, labels["other"]), times) for key, times in sums.reasons]
+    context = {"form": form, "sums": sums, "reasons": reasons, "days": days, "spans": SPANS}
+    return page(request, AdminPart.RATINGS, "manage/ratings.html", context, 400 if form.errors else 200)
 
 
 _writes = Throttle("ratings", attempts=120, seconds=60)

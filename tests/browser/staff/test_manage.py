@@ -169,6 +169,7 @@ def test_all_parts_are_beside_each_page_on_a_small_desktop(server: Server, visit
         beside, content = menu.bounding_box(), main.bounding_box()
         assert beside and content and beside["x"] + beside["width"] <= content["x"] and content["width"] > 900
         expect(menu.locator("[aria-current=page]")).to_have_count(1)
+        expect(page.locator("main :focus")).to_have_count(0)  # each is for reading first
         picture(page, f"menu-{path.strip('/').replace('/', '-')}")
 
 

@@ -47,11 +47,11 @@ def test_answers_failures_waits_and_load_of_a_day_and_a_week(ada: User) -> None:
 def test_a_plot_is_drawn_once_there_is_something_to_compare(ada: User, root: User) -> None:
     turn(ada)
     page = text_of(signed_in(root), "/manage/")
-    assert "<svg class=\"bars" not in page and "Plots appear here once answers of several hours can be compared." in page
+    assert '<svg class="bars' not in page and "Plots appear here once answers of several hours can be compared." in page
     assert figures.figures().at_once.day == "< 0.1", "something is not shown as nothing"
     turn(ada, 5)
     page = text_of(signed_in(root), "/manage/")
-    assert "<svg class=\"bars" in page and "Plots appear here" not in page
+    assert '<svg class="bars' in page and "Plots appear here" not in page
 
 
 def test_each_page_counts_the_same_answers_and_failures(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -163,6 +163,22 @@ def test_ratings_are_filtered_by_day_verdict_model_and_back_end(ada: User, expor
     assert chosen(backend="lar") == chosen(model="gpt") == []
 
 
+def test_the_page_counts_what_an_export_would_have_and_shows_nothing_that_anybody_wrote(ada: User, exported: Planted, judge: User) -> None:
+    Turn.objects.filter(pk=str(exported.final.turn_id)).update(model="gpt-oss-20b")
+    for number, (verdict, reason) in enumerate((("up", ""), ("down", "wrong"), ("down", "long"))):
+        rate(exported.final, make_person(f"rater {number}"), verdict, reason=reason, note="SECRET-NOTE")
+    page = signed_in(judge).get("/ratings/").content.decode()
+    assert "1 good and 3 bad." in page and "gpt-oss-20b" in page and "SECRET-NOTE" not in page and "It is five." not in page
+    assert page.index("<strong>2 ×</strong> It is wrong") < page.index("<strong>1 ×</strong> It is too long")
+    Rating.objects.update(rated_at=timezone.now() - timedelta(days=20))
+    assert "No answer was rated in this period." in signed_in(judge).get("/ratings/", {"days": 7}).content.decode()
+    assert "1 good and 3 bad." in signed_in(judge).get("/ratings/", {"days": 31}).content.decode()
+    Message.objects.filter(pk=exported.final.pk).update(turn=None)
+    assert ratings.sums(ALL).models == (("", 1, 3),)
+    Conversation.objects.update(deleted_at=timezone.now())
+    assert "Nobody has rated an answer yet." in signed_in(judge).get("/ratings/").content.decode()
+
+
 def test_ratings_of_deleted_conversations_are_not_exported(ada: User, exported: Planted) -> None:
     assert len(of()) == 1
     Conversation.objects.filter(pk=exported.conversation.pk).update(deleted_at=timezone.now())
