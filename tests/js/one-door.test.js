@@ -23,3 +23,19 @@ test("every static import ends in a semicolon, so that hashed names reach it", (
 test("no script names another host", () => {
   assert.deepEqual(FILES.filter((name) => /https?:\/\//.test(source(name))), []);
 });
+
+/** Whose listeners are begun once, for all pages that are shown one after another, or take themselves away. */
+const FOR_ALL = new Set([
+  "composer/leaving.js", "page/menus.js", "page/unsent.js", "page/finishing.js", // once
+  "sidebar/entries.js", // as long as a title is edited
+  "composer/temporary.js", "page/printing.js", "page/draw-diagram.js", // on pages that no other takes the place of
+]);
+
+test("what a page listens to beyond itself ends with it", () => {
+  const rooms = /^(?:chat|composer|exchange|files|page|sidebar)\//;
+  const open = FILES.filter((name) => rooms.test(name) && !FOR_ALL.has(name)).flatMap((name) => {
+    const calls = source(name).matchAll(/^ +(?:(?:document|window|dark|view)\.)?addEventListener\((?:[^()]|\([^()]*(?:\([^()]*\)[^()]*)*\))*\)/gm);
+    return [...calls].filter(([call]) => !/\b(?:signal|life|caught)\b/.test(call)).map(([call]) => `${name}: ${call.trim()}`);
+  });
+  assert.deepEqual(open, []);
+});

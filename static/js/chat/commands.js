@@ -2,7 +2,7 @@
 // connection is shown as waiting, and is sent once after the reconnect.
 
 import { t } from "../language/words.js";
-import { find, listen } from "../page/dom.js";
+import { find, lifeOf, listen } from "../page/dom.js";
 import { newId } from "../page/storage.js";
 import { Seen } from "../sidebar/seen.js";
 import { listenToToolsMenu, toolsOff } from "../composer/first-uses.js";
@@ -40,8 +40,8 @@ export class Commands {
   /** @param {PageParts} around */
   constructor(around) {
     this.#around = around;
-    listenToToolsMenu();
-    this.#seen = new Seen(around.connection, around.open);
+    listenToToolsMenu(around.composer);
+    this.#seen = new Seen(around.connection, around.open, lifeOf(around.composer));
     around.transcript.addEventListener("chat:edited", () => this.#focusStop());
     around.transcript.addEventListener("chat:answered", () => ((this.mayBeRefused = false), this.#seen.answered()));
     listen(around.transcript, "chat:answer-now", (/** @type {string} */ turn) => this.#answerNow(turn));

@@ -130,12 +130,15 @@ function reloadButton() {
 export class TabTitle {
   #title = document.title;
   #news = "";
+  #signal;
 
-  constructor() {
+  /** @param {AbortSignal} signal that ends with the page: what it still fetches has no title any more */
+  constructor(signal) {
+    this.#signal = signal;
     document.addEventListener("visibilitychange", () => {
       if (!document.hidden) this.#show("");
-    });
-    document.addEventListener("chat:waits", () => this.#show(this.#news));
+    }, { signal });
+    document.addEventListener("chat:waits", () => this.#show(this.#news), { signal });
     this.#show("");
   }
 
@@ -155,6 +158,7 @@ export class TabTitle {
 
   /** @param {string} news */
   #show(news) {
+    if (this.#signal.aborted) return;
     this.#news = news;
     const title = news ? `${news} · ${this.#title}` : this.#title;
     // A temporary or archived conversation is not in the list, but the page has its card.

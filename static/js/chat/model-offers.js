@@ -57,10 +57,11 @@ export function follow(composer, choice, effort) {
 
 /**
  * The page takes over what the server has now, except what was chosen here and not asked yet.
+ * @param {HTMLElement} page
  * @param {HTMLElement} fresh the message box of the same conversation
  */
-export function adopt(fresh) {
-  const composer = /** @type {ChatComposer} */ (find(document, "chat-composer", HTMLElement));
+export function adopt(page, fresh) {
+  const composer = /** @type {ChatComposer} */ (find(page, "chat-composer", HTMLElement));
   const { effort = "" } = fresh.dataset;
   if (composer.effort === composer.dataset.effort) effortOf(composer).value = effort;
   composer.dataset.effort = effort;

@@ -1,6 +1,6 @@
 // The conversation that the page shows. Keeps title, top bar and list up to date, and fetches what the page has missed.
 
-import { find, parse, templateWith, seek, takeOver } from "../page/dom.js";
+import { find, lifeOf, parse, templateWith, seek, takeOver } from "../page/dom.js";
 import { Missing, SignedOut, messageOf, postJson, read } from "../page/server.js";
 import { toast } from "../page/menus.js";
 import { ListEvents } from "../sidebar/list-events.js";
@@ -40,6 +40,11 @@ export class OpenConversation {
 
   get id() {
     return this.#id;
+  }
+
+  /** Whether another page has taken its place: what is fetched now comes too late. */
+  get #isOver() {
+    return lifeOf(this.#page).aborted;
   }
 
   /** The folder that a new conversation begins in. */
@@ -93,6 +98,7 @@ export class OpenConversation {
       if (error instanceof Missing) return null;
       throw error;
     });
+    if (this.#isOver) return true;
     if (!page) return this.#gone();
     if (this.#shown.transcript.reachesEnd) this.#shown.transcript.replace(page.content);
     if (page.isFresh) this.#replaceFrame(page.content);
@@ -103,7 +109,9 @@ export class OpenConversation {
   async showEnd() {
     if (!this.#url || this.#shown.transcript.reachesEnd) return;
     try {
-      this.#shown.transcript.replace(parse(await read(this.#url)));
+      const page = parse(await read(this.#url));
+      if (this.#isOver) return;
+      this.#shown.transcript.replace(page);
       history.replaceState(null, "", this.#url);
     } catch (error) {
       this.#failed(error);
@@ -116,7 +124,8 @@ export class OpenConversation {
    * @param {string} [query] what is sought there
    */
   leadTo(message, query = "") {
-    if (this.#url) location.replace(`${this.#url}at/${encodeURIComponent(message)}/${query && `?${query}`}`);
+    if (!this.#url || this.#isOver) return;
+    location.replace(`${this.#url}at/${encodeURIComponent(message)}/${query && `?${query}`}`);
   }
 
   /**
@@ -124,6 +133,7 @@ export class OpenConversation {
    * @param {Accepted} event
    */
   moveTo({ conversation, url, title }) {
+    if (this.#isOver) return;
     this.#id = conversation;
     this.#url = new URL(url, location.href).pathname;
     history.replaceState(null, "", this.#url);
@@ -150,6 +160,7 @@ export class OpenConversation {
   /** While there was no connection, other tabs may have changed this conversation and the list. */
   catchUp() {
     setTimeout(() => {
+      if (this.#isOver) return;
       this.#refresh().then((isShown) => (isShown ? undefined : this.#refreshList())).catch(() => {
         // The next change of the list comes as an event, and the next page has all of it.
       });
@@ -205,11 +216,12 @@ export class OpenConversation {
     if (bar && !seek(mine, ".rename", HTMLElement)) takeOver(mine, bar);
     this.#shown.list.update(page);
     const composer = seek(page, "chat-composer", HTMLElement);
-    if (composer) void import("./model-offers.js").then((module) => module.adopt(composer), () => {});
+    if (composer) void import("./model-offers.js").then((module) => module.adopt(this.#page, composer), () => {});
   }
 
   /** @param {unknown} error */
   #failed(error) {
+    if (this.#isOver) return;
     if (error instanceof SignedOut) this.#shown.banner.ended(SIGNED_OUT);
     else toast(messageOf(error));
   }

@@ -5,7 +5,7 @@ import { Drawer, searchOnDemand } from "../sidebar/drawer.js";
 import { isPlain } from "../sidebar/list-actions.js";
 import { findOnDemand } from "../page/first-find.js";
 import { Connection } from "../page/connection.js";
-import { closestTo, find, listen } from "../page/dom.js";
+import { atEnd, closestTo, endLife, find, lifeOf, listen } from "../page/dom.js";
 import { whenLeaving } from "../composer/leaving.js";
 import { t } from "../language/words.js";
 import { Shortcuts } from "../page/shortcuts.js";
@@ -43,7 +43,7 @@ class ChatPage extends HTMLElement {
   #drawer = new Drawer(this);
   #scroller = find(this, ".scroller", HTMLElement);
   #scrolling = new Scrolling(this.#scroller, this.#transcript);
-  #tab = new TabTitle();
+  #tab = new TabTitle(lifeOf(this));
   #announcer = new Announcer(find(this, ".announcer", HTMLElement), this.#tab);
   #connection = new Connection(this.dataset.socket ?? "/ws/", {
     opened: () => this.#opened(),
@@ -95,9 +95,19 @@ class ChatPage extends HTMLElement {
   #wasOpen = false;
 
   connectedCallback() {
+    // Its parts are connected after it, if all were put into the document together.
+    queueMicrotask(() => this.isConnected && this.#start());
+  }
+
+  disconnectedCallback() {
+    endLife(this);
+  }
+
+  #start() {
+    const life = lifeOf(this);
     this.#transcript.limit = this.#composer.limit;
     this.#listen();
-    fitKeyboard();
+    fitKeyboard(life);
     new ContextUse(find(this, ".context-use", HTMLElement), this.#transcript).watch();
     this.#composer.running = this.#transcript.running.length > 0;
     this.#next.start();
@@ -105,14 +115,16 @@ class ChatPage extends HTMLElement {
     moreOnDemand(this.#transcript, this.#scroller);
     searchOnDemand();
     this.#find.arrive();
-    this.#connection.start();
+    this.#connection.start(life);
     if (this.#open.isTemporary) import("../composer/temporary.js").then((module) => module.begin(), () => {});
     this.#composer.begin();
-    setInterval(() => this.#watchSilence(), SILENCE_MS / 4);
+    const watching = setInterval(() => this.#watchSilence(), SILENCE_MS / 4);
+    atEnd(life, () => clearInterval(watching));
   }
 
   #listen() {
     const commands = this.#commands;
+    const signal = lifeOf(this);
     listen(this.#composer, "chat:send", (/** @type {OutgoingMessage} */ written) => this.#send(written));
     listen(this.#composer, "chat:stop", () => commands.stop());
     listen(this.#transcript, "chat:edit", (/** @type {EditRequest} */ asked) => commands.edit(asked));
@@ -124,14 +136,14 @@ class ChatPage extends HTMLElement {
     listen(this.#list, "chat:title", (/** @type {Retitled} */ to) => this.#open.retitle(to));
     listen(this.#list, "chat:deleted", (/** @type {string} */ conversation) => this.#leave(conversation));
     find(this, ".jump", HTMLElement).addEventListener("click", () => this.#toEnd());
-    addEventListener("hashchange", () => this.#toFoundMessage());
+    addEventListener("hashchange", () => this.#toFoundMessage(), { signal });
     if (location.search.includes("print=")) void import("../page/printing.js");
     this.addEventListener("chat:search", () => this.#drawer.show());
     this.addEventListener("click", this.#clicked);
-    addEventListener("click", this.#followed); // after those who have another use for it
-    addEventListener("pageshow", ({ persisted }) => persisted && this.#composer.stay());
+    addEventListener("click", this.#followed, { signal }); // after those who have another use for it
+    addEventListener("pageshow", ({ persisted }) => persisted && this.#composer.stay(), { signal });
     this.addEventListener("chat:restored", () => commands.subscribe());
-    whenLeaving(() => this.#forget());
+    whenLeaving(() => this.#forget(), signal);
     const [message, fold] = [() => this.#composer.focus(), () => this.#drawer.toggle()];
     new Shortcuts({ page: this, message, fold, stop: () => this.#stop(), escape: () => this.#escape() }).listen();
   }
@@ -220,7 +232,8 @@ class ChatPage extends HTMLElement {
 
 // Keeps the composer above an on-screen keyboard, in browsers that lay the keyboard over the page.
 
-function fitKeyboard() {
+/** @param {AbortSignal} signal */
+function fitKeyboard(signal) {
   const view = window.visualViewport;
   if (!view) return;
   const fit = () => {
@@ -228,7 +241,7 @@ function fitKeyboard() {
     document.documentElement.style.setProperty("--viewport", `${view.height}px`);
     if (view.offsetTop) scrollTo(0, 0);
   };
-  view.addEventListener("resize", fit);
+  view.addEventListener("resize", fit, { signal });
   fit();
 }
 

@@ -1,7 +1,7 @@
 // Keeps the newest text in view until the reader scrolls up, edits a question or compares answers; then shows a button
 // that leads back to it.
 
-import { find } from "../page/dom.js";
+import { find, pageOf } from "../page/dom.js";
 
 /** @import { ChatTranscript } from "./transcript.js" */
 
@@ -9,7 +9,7 @@ export class Scrolling {
   #following = new Following();
   #scroller;
   #content;
-  #jump = find(document, ".jump", HTMLElement);
+  #jump;
 
   /**
    * @param {HTMLElement} scroller
@@ -18,6 +18,7 @@ export class Scrolling {
   constructor(scroller, content) {
     this.#scroller = scroller;
     this.#content = content;
+    this.#jump = find(pageOf(scroller), ".jump", HTMLElement);
     const observer = new ResizeObserver(this.#resized);
     observer.observe(content);
     observer.observe(scroller);

@@ -2,7 +2,7 @@
 // can be refused, while an answer is being written; "chat:stop"; "chat:running" when an answer begins or ends; and
 // "chat:settled" when the server has accepted or refused what was sent.
 
-import { closestTo, complain, find, grow } from "../page/dom.js";
+import { closestTo, complain, find, grow, lifeOf } from "../page/dom.js";
 import { problemWith, remainingCharacters, isSendKey, MessageDraft } from "./drafts.js";
 import { filesOnDemand } from "./first-uses.js";
 import { ModelChoice } from "../chat/model-choice.js";
@@ -46,7 +46,7 @@ export class ChatComposer extends HTMLElement {
     this.#stop.addEventListener("click", () => this.dispatchEvent(new CustomEvent("chat:stop")));
     this.addEventListener("click", this.#takeExample);
     this.#model.listen();
-    this.#draft.begin();
+    this.#draft.begin(lifeOf(this));
     this.text = this.text;
     if (document.activeElement === document.body) this.#focus();
   }
@@ -100,7 +100,7 @@ export class ChatComposer extends HTMLElement {
     this.#draft = known ?? new MessageDraft(this, this.dataset.person ?? "", conversation, openStorage());
     this.text = "";
     if (known) known.takeBox(this);
-    else (this.#drafts.push(this.#draft), this.#draft.begin());
+    else (this.#drafts.push(this.#draft), this.#draft.begin(lifeOf(this)));
     this.#focus();
   }
 

@@ -44,16 +44,20 @@ export class MessageDraft {
     return this.#conversation === null;
   }
 
-  /** Puts the draft into the box, before what was typed there before this script was loaded. */
-  begin() {
+  /**
+   * Puts the draft into the box, before what was typed there before this script was loaded.
+   * @param {AbortSignal} [signal] of the page's life
+   */
+  begin(signal) {
+    const life = signal && { signal };
     addEventListener("beforeunload", (event) => {
       // Another tab with a new conversation may have stored its own text instead.
       const isStored = !this.isNew || this.drafts.load(null, false).text.includes(this.#box.text);
       if (this.#saving !== undefined || !isStored) this.save();
       if (pageTexts.length) event.preventDefault();
-    });
-    addEventListener("pagehide", () => this.flush());
-    addEventListener("storage", this.#changed);
+    }, life);
+    addEventListener("pagehide", () => this.flush(), life);
+    addEventListener("storage", this.#changed, life);
     const draft = this.drafts.load(this.#conversation);
     if (draft.clientId) this.#unanswered = { text: draft.text, clientId: draft.clientId };
     this.#stored = draft.text;

@@ -1,7 +1,7 @@
 // The menu of tools, fetched when it is opened.
 
 import { brought } from "./drafts.js";
-import { seek, find } from "../page/dom.js";
+import { seek, find, lifeOf } from "../page/dom.js";
 import { laterStyles } from "../exchange/later-styles.js";
 import { recall, remember, newId, textStorage } from "../page/storage.js";
 import { t } from "../language/words.js";
@@ -9,8 +9,9 @@ import { t } from "../language/words.js";
 /** @import { Brought } from "./drafts.js" */
 /** @import { PageParts, NextMessage } from "./next-message.js" */
 
-export function listenToToolsMenu() {
-  const menu = seek(document, "#tools-menu", HTMLElement);
+/** @param {HTMLElement} composer */
+export function listenToToolsMenu(composer) {
+  const menu = seek(composer, "#tools-menu", HTMLElement);
   menu?.addEventListener("beforetoggle", (event) => {
     const { newState } = /** @type {ToggleEvent} */ (event);
     if (newState !== "open") return;
@@ -42,11 +43,13 @@ const NO_CONNECTION = t("There is no connection to the server. Please try again 
 /** @param {Omit<PageParts, "newId">} around */
 export function nextMessageOnDemand(around) {
   const { composer } = around;
+  const signal = lifeOf(composer);
   /** @type {NextMessage | null} */
   let next = null;
   /** @type {Promise<void> | null} */
   let loading = null;
   const load = () => (loading ??= Promise.all([import("./next-message.js"), laterStyles()]).then(([module]) => {
+    if (signal.aborted) return;
     next = new module.NextMessage({ ...around, newId });
     next.start();
   }, (error) => {
@@ -64,7 +67,7 @@ export function nextMessageOnDemand(around) {
     const form = find(composer, "form", HTMLFormElement);
     load().then(() => form.requestSubmit(), () => composer.say(NO_CONNECTION, "hint"));
   });
-  addEventListener("storage", ({ key }) => key?.startsWith(PREFIX) && prepare());
+  addEventListener("storage", ({ key }) => key?.startsWith(PREFIX) && prepare(), { signal });
   return {
     /** The page is ready and knows whether an answer is being written. */
     start() {
@@ -95,6 +98,6 @@ export function filesOnDemand(composer) {
       if (!what) return;
       if (!what.isNative) event.preventDefault();
       bring(name, what);
-    });
+    }, { signal: lifeOf(composer) });
   }
 }

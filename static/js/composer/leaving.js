@@ -1,7 +1,7 @@
 // Signing out: after a question if something is unsent, deletes everything that a person wrote from this browser,
 // whatever tab or page they sign out in, and empties their other pages.
 
-import { closestTo } from "../page/dom.js";
+import { atEnd, closestTo } from "../page/dom.js";
 import { openStorage, pageTexts, remember } from "../page/storage.js";
 
 const LEFT = "chatui:left";
@@ -12,12 +12,16 @@ const PERSONAL = [
 /** Whose they are is in their names: somebody else's stay, if their session ended without a sign-out. */
 const TEXTS = ["chatui:draft:", "chatui:next:"];
 
-/** @type {(() => void)[]} */
-const runs = [];
+/** @type {Set<() => void>} */
+const runs = new Set();
 
-/** @param {() => void} run when the person signs out: its data must not be stored again */
-export function whenLeaving(run) {
-  runs.push(run);
+/**
+ * @param {() => void} run when the person signs out: its data must not be stored again
+ * @param {AbortSignal} life of the page that has the data
+ */
+export function whenLeaving(run, life) {
+  runs.add(run);
+  atEnd(life, () => runs.delete(run));
 }
 
 /** The person may sign out here, in another tab, or without this script: then the sign-in page tells this script. */
@@ -35,7 +39,7 @@ export function watchLeaving() {
     if (key !== LEFT || whose === null) return;
     forget(whose);
     if (!person || (whose && whose !== person)) return;
-    for (const run of runs) run();
+    for (const run of [...runs]) run();
     document.body.replaceChildren();
     void unsent().then((module) => module.showSignedOut());
   });
@@ -56,7 +60,7 @@ function unsent() {
 
 /** @param {string} person empty for everybody */
 function leave(person) {
-  for (const run of runs) run();
+  for (const run of [...runs]) run();
   forget(person);
   // Notifies other tabs, and leaves nothing stored.
   remember(LEFT, person);

@@ -4,7 +4,7 @@
 import { textStorage } from "../page/storage.js";
 import { NextMessages } from "./next-messages.js";
 import { t } from "../language/words.js";
-import { closestTo, find, fromTemplate } from "../page/dom.js";
+import { closestTo, find, fromTemplate, lifeOf } from "../page/dom.js";
 import { QuestionEditor } from "../exchange/question-editor.js";
 import { problemWith } from "./drafts.js";
 
@@ -47,7 +47,7 @@ export class NextMessage {
     composer.addEventListener("chat:next", this.#written);
     composer.addEventListener("chat:running", this.#followed);
     composer.addEventListener("chat:settled", this.#settled);
-    addEventListener("storage", this.#changed);
+    addEventListener("storage", this.#changed, { signal: lifeOf(composer) });
     new MutationObserver(() => this.#card.isEditing || this.#reload()).observe(banner(), { attributes: true });
     const message = this.#messages.load(this.#conversation);
     // It is unknown whether the server has what another page was sending: it can be sent again under the same id.

@@ -2,7 +2,7 @@
 
 import { t, number, tn, tc } from "../language/words.js";
 import { Connection } from "../page/connection.js";
-import { find, fromTemplate, seek } from "../page/dom.js";
+import { find, fromTemplate, lifeOf, seek } from "../page/dom.js";
 import { refusal } from "../language/refusals.js";
 import { isDebugPageEvent, isTurnEvent, unhandled, Sequence } from "../wire/protocol.js";
 import { placesOf } from "../page/matches.js";
@@ -44,7 +44,7 @@ class DebugView extends HTMLElement {
   #openedAt = new Map();
 
   connectedCallback() {
-    this.#connection.start();
+    this.#connection.start(lifeOf(this));
   }
 
   #watch() {

@@ -4,7 +4,7 @@
 
 import { t } from "../language/words.js";
 import { codeBeside, copy, copyLater, tableBeside } from "../page/code.js";
-import { closestTo, find, fromTemplate, seek } from "../page/dom.js";
+import { closestTo, find, fromTemplate, lifeOf, seek } from "../page/dom.js";
 import { read } from "../page/server.js";
 import { toast, menuOpener } from "../page/menus.js";
 import { laterStyles } from "./later-styles.js";
@@ -226,7 +226,7 @@ export function listenForVersions(transcript) {
     event.preventDefault();
     (await import("./comparison.js").catch(noVersionsLoaded))?.showVersion(transcript, form, button);
   });
-  listenToAgainMenu(comparison);
+  listenToAgainMenu(comparison, lifeOf(transcript));
   transcript.addEventListener("click", async (event) => {
     const element = closestTo(event, ".exchange");
     if (element && closestTo(event, "button[data-action=compare]")) (await comparison())?.toggle(element);
@@ -250,14 +250,14 @@ async function begun(transcript) {
 // The menu "Another model" of an answer: the models that the message box offers. The chosen model writes another answer
 // beside the existing ones. It is a trial: the message box stays with its model, which the menu says.
 
-/** @param {() => Promise<Comparison | null>} comparison */
-function listenToAgainMenu(comparison) {
-  document.addEventListener("beforetoggle", filled, { capture: true });
+/** @param {() => Promise<Comparison | null>} comparison @param {AbortSignal} signal of the page's life */
+function listenToAgainMenu(comparison, signal) {
+  document.addEventListener("beforetoggle", filled, { capture: true, signal });
   document.addEventListener("click", async (event) => {
     const item = closestTo(event, "[data-action=answer-again-with]");
     const element = menuOpener()?.closest(".exchange");
     if (item && element instanceof HTMLElement) await (await comparison())?.answerAgain(Exchange.of(element), item);
-  });
+  }, { signal });
 }
 
 /** @param {Event} event */

@@ -2,7 +2,7 @@
 // message box, it stores the text in this browser until it is sent or cancelled.
 
 import { t } from "../language/words.js";
-import { complain, find, fromTemplate, seek, grow } from "../page/dom.js";
+import { atEnd, complain, find, fromTemplate, grow, lifeOf, seek } from "../page/dom.js";
 import { Drafts, problemWith, isSendKey } from "../composer/drafts.js";
 import { EditedFiles } from "../files/edited-files.js";
 import { sourceOf } from "./question.js";
@@ -110,6 +110,7 @@ export class QuestionEditor {
 
   #listen() {
     const { signal } = this.#ending;
+    atEnd(lifeOf(this.#form), () => this.#ending.abort());
     // The connection broke while the edit was on its way.
     const held = () => this.#say(fromTemplate("unconfirmed", HTMLElement).textContent?.trim() ?? "");
     find(document, "chat-transcript", HTMLElement).addEventListener("chat:edit-held", held, { signal });

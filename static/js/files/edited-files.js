@@ -2,7 +2,7 @@
 // on the server, as at the message box. The old question does not change.
 
 import { t } from "../language/words.js";
-import { find } from "../page/dom.js";
+import { atEnd, find, lifeOf } from "../page/dom.js";
 import { brought } from "../composer/drafts.js";
 import {
   attachLong, showDropHint, hideDropHint, takeIn, MAX_FILES, TOO_MANY, whyNot, whyNotBeside, queuedFiles,
@@ -52,6 +52,7 @@ export class EditedFiles {
     this.#area.after(this.#list, this.#live);
     find(form, ".question-editor-row", HTMLElement).prepend(this.#tools);
     const { signal } = this.#ending;
+    atEnd(lifeOf(form), () => this.#ending.abort());
     const caught = { capture: true, signal };
     for (const name of ["dragover", "drop", "paste"]) addEventListener(name, this.#dropped, caught);
     const picker = { capture: true, signal };

@@ -1,7 +1,7 @@
 // The files attached to the next message. They are uploaded immediately, one by one, and wait on the server.
 
 import { t } from "../language/words.js";
-import { find } from "../page/dom.js";
+import { find, lifeOf } from "../page/dom.js";
 import {
   attachLong, showDropHint, takeIn, MAX_FILES, TOO_MANY, hint, whyNot, whyNotBeside, isEdited, queuedFiles,
   withoutRefused,
@@ -12,8 +12,8 @@ import { Chip, waiting } from "./chip.js";
 /** @import { Brought } from "../composer/drafts.js" */
 /** @import { AttachedFile, UploadedFile } from "./chip.js" */
 
-/** @type {PendingFiles | null} */
-let bringing = null;
+/** Of each message box. @type {WeakMap<ChatComposer, PendingFiles>} */
+const bringing = new WeakMap();
 
 /**
  * @param {ChatComposer} composer
@@ -21,10 +21,10 @@ let bringing = null;
  * @param {Brought} [all]
  */
 export function bring(composer, what, all) {
-  bringing ??= new PendingFiles(composer);
-  if (!what) return void bringing.restore();
+  const made = bringing.get(composer) ?? new PendingFiles(composer);
+  bringing.set(composer, made);
+  if (!what) return void made.restore();
   if (what === "dragover") return showDropHint();
-  const made = bringing;
   if (what === "text") return attachLong(composer, (files) => made.add(files));
   if (what === "earlier") {
     const again = (/** @type {UploadedFile} */ taken) => made.again(taken);
@@ -59,17 +59,20 @@ class PendingFiles {
     composer.files = () => this.#take();
     // Runs before the composer's own listener, which must not send files that are not ready.
     this.#form.parentElement?.addEventListener("submit", this.#check, { capture: true });
+    const signal = lifeOf(composer);
     // After a reload, files on the server are shown again, but running uploads would be lost.
     addEventListener("beforeunload", (event) => {
       if (this.#chips.some((chip) => chip.isBusy)) event.preventDefault();
-    });
+    }, { signal });
     composer.addEventListener("change", ({ target }) => {
       if (target instanceof HTMLSelectElement && target.name === "choice") void this.#renew();
     });
     composer.addEventListener("chat:queued", () => this.#queue());
-    document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.restore());
+    const look = () => void (document.visibilityState === "visible" && this.restore());
+    document.addEventListener("visibilitychange", look, { signal });
     // Another tab has queued a message: its files must not be removed or sent from here.
-    addEventListener("storage", () => this.#empty(this.#chips.filter((chip) => this.#held.has(chip.taken?.id ?? ""))));
+    const heldOf = () => this.#chips.filter((chip) => this.#held.has(chip.taken?.id ?? ""));
+    addEventListener("storage", () => this.#empty(heldOf()), { signal });
     composer.addEventListener("chat:settled", (event) => this.#settled(event instanceof CustomEvent && event.detail));
   }
 

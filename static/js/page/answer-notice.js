@@ -3,7 +3,7 @@
 // conversation, because anybody may see the screen.
 
 import { t } from "../language/words.js";
-import { find } from "./dom.js";
+import { atEnd, find, lifeOf, pageOf } from "./dom.js";
 import { whenLeaving } from "../composer/leaving.js";
 import { recall, remember } from "./storage.js";
 import { toast } from "./menus.js";
@@ -26,7 +26,7 @@ const LOOKING = "visible-page";
 export class AnswerNotice {
   #composer;
   #transcript;
-  #button = find(document, "[data-action=tell-ready]", HTMLButtonElement);
+  #button;
   /** When the running answer began. @type {number | null} */
   #began = null;
 
@@ -37,15 +37,17 @@ export class AnswerNotice {
   constructor(composer, transcript) {
     this.#composer = composer;
     this.#transcript = transcript;
+    this.#button = find(pageOf(composer), "[data-action=tell-ready]", HTMLButtonElement);
   }
 
   listen() {
-    addEventListener("storage", (event) => event.key === KEY && this.#show());
+    const signal = lifeOf(this.#composer);
+    addEventListener("storage", (event) => event.key === KEY && this.#show(), { signal });
     this.#composer.addEventListener("chat:running", this.#followed);
-    document.addEventListener("chat:waits", this.#waits);
-    document.addEventListener("visibilitychange", look);
-    look();
-    whenLeaving(() => this.#set(false));
+    document.addEventListener("chat:waits", this.#waits, { signal });
+    document.addEventListener("visibilitychange", () => look(signal), { signal });
+    look(signal);
+    whenLeaving(() => this.#set(false), signal);
     this.#show();
     this.#followed();
   }
@@ -89,9 +91,13 @@ export class AnswerNotice {
   };
 }
 
-function look() {
-  if (document.hidden) return;
-  const left = () => new Promise((done) => document.addEventListener("visibilitychange", done, { once: true }));
+/** @param {AbortSignal} signal of the page's life */
+function look(signal) {
+  if (document.hidden || signal.aborted) return;
+  const left = () => new Promise((/** @type {(_: void) => void} */ done) => {
+    document.addEventListener("visibilitychange", () => done(), { once: true, signal });
+    atEnd(signal, done);
+  });
   void navigator.locks?.request(LOOKING, { mode: "shared" }, left);
 }
 

@@ -1,5 +1,6 @@
 // The WebSocket connection to the server. It notices a silent loss, and reconnects after every one.
 
+import { atEnd } from "./dom.js";
 import { LANGUAGE } from "../language/words.js";
 import { readFrame } from "../wire/protocol.js";
 import { PROTOCOL } from "../wire/wire.js";
@@ -51,13 +52,15 @@ export class Connection {
     this.#listener = listener;
   }
 
-  start() {
-    document.addEventListener("visibilitychange", this.#looked);
-    addEventListener("online", this.#hurry);
-    addEventListener("offline", this.#silent);
-    addEventListener("pagehide", this.#leave);
-    addEventListener("pageshow", this.#hurry);
-    setInterval(this.#look, LOOK_MS);
+  /** @param {AbortSignal} signal that ends it */
+  start(signal) {
+    document.addEventListener("visibilitychange", this.#looked, { signal });
+    addEventListener("online", this.#hurry, { signal });
+    addEventListener("offline", this.#silent, { signal });
+    addEventListener("pagehide", this.#leave, { signal });
+    addEventListener("pageshow", this.#hurry, { signal });
+    const looking = setInterval(this.#look, LOOK_MS);
+    atEnd(signal, () => (clearInterval(looking), this.end()));
     this.#connect();
   }
 
@@ -185,7 +188,7 @@ export class Connection {
     else this.#hurry();
   };
 
-  /** The person signs out: nothing is received any more. */
+  /** The person signs out, or another page is shown: nothing is received any more. */
   end() {
     this.#over = true;
     this.#leave();

@@ -1,6 +1,6 @@
 // Diagrams: a closed code block in the language "mermaid" is drawn in a sandboxed frame. Loaded only when there is one.
 
-import { find, fromTemplate } from "./dom.js";
+import { atEnd, find, fromTemplate, lifeOf, pageOf } from "./dom.js";
 import { t } from "../language/words.js";
 
 /** How long a frame may take to draw once it is loaded, in milliseconds. */
@@ -9,9 +9,8 @@ const MAX_MS = 30_000;
 const NEAR = "800px";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
-// The root is the scrolling element: with any other root, the margin would have no effect inside it.
-const root = document.querySelector(".scroller");
-const near = new IntersectionObserver(arrived, { root, rootMargin: NEAR });
+/** What observes each page. @type {WeakMap<Element, IntersectionObserver>} */
+const observers = new WeakMap();
 /** The diagrams that have not come near yet. @type {WeakSet<Element>} */
 const far = new WeakSet();
 
@@ -22,8 +21,18 @@ export function drawDiagrams(block) {
     if (!(frame instanceof HTMLElement) || frame.dataset.diagram) continue;
     frame.dataset.diagram = "waiting";
     far.add(frame);
-    near.observe(frame);
+    near(frame).observe(frame);
   }
+}
+
+/** @param {Element} place on the page */
+function near(place) {
+  const page = pageOf(place);
+  // The root is the scrolling element: with any other root, the margin would have no effect inside it.
+  const root = page.querySelector(".scroller");
+  const known = observers.get(page) ?? new IntersectionObserver(arrived, { root, rootMargin: NEAR });
+  observers.set(page, known);
+  return known;
 }
 
 /** Draws all diagrams, also those far from the screen, one after another. Resolves when each is drawn or has failed. */
@@ -47,7 +56,7 @@ async function drawn(place) {
 /** @param {HTMLElement} place */
 function draw(place) {
   far.delete(place);
-  near.unobserve(place);
+  near(place).unobserve(place);
   new Diagram(place).draw();
 }
 
@@ -111,8 +120,11 @@ class Diagram {
     if (this.#place.dataset.diagram !== "waiting") return;
     this.#place.dataset.diagram = "drawn";
     this.#offerSource();
-    new MutationObserver(this.#recolour).observe(document.documentElement, { attributeFilter: ["data-theme"] });
-    dark.addEventListener("change", this.#recolour);
+    const life = lifeOf(this.#place);
+    const themed = new MutationObserver(this.#recolour);
+    themed.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    dark.addEventListener("change", this.#recolour, { signal: life });
+    atEnd(life, () => themed.disconnect());
   }
 
   #recolour = () => this.#channel.port1.postMessage(isDark() ? "dark" : "light");

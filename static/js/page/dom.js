@@ -176,6 +176,40 @@ export function closestTo(event, selector) {
   return element instanceof HTMLElement ? element : null;
 }
 
+// The life of a page for chatting: another one may take its place without a load, so whatever listens to the window or
+// the document, or repeats, ends with the page that began it.
+
+/** @type {WeakMap<Element, AbortController>} */
+const lives = new WeakMap();
+
+/** The page around an element, even if it is not shown any more. @param {Element} element @returns {Element} */
+export function pageOf(element) {
+  return element.closest("chat-page") ?? document.documentElement;
+}
+
+/** Ends with the page around an element: for listeners of anything that outlives it. @param {Element} element */
+export function lifeOf(element) {
+  return ofPage(pageOf(element)).signal;
+}
+
+/** @param {Element} page that is not shown any more */
+export function endLife(page) {
+  ofPage(page).abort();
+}
+
+/** @param {Element} page */
+function ofPage(page) {
+  const life = lives.get(page) ?? new AbortController();
+  lives.set(page, life);
+  return life;
+}
+
+/** @param {AbortSignal} life @param {() => void} run when it ends */
+export function atEnd(life, run) {
+  if (life.aborted) run();
+  else life.addEventListener("abort", run);
+}
+
 /** @returns {HtmlPolicy} */
 function makePolicy() {
   const rules = {

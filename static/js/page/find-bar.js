@@ -1,7 +1,7 @@
 // The find bar: finds a text in the open conversation, and steps through the matches. The server searches what the page
 // has not loaded; such a match is opened when the person gets to it.
 
-import { closestTo, find, seek } from "./dom.js";
+import { atEnd, closestTo, find, lifeOf, pageOf, seek } from "./dom.js";
 import { mark, nextMatch, placesOf, placesOfWords, reveal } from "./matches.js";
 import { read } from "./server.js";
 import { forgetSought, queryOf, soughtHere } from "./sought.js";
@@ -19,9 +19,9 @@ const TYPING_MS = 180;
 const GROWING_MS = 400;
 
 export class FindBar {
-  #bar = find(document, ".find-bar", HTMLFormElement);
-  #text = find(this.#bar, ".find-text", HTMLInputElement);
-  #status = find(this.#bar, ".find-status", HTMLElement);
+  #bar;
+  #text;
+  #status;
   #around;
   /** @type {Range[]} */
   #ranges = [];
@@ -44,9 +44,13 @@ export class FindBar {
   /** @param {PageParts} around */
   constructor(around) {
     this.#around = around;
+    this.#bar = find(pageOf(around.transcript), ".find-bar", HTMLFormElement);
+    this.#text = find(this.#bar, ".find-text", HTMLInputElement);
+    this.#status = find(this.#bar, ".find-status", HTMLElement);
   }
 
   listen() {
+    atEnd(lifeOf(this.#bar), () => this.#rest());
     this.#bar.addEventListener("submit", (event) => (event.preventDefault(), this.#step(1)));
     this.#bar.addEventListener("keydown", this.#key);
     this.#bar.addEventListener("click", this.#clicked);
@@ -63,7 +67,7 @@ export class FindBar {
     this.#bar.hidden = false;
     this.#text.value = sought.text;
     this.#isWords = sought.isWords;
-    this.#begin(find(document, "main", HTMLElement));
+    this.#begin(find(pageOf(this.#bar), "main", HTMLElement));
     if (!sought.isWords) this.#text.focus();
     void this.#search(sought);
   }
@@ -84,15 +88,20 @@ export class FindBar {
     this.#observer.observe(this.#around.transcript, { childList: true, subtree: true, characterData: true });
   }
 
-  close() {
+  /** Nothing is searched any more, and nothing marked. */
+  #rest() {
     clearTimeout(this.#timer);
     this.#observer.disconnect();
     this.#asked += 1;
+    this.#ranges = [];
+    this.#mark();
+  }
+
+  close() {
+    this.#rest();
     const isElsewhere = document.activeElement !== document.body && !this.#bar.contains(document.activeElement);
     this.#bar.hidden = true;
     this.#isWords = false;
-    this.#ranges = [];
-    this.#mark();
     forgetSought();
     if (!isElsewhere) this.#opener?.focus();
   }
@@ -117,7 +126,7 @@ export class FindBar {
     if (!place || this.#ranges[this.#current]?.intersectsNode(place)) this.#show();
     else this.#say();
     const { transcript } = this.#around;
-    const { url } = find(document, "chat-page", HTMLElement).dataset;
+    const { url } = /** @type {HTMLElement} */ (pageOf(this.#bar)).dataset;
     if (!this.#text.value.trim() || !transcript.querySelector(":scope > [data-more]") || !url) return;
     const query = new URLSearchParams({ [this.#isWords ? "words" : "q"]: this.#text.value });
     try {

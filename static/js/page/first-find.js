@@ -1,7 +1,7 @@
 // Loads the find bar on first use: most conversations are read without it.
 
 import { t } from "../language/words.js";
-import { closestTo, find } from "./dom.js";
+import { closestTo, find, lifeOf, pageOf } from "./dom.js";
 import { menuOpener, toast } from "./menus.js";
 import { laterStyles } from "../exchange/later-styles.js";
 
@@ -16,7 +16,7 @@ export function findOnDemand(page) {
   /** @type {Promise<FindBar> | null} */
   let loading = null;
   const load = () => (loading ??= begun(page));
-  const element = find(document, ".find-bar", HTMLElement);
+  const element = find(pageOf(page.transcript), ".find-bar", HTMLElement);
   const text = find(element, "input", HTMLInputElement);
   /** @param {(bar: FindBar) => void} use */
   const use = (use) =>
@@ -52,7 +52,7 @@ export function findOnDemand(page) {
     const isClicked = /** @type {MouseEvent} */ (event).detail && matchMedia("(pointer: fine)").matches;
     const opener = isClicked ? document.getElementById("composer-text") : menuOpener();
     if (closestTo(event, "#top-menu [data-action=find]")) open(opener);
-  });
+  }, { signal: lifeOf(element) });
   const close = () => {
     if (element.hidden) return false;
     use((bar) => bar.close());

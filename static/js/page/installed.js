@@ -1,6 +1,6 @@
 // The page as an installed app: the service worker, new versions of the product, and notifications of long answers.
 
-import { closestTo, find, workerAddress } from "./dom.js";
+import { closestTo, find, lifeOf, workerAddress } from "./dom.js";
 import { recall } from "./storage.js";
 
 /** @import { AnswerNotice } from "./answer-notice.js" */
@@ -25,6 +25,7 @@ export function start() {
 function noticeOnDemand(composer, transcript) {
   /** @type {Promise<AnswerNotice> | null} */
   let loading = null;
+  const signal = lifeOf(composer);
   /** @param {(notice: AnswerNotice) => unknown} use */
   const use = (use) => {
     loading ??= begun(composer, transcript);
@@ -32,11 +33,11 @@ function noticeOnDemand(composer, transcript) {
   };
   document.addEventListener("click", (event) => {
     if (closestTo(event, "[data-action=tell-ready]")) use((notice) => notice.choose());
-  });
+  }, { signal });
   const look = () => {
     if (recall(KEY)) use(() => undefined);
   };
-  addEventListener("storage", look);
+  addEventListener("storage", look, { signal });
   find(document, "[data-action=tell-ready]", HTMLButtonElement).hidden = false;
   look();
 }
@@ -84,13 +85,14 @@ class NewVersion {
   }
 
   watch() {
+    const life = { signal: lifeOf(this.#composer) };
     this.#registration.addEventListener("updatefound", () => {
-      this.#registration.installing?.addEventListener("statechange", this.#show);
-    });
-    this.#registration.installing?.addEventListener("statechange", this.#show);
+      this.#registration.installing?.addEventListener("statechange", this.#show, life);
+    }, life);
+    this.#registration.installing?.addEventListener("statechange", this.#show, life);
     this.#composer.addEventListener("chat:running", this.#show);
     this.#line.addEventListener("click", this.#clicked);
-    document.addEventListener("visibilitychange", this.#look);
+    document.addEventListener("visibilitychange", this.#look, life);
     this.#show();
   }
 

@@ -15,8 +15,8 @@ const NOT_FREE = t("These keys are reserved for the browser, text boxes or scree
 const SAVED = t("Saved.");
 const ALL_USUAL = t("All shortcuts have their default keys again.");
 
-/** Null until it is first opened, and if its text could not be loaded. @type {Promise<ShortcutSheet> | null} */
-let making = null;
+/** Of each page on which it was opened and could be loaded. @type {WeakMap<Element, Promise<ShortcutSheet>>} */
+const making = new WeakMap();
 
 /**
  * The page's sheet. Its text comes from the server, in the language of the page.
@@ -25,19 +25,23 @@ let making = null;
  * @param {() => void} changed
  */
 export function sheetOf(page, bindings, changed) {
-  return (making ??= Promise.all([read(page.dataset.shortcuts ?? ""), laterStyles()]).then(([html]) => {
+  const known = making.get(page);
+  if (known) return known;
+  const made = Promise.all([read(page.dataset.shortcuts ?? ""), laterStyles()]).then(([html]) => {
     page.append(parse(html));
-    return new ShortcutSheet(bindings, changed);
+    return new ShortcutSheet(page, bindings, changed);
   }).catch((error) => {
-    making = null;
+    making.delete(page);
     throw error;
-  }));
+  });
+  making.set(page, made);
+  return made;
 }
 
 export class ShortcutSheet {
-  #dialog = find(document, "#shortcuts", HTMLDialogElement);
-  #says = find(this.#dialog, ".shortcuts-says", HTMLElement);
-  #enter = find(this.#dialog, "input[name=enter]", HTMLInputElement);
+  #dialog;
+  #says;
+  #enter;
   #bindings;
   #changed;
   /** The action that waits for its new keys. @type {Action | null} */
@@ -46,10 +50,14 @@ export class ShortcutSheet {
   #opener = null;
 
   /**
+   * @param {HTMLElement} page
    * @param {Bindings} bindings
    * @param {() => void} changed
    */
-  constructor(bindings, changed) {
+  constructor(page, bindings, changed) {
+    this.#dialog = find(page, "#shortcuts", HTMLDialogElement);
+    this.#says = find(this.#dialog, ".shortcuts-says", HTMLElement);
+    this.#enter = find(this.#dialog, "input[name=enter]", HTMLInputElement);
     this.#bindings = bindings;
     this.#changed = changed;
     this.#dialog.addEventListener("click", this.#clicked);

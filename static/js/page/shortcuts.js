@@ -1,7 +1,7 @@
 // The keyboard shortcuts of the chat page: finds the action for the pressed keys, and carries it out.
 
 import { t } from "../language/words.js";
-import { closestTo, find } from "./dom.js";
+import { closestTo, find, lifeOf } from "./dom.js";
 import { menuOpener, toast } from "./menus.js";
 import { openStorage } from "./storage.js";
 import { Bindings, ENTER_KEY, SHORTCUTS_KEY, keysOf, keysShown, keysSpoken } from "./shortcut-bindings.js";
@@ -30,9 +30,10 @@ export class Shortcuts {
   }
 
   listen() {
-    document.addEventListener("keydown", this.#key);
-    document.addEventListener("click", this.#clicked);
-    addEventListener("storage", this.#stored);
+    const signal = lifeOf(this.#around.page);
+    document.addEventListener("keydown", this.#key, { signal });
+    document.addEventListener("click", this.#clicked, { signal });
+    addEventListener("storage", this.#stored, { signal });
     this.#tell();
   }
 

@@ -2,7 +2,7 @@
 // page for choosing, which works without this script.
 
 import { t, tn } from "../language/words.js";
-import { closestTo, find, parse, seek } from "../page/dom.js";
+import { closestTo, find, lifeOf, parse, seek } from "../page/dom.js";
 import { changed, toast } from "../page/menus.js";
 import { messageOf, postJson, read } from "../page/server.js";
 
@@ -51,7 +51,7 @@ export class Choosing {
     this.#list.dataset.choosing = "";
     this.#list.addEventListener("click", this.#clicked, { capture: true });
     this.#list.addEventListener("change", this.#refresh);
-    document.addEventListener("keydown", this.#key);
+    document.addEventListener("keydown", this.#key, { signal: lifeOf(this.#list) });
     this.#watcher.observe(this.#list, { childList: true, subtree: true });
     this.#refresh();
     const box = boxOf(first);

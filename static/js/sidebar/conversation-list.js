@@ -1,7 +1,7 @@
 // <conversation-list>: the list of conversations in the sidebar: the folders, the pinned ones, then the others by day.
 
 import { t } from "../language/words.js";
-import { find, seek } from "../page/dom.js";
+import { atEnd, find, lifeOf, seek } from "../page/dom.js";
 import { textStorage } from "../page/storage.js";
 import { dayGroup, mark, newEntry, News, place, update } from "./entries.js";
 import { Folders } from "./folders.js";
@@ -38,6 +38,7 @@ export class ConversationList extends HTMLElement {
     const storage = textStorage();
     const keys = Array.from({ length: storage.length }, (_, index) => storage.key(index));
     const loads = new AbortController();
+    atEnd(lifeOf(this), () => loads.abort());
     const load = () => {
       loads.abort();
       const person = document.documentElement.dataset.person ?? "";

@@ -1,7 +1,7 @@
 // <conversation-search>: the search field above the list of conversations. Shows its results instead of the list.
 
 import { t, tn } from "../language/words.js";
-import { closestTo, fill, find, parse, seek } from "../page/dom.js";
+import { closestTo, fill, find, pageOf, parse, seek } from "../page/dom.js";
 import { SignedOut, read } from "../page/server.js";
 
 const TYPING_MS = 180;
@@ -10,7 +10,7 @@ export class ConversationSearch extends HTMLElement {
   #text = find(this, ".search-text", HTMLInputElement);
   #results = find(this, ".search-results", HTMLElement);
   #status = find(this, ".search-status", HTMLElement);
-  #list = find(document, "conversation-list", HTMLElement);
+  #list = find(pageOf(this), "conversation-list", HTMLElement);
   /** @type {number | undefined} */
   #waiting;
   /** Counts requests, so that a late response to an old one is dropped. */

@@ -2,6 +2,7 @@
 // the closed folders that they are in.
 
 import { Drafts } from "../composer/drafts.js";
+import { lifeOf } from "../page/dom.js";
 import { read } from "../page/server.js";
 import { textStorage } from "../page/storage.js";
 import { mark } from "./entries.js";
@@ -53,9 +54,10 @@ export function markDrafts(list, person) {
     show();
   };
 
+  const signal = lifeOf(list);
   // Without a key, everything was removed.
-  addEventListener("storage", ({ key }) => (key === null || key.startsWith(prefix)) && show());
-  addEventListener("chat:draft", show);
+  addEventListener("storage", ({ key }) => (key === null || key.startsWith(prefix)) && show(), { signal });
+  addEventListener("chat:draft", show, { signal });
   // Entries come and go, and the server knows no drafts.
   new MutationObserver(show).observe(list, { childList: true, subtree: true });
   show();

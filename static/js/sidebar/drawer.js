@@ -1,7 +1,7 @@
 // The sidebar: a column that can be folded away on wide screens, and a drawer on narrow ones, where Escape, a click
 // outside or a choice closes it. The same two buttons open and close it.
 
-import { find } from "../page/dom.js";
+import { find, lifeOf } from "../page/dom.js";
 import { remember } from "../page/storage.js";
 import { t } from "../language/words.js";
 import { laterStyles } from "../exchange/later-styles.js";
@@ -28,7 +28,7 @@ export class Drawer {
     this.#shade.addEventListener("click", () => this.close());
     this.#closer.addEventListener("click", () => (this.#narrow.matches ? this.close() : this.#fold()));
     // A window that grows past the narrow layout shows the sidebar as a column again.
-    this.#narrow.addEventListener("change", () => this.close());
+    this.#narrow.addEventListener("change", () => this.close(), { signal: lifeOf(page) });
   }
 
   /** Whether it is open as a drawer. */

@@ -2,7 +2,7 @@
 // or renamed folder belongs.
 
 import { t } from "../language/words.js";
-import { find, parse, templateWith, seek } from "../page/dom.js";
+import { find, lifeOf, parse, templateWith, seek } from "../page/dom.js";
 import { read } from "../page/server.js";
 import { recall, remember } from "../page/storage.js";
 import { place, update } from "./entries.js";
@@ -43,7 +43,7 @@ export class Folders {
     this.#folders.addEventListener("toggle", this.#toggled, { capture: true });
     whenLeaving(() => {
       this.#isForgotten = true;
-    });
+    }, lifeOf(this.#list));
   }
 
   get isEmpty() {

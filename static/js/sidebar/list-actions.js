@@ -2,7 +2,7 @@
 // deletes with undo.
 
 import { t } from "../language/words.js";
-import { closestTo, find, seek } from "../page/dom.js";
+import { closestTo, find, lifeOf, pageOf, seek } from "../page/dom.js";
 import { menuOpener, toast } from "../page/menus.js";
 import { messageOf, postJson } from "../page/server.js";
 import { laterStyles } from "../exchange/later-styles.js";
@@ -15,7 +15,7 @@ import { showPlace } from "./list-pages.js";
 
 export class ListActions {
   #list;
-  #menu = find(document, "#conversation-menu", HTMLElement);
+  #menu;
   /** The dialog for moving; loaded on first use. @type {Promise<MoveDialog> | null} */
   #dialog = null;
   /** Loaded on first use. @type {Promise<Choosing> | null} */
@@ -26,11 +26,12 @@ export class ListActions {
   /** @param {ConversationList} list */
   constructor(list) {
     this.#list = list;
+    this.#menu = find(pageOf(list), "#conversation-menu", HTMLElement);
   }
 
   listen() {
     // The bar with its menu may be replaced, so the document is listened to.
-    document.addEventListener("click", this.#chosen);
+    document.addEventListener("click", this.#chosen, { signal: lifeOf(this.#list) });
     this.#menu.addEventListener("beforetoggle", () => {
       const item = menuOpener()?.closest(".conversation-item");
       showPlace(this.#menu, item?.hasAttribute("data-pinned") ? "pinned" : "list");

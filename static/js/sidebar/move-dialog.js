@@ -2,7 +2,7 @@
 // the page that does the same without scripts.
 
 import { t } from "../language/words.js";
-import { closestTo, find, parse, seek } from "../page/dom.js";
+import { closestTo, find, pageOf, parse, seek } from "../page/dom.js";
 import { messageOf, postJson, read } from "../page/server.js";
 import { changed, toast } from "../page/menus.js";
 
@@ -10,12 +10,14 @@ import { changed, toast } from "../page/menus.js";
 
 export class MoveDialog {
   #list;
-  #dialog = find(document, "#move", HTMLDialogElement);
-  #content = find(this.#dialog, ".move-content", HTMLElement);
+  #dialog;
+  #content;
 
   /** @param {ConversationList} list */
   constructor(list) {
     this.#list = list;
+    this.#dialog = find(pageOf(list), "#move", HTMLDialogElement);
+    this.#content = find(this.#dialog, ".move-content", HTMLElement);
     this.#dialog.addEventListener("click", this.#clicked);
     this.#dialog.addEventListener("submit", this.#submitted);
   }

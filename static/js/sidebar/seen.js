@@ -12,12 +12,13 @@ export class Seen {
   /**
    * @param {Connection} connection
    * @param {OpenConversation} open
+   * @param {AbortSignal} signal that ends it
    */
-  constructor(connection, open) {
+  constructor(connection, open, signal) {
     this.#connection = connection;
     this.#open = open;
     this.#isDue = open.hasNews;
-    document.addEventListener("visibilitychange", () => this.tell());
+    document.addEventListener("visibilitychange", () => this.tell(), { signal });
   }
 
   /** An answer has ended in the open conversation. */
