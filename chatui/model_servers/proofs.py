@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -59,10 +59,10 @@ def read() -> None:
     _read.rows = found | own
 
 
-def remove_of(spec: BackendSpec, key: str | None) -> None:
-    """Remove what the named models of this server proved."""
+def remove_of(spec: BackendSpec, key: str | None, models: Iterable[str] = ()) -> None:
+    """Remove what the models of this server proved: those that its settings name, and ``models``."""
     places = [StoredProofs(spec, url, key) for url in (spec.url, *spec.more_urls)]
-    servers = [place._digests(model, "")[1] for place in places for model in ("", *spec.models)]
+    servers = [place._digests(model, "")[1] for place in places for model in {"", *spec.models, *models}]
     SeparationProof.objects.filter(server__in=servers).delete()
 
 

@@ -7,6 +7,7 @@ another address it has to be entered again.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +27,8 @@ from chatui.backends.keys import KeyUnusableError
 from chatui.backends.route import address_problem, origin
 from chatui.backends.spec import SPEC_KINDS, BackendSpec, SpecError, find, is_model_name, split_choice
 from chatui.env import environment
-from chatui.model_servers import configured, connected
+from chatui.model_servers import configured, connected, proofs
+from chatui.model_servers.choice import models_of
 from chatui.model_servers.proofs import PLACE_SETTINGS
 from chatui.models.conversation import Effort
 from chatui.models.model_servers import StoredBackend, Summaries
@@ -407,8 +409,14 @@ def confirm(visitor: Visitor, row: StoredBackend) -> None:
 
 
 def remove(visitor: Visitor, row: StoredBackend) -> None:
+    """Remove this model server, recorded, with what its models proved, as far as their names are known."""
+    spec = spec_of(row)
+    models = {*(models_of(spec) or ()), *connected.separations(spec.name)} if spec else set()
     with transaction.atomic():
         _record(visitor, row, "deleted", row.url)
+        if spec is not None:
+            with contextlib.suppress(KeyUnusableError):  # nothing can be proved with it any more
+                proofs.remove_of(spec, connected.key_of(spec), models)
         row.delete()
         transaction.on_commit(connected.forget_rows)
 

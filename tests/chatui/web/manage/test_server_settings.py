@@ -11,12 +11,13 @@ from django.utils import timezone
 
 from chatui import checks
 from chatui.backends.keys import KeyUnusableError
+from chatui.backends.separation import OwnProofs
 from chatui.backends.spec import BackendSpec
 from chatui.limits import Throttle
 from chatui.model_servers import configured, connected, stored
 from chatui.model_servers.proofs import StoredProofs
 from chatui.models.audit import AuditEvent
-from chatui.models.model_servers import Examination, StoredBackend
+from chatui.models.model_servers import Examination, SeparationProof, StoredBackend
 from chatui.models.user import User
 from chatui.operations.doctor import runs
 from chatui.operations.doctor.report import DoctorReport, _complete_table, as_json, as_text
@@ -145,6 +146,30 @@ def test_changes_and_deletions_are_recorded(admin_pages: Client, django_capture_
         assert act(admin_pages, "remove") == 302
     assert recorded()[-1] == ("model server deleted", "small", "https://other.example.org")
     assert connected.is_demo()
+
+
+@pytest.mark.parametrize("named", ["a", ""])
+def test_with_a_server_what_its_models_proved_is_removed(named: str, admin_pages: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of models that its settings do not name."""
+    monkeypatch.setattr(stored, "models_of", lambda spec: spec.models or ("a", "b"))
+    assert add(admin_pages, model_names=named, other_settings='more_urls = ["https://two.example.org"]').status_code == 302
+    assert add(admin_pages, name="other", url="https://other.example.org").status_code == 302
+    learned = OwnProofs()
+    for model in ("", "a"):
+        learned.keep(model, "", "")
+        learned.keep(model, "upstream", "")
+    specs = {row.name: stored.spec_of(row) for row in StoredBackend.objects.all()}
+    for name, url in (
+        ("small", "https://api.example.org/v1"),
+        ("small", "https://two.example.org"),
+        ("other", "https://other.example.org"),
+    ):
+        spec = specs[name]
+        assert spec is not None
+        StoredProofs(spec, url, connected.key_of(spec)).take(learned)
+    assert SeparationProof.objects.count() == 12
+    assert act(admin_pages, "remove") == 302
+    assert SeparationProof.objects.count() == 4, "those of another server stay"
 
 
 def test_staff_without_the_permission_cannot_change_anything(sam: User, configure: Configure) -> None:
