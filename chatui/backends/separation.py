@@ -7,11 +7,15 @@ after a restart. Behind a gateway, each upstream proves it for itself.
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
+
+from renderer.strict_json import text_of
 
 
 class Separation(StrEnum):
@@ -191,6 +195,16 @@ class Separations:
         """It answers without thought at low effort. A model without a name may be it, unless the operator says that it never reasons."""
         is_unnamed = model is None and self._separates == "proved"
         return self._is_gpt_oss or is_unnamed or bool(_GPT_OSS.search(model or ""))
+
+
+def upstream_of(answer: Mapping[str, Any]) -> str:
+    """Who answers behind a gateway, and in which version, as far as an answer or a chunk of it says so. A server may put any text there."""
+    return "\n".join(text_of(answer.get(name)) for name in ("provider", "system_fingerprint")).strip()
+
+
+def digest_of(name: str) -> str:
+    """Of what a server named, as a Read has it; empty if it named nothing."""
+    return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest() if name else ""
 
 
 def _now(known: Known, separation: Separation, why: str) -> Known:

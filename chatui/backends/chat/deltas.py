@@ -6,7 +6,6 @@ sign or encrypt parts of it: they accept it only if it comes back unchanged.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import re
@@ -19,7 +18,7 @@ from chatui.backends.leaks.guard import TextSpan, judged
 from chatui.backends.leaks.labels import ANY_TEXT, Asked
 from chatui.backends.leaks.scanner import LeakGuard
 from chatui.backends.raw_frames import Allowance, FrameSource, FrameWriter, after_call, leak
-from chatui.backends.separation import Read, Separation
+from chatui.backends.separation import Read, Separation, digest_of, upstream_of
 from chatui.backends.speaker import REASONING_FIELDS, REASONING_TEXTS, Speaker, SpeakerLabel, other_label
 from chatui.backends.sse import choice_of, is_object, tables
 from chatui.codes import ProductCode
@@ -98,15 +97,6 @@ def _ends_in_call(end: object) -> bool:
     )
 
 
-def _upstream_of(chunk: Mapping[str, Any]) -> str:
-    """Who answers behind a gateway, and in which version, as far as a chunk says it. A server may put any text there."""
-    return "\n".join(text_of(chunk.get(name)) for name in ("provider", "system_fingerprint")).strip()
-
-
-def _digest(name: str) -> str:
-    return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest() if name else ""
-
-
 class Deltas:
     """Parses one sample. ``feed`` takes decoded chunks in order; then either ``finish`` or ``break_off`` closes everything."""
 
@@ -181,8 +171,8 @@ class Deltas:
     def read(self) -> Read:
         return Read(
             *(self._separation, self._proves, self._guard is not None and self._guard.has_sign, self._guard is not None, self._is_whole),
-            upstream=_digest(self._upstream),
-            version=_digest(self._named),
+            upstream=digest_of(self._upstream),
+            version=digest_of(self._named),
         )
 
     def feed(self, chunk: Mapping[str, Any]) -> list[RawEvent]:
@@ -190,7 +180,7 @@ class Deltas:
         self.model, usage = text_of(chunk.get("model")) or self.model, chunk.get("usage")
         if isinstance(usage, dict):
             self.usage = Usage.reported(usage, "prompt_tokens", "completion_tokens", "prompt_tokens_details")
-        self._named = _upstream_of(chunk) or self._named
+        self._named = upstream_of(chunk) or self._named
         choice = choice_of(chunk)
         if choice is None:
             return []
@@ -296,7 +286,7 @@ class Deltas:
             if self._proves:
                 self._separation = Separation.OWN
             elif self._upstream and self._of_upstream:
-                self._separation = self._of_upstream(_digest(self._upstream))
+                self._separation = self._of_upstream(digest_of(self._upstream))
             self._guard = LeakGuard(self._separation, thought="".join(self._thought), asked=self._asked)
         return self._spans(self._guard.feed(text))
 
