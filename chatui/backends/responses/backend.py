@@ -88,13 +88,15 @@ class ResponsesBackend(TextBackend):
 
     async def _prepared(self, request: SampleRequest) -> tuple[dict[str, Any], StreamReader]:
         payload = await self._payload(request)
+        model = payload.get("model")
         reducer = Reducer(
             new_call_id,
             max_chars=self._limits.max_output_chars,
-            separation=self._separations.of(payload.get("model")),
+            separation=self._separations.of(model),
             summaries_are_trusted=self._endpoint.trusts_summaries,
             asked=Asked(request.answer_format is not None, request.tools),
         )
+        reducer.of_upstream = lambda upstream: self._separations.of(model, upstream)
         reducer.token_limit = TokenLimit(request.max_tokens, (await self._window(request.model)).size)
         reducer.server_tools = ServerTools(request.hosted)
         return payload, _Reader(reducer)

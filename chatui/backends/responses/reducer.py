@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from chatui.backends.base import EndReason, GivenReasoning, Usage
@@ -28,7 +29,7 @@ from chatui.backends.responses.items import (
     words_of,
 )
 from chatui.backends.responses.speech import ServerTools, Speech, TokenLimit
-from chatui.backends.separation import Read, Separation
+from chatui.backends.separation import Read, Separation, digest_of, upstream_of
 from chatui.backends.speaker import REPEATS, SpeakerLabel, label_of_envelope, other_label
 from chatui.backends.sse import number, tables
 from chatui.codes import ProductCode
@@ -92,6 +93,10 @@ class Reducer:
         self.usage: Usage | None = None
         self.model: str | None = None
         self.oddities: Counter[str] = Counter()
+        self.of_upstream: Callable[[str], Separation] | None = None
+        """What is known of an upstream that the response names, by its digest."""
+        self._named = self._upstream = ""
+        self._has_output = False
         self._speech = Speech(self._writer, self._allowance, self.oddities, separation, asked)
         self.server_tools = ServerTools(None)
 
@@ -111,7 +116,8 @@ class Reducer:
 
     @property
     def read(self) -> Read:
-        return self._speech.read
+        version = "\n".join((self._named, self.model or "")) if self._named or self.model else ""
+        return replace(self._speech.read, upstream=digest_of(self._upstream), version=digest_of(version))
 
     @property
     def is_empty(self) -> bool:
@@ -233,6 +239,8 @@ class Reducer:
             self.oddities["unknown item"] += 1
             return []
         index = number(event.get("output_index"))
+        if data["type"] == CALL:
+            self._begin_output()
         if not is_done:
             item = self.items.added(data, index)
             item.take_arguments(data.get("arguments"))
@@ -308,6 +316,15 @@ class Reducer:
         labels = {name: value for name, value in response.items() if isinstance(value, str | bool) and name not in _ECHOES}
         self._label = self._label or label_of_envelope(labels)
         self.model = text_of(response.get("model")) or self.model
+        self._named = upstream_of(response) or self._named
+
+    def _begin_output(self) -> None:
+        """Who was named before the first output answers; whoever is named later may be anybody."""
+        if self._has_output:
+            return
+        self._has_output, self._upstream = True, self._named
+        if self._upstream and self.of_upstream:
+            self._speech.known(self.of_upstream(digest_of(self._upstream)))
 
     # Order of text
 
@@ -324,6 +341,7 @@ class Reducer:
         text = self._allowance.take(text)
         if not text:
             return []
+        self._begin_output()
         if self._is_after_call(item):
             return self._speech.aside(after_call(FrameSource(item.number, lane, item.header() if lane == TEXT else ANALYSIS)), text)
         if lane != TEXT and item.kind in (REASONING, ""):

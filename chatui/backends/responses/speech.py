@@ -130,6 +130,10 @@ class Speech:
         """How the sampling was read, at its end."""
         return Read(self._separation, bool(self._thoughts), self._has_sign, self._has_text, self._is_whole)
 
+    def known(self, separation: Separation) -> None:
+        """Who answers is known before the first output, and what that one has proved."""
+        self._separation = separation
+
     def reasoned(self, text: str) -> None:
         """Reasoning came in an item of its own. Before the first text, it proves that the server separates it."""
         if text.strip() and not self._has_text:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -168,6 +169,65 @@ async def test_behind_a_gateway_only_the_upstream_counts_that_is_named_before_th
             await outcome(backend, replace(sample_request("Hello!"), on_held=lambda: told.append("held")))
         assert bool(told) is is_held
         await backend.aclose()
+
+
+def response(begins: dict[str, Any], ends: dict[str, Any], *, thought: str = "") -> bytes:
+    """An answer over Responses, with what the response says of itself when it begins and when it ends."""
+    message = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]}
+    items = [{"type": "reasoning", "id": "r", "content": [{"type": "reasoning_text", "text": thought}]}] if thought else []
+    events: list[dict[str, Any]] = [
+        {"type": "response.created", "response": {"status": "in_progress", "output": [], **begins}},
+        *({"type": "response.output_item.done", "output_index": 0, "item": item} for item in items),
+        {"type": "response.output_item.added", "output_index": len(items), "item": {**message, "content": []}},
+        {"type": "response.output_text.delta", "item_id": "m", "output_index": len(items), "content_index": 0, "delta": "Hi"},
+        {"type": "response.completed", "response": {"status": "completed", "output": [*items, message], **ends}},
+    ]
+    return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
+
+
+def of_version(model: str, version: str | None = None) -> dict[str, Any]:
+    return {"model": model, "system_fingerprint": version}
+
+
+ONE, TWO = ({"provider": name, "system_fingerprint": f"fp_{name}"} for name in ("one", "two"))
+
+
+async def are_held(*answers: bytes) -> list[bool]:
+    """Of each answer that one server gives over Responses, whether it was held until it was whole."""
+    held: list[bool] = []
+    coming = iter(answers)
+    async with stub.running(lambda writer: stub.plays(next(coming))(writer)) as server:
+        backend = ResponsesBackend(Endpoint(server.url, model="m", limits=PATIENT))
+        for _ in answers:
+            told: list[str] = []
+            got = await outcome(backend, replace(sample_request("Hello!"), on_held=partial(told.append, "held")))
+            assert got.visible == "Hi"
+            held.append(bool(told))
+        await backend.aclose()
+    return held
+
+
+@pytest.mark.parametrize(("proved", "other"), [
+    (of_version("m-2026-01"), of_version("m-2026-02")),
+    (of_version("m", "fp_1"), of_version("m", "fp_2")),
+])  # fmt: skip
+async def test_over_responses_too_a_proof_ends_when_the_server_names_another_version(proved: dict[str, Any], other: dict[str, Any]) -> None:
+    same, changed = response({"model": "m"}, proved), response({"model": "m"}, other)
+    assert await are_held(response({}, proved, thought="Hm."), same, changed, same) == [False, False, False, True]
+
+
+@pytest.mark.parametrize(("begins", "ends", "is_held"), [
+    (ONE, ONE, False),
+    (ONE, {}, False),
+    (TWO, TWO, True),
+    (TWO, ONE, True),
+    ({}, {}, True),
+    ({}, ONE, True),
+])  # fmt: skip
+async def test_over_responses_too_each_upstream_proves_it_for_itself(
+    begins: dict[str, Any], ends: dict[str, Any], *, is_held: bool
+) -> None:
+    assert await are_held(response(ONE, ONE, thought="Hm."), response(begins, ends)) == [False, is_held]
 
 
 def chunk(**delta: object) -> bytes:
