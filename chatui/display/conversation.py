@@ -6,13 +6,15 @@ and those that its model server reports.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext
 
+from chatui import wire
 from chatui.audit_log.record import Visitor
 from chatui.backends.demo import DemoBackend
 from chatui.backends.spec import split_choice
@@ -20,6 +22,7 @@ from chatui.codes import code_of
 from chatui.display import activities, failures, tools
 from chatui.display import files as display_files
 from chatui.display.activities import ShownLine
+from chatui.display.conversation_list import address
 from chatui.display.failures import Notice
 from chatui.display.files import ShownDocument, ShownFile
 from chatui.display.ratings import ShownRating, unrated, verdicts_of
@@ -122,7 +125,7 @@ class ShownAnswer:
     model's context was afterwards, in per cent; None if unknown. ``continuation``: how it can be continued, a value of ``Continuation``;
     empty for a complete answer. ``sources``: the pages that it cites, each once. ``cards``: the calls that need, or needed, the person's
     decision. ``rated``: its rating buttons, if any. ``files``: those that its tools made. ``at``: when it ended, or the imported time, if
-    known.
+    known. ``url``: that of its conversation.
     """
 
     turn_id: str
@@ -142,6 +145,39 @@ class ShownAnswer:
     rated: ShownRating | None = None
     files: tuple[ShownFile, ...] = ()
     at: datetime | None = None
+    url: str = ""
+    has_question: bool = True
+
+    @property
+    def row(self) -> wire.AnswerRow:
+        """The row below it: its buttons, names and time."""
+        has = {
+            "thumbs": self.rated is not None,
+            self.continuation: self.continuation and not self.notice,
+            "regenerate": self.has_question and not (self.notice and self.notice.can_retry),
+            "again": self.has_question,
+            "compare": self.siblings is not None,
+        }
+        return wire.AnswerRow(
+            has=tuple(name for name, holds in has.items() if holds),
+            finals=tuple(f"{self.url}messages/{key}/" for key in _finals(self.parts)),
+            facts=tuple(filter(None, self._facts())),
+            at=self.at.isoformat() if self.at else None,
+            verdict=self.rated.verdict if self.rated else None,
+        )
+
+    def _facts(self) -> Iterator[str]:
+        if count := self.turns_left_out:
+            yield ngettext(
+                "Oldest %(count)s question left out: the conversation is longer than the model can read",
+                "Oldest %(count)s questions left out: the conversation is longer than the model can read",
+                count,
+            ) % {"count": count}
+        if self.state == TurnState.STOPPED and not self.notice:
+            yield pgettext("an answer", "Stopped")
+        yield from dict.fromkeys((self.label, self.model))
+        if self.is_scripted and not connected.is_demo():
+            yield _("Scripted, no model")
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +254,8 @@ def ended_answer(ended: EndedTurn) -> ShownAnswer:
     makes_files = turn.continued_message_id is not None or any(message.terminator == Terminator.CALL for message in messages)
     files = display_files.of_ended(turn) if makes_files else ()
     rated = unrated(turn.conversation, str(turn.pk), turn.state, _finals(parts))
-    return replace(_ending(turn, end, _labels(), turn.question), parts=tuple(parts), siblings=siblings, files=files, rated=rated)
+    shown = _ending(turn, end, _labels(), turn.question)
+    return replace(shown, parts=tuple(parts), siblings=siblings, files=files, rated=rated, url=address(turn.conversation_id))
 
 
 def _siblings_of(turn: Turn, messages: Sequence[Message]) -> Siblings | None:
@@ -241,7 +278,7 @@ class _Page:
     """Converts what is stored of one branch."""
 
     def __init__(self, found: StoredExchanges) -> None:
-        self._found, self._row = found, found.conversation
+        self._found, self._row, self._url = found, found.conversation, address(found.conversation.pk)
         self._labels = _labels()
         self._documents = {key: tuple(map(display_files.shown, rows)) for key, rows in found.documents.items()}
         # A call is stored before the person is asked about it, so a page without calls needs no statement for this.
@@ -280,6 +317,8 @@ class _Page:
         return replace(
             ending,
             parts=parts,
+            url=self._url,
+            has_question=question is not None,
             at=ending.at if turn else bulk_append.written_at(self._row, shown),
             rated=unrated(self._row, ending.turn_id, ending.state, _finals(parts)),
             sources=sources_of(answers, found.pages, written),

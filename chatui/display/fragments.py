@@ -16,11 +16,11 @@ from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils import translation
 
+from chatui import wire
 from chatui.display import files
 from chatui.display.conversation import EndedTurn, ended_answer, shown_question
 from chatui.display.conversation_list import address
 from chatui.env import environment
-from chatui.model_servers import connected
 from chatui.models.files import SentDocument
 from chatui.models.message import Message
 from chatui.permissions import access
@@ -44,6 +44,7 @@ def question(message: Message, versions: Sequence[UUID], language: str, sent: Se
 class Below(NamedTuple):
     """The part below an answer, as the event that ends a turn carries it; empty if pages have to fetch it."""
 
+    row: wire.AnswerRow | None = None
     html: SafeHtml | None = None
     language: str | None = None
 
@@ -55,9 +56,11 @@ def answer_end(ended: EndedTurn, language: str, sources: Sequence[CitableSource]
         answer = ended_answer(ended)
         if sources:
             answer = replace(answer, sources=tuple(sources))
+        if not (answer.files or answer.sources or answer.notice or answer.siblings):
+            return Below(answer.row, None, language)
         can_see_failures = answer.notice is not None and access.can_see_failures(ended.turn.asked_by)
-        shown = {"answer": answer, "has_question": True, "is_demo": connected.is_demo(), "can_see_failures": can_see_failures}
-        return Below(_rendered("exchange/_answer_end.html", ended.turn.conversation_id, **shown), language)
+        shown = {"answer": answer, "can_see_failures": can_see_failures}
+        return Below(answer.row, _rendered("exchange/_answer_end.html", ended.turn.conversation_id, **shown), language)
 
 
 def _rendered(template: str, conversation_id: UUID, **values: object) -> SafeHtml:

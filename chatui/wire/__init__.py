@@ -21,7 +21,7 @@ from chatui.wire.commands import *
 from chatui.wire.replies import *
 from chatui.wire.turn_events import *
 
-PROTOCOL = 9
+PROTOCOL = 10
 """The version of the protocol. Pages with another version are asked to reload. Increase it with every change that breaks older pages."""
 
 DEBUG_EVENTS: tuple[type[Event], ...] = (FrameBegan, FrameGrew, FrameHidden, FrameEnded, DebugSnapshot)

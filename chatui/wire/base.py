@@ -30,6 +30,11 @@ class Item:
                 found[name] = _plain(value)
         return found
 
+    @property
+    def as_text(self) -> str:
+        """As JSON, for an attribute of a page."""
+        return _ENCODE(self.as_json())
+
 
 @dataclass(frozen=True, slots=True)
 class Event(Item):

@@ -194,13 +194,29 @@ class Delayed(TurnEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerRow(Item):
+    """The row below an answer: what differs from the page's template of it. Everything is text, never HTML.
+
+    ``has``: which of the template's elements it has. ``finals``: the addresses of its final messages. ``facts``: names and remarks. ``at``:
+    when the answer ended. ``verdict``: how it is rated, ``up``, ``down`` or empty.
+    """
+
+    has: tuple[str, ...]
+    finals: tuple[str, ...]
+    facts: tuple[str, ...]
+    at: str | None = None
+    verdict: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TurnEnded(TurnEvent):
     """The turn's one terminal event. The sentence for ``code`` is in ``html``.
 
     ``context``: how full the model's context is now, in steps of five per cent; absent if unknown. ``left_out``: how many of the oldest
     questions were left out of the model's prompt.
-    ``html``: the part below the answer in ``language``, that of the asking page. If it is absent, it could not be rendered in time, and
-    the page fetches it; so does a page in another language.
+    ``row``: the row below the answer. ``html``: what is above that row, if anything is: files, sources, a notice, the switch between
+    versions. Both in ``language``, that of the asking page. Without ``row``, they could not be read in time, and the page fetches them; so
+    does a page in another language.
     """
 
     types = get_args(EndType)
@@ -210,6 +226,7 @@ class TurnEnded(TurnEvent):
     elapsed: int
     context: int | None = None
     left_out: int | None = None
+    row: AnswerRow | None = None
     html: SafeHtml | None = None
     language: str | None = None
 

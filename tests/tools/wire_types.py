@@ -39,7 +39,7 @@ def source() -> str:
     asks = [command for command in wire.COMMANDS if issubclass(command, wire.AskCommand)]
     types = [
         f"@typedef {{{_literals(get_args(wire.PartKind))}}} PartKind",
-        *(_typedef(item) for item in (wire.SummaryLine, wire.MessageSoFar, wire.FrameSoFar, wire.FileUse)),
+        *(_typedef(item) for item in (wire.SummaryLine, wire.MessageSoFar, wire.FrameSoFar, wire.FileUse, wire.AnswerRow)),
         *(_typedef(command) for command in wire.COMMANDS),
         _union("Ask", asks),
         _union("Command", wire.COMMANDS),
@@ -69,7 +69,7 @@ def page(written: str) -> str:
         ("## Events of a turn\n", steps),
         ("## Other events\n", others),
         ("## Events for the debug view\n", debug),
-        ("## Values inside them\n", (wire.SummaryLine, wire.MessageSoFar, wire.FrameSoFar, wire.FileUse)),
+        ("## Values inside them\n", (wire.SummaryLine, wire.MessageSoFar, wire.FrameSoFar, wire.FileUse, wire.AnswerRow)),
     )
     lists = [line for title, kinds in parts for line in (title, *map(_described, kinds))]
     return written.partition(LISTS)[0] + "\n".join(lists)

@@ -1,6 +1,7 @@
 // Applies the server's events to the page.
 
 import { LANGUAGE, t } from "../language/words.js";
+import { rowOf } from "../exchange/answer-parts.js";
 import { noteContext, noticeOf } from "../exchange/exchange.js";
 import { refusal } from "../language/refusals.js";
 import { parse } from "../page/dom.js";
@@ -163,7 +164,8 @@ export class ServerEvents {
     const { transcript, announcer } = this.#page;
     const exchange = transcript.byTurn(event.turn);
     // It has to be fetched if the event has none, or none in this page's language. The turn ends in any case.
-    const below = event.html && event.language === LANGUAGE ? parse(event.html) : null;
+    const below = event.row && event.language === LANGUAGE ? parse(event.html ?? "") : null;
+    if (event.row) below?.append(rowOf(event.row));
     exchange?.end(event.state, below);
     callsWait(exchange, 0);
     if (exchange) noteContext(exchange.element, event.context, event.left_out);

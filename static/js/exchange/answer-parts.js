@@ -4,7 +4,7 @@ import { arrange, find, fromTemplate, seek, takeOver } from "../page/dom.js";
 import { finishAll, finishBlock, hasGrown, showBlock, showsSame } from "../page/finishing.js";
 import { moment } from "../language/words.js";
 
-/** @import { PartKind, MessageSoFar } from "../wire/wire.js" */
+/** @import { AnswerRow as Values, PartKind, MessageSoFar } from "../wire/wire.js" */
 
 export class AnswerParts {
   #exchange;
@@ -174,7 +174,55 @@ function blockOf(part, index) {
   return block;
 }
 
-// <answer-time>: when an answer was written, in the reader's time zone. The server renders it in its own.
+// <answer-row>: the buttons, names and time below an answer. Where the server puts one, it is the page's template with
+// the values of that answer.
+
+class AnswerRow extends HTMLElement {
+  connectedCallback() {
+    fillRow(this);
+  }
+}
+
+/** The place of a row, which is filled once it is on the page. @param {Values} values */
+export function rowOf(values) {
+  const place = document.createElement("answer-row");
+  place.dataset.row = JSON.stringify(values);
+  return place;
+}
+
+/** @param {Element} place with the values of a row; one that is filled stays as it is */
+export function fillRow(place) {
+  const values = place.getAttribute("data-row");
+  if (!values) return;
+  /** @type {Values} */
+  const { has, finals, facts, at, verdict } = JSON.parse(values);
+  const row = fromTemplate("answer-row", HTMLElement);
+  for (const each of row.querySelectorAll("[data-only]")) {
+    if (!has.includes(each.getAttribute("data-only") ?? "")) each.remove();
+  }
+  const copy = find(row, "[data-action=copy-answer]", HTMLElement);
+  copy.replaceWith(...finals.map((path) => {
+    const button = /** @type {HTMLElement} */ (copy.cloneNode(true));
+    button.dataset.source = `${path}text/`;
+    return button;
+  }));
+  seek(row, ".thumbs", HTMLElement)?.setAttribute("data-rating", `${finals.at(-1)}rating/`);
+  for (const thumb of row.querySelectorAll("[data-verdict]")) {
+    thumb.setAttribute("aria-pressed", String(thumb.getAttribute("data-verdict") === verdict));
+  }
+  const names = find(row, ".answer-facts", HTMLElement);
+  names.prepend(...facts.map((fact) => Object.assign(document.createElement("span"), { textContent: fact })));
+  if (at) find(row, "time", HTMLTimeElement).dateTime = at;
+  else find(row, "answer-time", HTMLElement).remove();
+  // The switch between versions is a form of the server's, which works without scripts.
+  const before = place.previousElementSibling;
+  if (before?.matches(".siblings")) names.before(before);
+  place.replaceWith(row);
+}
+
+customElements.define("answer-row", AnswerRow);
+
+// <answer-time>: when an answer was written, in the reader's time zone.
 
 class AnswerTime extends HTMLElement {
   connectedCallback() {

@@ -1,7 +1,7 @@
 // One exchange on the page: a question and its answer.
 
 import { find, fromTemplate, seek, takeOver } from "../page/dom.js";
-import { AnswerParts } from "./answer-parts.js";
+import { AnswerParts, fillRow } from "./answer-parts.js";
 import { toggleFold } from "./question.js";
 import { Thinking } from "./thinking.js";
 
@@ -200,6 +200,7 @@ export class Exchange {
     const answer = seek(fresh, ".answer", HTMLElement);
     if (!answer) return;
     this.parts.adopt(answer);
+    for (const row of answer.querySelectorAll("answer-row")) fillRow(row);
     for (const name of [".before", ".approvals", ".answer-end"]) {
       takeOver(find(this.element, name, HTMLElement), find(answer, name, HTMLElement));
     }

@@ -8,6 +8,8 @@
  * @typedef {{ message_id: string, header: Record<string, string>, why_hidden?: string | null, text: string,
  *   open: boolean }} FrameSoFar
  * @typedef {{ id: string, use: string, places: string }} FileUse
+ * @typedef {{ has: string[], finals: string[], facts: string[], at?: string | null, verdict?: string | null }}
+ *   AnswerRow
  * @typedef {{ type: "send", client_id: string, conversation: string | null, folder: string | null, text: string,
  *   effort: string, choice: string | null, tools_off: string | null, answer_format: string | null,
  *   temporary: boolean | null, files: FileUse[] | null }} Send
@@ -69,7 +71,7 @@
  * @typedef {{ type: "chatui:checking" | "chatui:saving", turn: string, sequence_number: number }} Delayed
  * @typedef {{ type: "response.completed" | "response.incomplete" | "response.failed" | "response.cancel", turn: string,
  *   sequence_number: number, state: string, code?: string | null, elapsed: number, context?: number | null,
- *   left_out?: number | null, html?: string | null, language?: string | null }} TurnEnded
+ *   left_out?: number | null, row?: AnswerRow | null, html?: string | null, language?: string | null }} TurnEnded
  * @typedef {{ type: "chatui:beat", turn: string, sequence_number: number }} Beat
  * @typedef {{ type: "chatui:snapshot", turn: string, sequence_number: number, elapsed: number, working: boolean,
  *   steps: SummaryLine[], thought?: number | null, messages: MessageSoFar[], place: number, can_answer_now: boolean,
@@ -97,7 +99,7 @@
  * @typedef {EndUserEvent | DebugPageEvent} ServerEvent
  */
 
-export const PROTOCOL = 9;
+export const PROTOCOL = 10;
 
 export const END_USER_TYPES = /** @type {readonly string[]} */ (Object.freeze([
   "chatui:accepted", "chatui:refused", "chatui:idle", "chatui:title", "chatui:listed", "chatui:answered", "chatui:seen",

@@ -13,7 +13,7 @@ from tests.tools.messages import catalogue, domains
 WORDS = {
     TurnState.RUNNING: {"templates/sidebar/_running_mark.html": "Thinking or writing"},
     TurnState.COMPLETED: {},  # the page shows the answer, and the tab and the list that there is a new one
-    TurnState.STOPPED: {"templates/exchange/_answer_tools.html": "Stopped", "static/js/chat/announcer.js": "Stopped"},
+    TurnState.STOPPED: {"chatui/display/conversation.py": "Stopped", "static/js/chat/announcer.js": "Stopped"},
     TurnState.INCOMPLETE: {"static/js/chat/announcer.js": "Not finished"},
     TurnState.FAILED: {"static/js/chat/announcer.js": "Not finished"},
     TurnState.INTERRUPTED: {"static/js/chat/announcer.js": "Not finished"},

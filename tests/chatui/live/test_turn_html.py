@@ -16,6 +16,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import ending, running
 from tests.chatui.conftest import signed_in
+from tests.support.answer_rows import rows_of
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
 
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 TOKEN = re.compile(r'<input type="hidden" name="csrfmiddlewaretoken" value="[^"]+">')
 QUESTION = re.compile(r'<div class="question".*</div>(?=\s*<div class="answer">)', re.S)
+ROW = re.compile(r"<answer-row .*</answer-row>")
 END = re.compile(r'(?<=<div class="answer-end">).*(?=</div>\s*</div>\s*</article>)', re.S)
 
 SENT = {"type": "send", "text": "Is <b>2</b> + 2 *four*?\nSay it.", "effort": "low"}
@@ -51,9 +53,9 @@ def same(html: str) -> str:
 async def agree(person: User, accepted: dict[str, Any], end: dict[str, Any]) -> None:
     page = await page_of(person, accepted)
     question, below = QUESTION.search(page), END.search(page)
-    assert question and below and "data-action" in below[0], page
-    sent = end["html"]
-    assert same(sent) == same(below[0])
+    assert question and below and rows_of(below[0]) == [end["row"]], page
+    sent = end.get("html", "")
+    assert same(sent) == same(ROW.sub("", below[0]))
     if "html" in accepted["begun"]:
         assert same(accepted["begun"]["html"]) == same(question[0])
     assert "csrf" not in sent and "HIDDEN-MARK" not in str(end)
@@ -90,14 +92,14 @@ async def test_stopped_and_continued_answers_carry_the_html_of_a_page(ada: User,
         await asyncio.wait_for(backend.waiting.wait(), 20)
         await socket.send("stop", conversation=cut["conversation"], turn=cut["turn"])
         end = (await socket.until(*ENDS))[-1]
-        assert "Continue" in end["html"] and "Stopped" in end["html"]
+        assert "continue" in end["row"]["has"] and "Stopped" in end["row"]["facts"]
         await agree(ada, cut, end)
         backend.script = [ValueError("HIDDEN-MARK")]
         vain, end = await turn(socket, type="continue", conversation=cut["conversation"], turn=cut["turn"])
         await agree(ada, vain, end)
         backend.script = [*frame(ANALYSIS, "HIDDEN-MARK"), *frame(FINAL, "Two and two are four."), ended()]
         whole, end = await turn(socket, type="continue", conversation=cut["conversation"], turn=vain["turn"])
-        assert "html" not in whole["begun"] and "Regenerate" in end["html"]
+        assert "html" not in whole["begun"] and "regenerate" in end["row"]["has"]
         await agree(ada, whole, end)
         where = {"conversation": cut["conversation"], "effort": "low"}
         again, end = await turn(socket, type="regenerate", question=whole["question"], **where)
@@ -130,8 +132,8 @@ async def test_the_end_of_a_turn_does_not_wait_for_the_html_below_it(
     monkeypatch.setattr(ending, "SHOWN_SECONDS", 0.05)
     async with BrowserSocket(ada) as socket:
         accepted, end = await turn(socket, **SENT)
-    assert end["type"] == "response.completed" and "html" not in end and "html" not in accepted["begun"]
-    assert "data-action" in await page_of(ada, accepted), "the page can fetch it"
+    assert end["type"] == "response.completed" and "row" not in end and "html" not in accepted["begun"]
+    assert rows_of(await page_of(ada, accepted)), "the page can fetch it"
 
 
 async def test_list_changes_reach_only_the_persons_own_pages(ada: User, bela: User, backend: ScriptedBackend) -> None:
