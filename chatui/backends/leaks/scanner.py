@@ -2,7 +2,7 @@
 
 What a server's parser leaves behind in proven text is found by its place alone: a sign at the beginning of the text or of a line, or glued
 to what stands before it, outside code. Everything from there on is held, and judged whole at the end. Glued to anything but a sentence, it
-may also be a mention: then the whole text decides.
+may also be a mention: then the whole text decides. Of a sign inside a word, the first letter may have been shown.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ _STOP = re.compile(
     r"|(?=[<\\]|ass|ana|com|to=|fun|bro|con|mul|[abcfmt](?:\u200b|\w?\w?\Z))"
 )
 """Where there may be such a place, found quickly; the end of a line; and backticks."""
+_LAST_LETTER = re.compile(r"(?<=[a-z])[a-z]\Z")
 _CONTEXT = 16
 """So many characters before a place say what it is."""
 _LONGEST_SPAN, _LONGEST_RUN = 400, 99
@@ -46,6 +47,8 @@ class Scanner:
         """``calls``: how the request's calls begin, see ``labels.calls_begin``."""
         self.held = ""
         self.may_be_call = False
+        self.ahead = 0
+        """How much of the text that is read next, or held, was shown already: the last letter of a word, in which a sign could begin."""
         self._calls = calls
         self._buffer = self._view = ""
         self._is_end = False
@@ -79,13 +82,20 @@ class Scanner:
         try:
             while at < len(self._view) and not self.held:
                 step = self._line_begins(at) if self._at_line else self._in_line(at)
-                (self._shown if self._kept is None else self._kept).append(self._buffer[at:step])
-                at = step
+                if step > at:
+                    (self._shown if self._kept is None else self._kept).append(self._buffer[at + self.ahead : step])
+                    at, self.ahead = step, 0
         except UndecidedError:
-            pass
+            if not self.ahead and self._ends_word(at):
+                self._shown.append(self._buffer[at:])
+                self.ahead = 1
         self._buffer, self._begin = self._buffer[max(at - _CONTEXT, 0) :], min(at, _CONTEXT)
         shown, self._shown = "".join(self._shown), []
         return shown
+
+    def _ends_word(self, at: int) -> bool:
+        """Whether the place is the last letter so far of a word in a line. Words come in pieces, and most go on with no sign."""
+        return not (self._at_line or self._fence or self._kept is not None) and bool(_LAST_LETTER.match(self._buffer, at))
 
     def _match(self, pattern: regex.Pattern[str], at: int) -> regex.Match[str] | None:
         return patterns.matched(pattern, self._view, at, may_grow=not self._is_end)
@@ -289,15 +299,16 @@ class LeakGuard:
             return withheld(self._whole)
         shown = [] if self._repeated is None else self._past_thought(self._whole)
         shown += self._shown(self._scanner.finish())
-        call = ""
+        call, ahead = "", self._scanner.ahead
         if self._scanner.may_be_call:
             held, self._scanner = self._scanner.held, Scanner()
             at = call_at(held, self._asked, complete=complete)
-            shown += self._shown(self._scanner.feed(held[:at]) + self._scanner.finish())
-            call = held[at:]
+            text = self._scanner.feed(held[:at]) + self._scanner.finish()
+            shown += self._shown(text[ahead:])
+            call, ahead = held[at:], max(ahead - len(text), 0)
         spans = [*self._of_held(self._scanner.held, has_sign=has_sign, complete=complete), *withheld(call)]
         self.has_sign = any(not span.visible for span in spans)
-        return [*shown, *spans]
+        return [*shown, *_behind(spans, ahead)]
 
     def _of_held(self, text: str, *, has_sign: bool, complete: bool) -> list[TextSpan]:
         if not complete:
@@ -314,6 +325,11 @@ class LeakGuard:
         self._has_shown = self._has_shown or bool(text.strip())
         self._sent += len(text)
         return [TextSpan(True, text)] if text else []
+
+
+def _behind(spans: list[TextSpan], ahead: int) -> list[TextSpan]:
+    """The spans without their first ``ahead`` characters, at most one, which were shown."""
+    return [replace(spans[0], text=spans[0].text[ahead:]), *spans[1:]] if ahead and spans else spans
 
 
 def _without(spans: list[TextSpan], sent: int) -> list[TextSpan]:

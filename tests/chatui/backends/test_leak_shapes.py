@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -47,6 +48,16 @@ def cuts(text: str) -> Iterator[Cut]:
             pieces.append(rest[:size])
             rest = rest[size:]
         yield pieces
+
+
+def least(found: set[str]) -> str:
+    """The shortest of what was shown of one text in several pieces. Others may have one more letter of a word, which ended its piece: so
+    begins a sign, and any word."""
+    shortest = min(found, key=len)
+    for text in found - {shortest}:
+        at = next((at for at, letter in enumerate(shortest) if text[at] != letter), len(shortest))
+        assert text[:at] + text[at + 1 :] == shortest and re.search("[a-z][abcfmt]$", text[: at + 1]), (text, shortest)
+    return shortest
 
 
 def guarded(text: str) -> str:

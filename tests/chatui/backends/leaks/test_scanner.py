@@ -1,6 +1,7 @@
 """Text that is shown as it comes: what a server's parser leaves behind is found by its place alone, whatever the pieces are."""
 
 from functools import partial
+from itertools import product
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from chatui.backends.responses.reducer import Reducer
 from chatui.backends.separation import Separation
 from renderer.harmony.prompt import FunctionTool
 from tests.chatui.backends.honest import HONEST
-from tests.chatui.backends.test_leak_shapes import cuts, visible_text
+from tests.chatui.backends.test_leak_shapes import cuts, least, visible_text
 from tests.support.cases import for_each
 from tests.support.cost import cost, costs_at_most
 
@@ -28,14 +29,13 @@ def visible(spans: list[TextSpan]) -> str:
 
 
 def shown(text: str, separation: Separation = Separation.STRUCTURED, *, complete: bool = True, thought: str = "") -> str:
-    """What is shown, which never depends on the pieces."""
+    """What is shown, which does not depend on the pieces, but for one letter of a word."""
     found = set()
     for pieces in cuts(text):
         guard = LeakGuard(separation, thought=thought)
         spans = [span for piece in pieces for span in guard.feed(piece)]
         found.add(visible([*spans, *guard.finish(complete=complete)]))
-    [result] = found
-    return result
+    return least(found)
 
 
 LOOK = FunctionTool("look", parameters={"type": "object", "properties": {"q": {}, "topN": {}}, "required": ["q"]})
@@ -180,6 +180,24 @@ def test_text_that_speaks_of_markers_is_whole_and_streams(text: str) -> None:
 def test_honest_answers_about_markers_are_whole() -> None:
     whole = [text for text in HONEST if shown(text) == text]
     assert len(whole) >= SHOWN_OF_HONEST, [text for text in HONEST if text not in whole]
+
+
+@for_each(["yaua", "yeoc", "chief", "Let me jam", "Bob", "a\u200bba"])
+def test_a_word_is_shown_at_once_though_its_last_letter_may_begin_a_sign(word: str) -> None:
+    assert visible(LeakGuard(Separation.STRUCTURED).feed(word)) == word
+    assert visible(LeakGuard(Separation.STRUCTURED).feed(f"{word} an")) == f"{word} ", "two letters of a sign are held"
+
+
+@for_each(["nalysisWe need the SECRET.", "ssistantanalysisWe need the SECRET.", 'ssistant to=functions.look json {"q": "SECRET"}'])
+def test_behind_a_letter_that_was_shown_a_sign_is_found_and_the_rest_of_it_held(rest: str) -> None:
+    for complete, pieces in product((True, False), cuts(rest)):
+        guard = LeakGuard(Separation.STRUCTURED)
+        assert visible(guard.feed("It is soa")) == "It is soa"
+        spans = [span for piece in pieces for span in guard.feed(piece)]
+        assert visible([*spans, *guard.finish(complete=complete)]) == "", pieces
+    guard = LeakGuard(Separation.STRUCTURED)
+    spans = [*guard.feed("It is soa"), *guard.feed("ssistantanalysisWe need the SECRET.assistantfinalHo"), *guard.finish(complete=True)]
+    assert visible(spans) == "It is soaHo"
 
 
 @pytest.mark.parametrize("text", ["It costs < 3 and `x` is | here. " * 40, "The tag of the analysis, as assistants say. So it is. " * 40])
