@@ -193,7 +193,7 @@ class FrameRecorder:
         """Store the lines that people saw, before the answer, or at the end of a turn without one."""
         if self._summary is not None and (lines := self._summary.lines()):
             self.save_now()
-            key = new_key()
+            key = self._pieces.summary
             self._save(ledger.store_summary, tuple(self._parents), key, lines).add_done_callback(self._on_summary_saved)
             # If this write fails, only the summary is lost: the answer is then stored under the frame before it.
             self._parents = [key, *self._parents]
@@ -226,6 +226,7 @@ class FrameRecorder:
             log_without_content(log, self._running.turn.pk, error)
         else:
             self.note_stored(saving.result())
+            self._pieces.drop(self._pieces.summary)
 
 
 def _ignored(error: BaseException) -> None:

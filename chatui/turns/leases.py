@@ -10,6 +10,7 @@ a deleted conversation or a closed account, and append the text that no message 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import time
 from collections.abc import Callable
@@ -23,13 +24,17 @@ from django.db.models import QuerySet
 
 from chatui.database import connections, pools
 from chatui.database.faults import DatabaseBusyError, ends_one_statement, is_transient, outages
+from chatui.models.keys import new_key
 from chatui.models.turn import Turn, TurnPiece, TurnState
 from chatui.wire.bus import PROCESS
+from renderer import strict_json
+from renderer.activities.activity import Activity, as_stored, by_place
 from renderer.errors import OpenChatMLError
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
-from renderer.frame_kinds import BROKEN
+from renderer.frame_kinds import BROKEN, SUMMARY
 from renderer.frames import Frame, Header
 from renderer.ocml import document
+from renderer.strict_json import JsonError
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +67,8 @@ class Pieces:
         self._number = 0
         self._frames: dict[UUID, _UnstoredFrame] = {}
         self._returned: list[TurnPiece] = []
+        self.summary = new_key()
+        """The key of the frame that holds the lines about the turn's work."""
 
     def take(self, event: RawEvent, key: UUID) -> None:
         if isinstance(event, FrameOpened):
@@ -75,6 +82,11 @@ class Pieces:
                 frame.header = BROKEN
             case FrameClosed(header=Header() as header):
                 frame.header = header
+
+    def note_line(self, line: Activity, place: UUID | None) -> None:
+        """A line that people see from now on. ``place``: the frame that a program saw before it."""
+        frame = self._frames.setdefault(self.summary, _UnstoredFrame(SUMMARY))
+        frame.parts.append(json.dumps(as_stored([line], [place] if place else ())) + "\n")
 
     def rows(self) -> list[TurnPiece]:
         """The rows to write: text since the last call, and rows that were put back."""
@@ -96,6 +108,19 @@ class Pieces:
         """The frame is stored, or never will be."""
         self._frames.pop(key, None)
         self._returned = [row for row in self._returned if row.frame != key]
+
+
+def lines_in(frame: Frame) -> tuple[list[Activity], list[UUID]] | None:
+    """The lines about the turn's work that a frame of pieces holds, and the place of each, if a program saw them; None if the frame is no
+    summary. No model writes a frame with that header (``sampling.ModelFrames``)."""
+    if frame.header != SUMMARY:
+        return None
+    try:
+        found = by_place([item for row in frame.body.splitlines() for item in strict_json.list_of(strict_json.loads(row))])
+    except JsonError:
+        return [], []  # lost, as the text of a frame that cannot be read
+    places = [UUID(hex=place) for place, lines in found.items() if place for _ in lines]
+    return [line for lines in found.values() for line in lines], places
 
 
 def frames_in_pieces(turn: Turn) -> list[tuple[UUID, Frame]]:

@@ -29,6 +29,7 @@ from chatui.turns.sampling import ModelFrames, Sampling, Stage, WayBack, account
 from chatui.turns.slots import LeftToOthersError, SlotWait, slots
 from chatui.turns.summarizing import summary_of
 from chatui.wire.bus import Message, bus, control
+from renderer.activities.activity import Activity
 from renderer.gate import Audience
 
 log = logging.getLogger(__name__)
@@ -121,7 +122,7 @@ class Runner:
         """Load the turn, build the way back of the model's events, and sample."""
         running = self._running
         spec = await self._loaded()
-        summary = summary_of(spec, running, self._publisher.elapsed, self._publisher.step)
+        summary = summary_of(spec, running, self._publisher.elapsed, partial(_show_line, self._publisher, running))
         frames = self._frames = FrameRecorder(running, self._publisher, summary, self._on_write_failed)
         wanted = running.answer_format
         checked = CheckedAnswers(wanted, running) if wanted is not None else None
@@ -279,3 +280,9 @@ class Runner:
     def _cancel(self) -> None:
         if self._work is not None:
             self._work.cancel()
+
+
+def _show_line(publisher: Publisher, running: RunningTurn, line: Activity) -> None:
+    """Show people, and a program, a line of the summary. Until that is stored, the turn's pieces have it."""
+    publisher.step(line)
+    running.pieces.note_line(line, running.program.stream.step_keys[-1] if running.program else None)

@@ -10,7 +10,9 @@ Every process looks for such turns every ten seconds, as does every request that
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
@@ -22,16 +24,18 @@ from chatui.database import connections
 from chatui.database.faults import outages
 from chatui.display import conversation_list
 from chatui.models.conversation import Conversation
-from chatui.models.message import Message
+from chatui.models.message import Author, Message
 from chatui.models.turn import LATEST_FIRST, Turn, TurnState
 from chatui.store import continuation, hidden_text, transcripts
 from chatui.turns import ledger, slots
 from chatui.turns.calls import claims
-from chatui.turns.leases import frames_in_pieces, leases
+from chatui.turns.leases import frames_in_pieces, leases, lines_in
 from chatui.turns.sampling import TextBeforeCut
 from chatui.usage import counting, settling
+from renderer.activities import frame as summary_frame
 from renderer.errors import Code
-from renderer.frames import Terminator
+from renderer.frame_kinds import is_answer
+from renderer.frames import Frame, Terminator
 
 log = logging.getLogger(__name__)
 
@@ -107,20 +111,35 @@ def _end_of(turn: Turn) -> tuple[TurnState, str]:
 
 
 def _keep_pieces(turn: Turn) -> None:
-    """Store the frames that the process had stored only in pieces. Only the last one was still open."""
-    found = frames_in_pieces(turn)
+    """Store the frames that the process had stored only in pieces. Only the last one was still open. The lines about the work, which people
+    saw, stand before the answer."""
+    pieces = frames_in_pieces(turn)
+    found = [(key, frame) for key, frame in pieces if lines_in(frame) is None]
     stored = Message.objects.in_bulk([key for key, _ in found])
     cut = continuation.cut_answer(turn)
     cut_frame = transcripts.frame_of(cut) if cut is not None else None
     is_hidden = cut is not None and cut_frame is not None and hidden_text.hide_cut_of((frame for _, frame in found), cut.pk, cut_frame)
     before = TextBeforeCut(cut_frame)
     frames = [(key, frame) for key, frame in found if key not in stored and before.is_exceeded_by(frame)]
-    if not frames:
-        return
     rows = [(frame, ledger.author_of(frame), transcripts.FrameMetadata(turn.pk, key)) for key, frame in frames]
-    frame, author, metadata = rows[-1]
-    rows[-1] = (frame, author, replace(metadata, is_complete=False, error_code=Code.STREAM_TRUNCATED))
+    if rows:
+        frame, author, metadata = rows[-1]
+        rows[-1] = (frame, author, replace(metadata, is_complete=False, error_code=Code.STREAM_TRUNCATED))
+    if not any(map(continuation.is_answer, turn.messages.all())):
+        at = next((number for number, (frame, *_) in enumerate(rows) if is_answer(frame.header)), len(rows))
+        rows[at:at] = _summary_of(turn, pieces)
+    if not rows:
+        return
     place = turn.messages.order_by("position").last() or continuation.place_of(turn)
     messages = transcripts.append_chain(turn.conversation, place, rows)
     instead_of = cut.pk if cut is not None and (is_hidden or any(map(continuation.is_answer, messages))) else None
     transcripts.follow(turn.asked_by_id, messages[-1], place.pk, instead_of=instead_of)
+
+
+def _summary_of(turn: Turn, pieces: Sequence[tuple[UUID, Frame]]) -> Iterator[tuple[Frame, Author, transcripts.FrameMetadata]]:
+    """The frame of the lines that people saw, if it was not stored."""
+    for key, frame in pieces:
+        lines, places = lines_in(frame) or ([], [])
+        if lines and not turn.messages.filter(pk=key).exists():
+            metadata = transcripts.FrameMetadata(turn.pk, key, activities=tuple(lines), places=tuple(places))
+            yield summary_frame.frame_of(lines), Author.PRODUCT, metadata

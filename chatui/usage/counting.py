@@ -20,8 +20,8 @@ from chatui.env import environment
 from chatui.models.message import Author
 from chatui.models.turn import Turn
 from chatui.models.usage import UsageKind
-from renderer.frame_kinds import DOCUMENT_NAME
-from renderer.frames import Role
+from renderer.frame_kinds import DOCUMENT_NAME, SUMMARY_NAME
+from renderer.frames import Intent, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,9 @@ def charge_of(turn: Turn) -> Charge:
     """The charge for a turn without any report. If nothing was written, nothing is charged."""
     # Tool replies and a program's messages were input, not output. Text that is stored as a message may still exist in pieces as well.
     stored = turn.messages.filter(author=Author.MODEL)
-    written = _chars(stored) + _chars(turn.pieces.exclude(frame__in=turn.messages.values("pk")))
+    lines = turn.pieces.filter(header__contains=f"name={SUMMARY_NAME} intent={Intent.PREAMBLE}")  # the product's own
+    in_pieces = turn.pieces.exclude(frame__in=turn.messages.values("pk")).exclude(frame__in=lines.values("frame"))
+    written = _chars(stored) + _chars(in_pieces)
     if not written:
         return Charge(UsageKind.ANSWER, Spent(is_estimate=True), turn.choice)
     # All branches count, because walking down one costs more than an estimate is worth. No model was sent more than SEEN_CHARS.

@@ -7,6 +7,7 @@ import signal
 import time
 from contextlib import AsyncExitStack
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.processes.counting import Reader, counts, last_word, stalls
 from tests.support import stub
 from tests.support.cases import ROUNDS
 from tests.support.served import Deployment, LiveSocket
+from tests.support.summarizer import QUESTION, THOUGHT
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served, pytest.mark.faults]
 
@@ -25,6 +27,10 @@ Turn.objects.filter(state="running").update(lease_until="2020-01-01T00:00:00Z")
 swept = sweep.interrupt_abandoned()
 shown = {str(row.conversation_id): row.text for row in Message.objects.filter(channel="final")}
 print(json.dumps([len(swept), shown]))
+"""
+SUMMARIES = """
+from chatui.models import Message
+print(json.dumps(list(Message.objects.filter(name="reasoning_summary").values_list("activities", flat=True))))
 """
 CHATS = 4
 BETWEEN = 0.6
@@ -60,3 +66,29 @@ async def test_a_kill_at_any_moment_costs_less_than_the_last_second(tmp_path: Pa
     assert max(seen) > 20, f"the premise: there was something to lose, {seen}"
     assert all(stored >= read for stored, read in zip(last_words, seen, strict=True)), f"stored {last_words}, shown a second before {seen}"
     assert all(stored <= reader.last_seen() + 60 for stored, reader in zip(last_words, readers, strict=True)), "nothing was made up"
+
+
+async def test_the_lines_about_the_work_stay_when_their_process_is_killed(tmp_path: Path) -> None:
+    async def thinks(writer: asyncio.StreamWriter) -> None:
+        writer.write(stub.SSE_HEAD + stub.chunk(reasoning_content=THOUGHT))
+        await writer.drain()
+        await asyncio.sleep(60)
+
+    async with stub.running(thinks) as model:
+        deployment = Deployment(tmp_path, CHATUI_BACKEND_URL=model.url, CHATUI_BACKEND_MODEL="stub", CHATUI_BACKEND_KIND="chat")
+        try:
+            server = await asyncio.to_thread(deployment.start)
+            await asyncio.to_thread(deployment.make_people, ada=(False, []))
+            client = await asyncio.to_thread(server.sign_in, "ada")
+            async with LiveSocket(server, client) as socket:
+                await socket.send("send", client_id=str(uuid4()), conversation=None, text=QUESTION, effort="low")
+                accepted = (await socket.until("chatui:accepted"))[-1]
+                await socket.send("subscribe", conversation=accepted["conversation"])
+                await socket.until("chatui:summary")
+                await asyncio.sleep(1.5)
+                await asyncio.to_thread(server.stop, signal.SIGKILL)
+            said = await asyncio.to_thread(deployment.manage, "shell", "--no-imports", "-c", SWEEP + SUMMARIES)
+        finally:
+            await asyncio.to_thread(deployment.stop)
+    swept, summaries = map(json.loads, said.splitlines())
+    assert (swept, summaries) == ([1, {}], [[["compare", "trains", "bicycles"]]])

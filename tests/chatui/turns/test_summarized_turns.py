@@ -1,12 +1,16 @@
 """Whole turns with a summary: what a page is sent, what is stored, and a turn of several rounds as one."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 from channels.db import database_sync_to_async
 from django.contrib.auth.models import Group
+from django.utils import timezone
 
 from chatui.backends.base import BackendError, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
@@ -17,17 +21,22 @@ from chatui.models.turn import Turn
 from chatui.models.usage import UsageCount, UsageEntry
 from chatui.models.user import User
 from chatui.permissions import shares
-from chatui.turns import running, summarizing
-from renderer.events import FrameClosed
-from renderer.frame_kinds import PREAMBLE, SUMMARY_NAME
-from renderer.frames import Terminator
+from chatui.turns import running, summarizing, sweep
+from chatui.turns.leases import Pieces, leases, lines_in
+from chatui.usage import counting
+from renderer.activities.activity import Activity
+from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.frame_kinds import ASIDE, PREAMBLE, SUMMARY, SUMMARY_NAME
+from renderer.frames import Frame, Terminator
 from tests.chatui.api.asking import Program, new_key
+from tests.chatui.conftest import signed_in
+from tests.chatui.store import pieces
 from tests.chatui.tools import offering
 from tests.support import stub
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.environment import change
 from tests.support.sampling import PATIENT
-from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
+from tests.support.scripted import FINAL, ScriptedBackend, Step, answer, frame
 from tests.support.stub import DONE, SSE_HEAD, chunk
 from tests.support.summarizer import COMPARING, QUESTION, THOUGHT, Says, Summarizer, install, quick, thinks
 
@@ -124,6 +133,59 @@ async def test_a_stopped_turn_keeps_its_lines(ada: User, backend: ScriptedBacken
         await page.until(*ENDS)
     assert (await page.turn()).state == "stopped"
     assert [message.activities for message in await summaries()] == [VALUES]
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("begins", ["", "Take the"])
+async def test_lines_stay_when_their_process_is_killed(
+    begins: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process ends the turn; with the beginning of an answer, too."""
+    install(monkeypatch, backend)
+    gate = asyncio.Event()
+    opened: list[Step] = [FrameClosed(Terminator.END), FrameOpened(FINAL), FrameText(begins)] if begins else []
+    backend.script = [*thinks(gate)[:3], *opened, asyncio.Event()]
+    async with BrowserSocket(ada) as socket:
+        page = await follow(socket)
+        await page.until_line()
+        gate.set()
+        await until_in_pieces(begins or '["compare", "trains", "bicycles"]')
+        await die(page.accepted["turn"])
+        charge = await database_sync_to_async(lambda: counting.charge_of(Turn.objects.get()).spent)()
+        turn = (await database_sync_to_async(sweep.interrupt_abandoned)())[0]
+    rows = [(row.channel, row.name, row.is_complete, row.author) async for row in Message.objects.filter(turn=turn).order_by("position")]
+    thought, summary = ("analysis", "", bool(begins), Author.MODEL), ("commentary", SUMMARY_NAME, True, Author.PRODUCT)
+    assert rows == [thought, summary, *([("final", "", False, Author.MODEL)] if begins else [])]
+    assert [message.activities for message in await summaries()] == [VALUES]
+    assert charge.output == counting._tokens(len(THOUGHT) + len(begins)), "no line is charged"
+    address = f"/c/{page.accepted['conversation']}/"
+    shown = await database_sync_to_async(lambda: signed_in(ada).get(address).content.decode())()
+    assert COMPARING in re.sub("<[^>]*>", "", shown) and "On one hand" not in shown
+
+
+def test_lines_in_pieces_keep_the_places_where_a_program_saw_them() -> None:
+    pieces, lines = Pieces(uuid4()), [Activity("compare", ("trains", "bicycles")), Activity("calc"), Activity("steps")]
+    first, second = uuid4(), uuid4()
+    places = [first, first, second]
+    for line, place in zip(lines, places, strict=True):
+        pieces.note_line(line, place)
+    written = "".join(row.text for row in pieces.rows())
+    pieces.drop(pieces.summary)
+    assert lines_in(Frame(SUMMARY, written)) == (lines, places) and pieces.rows() == []
+    assert lines_in(Frame(SUMMARY, "- Comparing trains and bicycles")) == ([], [])
+    assert lines_in(Frame(ASIDE, written)) is None, "a model's frame"
+
+
+async def until_in_pieces(text: str) -> None:
+    async with asyncio.timeout(20):
+        while not any(text in part for _, part in await database_sync_to_async(pieces.saved)((await Turn.objects.aget()).pk)):
+            await asyncio.sleep(0.02)
+
+
+async def die(turn: str) -> None:
+    """As if the process were killed: it stores nothing more, and its lease expires."""
+    leases.release(UUID(turn))
+    await Turn.objects.filter(pk=turn).aupdate(lease_owner="a process that died", lease_until=timezone.now() - timedelta(seconds=1))
 
 
 # One turn, several rounds
