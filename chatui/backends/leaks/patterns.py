@@ -225,10 +225,10 @@ _OPENING_MARKS = r"\s\"'“‘«„「『(\[{\\"
 _GOES_ON = regex.compile(rf"(?<=[^{_OPENING_MARKS}])")
 _GLUED_CHANNEL = regex.compile(
     rf"(?<={_LINE_BEGINS}|[{ENDS}]){_HIDDEN_CHANNEL}(?=[^\W\d_{PARTICLES}]|[{PARTICLES}]\S)"
-    rf"|(?<=[\p{{L}}\p{{N}}]){_HIDDEN_CHANNEL}(?=\p{{Lu}})"
+    rf"|(?<=[\p{{L}}\p{{N}}]){_HIDDEN_CHANNEL}(?=\p{{Lu}})|(?<=\s){_spread('assistant')}{_HIDDEN_CHANNEL}[ \t]{{0,4}}(?=\p{{Lu}})"
     rf"|(?<=[\p{{N}}\p{{So}}\p{{Sk}}]|\w[*)\]]{{1,3}}){_HIDDEN_CHANNEL}(?=[\p{{Lu}}\p{{Lo}}\p{{IsCyrillic}}])"
 )
-"""The name of a channel between two texts, which no space keeps apart."""
+"""The name of a channel between two texts, which no space keeps apart, or with its role before a sentence."""
 GLUED = rf"{_HIDDEN_CHANNEL}(?=[^\s.,:;!?'’)/_{PARTICLES}-]|-\s|[{PARTICLES}]\S)"
 """The name of a channel at the beginning of a text that does not go on as a sentence about it."""
 HIDDEN_BEGINS = regex.compile(rf"{GLUED}|{_HIDDEN_CHANNEL}(?:[ \t]{{0,9}}\n|[ \t]{{1,9}}(?=\p{{Lu}}))")
