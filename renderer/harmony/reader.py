@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
 from renderer.errors import Code, ErrorCode
-from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent, UnansweredCalls
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent, UnansweredCalls
 from renderer.frame_kinds import (
     ANSWER,
     BROKEN,
@@ -348,7 +348,7 @@ class HarmonyReader:
 
     def _close(self, token: str | None) -> list[RawEvent]:
         terminator = Terminator(token) if token in TERMINATORS else None
-        is_answer = self._body.is_answer
+        is_answer = self._body.is_answer and terminator is not Terminator.CALL
         self._saw_final = self._saw_final or is_answer
         is_last = is_answer and terminator is Terminator.RETURN and not self._conversation
         self._state = _State.ENDED if is_last else _State.BETWEEN
@@ -416,13 +416,18 @@ class _Body:
         if self._is_call:
             return [self._close_call(terminator, error)]
         events: list[RawEvent] = []
+        # The token says that the text was for a tool, whatever its header said.
+        is_others = terminator is Terminator.CALL
         if self._is_held:
             # Part of a JSON value does not parse as one, so a preamble that was cut off is hidden too.
             kept = "".join(self._kept)
             hidden = bool(kept.strip()) and (terminator is None or is_json(kept))
             if hidden:
                 self.error = self.error or Code.CALL_SCHEMA
-            events = self._release(replace(self.header, intent=None) if hidden else self.header)
+            shown = BROKEN if is_others else self.header
+            events = self._release(replace(self.header, intent=None) if hidden else shown)
+        elif is_others and (self.is_answer or is_preamble(self.header)):
+            events = [FrameWithdrawn()]
         return [*events, self._close_text(terminator, error)]
 
     def _release(self, header: Header) -> list[RawEvent]:

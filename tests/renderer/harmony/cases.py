@@ -142,7 +142,10 @@ CASES = [
     Case("constraint inside a body", f"{F}Hi<|constrain|> there<|return|>", "Hi there"),
     Case("end of text inside the reasoning", f"{A}SECRET<|endoftext|>{F}SECRET<|return|>", ""),
     Case("end twice", f"{A}SECRET<|end|><|end|><|start|>assistant{F}Hi<|return|>", "Hi"),
-    Case("call marker behind the answer", f"{F}Hi<|call|>", "Hi"),
+    Case("call marker behind the answer", f"{F}SECRET<|call|>", ""),
+    Case("call marker behind an answer in JSON", '<|channel|>final <|constrain|>json<|message|>{"q": "SECRET"}<|call|>', ""),
+    Case("call marker behind a plan", f"{C}import os\nprint('SECRET')<|call|>", ""),
+    Case("call marker behind a second answer", f"{F}Hi{NEXT}{F}SECRET<|call|>", "Hi"),
     Case("return behind the reasoning, then nothing", f"{A}SECRET<|return|>", ""),
     Case("words between messages", f"{A}SECRET<|end|>SECRET<|start|>assistant{F}Hi<|return|>", "Hi"),
     # Another author writes, or the model never stops.

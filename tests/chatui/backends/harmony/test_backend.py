@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ from chatui.backends import registry
 from chatui.backends.base import Endpoint, EndReason, SampleLimits
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.codes import ProductCode
+from renderer.errors import Code
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 from tests.chatui.backends.chat.test_recordings import CALLS, GREETING, LENGTH, LITERAL, PARIS, PLAN, STOP, TOKYO
@@ -150,6 +152,26 @@ async def test_an_answer_is_complete_if_the_server_omits_its_stop_token(vocabula
     mute = [llama("<|channel|>", 200005), llama("final", 17196), llama("<|message|>", 200008), llama("Hi", 12194)]
     result = await answered(vocabulary, stub.plays(sse(*mute, llama("", stop=True, stop_type="eos"))), LLAMA)
     assert (result.visible, result.finished[-1].complete) == ("Hi", True)
+
+
+async def test_what_the_token_of_a_call_ends_is_hidden_with_every_server_whatever_its_header(vocabulary: Vocabulary) -> None:
+    """As text the same output is hidden, too: the token says that a tool was to read it."""
+    markers = re.compile(r"(<\|[a-z]+\|>)")
+    for header in ("final", "final to=user", "final <|constrain|>json", "commentary", "commentary to=all"):
+        output = f"<|channel|>{header}<|message|>import os; os.open('SECRET')"
+        ids, pieces = ids_of(vocabulary, output), [piece for piece in markers.split(output) if piece]
+        texts = [llama(piece, *ids_of(vocabulary, piece)) for piece in pieces]
+        sglang = {"text": "x", "output_ids": [*ids, 200012], "meta_info": {"completion_tokens": len(ids) + 1, "finish_reason": "stop"}}
+        for server, chunks in (
+            (VLLM, [vllm(*ids), vllm(200012), vllm(finish="stop", stop=200012)]),
+            (VLLM, [vllm(*ids, finish="stop", stop=200012)]),
+            (SGLANG, [sglang]),
+            (LLAMA, [*texts, llama("", 200012), llama("", stop=True, stop_type="eos")]),
+        ):
+            result = await answered(vocabulary, stub.plays(sse(*chunks) + (b"" if server is LLAMA else stub.DONE)), server)
+            assert (result.error, result.visible, result.calls) == (None, "", []), (header, server)
+            assert "SECRET" in result.hidden, (header, server)
+            assert result.finished[-1].error == Code.CALL_SCHEMA, (header, server)
 
 
 @pytest.mark.slow
