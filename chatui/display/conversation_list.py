@@ -21,18 +21,18 @@ from chatui.env import environment
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions import access
+from chatui.permissions.access import Listed
 from chatui.wire import bus
 
 
 @dataclass(frozen=True, slots=True)
 class ShownConversation:
-    """A conversation on its own page, and as a line of a list.
+    """A conversation on its own page, and in the archive, the bin, and where several are chosen.
 
     ``at``: the time of its last activity; in the archive and the bin, when it was put there. ``is_imported``: it was uploaded rather than
-    written here, whatever its title is now. ``imported_from``: the product that exported it, if any. ``is_current``: it is the one that is
-    open. ``is_running``: an answer is being written in it; ``waits``: it waits for the person to decide about a call; ``has_news``: one
-    ended unseen. ``folder_name``: only where several are chosen. ``gone_at``: in the bin, the time from which it may be removed for good,
-    and ``is_overdue`` whether that has come.
+    written here, whatever its title is now. ``imported_from``: the product that exported it, if any. ``is_running``: an answer is being
+    written in it; ``has_news``: one ended unseen. ``folder_name``: only where several are chosen. ``gone_at``: in the bin, the time from
+    which it may be removed for good, and ``is_overdue`` whether that has come.
     """
 
     id: str
@@ -42,9 +42,7 @@ class ShownConversation:
     effort: str = ""
     is_imported: bool = False
     imported_from: str = ""
-    is_current: bool = False
     is_running: bool = False
-    waits: bool = False
     has_news: bool = False
     is_pinned: bool = False
     is_archived: bool = False
@@ -52,15 +50,26 @@ class ShownConversation:
     gone_at: datetime | None = None
     is_overdue: bool = False
 
-    @property
-    def updated_at(self) -> str:
-        """``at`` as the events write it."""
-        return self.at.isoformat()
 
-    @property
-    def options(self) -> str:
-        """The name of the button that opens its menu."""
-        return gettext("Options for “%(title)s”") % {"title": self.title}
+@dataclass(frozen=True, slots=True)
+class ShownLine:
+    """A conversation as a line of the sidebar's list. ``updated_at``: the time of its last activity, as the events write it. ``options``:
+    the name of the button that opens its menu. ``is_current``: it is the one that is open. ``has_marks``: it has one or more of those
+    that follow. ``waits``: its answer waits for the person to decide about a call; the others are as in ``ShownConversation``.
+    """
+
+    id: str
+    title: str
+    url: str
+    updated_at: str
+    options: str
+    is_current: bool
+    is_pinned: bool
+    has_marks: bool
+    is_imported: bool
+    is_running: bool
+    waits: bool
+    has_news: bool
 
 
 def address(key: UUID) -> str:
@@ -72,8 +81,7 @@ _BLANK_KEY = UUID(int=0)
 """The placeholder in elements that scripts copy, where they put the real key (``static/js/page/dom.js``)."""
 
 
-def shown_conversation(row: Conversation, current: UUID | None = None) -> ShownConversation:
-    """A conversation for its page, or for a list beside the page of ``current``."""
+def shown_conversation(row: Conversation) -> ShownConversation:
     return ShownConversation(
         str(row.pk),
         row.title if row.temporary_until is None else gettext("Temporary chat"),
@@ -82,9 +90,7 @@ def shown_conversation(row: Conversation, current: UUID | None = None) -> ShownC
         row.effort,
         is_imported=row.imported_at is not None,
         imported_from=row.get_imported_from_display() if row.imported_from else "",
-        is_current=row.pk == current,
         is_running=row.is_running,
-        waits=row.waits,
         has_news=row.has_news,
         is_pinned=row.is_pinned,
         is_archived=row.archived_at is not None,
@@ -92,8 +98,14 @@ def shown_conversation(row: Conversation, current: UUID | None = None) -> ShownC
 
 
 def blank_conversation() -> ShownConversation:
-    """A conversation that does not exist yet: for the top bar of the page that starts it, and a line of the list that scripts copy."""
+    """A conversation that does not exist yet, for the top bar of the page that starts it."""
     return ShownConversation(str(_BLANK_KEY), "", address(_BLANK_KEY), timezone.now())
+
+
+def blank_list() -> ShownLines:
+    """A list of one conversation that does not exist yet, whose line scripts copy. It is imported: they take the mark off."""
+    blank = Listed(_BLANK_KEY, "", timezone.now(), timezone.now(), has_news=False, is_pinned=False, is_running=False, waits=False)
+    return ShownLines(_lines([blank], None), "")
 
 
 PAGE_SIZE = 60
@@ -106,22 +118,52 @@ _CURSOR = re.compile(r"([0-9]{1,16})-([0-9a-f]{32})", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class ShownList:
-    """A page of conversations. ``next_cursor``: start of the next page; empty on the last. ``folder``: the id of the folder whose
-    conversations it lists; empty for those in no folder. ``days``: how many days a conversation stays in the bin."""
+    """A page of the archive, the bin, or of conversations to choose from. ``next_cursor``: start of the next page; empty on the last.
+    ``days``: how many days a conversation stays in the bin."""
 
     conversations: Sequence[ShownConversation] = field(repr=False)
     next_cursor: str
-    folder: str = ""
     days: int = 0
 
 
-def shown_list(person: User, current: UUID | None = None, start: str = "", folder: UUID | None = None) -> ShownList:
+@dataclass(frozen=True, slots=True)
+class ShownLines:
+    """A page of the sidebar's list. ``next_cursor``: start of the next page; empty on the last. ``folder``: the id of the folder whose
+    conversations it lists; empty for those in no folder."""
+
+    conversations: Sequence[ShownLine] = field(repr=False)
+    next_cursor: str
+    folder: str = ""
+
+
+def shown_list(person: User, current: UUID | None = None, start: str = "", folder: UUID | None = None) -> ShownLines:
     """A page of the person's conversations in one of their folders, or in none: pinned ones first, then the latest first."""
     before = (start.startswith(_PINNED), *_parse_cursor(start.removeprefix(_PINNED))) if start else None
     rows = access.own_conversations(person, PAGE_SIZE + 1, before, folder)
-    found = _page(rows, lambda row: shown_conversation(row, current))
-    mark = _PINNED if found.next_cursor and rows[PAGE_SIZE - 1].is_pinned else ""
-    return replace(found, next_cursor=mark + found.next_cursor, folder=str(folder or ""))
+    end = rows[PAGE_SIZE - 1] if len(rows) > PAGE_SIZE else None
+    cursor = (_PINNED if end.is_pinned else "") + _cursor(end.active_at, end.pk) if end else ""
+    return ShownLines(_lines(rows[:PAGE_SIZE], current), cursor, str(folder or ""))
+
+
+def _lines(rows: Iterable[Listed], current: UUID | None) -> list[ShownLine]:
+    options = gettext("Options for “%(title)s”")
+    return [
+        ShownLine(
+            str(row.pk),
+            row.title,
+            address(row.pk),
+            row.active_at.isoformat(),
+            options % {"title": row.title},
+            is_current=row.pk == current,
+            is_pinned=row.is_pinned,
+            has_marks=row.imported_at is not None or row.is_running or row.waits or row.has_news,
+            is_imported=row.imported_at is not None,
+            is_running=row.is_running,
+            waits=row.waits,
+            has_news=row.has_news,
+        )
+        for row in rows
+    ]
 
 
 def latest_of(rows: QuerySet[Conversation], column: str, start: str, show: Callable[[Conversation], ShownConversation]) -> ShownList:

@@ -15,7 +15,7 @@ from uuid import UUID
 from django.db import transaction
 
 from chatui.database.connections import short_transaction
-from chatui.display.conversation_list import ShownList, shown_list
+from chatui.display.conversation_list import ShownLines, shown_list
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.user import User
 from chatui.permissions import access
@@ -33,7 +33,7 @@ class ShownFolder:
     id: str
     name: str
     has_news: bool = False
-    conversations: ShownList | None = None
+    conversations: ShownLines | None = None
     instructions: str = field(default="", repr=False)
 
 

@@ -92,7 +92,7 @@ class Conversation(models.Model):
     without_instructions = models.BooleanField(default=False, db_default=False)
     temporary_until = models.DateTimeField(null=True, blank=True)
     is_running = waits = False
-    """Not stored; see ``permissions.access.own_conversations``."""
+    """Not stored; see ``permissions.access.own_chosen``."""
 
     class Meta:
         indexes = [

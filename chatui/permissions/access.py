@@ -13,7 +13,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
-from typing import NoReturn, TypeVar
+from typing import NamedTuple, NoReturn, TypeVar
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -109,19 +109,28 @@ def owned_by(owner: UUID | Parameter, key: UUID | Parameter, *, deleted: bool = 
     return Conversation.objects.filter(owner=owner, unfinished_until=None, pk=key, deleted_at__isnull=not deleted)
 
 
-_LISTED = ("title", "effort", "active_at", "imported_at", "imported_from", "has_news", "is_pinned", "archived_at", "temporary_until")
-"""What a list shows of a conversation."""
+class Listed(NamedTuple):
+    """What a list shows of a conversation; a row of ``own_conversations``."""
+
+    pk: UUID
+    title: str
+    active_at: datetime
+    imported_at: datetime | None
+    has_news: bool
+    is_pinned: bool
+    is_running: bool
+    waits: bool
 
 
 def own_conversations(
     user: User, limit: int, before: tuple[bool, datetime, UUID] | None = None, folder: UUID | None = None
-) -> list[Conversation]:
+) -> list[Listed]:
     """The person's conversations in a folder, or in none, except archived ones; the pinned ones first, then the latest first.
 
     ``before`` (whether it is pinned, time, and key): return only those that come after that one. Each conversation has ``is_running``:
     whether an answer is being written in it, and ``waits``: whether that answer waits for the person to decide about a call.
     """
-    mine = listed(user).filter(deleted_at=None, archived_at=None, folder=folder).only(*_LISTED).annotate(**_marks(OuterRef("pk")))
+    mine = listed(user).filter(deleted_at=None, archived_at=None, folder=folder).annotate(**_marks(OuterRef("pk")))
     if before is not None:
         is_pinned, at, key = before
         if is_pinned:
@@ -129,7 +138,7 @@ def own_conversations(
         else:
             # A condition that an index can use: SQLite does not use one for "NOT is_pinned".
             mine = mine.filter(Q(active_at__lt=at) | Q(pk__lt=key), is_pinned__in=(False,), active_at__lte=at)
-    return list(mine.order_by("-is_pinned", "-active_at", "-pk")[:limit])
+    return [Listed(*row) for row in mine.order_by("-is_pinned", "-active_at", "-pk").values_list(*Listed._fields)[:limit]]
 
 
 def marks_of(conversation: Conversation) -> tuple[bool, bool]:

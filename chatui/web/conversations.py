@@ -19,7 +19,7 @@ from chatui import wire
 from chatui.accounts import people, sign_in
 from chatui.display import conversation_actions, conversation_list, files, operator_pages, tools, windows
 from chatui.display.conversation import BLANK_EXCHANGE, EFFORTS, shown_exchange, visible_text
-from chatui.display.conversation_list import ShownConversation, ShownList, blank_conversation, shown_conversation
+from chatui.display.conversation_list import ShownConversation, blank_conversation, blank_list, shown_conversation
 from chatui.display.folders import BLANK_FOLDER, shown_folders
 from chatui.display.model_choice import shown_choices
 from chatui.display.versions import shown_versions
@@ -145,7 +145,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "mark": mark,
         "blank_exchange": BLANK_EXCHANGE,
         "blank_conversation": blank_conversation(),
-        "blank_list": ShownList([replace(blank_conversation(), is_imported=True)], ""),  # scripts take the mark off
+        "blank_list": blank_list(),
         "blank_folder": BLANK_FOLDER,
         "access_notices": access_notices.undismissed(person, row) if row else [],
         "welcome": operator_pages.read("welcome"),

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from itertools import product
+from typing import TypeVar
 
 import pytest
 from django.db.models import UUIDField
@@ -16,7 +17,7 @@ from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access, files
-from chatui.permissions.access import NotFoundError
+from chatui.permissions.access import Listed, NotFoundError
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import store
@@ -52,7 +53,7 @@ def rows(ada: User, bela: User, folder: Folder) -> dict[str, Conversation]:
     return {row.title: row for row in Conversation.objects.all()}
 
 
-def titles(rows: Iterable[Conversation]) -> list[str]:
+def titles(rows: Iterable[Conversation | Listed]) -> list[str]:
     return sorted(row.title for row in rows)
 
 
@@ -147,13 +148,14 @@ def test_folders_are_listed_by_name_for_their_owner_with_news_of_listed_conversa
                 access.own_folder(ada, key, locked=locked)
 
 
+Row = TypeVar("Row", Conversation, Listed)
 TIMES = [NOW + timedelta(hours=hours) for hours in (1, 0, 2, 0, 1, 0)]
 """In another order than the keys: a conversation may be older than one that was used, archived or deleted before it."""
 
 
-def pages(page_after: Callable[[Conversation | None], list[Conversation]], size: int) -> list[str]:
+def pages(page_after: Callable[[Row | None], list[Row]], size: int) -> list[str]:
     """The titles of all pages of a list, one page after the other."""
-    read: list[Conversation] = []
+    read: list[Row] = []
     while more := page_after(read[-1] if read else None):
         assert len(more) <= size
         read += more
