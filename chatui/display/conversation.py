@@ -311,9 +311,13 @@ class _Page:
             return None
         shown = [message for message in messages if message.is_visible and not (message.is_summary or message.is_old_summary)]
         turns = dict.fromkeys(message.turn_id for message in messages if message.turn_id)
-        answers = [_text_of(message) for message in shown if _kind(message) == "final"]
+        texts = [_text_of(message) for message in shown]
         written = list(dict.fromkeys(message.turn for message in messages if message.turn))
-        ending, parts = _ending(turn, end, self._labels, question), tuple(_part(message, found.pages) for message in shown)
+        ending, parts = (
+            _ending(turn, end, self._labels, question),
+            tuple(_part(message, text, found.pages) for message, text in zip(shown, texts, strict=True)),
+        )
+        answers = [text for part, text in zip(parts, texts, strict=True) if part.kind == "final"]
         return replace(
             ending,
             parts=parts,
@@ -378,9 +382,9 @@ def _answer_siblings(
     return siblings(list(by_turn.values()), messages[0])
 
 
-def _part(message: Message, pages: Pages) -> ShownPart:
-    text = html.as_markdown(transcripts.frame_of(message).header, _text_of(message))
-    blocks = html.render_blocks(text, is_cut=not message.is_complete, pages=pages)
+def _part(message: Message, text: VisibleText, pages: Pages) -> ShownPart:
+    markdown = html.as_markdown(transcripts.frame_of(message).header, text)
+    blocks = html.render_blocks(markdown, is_cut=not message.is_complete, pages=pages)
     has_fault = message.author == Author.IMPORT and message.error_code
     return ShownPart(str(message.pk), _kind(message), blocks, _(code_of(message.error_code).sentence) if has_fault else "")
 

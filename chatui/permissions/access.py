@@ -165,11 +165,13 @@ def own_folder(user: User, folder_id: object, *, locked: bool = False) -> Folder
 
 def own_folders(user: User, *, with_instructions: bool = False) -> list[Folder]:
     """The person's folders by name. Each has ``has_news``: a conversation in it has an unseen answer; ``waits``: one waits for them."""
+    folders = Folder.objects.filter(owner=user).defer(*() if with_instructions else ("instructions",))
+    if not folders.exists():
+        return []
     unseen = listed(user).filter(has_news=True, deleted_at=None, archived_at=None, folder=OuterRef("pk"))
     there = {"conversation__deleted_at": None, "conversation__archived_at": None, "conversation__folder": OuterRef("pk")}
     marks = {"has_news": Exists(unseen), "waits": Exists(_waiting().filter(**there))}
-    found = Folder.objects.filter(owner=user).defer(*() if with_instructions else ("instructions",)).annotate(**marks)
-    return sorted(found, key=lambda folder: (folder.name.casefold(), folder.pk))
+    return sorted(folders.annotate(**marks), key=lambda folder: (folder.name.casefold(), folder.pk))
 
 
 def own_archive(user: User) -> QuerySet[Conversation]:

@@ -47,8 +47,9 @@ class StoredExchanges:
     """Messages of a branch, in order and without documents, with what belongs to them.
 
     ``versions``: the answers of questions with a continued one. ``children``: by parent, the siblings of questions and of answers.
-    ``latest``: the last turn of each question. ``pages``: those that the texts may cite. ``files``: by turn, those that its calls made.
-    ``documents``: those that came with a question, by its key. ``window``: what they are of the branch, if that was asked for.
+    ``latest``: the last turn of each question below which nothing is stored. ``pages``: those that the texts may cite. ``files``: by turn,
+    those that its calls made. ``documents``: those that came with a question, by its key. ``window``: what they are of the branch, if that
+    was asked for.
     """
 
     conversation: Conversation
@@ -127,7 +128,11 @@ def _window(row: Conversation, reach: range, anchor: UUID | None, leaf: UUID | N
 def of_messages(row: Conversation, messages: Sequence[Message], versions: Versions, window: Window | None = None) -> StoredExchanges:
     """The exchanges of messages that were already loaded, after the ``versions``. ``window``: what they are of the branch."""
     questions, keys = [message for message in messages if message.is_question], {message.pk for message in messages}
-    asked = Turn.objects.filter(question__in=questions).defer("request").order_by(*BY_TIME)
+    below = [*messages[1:], None]
+    bare = [
+        message for message, next_one in zip(messages, below, strict=True) if message.is_question and (not next_one or next_one.is_question)
+    ]
+    asked = Turn.objects.filter(question__in=bare).defer("request").order_by(*BY_TIME) if bare else ()
     # Only calls make files. A question directly after a message that is no document came without any.
     callers = {message.turn_id for message in messages if message.terminator == Terminator.CALL and message.turn_id}
     below_others = [question for question in questions if question.parent_id and question.parent_id not in keys]
@@ -135,7 +140,7 @@ def of_messages(row: Conversation, messages: Sequence[Message], versions: Versio
         row,
         messages,
         versions,
-        children=transcripts.siblings(row, {q.parent_id for q in questions} | {q.pk for q in questions}),
+        children=transcripts.siblings(row, {q.parent_id for q in questions} | {q.pk for q in questions}, messages),
         latest={turn.question_id: turn for turn in asked},
         pages=opened_pages.cited_by(row.pk, (message.text for message in messages if message.is_visible)),
         files=files.of_turns(callers) if callers else {},

@@ -304,15 +304,20 @@ _NEWEST_LEAF = (
 )
 
 
-def siblings(conversation: Conversation, parents: Iterable[UUID | None]) -> dict[UUID | None, list[Message]]:
-    """The children of each of these parents, in the order in which they were stored. None is the parent of roots."""
+def siblings(conversation: Conversation, parents: Iterable[UUID | None], known: Iterable[Message] = ()) -> dict[UUID | None, list[Message]]:
+    """The children of each of these parents, in the order in which they were stored. None is the parent of roots. Most questions have one
+    child, which is on the page: the ``known`` messages are not read again."""
     wanted = set(parents)
     found: dict[UUID | None, list[Message]] = {parent: [] for parent in wanted}
     children = Message.objects.filter(parent__in=[parent for parent in wanted if parent is not None])
-    roots = Message.objects.filter(parent=None, conversation=conversation) if None in wanted else Message.objects.none()
-    for rows in (children, roots):
-        for child in rows.defer("text", "raw").order_by("position"):
-            found[child.parent_id].append(child)
+    roots = (Message.objects.filter(parent=None, conversation=conversation),) if None in wanted else ()
+    pairs = [pair for rows in (children, *roots) for pair in rows.order_by("position").values_list("parent", "pk")]
+    by_key = {message.pk: message for message in known}
+    if others := [key for _, key in pairs if key not in by_key]:
+        by_key |= Message.objects.defer("text", "raw").in_bulk(others)
+    for parent, key in pairs:
+        if key in by_key:  # not erased in between
+            found[parent].append(by_key[key])
     return found
 
 

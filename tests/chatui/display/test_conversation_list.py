@@ -142,7 +142,7 @@ def test_each_page_of_a_folder_uses_the_index(ada: User) -> None:
         first = shown_list(ada, folder=folder.pk)
         shown_list(ada, start=first.next_cursor, folder=folder.pk)
         shown_folders(ada, None)
-    beginning, rest, news = [plan(each["sql"]) for each in statements.captured_queries]
+    beginning, rest, _, news = [plan(each["sql"]) for each in statements.captured_queries]
     assert "conversation_in_folder" in beginning and "conversation_in_folder" in rest and "TEMP B-TREE" not in beginning + rest
     assert "conversation_news_in_folder" in news, news
 
@@ -167,10 +167,10 @@ def test_pages_call_no_more_functions_than_they_did(ada: User) -> None:
     make(ada, 100)
     row = long_conversation(ada, 200)
     client = signed_in(ada)
-    for path, limit in (("/", 28_500), ("/conversations/", 14_800), (f"/c/{row.pk}/", 81_000)):
-        client.get(path)
+    for path, limit in (("/", 25_500), ("/conversations/", 14_600), (f"/c/{row.pk}/", 66_500)):
         client.get(path)  # what is read once in a process has been read
-        assert python_calls(partial(client.get, path)) <= limit, path
+        # What is read again after some seconds, such as the list of model servers, is not read each time.
+        assert min(python_calls(partial(client.get, path)) for _ in range(3)) <= limit, path
 
 
 @pytest.mark.slow
