@@ -3,13 +3,13 @@
 import { find, lifeOf, parse, templateWith, seek, takeOver } from "../page/dom.js";
 import { Missing, SignedOut, messageOf, postJson, read } from "../page/server.js";
 import { toast } from "../page/menus.js";
-import { ListEvents } from "../sidebar/list-events.js";
+import { ListEvents } from "../sidebar/conversation-list.js";
 
 /** @import { ConversationList } from "../sidebar/conversation-list.js" */
 /** @import { ConnectionBanner, TabTitle } from "./connection-banner.js" */
 /** @import { Exchange } from "../exchange/exchange.js" */
 /** @import { ChatTranscript } from "./transcript.js" */
-/** @import { ListEvent } from "../sidebar/list-events.js" */
+/** @import { ListEvent } from "../sidebar/conversation-list.js" */
 /** @import { Accepted } from "../wire/wire.js" */
 
 /** @typedef {{ transcript: ChatTranscript, list: ConversationList, banner: ConnectionBanner, tab: TabTitle }} Shown */

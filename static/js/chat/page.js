@@ -15,7 +15,7 @@ import { Announcer } from "./announcer.js";
 import { Commands } from "./commands.js";
 import { ChatComposer, ContextUse } from "../composer/composer.js";
 import { ConnectionBanner, TabTitle } from "./connection-banner.js";
-import { moreOnDemand } from "../exchange/windows.js";
+import { moreOnDemand } from "./transcript.js";
 import { OpenConversation } from "./open-conversation.js";
 import { Scrolling } from "./scrolling.js";
 import { ServerEvents } from "./server-events.js";

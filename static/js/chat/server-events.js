@@ -4,13 +4,12 @@ import { LANGUAGE, t } from "../language/words.js";
 import { rowOf } from "../exchange/answer-parts.js";
 import { noteContext, noticeOf } from "../exchange/exchange.js";
 import { refusal } from "../language/refusals.js";
-import { parse } from "../page/dom.js";
-import { callsWait, filesCame } from "../exchange/waiting.js";
-import { STATE_OF } from "../wire/protocol.js";
-import { EventQueue } from "./event-queue.js";
+import { parse, seek } from "../page/dom.js";
+import { STATE_OF, Sequence, isTurnEvent } from "../wire/protocol.js";
 
 /** @import { Accepted, EndUserEvent, TurnEnded, Idle, MessageBegan, Refused, Snapshot } from "../wire/wire.js" */
 /** @import { PageParts, Commands } from "./commands.js" */
+/** @import { Exchange } from "../exchange/exchange.js" */
 
 /** @typedef {{ announcer: import("./announcer.js").Announcer, commands: Commands, stage: HTMLElement }} Others */
 /** @typedef {Omit<PageParts, "connection"> & Others} Page what events change */
@@ -209,5 +208,91 @@ export class ServerEvents {
 
   #showRunning() {
     this.#page.composer.running = this.#page.commands.isWorking || this.#page.transcript.running.length > 0;
+  }
+}
+
+// Fetches parts of a running turn that no event contains: cards of calls that wait for the person, and files.
+
+/**
+ * @param {Exchange | null} exchange
+ * @param {number} count how many of its calls wait
+ */
+function callsWait(exchange, count) {
+  const isShown = exchange && seek(exchange.element, "[data-waiting]", HTMLElement) !== null;
+  if (!exchange || !(count || isShown)) return;
+  void import("../exchange/cards.js").then(({ showCards }) => showCards(exchange.element));
+}
+
+/**
+ * @param {Exchange | null} exchange
+ * @param {number} count how many files its turn has
+ */
+function filesCame(exchange, count) {
+  if (exchange && count) void import("../files/answer-files.js").then(({ showFiles }) => showFiles(exchange.element));
+}
+
+// The queue of the server's events: applies them one after the other, each once and without a gap.
+
+/** After a gap, the snapshot is not requested again before this time has passed; the turn's events wait. */
+const RESYNC_MS = 3_000;
+
+class EventQueue {
+  #apply;
+  #askSnapshot;
+  #sequence = new Sequence();
+  /** @type {EndUserEvent[]} */
+  #waiting = [];
+  #isDraining = false;
+  #askedAt = -Infinity;
+
+  /**
+   * @param {(event: EndUserEvent) => Promise<void> | void} apply
+   * @param {() => void} askSnapshot called when events of a turn are missing: the server has to send a snapshot
+   */
+  constructor(apply, askSnapshot) {
+    this.#apply = apply;
+    this.#askSnapshot = askSnapshot;
+  }
+
+  /** @param {EndUserEvent[]} events */
+  receive(events) {
+    this.#waiting.push(...events);
+    if (!this.#isDraining) void this.#drain();
+  }
+
+  /** @param {Snapshot} snapshot that was applied: events that it includes are not applied again */
+  resume({ turn, sequence_number: number }) {
+    this.#sequence.resume(turn, number);
+  }
+
+  /** Events after a snapshot wait until the page that it needs has been fetched. */
+  async #drain() {
+    this.#isDraining = true;
+    try {
+      for (let event = this.#waiting.shift(); event; event = this.#waiting.shift()) {
+        const pending = this.#isNext(event) ? this.#apply(event) : undefined;
+        if (pending instanceof Promise) await pending;
+      }
+    } finally {
+      this.#isDraining = false;
+    }
+  }
+
+  /** @param {EndUserEvent} event */
+  #isNext(event) {
+    if (event.type === "chatui:beat") {
+      if (this.#sequence.lacks(event.turn, event.sequence_number)) this.#resync();
+      return false;
+    }
+    if (!isTurnEvent(event)) return true;
+    const verdict = this.#sequence.admit(event.turn, event.sequence_number, event.type === "response.created");
+    if (verdict === "gap") this.#resync();
+    return verdict === "apply";
+  }
+
+  #resync() {
+    if (performance.now() - this.#askedAt < RESYNC_MS) return;
+    this.#askedAt = performance.now();
+    this.#askSnapshot();
   }
 }

@@ -2,11 +2,10 @@
 // can be refused, while an answer is being written; "chat:stop"; "chat:running" when an answer begins or ends; and
 // "chat:settled" when the server has accepted or refused what was sent.
 
-import { closestTo, complain, find, grow, lifeOf } from "../page/dom.js";
+import { closestTo, complain, find, grow, lifeOf, seek } from "../page/dom.js";
 import { problemWith, remainingCharacters, isSendKey, MessageDraft } from "./drafts.js";
 import { filesOnDemand } from "./first-uses.js";
-import { ModelChoice } from "../chat/model-choice.js";
-import { openStorage } from "../page/storage.js";
+import { openStorage, recall, remember } from "../page/storage.js";
 import { number, t, tn } from "../language/words.js";
 
 /** @import { ChatTranscript } from "../chat/transcript.js" */
@@ -293,6 +292,80 @@ export function contextText(percent, leftOut) {
   const full = percent > 0 ? t("About %(share)s of what the model can read at once", { share }) : "";
   const left = leftOut > 0 ? tn("Oldest question left out", "Oldest %(n)s questions left out", leftOut) : "";
   return [left, full].filter(Boolean).join(" · "); // a narrow screen cuts the end
+}
+
+// The choice of model and reasoning effort beside the message box.
+
+const EFFORT_KEY = "chatui:effort";
+const CHOICE_KEY = "chatui:choice";
+
+class ModelChoice {
+  #composer;
+  #effort;
+  #isNew;
+
+  /**
+   * @param {HTMLElement} composer
+   * @param {() => boolean} isNew whether no conversation has begun yet
+   */
+  constructor(composer, isNew) {
+    this.#composer = composer;
+    this.#isNew = isNew;
+    this.#effort = find(composer, "select[name=effort]", HTMLSelectElement);
+  }
+
+  /** Null if there is only one model, and it is the default. */
+  get #choice() {
+    return seek(this.#composer, "select[name=choice]", HTMLSelectElement);
+  }
+
+  listen() {
+    this.#effort.addEventListener("change", () => remember(EFFORT_KEY, this.#effort.value));
+    this.#composer.addEventListener("change", this.#chose);
+    if (this.#isNew()) this.#begin();
+    if (!this.#effort.value) this.#effort.value = "medium";
+  }
+
+  get effort() {
+    return this.#effort.value;
+  }
+
+  /** The model that the page names, as the server names it; empty only if none is offered. */
+  get choice() {
+    return this.#choice?.value ?? this.#composer.dataset.choice ?? "";
+  }
+
+  forget() {
+    remember(CHOICE_KEY, null);
+  }
+
+  /**
+   * A new conversation begins with the model of the last one, and with the effort that was chosen last, or else the
+   * model's default.
+   */
+  #begin() {
+    const last = recall(CHOICE_KEY);
+    const isOffered = [...(this.#choice?.options ?? [])].some((option) => option.value === last);
+    if (this.#choice && last && isOffered && last !== this.choice) {
+      this.#choice.value = last;
+      this.#isChosen();
+    }
+    const usual = this.#choice?.selectedOptions[0]?.dataset.effort;
+    this.#effort.value = recall(EFFORT_KEY) ?? usual ?? this.#effort.value;
+  }
+
+  /** @param {Event} event */
+  #chose = ({ target }) => {
+    if (target !== this.#choice) return;
+    remember(CHOICE_KEY, this.choice);
+    this.#isChosen();
+    if (this.#isNew()) this.#begin();
+  };
+
+  /** The person says which model is next: what stands there about another one is over. */
+  #isChosen() {
+    this.#composer.querySelector(".composer-gone")?.remove();
+  }
 }
 
 customElements.define("chat-composer", ChatComposer);

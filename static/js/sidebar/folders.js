@@ -5,8 +5,7 @@ import { t } from "../language/words.js";
 import { find, lifeOf, parse, templateWith, seek } from "../page/dom.js";
 import { read } from "../page/server.js";
 import { recall, remember } from "../page/storage.js";
-import { place, update } from "./entries.js";
-import { ListPages } from "./list-pages.js";
+import { ListPages, place, update } from "./entries.js";
 import { whenLeaving } from "../composer/leaving.js";
 
 /** @import { FolderKept } from "../wire/wire.js" */

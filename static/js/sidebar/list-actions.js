@@ -6,8 +6,7 @@ import { closestTo, find, lifeOf, pageOf, seek } from "../page/dom.js";
 import { menuOpener, toast } from "../page/menus.js";
 import { messageOf, postJson } from "../page/server.js";
 import { laterStyles } from "../exchange/later-styles.js";
-import { editTitle, newEntry, titledEntry } from "./entries.js";
-import { showPlace } from "./list-pages.js";
+import { editTitle, newEntry, showPlace, titledEntry } from "./entries.js";
 
 /** @import { Choosing } from "./choosing.js" */
 /** @import { MoveDialog } from "./move-dialog.js" */
