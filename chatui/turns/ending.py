@@ -30,7 +30,7 @@ from chatui.turns import ledger
 from chatui.turns.asks import ProgramAsk
 from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.publisher import Publisher
-from chatui.turns.running_turn import RunningTurn, TurnOutcome
+from chatui.turns.running_turn import LeaseLostError, RunningTurn, TurnOutcome
 from chatui.turns.sampling import Sampling
 from chatui.turns.streams.program import Ended
 from chatui.wire.bus import bus, person
@@ -129,12 +129,12 @@ _WIRE_TYPES: dict[str, wire.EndType] = {
 
 
 async def end(running: RunningTurn, publisher: Publisher, frames: FrameRecorder | None) -> None:
-    """Store the end of a turn whose frames are stored, with its ``outcome`` and ``account``, and tell everybody.
+    """Store the last frames of a turn and its end, with its ``outcome`` and ``account``, and tell everybody.
 
     Raises:
         LeaseLostError: the turn is no longer ours.
     """
-    await publisher.saving(writer.post(ledger.finish, running, order=running.turn.pk))
+    await _store(running, publisher, frames)
     # Even if the lease is reported lost meanwhile: the lease of an ended turn is no longer renewed.
     note_end(running, publisher.elapsed())
     outcome, account, turn = running.outcome, running.account, ledger.ended(running)
@@ -154,6 +154,28 @@ async def end(running: RunningTurn, publisher: Publisher, frames: FrameRecorder 
             *below,
         )
     )
+
+
+async def _store(running: RunningTurn, publisher: Publisher, frames: FrameRecorder | None) -> None:
+    """Store what is left in one write. If that is refused, the frames are stored first: frames that cannot be stored fail the turn, and an
+    end that cannot be stored loses no frames."""
+    order = running.turn.pk
+    parents, unsaved = frames.take_unsaved() if frames is not None else ((), [])
+    if frames is not None and unsaved:
+        try:
+            frames.note_stored(await publisher.saving(writer.post(ledger.finish_with, running, parents, unsaved, order=order)))
+            return
+        except LeaseLostError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever the error, the frames get a second try
+            log_without_content(log, order, error)
+        try:
+            frames.note_stored(await publisher.saving(writer.post(ledger.store_frames, running, parents, unsaved, order=order)))
+        except LeaseLostError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the end says that the answer is lost
+            running.outcome = failed_with(running, error)
+    await publisher.saving(writer.post(ledger.finish, running, order=order))
 
 
 async def _below(running: RunningTurn, turn: Turn, publisher: Publisher, frames: FrameRecorder | None) -> fragments.Below:

@@ -107,9 +107,15 @@ class FrameRecorder:
 
     def save_now(self) -> None:
         """Pass the finished frames to the writer, even if all of them are hidden. Does not wait."""
-        if unsaved := self._unsaved:
-            parents, self._parents, self._unsaved = tuple(self._parents), [unsaved[-1][0]], []
+        parents, unsaved = self.take_unsaved()
+        if unsaved:
+            self._parents = [unsaved[-1][0]]
             self._save(ledger.store_frames, parents, unsaved).add_done_callback(partial(self._on_saved, [key for key, _ in unsaved]))
+
+    def take_unsaved(self) -> tuple[tuple[UUID, ...], list[tuple[UUID, Finished]]]:
+        """The finished frames that the writer does not have yet, which the caller stores, and before them the possible parents."""
+        parents, unsaved, self._unsaved = tuple(self._parents), self._unsaved, []
+        return parents, unsaved
 
     def close_open_frame(self) -> None:
         """Close the open frame, if there is one, as truncated."""
@@ -117,13 +123,13 @@ class FrameRecorder:
             self.feed(FrameClosed(None, Code.STREAM_TRUNCATED))
 
     async def close(self) -> None:
-        """End the turn's frames: store an open frame as truncated, and the summary if it is not stored yet."""
+        """End the turn's frames: an open frame is truncated, and the summary stored if it is not yet. The caller then stores the frames
+        that ``take_unsaved`` returns."""
         if self._summary is not None:
             await self._summary.aclose()
         try:
             self.close_open_frame()
             self._write_summary()
-            self.save_now()
         except Exception as error:  # noqa: BLE001 - a frame that cannot be stored or shown must not keep the turn from ending
             log_without_content(log, self._running.turn.pk, error)
         finally:
@@ -182,11 +188,13 @@ class FrameRecorder:
         if is_answer(finished.frame.header):
             self._write_summary()
         self._unsaved.append((self._key, replace(finished, ended_at=timezone.now())))
-        # Hidden frames wait for the next visible frame, so that both are one write. Until then they are stored in pieces.
-        if may_see(finished.frame.header, Audience.END_USER) or len(self._unsaved) == MAX_UNSAVED:
-            self.save_now()
         self.written.append(finished.frame)
-        if is_answer(finished.frame.header):
+        is_last = is_answer(finished.frame.header)  # as far as anybody can tell now
+        # Hidden frames wait for the next visible frame, and an answer for the end of its turn, so that both are one write. Until then they
+        # are stored in pieces.
+        if (may_see(finished.frame.header, Audience.END_USER) and not is_last) or len(self._unsaved) == MAX_UNSAVED:
+            self.save_now()
+        if is_last:
             self.has_answer, self.is_malformed = True, finished.error is Code.BODY_CONSTRAINT_VIOLATION
 
     def _write_summary(self) -> None:

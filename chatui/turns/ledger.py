@@ -34,14 +34,25 @@ from renderer.frame_kinds import is_tool_line
 from renderer.frames import Frame, Role
 
 
+_Frame = tuple[Frame, Author, transcripts.FrameMetadata]
+
+
 def store_frames(running: RunningTurn, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> list[Message]:
     """Store finished frames, each under the one before it, and the first under the first of ``parents`` that is stored. The person's open
     branch moves to the last frame, unless they have opened another branch. Returns the messages; none if they were already stored."""
-    frames = [
+    return _store(running, parents, written[0][0], _with_metadata(running, written))
+
+
+def finish_with(running: RunningTurn, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> list[Message]:
+    """As ``store_frames`` and ``finish``, in one write."""
+    return _store(running, parents, written[0][0], _with_metadata(running, written), ends=True)
+
+
+def _with_metadata(running: RunningTurn, written: Sequence[tuple[UUID, Finished]]) -> list[_Frame]:
+    return [
         (each.frame, author_of(each.frame), transcripts.FrameMetadata(running.turn.pk, key, each.complete, each.error or "", each.ended_at))
         for key, each in written
     ]
-    return _store(running, parents, written[0][0], frames)
 
 
 def author_of(frame: Frame) -> Author:
@@ -57,11 +68,13 @@ def store_summary(running: RunningTurn, parents: Sequence[UUID], key: UUID, line
 
 
 def _store(
-    running: RunningTurn, parents: Sequence[UUID], first: UUID, frames: Sequence[tuple[Frame, Author, transcripts.FrameMetadata]]
+    running: RunningTurn, parents: Sequence[UUID], first: UUID, frames: Sequence[_Frame], *, ends: bool = False
 ) -> list[Message]:
     turn = running.turn
     found = _PLACE.tuples(turn=turn.pk, owner=turn.lease_owner, message=first)  # locks the turn
     if not found:
+        if ends and _is_stored(running):
+            return []
         raise LeaseLostError
     (last, is_kept), parent_id = found[0], _parent(parents)
     if is_kept:
@@ -69,6 +82,8 @@ def _store(
     # With the fields that its messages need. Its owner is the person who asked: nobody else can ask in it.
     conversation = Conversation(id=turn.conversation_id, owner_id=turn.asked_by_id, temporary_until=turn.conversation.temporary_until)
     messages = transcripts.append_chain_at(conversation, transcripts.TreePosition(parent_id, last + 1), frames)
+    if ends:  # before the open branch, which a new question locks after usage count and conversation: opposite orders would deadlock
+        finish(running)
     cut, key = running.cut_answer, running.cut_message_id
     is_withdrawn = cut is not None and key is not None and hidden_text.hide_cut_of((frame for frame, *_ in frames), key, cut)
     instead_of = key if is_withdrawn or continuation.is_answer(messages[-1]) else None

@@ -223,7 +223,8 @@ class Runner:
         return self._conductor
 
     async def _saved(self, outcome: TurnOutcome) -> TurnOutcome:
-        """Wait until all frames are stored. Returns the outcome, which is a failure if they could not be."""
+        """Wait until all frames are stored but those that are stored with the end. Returns the outcome, which is a failure if they could not
+        be."""
         if self._frames is None or self._is_lost:
             return outcome
         if conductor := self._conducting():
@@ -231,7 +232,10 @@ class Runner:
         await self._frames.close()
         if not self._frames.are_saved:
             await self._publisher.saving(asyncio.create_task(self._frames.saved()))
-        return outcome if self._failure is None or self._is_lost else ending.failed_with(self._running, self._failure)
+        if self._failure is None or self._is_lost:
+            return outcome
+        self._frames.take_unsaved()  # they would follow a frame that is not stored
+        return ending.failed_with(self._running, self._failure)
 
     async def _end(self, outcome: TurnOutcome) -> None:
         await self._publisher.catch_up()

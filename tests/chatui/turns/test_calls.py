@@ -20,9 +20,9 @@ from tests.support.scripted import ScriptedBackend, answer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-OF_EVENT_LOOP, OF_WRITER = 5_630, 4_820
+OF_EVENT_LOOP, OF_WRITER = 7_000, 4_640
 """The calls of a new conversation's turn, without the model server's, which is scripted, and with those of a page of the test."""
-WRITES, HAND_OVERS = 3, 4
+WRITES, HAND_OVERS = 2, 3
 TOLERANCE = 1.03
 
 

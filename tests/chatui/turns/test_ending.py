@@ -2,14 +2,14 @@
 
 import asyncio
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 from weakref import ref
 
 import pytest
 from channels.db import database_sync_to_async
-from django.db import DataError, transaction
+from django.db import DataError, OperationalError, transaction
 from django.utils import timezone
 
 from chatui.database.writer import writer
@@ -21,7 +21,7 @@ from chatui.turns import ending, leases, ledger, publisher, running, sweep
 from chatui.turns import running as running_turns
 from chatui.turns.runner import Runner
 from chatui.turns.running_turn import LeaseLostError, RunningTurn, TokenAccount
-from renderer.events import Finished, FrameOpened, FrameText, FrameWithdrawn
+from renderer.events import FrameOpened, FrameText, FrameWithdrawn
 from tests.chatui.conftest import loaded, store
 from tests.chatui.database.locks import write_lock
 from tests.chatui.store import pieces
@@ -45,6 +45,30 @@ def test_a_commit_whose_confirmation_was_lost_is_not_repeated(ada: User) -> None
     assert (Turn.objects.get().state, UsageEntry.objects.count()) == ("completed", 1)
     with pytest.raises(LeaseLostError):
         ledger.finish(ends_now(job))
+
+
+async def test_an_answer_and_its_end_are_one_write_that_is_not_repeated(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_both = ledger.finish_with
+    tries: list[list[Message]] = []
+
+    def lose_connection() -> None:
+        if not tries[1:]:
+            raise OperationalError("server closed the connection unexpectedly")
+
+    def store_and_lose(*given: Any) -> list[Message]:
+        found = store_both(*given)
+        tries.append(found)
+        transaction.on_commit(lose_connection)
+        return found
+
+    monkeypatch.setattr(ledger, "finish_with", store_and_lose)
+    monkeypatch.setattr(ledger, "store_frames", None)
+    turn = await run(ada, ask())
+    assert (turn.state, await UsageEntry.objects.acount()) == ("completed", 1)
+    assert [len(found) for found in tries] == [2, 0], "the second try found the first one's end"
+    assert await Message.objects.filter(turn=turn).acount() == 2
 
 
 def test_nothing_is_stored_for_a_turn_of_another_process(ada: User) -> None:
@@ -72,13 +96,13 @@ def test_pieces_written_just_before_the_end_are_deleted(ada: User) -> None:
 
 
 async def test_an_answer_that_cannot_be_stored_fails_the_turn(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep = ledger.store_frames
+    keep = ledger._store
 
-    def refuse(job: RunningTurn, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> Any:
-        keep(job, parents, written)
+    def refuse(*given: Any, **named: Any) -> Any:
+        keep(*given, **named)
         raise DataError("value too long")
 
-    monkeypatch.setattr(ledger, "store_frames", refuse)
+    monkeypatch.setattr(ledger, "_store", refuse)
     turn = await run(ada, ask())
     assert (turn.state, turn.error_code) == ("failed", "E-X-INTERNAL")
     assert not await Message.objects.filter(turn=turn).aexists(), "all of the write was undone"

@@ -37,6 +37,22 @@ async def test_hidden_frames_wait_for_the_next_visible_one(recording: Recording)
     assert not recording.recorder.are_saved
 
 
+async def test_an_answer_waits_for_the_end_of_its_turn_or_for_the_next_visible_frame(recording: Recording) -> None:
+    recording.feed(ANALYSIS, "a")
+    recording.feed(ANSWER, "b")
+    assert recording.posts == [] and recording.recorder.has_answer
+    assert [row.text for row in recording.pieces.rows()] == ["a", "b"], "meanwhile they are stored in pieces"
+    recording.feed(ANALYSIS, "c")
+    recording.feed(PREAMBLE, "d")
+    recording.feed(ANSWER, "e", Terminator.RETURN)
+    await recording.recorder.close()
+    [(_, texts, _, keys)] = recording.posts
+    assert texts == ["a", "b", "c", "d"]
+    parents, unsaved = recording.recorder.take_unsaved()
+    assert (parents, [each.frame.body for _, each in unsaved]) == ((keys[-1],), ["e"])
+    assert recording.recorder.take_unsaved()[1] == []
+
+
 async def test_many_hidden_frames_do_not_wait(recording: Recording) -> None:
     for _ in range(frame_recorder.MAX_UNSAVED - 1):
         recording.feed(ANALYSIS, "a")
@@ -68,6 +84,7 @@ async def test_a_summary_is_stored_before_its_answer_and_may_be_lost(recording: 
     recording.feed(PREAMBLE, "b")
     recording.feed(ANALYSIS, "c")
     recording.feed(ANSWER, "d")
+    recording.recorder.save_now()
     assert [post[:2] for post in recording.posts] == [
         ("store_frames", ["a", "b"]),
         ("store_frames", ["c"]),
@@ -110,6 +127,7 @@ async def test_a_fault_at_the_end_is_logged_without_its_text(
         raise RuntimeError(quoted)
 
     recording.feed(ANALYSIS, "a", error=Code.STREAM_TRUNCATED)
+    recording.summary = [LINE]
     monkeypatch.setattr(frame_recorder, "writer", SimpleNamespace(post=broken))
     with caplog.at_level(logging.WARNING):
         await recording.recorder.close()
@@ -167,6 +185,7 @@ async def test_a_frame_that_cannot_be_recorded_is_published_all_the_same(recordi
     def broken(*_: object, **__: object) -> Any:
         raise RuntimeError
 
+    recording.summary = [LINE]
     monkeypatch.setattr(frame_recorder, "writer", SimpleNamespace(post=broken))
     with pytest.raises(RuntimeError):
         recording.feed(PREAMBLE, "a")
@@ -185,6 +204,7 @@ async def test_messages_must_be_read_again_if_the_result_of_a_write_was_lost(rec
 async def test_stored_summaries_are_among_the_stored_messages(recording: Recording) -> None:
     recording.summary = [LINE]
     recording.feed(ANSWER, "a")
+    recording.recorder.save_now()
     for saving in recording.saving:
         saving.set_result([Message()])
     await recording.recorder.saved()
