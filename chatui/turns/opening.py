@@ -6,7 +6,7 @@ The instructions are the operator's, then the person's preferences or the progra
 The model server may run hosted tools by itself in a person's turn. In a program's turn, the model may call the program's functions, and the
 product's tools that its key allows. It is also decided here whether the turn's reasoning is summarized.
 
-Everything that a turn needs is loaded in one job of a pool, because each job waits for a thread.
+Everything that a turn needs is loaded in one job of a pool, because each job waits for a thread. A first question mostly needs nothing.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from functools import partial
 from itertools import dropwhile
 from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from django.core.exceptions import SynchronousOnlyOperation
 
 from chatui import wire
 from chatui.backends.base import Effort, SampleRequest
@@ -191,6 +193,20 @@ def load(running: RunningTurn) -> BackendSpec:
     spec = spec_for(running.turn)
     running.tools = _tools(running, spec)
     return spec
+
+
+def load_at_once(running: RunningTurn) -> BackendSpec | None:
+    """As ``load``, in the event loop, if the turn needs nothing from the database, as most first questions; otherwise None.
+
+    Raises:
+        BackendError: as ``load``.
+    """
+    if running.turn.question.parent_id is not None or environment().tools:
+        return None
+    try:
+        return load(running)
+    except SynchronousOnlyOperation:  # Django lets no event loop read the database
+        return None
 
 
 def load_branch(running: RunningTurn) -> None:

@@ -144,7 +144,9 @@ class Runner:
     async def _loaded(self) -> BackendSpec:
         running = self._running
         try:
-            return await pools.turns.run_with_retries(opening.load, running)
+            if (spec := opening.load_at_once(running)) is None:
+                spec = await pools.turns.run_with_retries(opening.load, running)
+            return spec
         finally:
             # Without a model server, too, people must see the part of the answer that the turn was to continue.
             self._publisher.pages.update(running.pages)
