@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import bisect
+import contextlib
 import itertools
 import logging
+import queue
 import random
 import threading
 import time
@@ -36,6 +38,7 @@ STATEMENT_SECONDS = 10.0
 FIRST_PAUSE = 0.05
 MAX_PAUSE_SECONDS = 0.5
 """The pauses between two attempts, in seconds."""
+DRAIN_PAUSE = 0.005
 
 
 @dataclass(slots=True, order=True)
@@ -60,11 +63,13 @@ class Writer:
     """The single writer of a process: ``await writer.run(write, …)``. Its thread starts with the first write, and is a daemon."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._posted: queue.SimpleQueue[_Entry] = queue.SimpleQueue()
         self._waiting: list[_Entry] = []
+        """Those of the thread, which alone uses this list."""
+        self._unsettled: set[int] = set()
+        """The numbers of the writes that have no result yet."""
         self._numbers = itertools.count()
         self._thread: threading.Thread | None = None
-        self._is_at_work = False
         self._is_failing = False
         self._is_in_trouble = False
 
@@ -86,19 +91,19 @@ class Writer:
         loop, now = asyncio.get_running_loop(), time.monotonic()
         give_up_at = float("inf") if patience is None else now + patience
         entry = _Entry(next(self._numbers), lambda: write(*arguments), order, give_up_at, loop.create_future(), loop)
-        with self._changed:
-            self._waiting.append(entry)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._serve, name="writer", daemon=True)
-                self._thread.start()
-            self._changed.notify_all()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._serve, name="writer", daemon=True)
+            self._thread.start()
+        self._unsettled.add(entry.number)
+        self._posted.put(entry)
         return entry.future
 
     def drain(self, seconds: float) -> bool:
         """Wait for at most ``seconds`` until everything is written, before the process ends. Returns whether it is."""
-        with self._changed:
-            self._changed.notify_all()
-            return self._changed.wait_for(lambda: not self._waiting and not self._is_at_work, seconds)
+        until = time.monotonic() + seconds
+        while self._unsettled and time.monotonic() < until:
+            time.sleep(DRAIN_PAUSE)
+        return not self._unsettled
 
     def _serve(self) -> None:
         connection = ThreadConnection(lock_seconds=LOCK_SECONDS, statement_seconds=STATEMENT_SECONDS)
@@ -109,18 +114,17 @@ class Writer:
                     self._carry_out(batch)
             except Exception as error:  # noqa: BLE001 - such as a connection that cannot even be checked; the thread must not end
                 self._put_back(batch, error)
-            with self._changed:
-                self._is_at_work = False
-                self._changed.notify_all()
 
     def _next_batch(self) -> list[_Entry]:
-        with self._changed:
-            while True:
-                batch, soonest = self._due(time.monotonic())
-                if batch:
-                    self._is_at_work = True
-                    return batch
-                self._changed.wait(None if soonest == float("inf") else max(soonest - time.monotonic(), 0.001))
+        while True:
+            while not self._posted.empty():
+                self._waiting.append(self._posted.get())
+            batch, soonest = self._due(time.monotonic())
+            if batch:
+                return batch
+            with contextlib.suppress(queue.Empty):
+                wait = None if soonest == float("inf") else max(soonest - time.monotonic(), 0.001)
+                self._waiting.append(self._posted.get(timeout=wait))
 
     def _due(self, now: float) -> tuple[list[_Entry], float]:
         """Remove the writes that can run now from the queue, in order. A write that must follow one that still waits, waits too. If there
@@ -199,7 +203,7 @@ class Writer:
     def _settle(self, done: list[tuple[_Entry, Any]], failed: Iterable[tuple[_Entry, BaseException]]) -> None:
         for entry, _ in done:
             measures.DATABASE_SECONDS.labels("writes").observe(time.monotonic() - entry.posted_at)
-        _resolve([(entry, entry.future.set_result, result) for entry, result in done])
+        self._resolve([(entry, entry.future.set_result, result) for entry, result in done])
         if done and self._is_in_trouble:
             self._is_in_trouble = False
             log.warning("the database accepts writes again")
@@ -207,22 +211,32 @@ class Writer:
             if is_transient(error):
                 self._put_back([entry], error)
             else:
-                _resolve([(entry, entry.future.set_exception, error)])
+                self._resolve([(entry, entry.future.set_exception, error)])
 
     def _put_back(self, entries: list[_Entry], error: BaseException) -> None:
         """Try again later, or give up."""
         now = time.monotonic()
         for entry in entries:
             if now >= entry.give_up_at or (is_full(error) and entry.give_up_at != float("inf")):
-                _resolve([(entry, entry.future.set_exception, busy_error(error))])
+                self._resolve([(entry, entry.future.set_exception, busy_error(error))])
                 continue
             entry.not_before = now + entry.pause * random.uniform(0.5, 1.0)  # noqa: S311 - so that processes do not collide again; no secret
             entry.pause = min(2 * entry.pause, MAX_PAUSE_SECONDS)
-            with self._changed:
-                bisect.insort(self._waiting, entry)
+            bisect.insort(self._waiting, entry)
         if entries and not self._is_in_trouble:
             self._is_in_trouble = True
             log.warning("writes are waiting for the database (%s)", type(error).__name__)
+
+    def _resolve(self, resolutions: Iterable[_Resolution]) -> None:
+        """Resolve futures, those of one event loop together: each wake-up of a loop hands it the interpreter lock, which this thread gets
+        back only once the loop has nothing left to do, or after the switch interval."""
+        by_loop: dict[asyncio.AbstractEventLoop, list[_Resolution]] = {}
+        for resolution in resolutions:
+            by_loop.setdefault(resolution[0].loop, []).append(resolution)
+        for loop, group in by_loop.items():
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(_resolve_now, group)
+            self._unsettled.difference_update(entry.number for entry, *_ in group)
 
 
 def _is_of_one_write(error: BaseException) -> bool:
@@ -230,17 +244,6 @@ def _is_of_one_write(error: BaseException) -> bool:
 
 
 _Resolution = tuple[_Entry, Callable[[Any], None], Any]
-
-
-def _resolve(resolutions: Iterable[_Resolution]) -> None:
-    """Resolve futures, those of one event loop together: each wake-up of a loop hands it the interpreter lock, which this thread gets back
-    only once the loop has nothing left to do, or after the switch interval."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[_Resolution]] = {}
-    for resolution in resolutions:
-        by_loop.setdefault(resolution[0].loop, []).append(resolution)
-    for loop, group in by_loop.items():
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(_resolve_now, group)
 
 
 def _resolve_now(resolutions: Iterable[_Resolution]) -> None:
