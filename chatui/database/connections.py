@@ -182,6 +182,13 @@ def after(wait: timedelta) -> Expression:
     return ExpressionWrapper(Now() + wait, output_field=DateTimeField())
 
 
+def after_sql(wait: timedelta) -> str:
+    """The same as SQL."""
+    if connection.vendor == "sqlite":
+        return f"strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', '+{wait.total_seconds()} seconds')"
+    return f"statement_timestamp() + interval '{wait.total_seconds()} seconds'"
+
+
 def as_parameter(key: UUID) -> UUID | str:
     """A key as a parameter of a raw statement."""
     return key.hex if connection.vendor == "sqlite" else key

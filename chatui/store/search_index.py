@@ -19,8 +19,8 @@ from uuid import UUID
 
 from django.db import connection
 
-from chatui.database.compiled_statements import CompiledInsert
 from chatui.database.connections import short_transaction
+from chatui.database.statements import insert, new
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message, SearchEntry
 from chatui.models.user import User
@@ -216,19 +216,15 @@ class Entry:
     message_id: UUID | None
 
 
-_ENTRIES = CompiledInsert(SearchEntry)
-
-
 def add(messages: Iterable[tuple[Message, VisibleText]]) -> None:
     """Index visible messages, one row each, in the caller's transaction."""
-    entries = [found for message, text in messages if (found := entry(message, text))]
-    _ENTRIES.run(entries)
+    insert([found for message, text in messages if (found := entry(message, text))])
 
 
 def entry(message: Message, text: VisibleText) -> SearchEntry | None:
     """The row of a visible message, not yet stored; None if it has no word."""
     found = _terms(message.conversation, text)
-    return SearchEntry(conversation_id=message.conversation_id, message_id=message.pk, terms=found) if found else None
+    return new(SearchEntry, conversation_id=message.conversation_id, message_id=message.pk, terms=found) if found else None
 
 
 def remove(messages: Iterable[UUID]) -> None:

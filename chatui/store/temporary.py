@@ -12,11 +12,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import Case, DateTimeField, F, Q, QuerySet, When
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from chatui.database import connections
-from chatui.database.compiled_statements import Parameter
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message, SearchEntry
 from chatui.models.user import User
@@ -35,18 +34,9 @@ def end() -> datetime:
     return timezone.now() + LASTS
 
 
-def after_answer() -> Case:
-    """The SQL value of the column after an answer, with ``moments_after_answer`` as parameters.
-
-    If the page was left meanwhile, it does not change.
-    """
-    still = When(temporary_until__gt=Parameter("if_left", DateTimeField()), then=Parameter("if_open", DateTimeField()))
-    return Case(still, default=F("temporary_until"), output_field=DateTimeField())
-
-
-def moments_after_answer(now: datetime) -> dict[str, datetime]:
-    """The latest end of a conversation that was left, and the end of an open one, after an answer that ended ``now``."""
-    return {"if_left": now + LEFT_LASTS, "if_open": now + LASTS}
+def note_answer(key: UUID, now: datetime) -> None:
+    """An answer has ended ``now``. If the page was left meanwhile, nothing changes."""
+    Conversation.objects.filter(pk=key, temporary_until__gt=now + LEFT_LASTS).update(temporary_until=now + LASTS)
 
 
 def is_over() -> Q:

@@ -18,8 +18,9 @@ from django.db import connection
 from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery, UUIDField
 from django.db.models.expressions import RawSQL
 
-from chatui.database.compiled_statements import CompiledInsert, CompiledQuery, CompiledUpdate, Parameter
+from chatui.database.compiled_statements import CompiledQuery, Parameter
 from chatui.database.connections import as_parameter, as_uuid
+from chatui.database.statements import insert, new, update
 from chatui.models.conversation import ActiveLeaf, Conversation
 from chatui.models.files import SentDocument
 from chatui.models.message import Author, Message
@@ -117,12 +118,9 @@ def append_chain_at(
     for offset, row in enumerate(rows):
         row.message.parent_id, row.message.position = parent_id, place.position + offset
         parent_id = row.message.pk
-    _MESSAGES.run([row.message for row in rows])
+    insert([row.message for row in rows])
     search_index.add([(row.message, row.found_by) for row in rows if row.found_by is not None])
     return [row.message for row in rows]
-
-
-_MESSAGES = CompiledInsert(Message)
 
 
 def replace_text(key: UUID, frame: Frame) -> None:
@@ -160,8 +158,9 @@ def replace_replies(conversation_id: UUID, name: str, body: str) -> None:
 def row_of(conversation: Conversation, frame: Frame, author: Author, metadata: FrameMetadata) -> NewRow:
     """The row of a frame, repaired if it could not be written unchanged."""
     is_repaired = (writable := ocml.writable(frame)) is not frame
-    message = Message(
-        conversation_id=conversation.pk,
+    message = new(
+        Message,
+        conversation=conversation,
         turn_id=metadata.turn_id,
         raw=json.dumps(frame.header.as_written()).encode() if is_repaired else None,
         is_complete=metadata.is_complete,
@@ -170,8 +169,8 @@ def row_of(conversation: Conversation, frame: Frame, author: Author, metadata: F
         activities=None if metadata.activities is None else as_stored(metadata.activities, metadata.places),
         **_columns(writable),
     )
-    message.conversation, message.written = conversation, (message.text, writable)
-    message.pk, message.created_at = metadata.key or message.pk, metadata.ended_at or message.created_at
+    message.written = (message.text, writable)
+    message.id, message.created_at = metadata.key or message.id, metadata.ended_at or message.created_at
     # Reasoning summaries are not indexed: they are folded into an answer, so a result could not link to them.
     is_found = message.is_visible and message.name not in PRODUCT_NAMES and conversation.temporary_until is None
     return NewRow(message, show(writable, Audience.END_USER) if is_found else None)
@@ -259,31 +258,21 @@ def active_leaf(conversation: Conversation, person: User) -> Message | None:
     return leaves.get(person.pk) or leaves.get(conversation.owner_id)
 
 
-_OPEN_LEAVES = CompiledInsert(ActiveLeaf, unique=("conversation", "person"), update=("message",))
-
-
 def activate(conversation: Conversation, person: User, leaf: Message) -> None:
-    _OPEN_LEAVES.run([ActiveLeaf(conversation_id=conversation.pk, person_id=person.pk, message_id=leaf.pk)])
+    row = new(ActiveLeaf, conversation_id=conversation.pk, person_id=person.pk, message_id=leaf.pk)
+    insert([row], "ON CONFLICT (conversation_id, person_id) DO UPDATE SET message_id = EXCLUDED.message_id")
 
 
 def follow(person_id: UUID, leaf: Message, end: UUID | None, *, instead_of: UUID | None = None) -> None:
     """Move this person's open branch to ``leaf``, if that branch ends in ``end`` or in the replaced message. A branch that
     they have switched to stays open."""
     if ends := [each for each in (end, instead_of) if each]:
-        _MOVED_LEAF.run(conversation=leaf.conversation_id, person=person_id, end=ends[0], other=ends[-1], leaf=leaf.pk)
-
-
-def _moved() -> tuple[QuerySet[ActiveLeaf], dict[str, Parameter]]:
-    conversation, person, end, other, leaf = (_key(name) for name in ("conversation", "person", "end", "other", "leaf"))
-    at_an_end = Q(message=end) | Q(message=other)
-    return ActiveLeaf.objects.filter(at_an_end, conversation=conversation, person=person), {"message": leaf}
+        at_an_end = "conversation_id = %s AND person_id = %s AND message_id IN (%s, %s)"
+        update("chatui_activeleaf", {"message_id": leaf.pk}, at_an_end, leaf.conversation_id, person_id, ends[0], ends[-1])
 
 
 def _key(name: str) -> Parameter:
     return Parameter(name, UUIDField())
-
-
-_MOVED_LEAF = CompiledUpdate(_moved)
 
 
 def deepest(conversation: Conversation, message: Message) -> Message:

@@ -30,7 +30,7 @@ sent in one step:
 
 When it is stored. A question is stored before any request to a model; streamed text does not wait for storage. A finished frame goes to the
 queue of ``database.writer``, where it stays while the database is locked, full or down. The frame of an answer waits for the end of its
-turn, or for the next visible frame: both are one write. Then the end is announced. The statements of every turn are compiled once
-(``database.compiled_statements``): they are in ``start``, ``ledger``, ``store.transcripts`` and ``usage.settling``, and a test lists those
-of a turn.
+turn, or for the next visible frame: both are one write. Then the end is announced. The statements of every turn are plain SQL or
+compiled once (``database.statements``): they are in ``start``, ``ledger``, ``store.transcripts`` and ``usage.settling``, and a test counts
+those of a turn.
 """

@@ -1,14 +1,12 @@
 """What a running turn writes: its frames and its end. Each write checks that the turn still belongs to this process.
 
-The writer runs each of them in a transaction, and may run it again if the result of a commit was lost. The statements that every turn takes
-are compiled once.
+The writer runs each of them in a transaction, and may run it again if the result of a commit was lost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +15,8 @@ from django.db.models import CharField, Exists, OuterRef, QuerySet, UUIDField
 from django.utils import timezone
 
 from chatui.database import connections
-from chatui.database.compiled_statements import CompiledQuery, CompiledUpdate, Parameter, parameters
+from chatui.database.compiled_statements import CompiledQuery, Parameter
+from chatui.database.statements import new, update
 from chatui.env import environment
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
@@ -32,7 +31,6 @@ from renderer.activities.activity import Activity
 from renderer.events import Finished
 from renderer.frame_kinds import is_tool_line
 from renderer.frames import Frame, Role
-
 
 _Frame = tuple[Frame, Author, transcripts.FrameMetadata]
 
@@ -67,9 +65,7 @@ def store_summary(running: RunningTurn, parents: Sequence[UUID], key: UUID, line
     return _store(running, parents, key, [(summary_frame.frame_of(lines), Author.PRODUCT, metadata)])
 
 
-def _store(
-    running: RunningTurn, parents: Sequence[UUID], first: UUID, frames: Sequence[_Frame], *, ends: bool = False
-) -> list[Message]:
+def _store(running: RunningTurn, parents: Sequence[UUID], first: UUID, frames: Sequence[_Frame], *, ends: bool = False) -> list[Message]:
     turn = running.turn
     found = _PLACE.tuples(turn=turn.pk, owner=turn.lease_owner, message=first)  # locks the turn
     if not found:
@@ -80,7 +76,7 @@ def _store(
     if is_kept:
         return []
     # With the fields that its messages need. Its owner is the person who asked: nobody else can ask in it.
-    conversation = Conversation(id=turn.conversation_id, owner_id=turn.asked_by_id, temporary_until=turn.conversation.temporary_until)
+    conversation = new(Conversation, id=turn.conversation_id, owner_id=turn.asked_by_id, temporary_until=turn.conversation.temporary_until)
     messages = transcripts.append_chain_at(conversation, transcripts.TreePosition(parent_id, last + 1), frames)
     if ends:  # before the open branch, which a new question locks after usage count and conversation: opposite orders would deadlock
         finish(running)
@@ -122,7 +118,7 @@ def finish(running: RunningTurn) -> None:
         "thought_seconds": account.thought_seconds,
         "request": requests.pack(*account.request) if account.request and keeps else None,
     }
-    if not _end(tuple(columns)).run(turn=running.turn.pk, owner=running.turn.lease_owner, **columns):
+    if not update("chatui_turn", columns, "id = %s AND state = 'running' AND lease_owner = %s", running.turn.pk, running.turn.lease_owner):
         if _is_stored(running):
             return
         raise LeaseLostError
@@ -134,8 +130,9 @@ def finish(running: RunningTurn) -> None:
         changed["model"] = shown["model"]
     if account.sampled_with is not None:
         changed["sampled_with"] = dict(account.sampled_with)
-    moments = temporary.moments_after_answer(now) if conversation.temporary_until is not None else {}
-    _answered(tuple(changed), is_temporary=bool(moments)).run(key=conversation.pk, **moments, **changed)
+    update("chatui_conversation", changed, "id = %s", conversation.pk)
+    if conversation.temporary_until is not None:
+        temporary.note_answer(conversation.pk, now)
     if not keeps:
         hidden_text.forget_reasoning(running.turn.pk)
     if running.pieces.are_written:  # asked last: from now on, none can be written
@@ -182,18 +179,6 @@ def mine(key: UUID | Parameter, owner: str | Parameter) -> QuerySet[Turn]:
 
 def _mine() -> QuerySet[Turn]:
     return mine(Parameter("turn", UUIDField()), Parameter("owner", CharField()))
-
-
-@lru_cache(maxsize=4)
-def _end(names: tuple[str, ...]) -> CompiledUpdate:
-    return CompiledUpdate(lambda: (_mine(), parameters(Turn, names)))
-
-
-@lru_cache(maxsize=16)
-def _answered(names: tuple[str, ...], *, is_temporary: bool) -> CompiledUpdate:
-    rows = Conversation.objects.filter(pk=Parameter("key", UUIDField()))
-    until = {"temporary_until": temporary.after_answer()} if is_temporary else {}
-    return CompiledUpdate(lambda: (rows, {**parameters(Conversation, names), **until}))
 
 
 def check_ours(turn: Turn) -> None:

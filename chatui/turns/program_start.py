@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 from django.utils import timezone
 
 from chatui.backends.context_window import weight
-from chatui.database.compiled_statements import CompiledInsert
+from chatui.database.statements import insert, new
 from chatui.instructions import instructions_for
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
@@ -183,15 +183,16 @@ def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> RunningT
     place = None
     if after:
         place = _append(conversation, person, transcripts.active_leaf(conversation, person), after, started.turn)
-    answer = ProgramAnswer(
-        pk=asked.id,
+    answer = new(
+        ProgramAnswer,
+        id=asked.id,
         turn=started.turn,
         key_id=key,
         is_kept=asked.is_kept,
         orders=asked.standing_instructions,
         given=dict(asked.settings_as_sent),
     )
-    _PROGRAM_ANSWERS.run([answer])
+    insert([answer])
     if previous is not None:
         # Starting a turn took it out of the archive. Put it back where it was: a program's use must not move a person's conversation.
         Conversation.objects.filter(pk=conversation.pk).update(archived_at=conversation.archived_at)
@@ -210,7 +211,6 @@ def _unsealed(person: User, asked: ProgramAsk) -> ProgramAsk:
     )
 
 
-_PROGRAM_ANSWERS = CompiledInsert(ProgramAnswer)
 _QUESTION = Header(Role.USER)
 _WITH = ("conversation", "question", "continued_message", "asked_by")
 
@@ -232,8 +232,8 @@ def _conversation(person: User, asked: ProgramAsk, previous: Turn | None) -> Con
     if previous is None:
         questions = (each.text for each in asked.before if isinstance(each, EarlierMessage) and each.is_person)
         title = first_title(transcripts.storable(next(questions, asked.question or "")))
-        row = Conversation(owner=person, title=title, effort=asked.effort, choice=asked.choice, archived_at=timezone.now())
-        start.CONVERSATIONS.run([row])
+        row = new(Conversation, owner=person, title=title, effort=asked.effort, choice=asked.choice, archived_at=timezone.now())
+        insert([row])
         return row
     transcripts.activate(previous.conversation, person, next(reversed(transcripts.of_turn(previous)), previous.question))
     return previous.conversation

@@ -225,8 +225,8 @@ class Runner:
         return self._conductor
 
     async def _saved(self, outcome: TurnOutcome) -> TurnOutcome:
-        """Wait until all frames are stored but those that are stored with the end. Returns the outcome, which is a failure if they could not
-        be."""
+        """Wait until the frames are stored but for the last, which are stored with the end. Returns the outcome, which is a failure if they
+        could not be."""
         if self._frames is None or self._is_lost:
             return outcome
         if conductor := self._conducting():

@@ -18,7 +18,8 @@ from django.utils import timezone
 from chatui.accounts.sessions import is_same, query_person
 from chatui.codes import ProductCode
 from chatui.database import connections
-from chatui.database.compiled_statements import CompiledInsert, CompiledQuery, CompiledUpdate, Parameter, parameters
+from chatui.database.compiled_statements import CompiledQuery, Parameter
+from chatui.database.statements import insert, new, update
 from chatui.env import environment
 from chatui.instructions import instructions_for
 from chatui.model_servers import choice as model_choice
@@ -252,27 +253,23 @@ class _Wanted:
     created: NewConversation | None = None
 
     def turn(self, person: User, question: Message, choice: str, effort: str, continued: Message | None = None) -> Turn:
-        turn = Turn(
-            conversation_id=question.conversation_id,
-            question_id=question.pk,
-            asked_by_id=person.pk,
+        turn = new(
+            Turn,
+            conversation=question.conversation,
+            question=question,
+            asked_by=person,
             client_id=self.ask.client_id,
             effort=effort,
             choice=choice,
-            continued_message_id=continued.pk if continued else None,
+            continued_message=continued,
             lease_owner=self.lease_owner,
             is_queued=self.ask.is_queued,
             key_id=self.ask.key,
             reserved_tokens=self.reserved_tokens,
             error_cause="",
         )
-        turn.conversation, turn.question, turn.asked_by, turn.continued_message = question.conversation, question, person, continued
-        TURNS.run([turn])
+        insert([turn], lease_until=connections.after_sql(LEASE))
         return turn
-
-
-CONVERSATIONS = CompiledInsert(Conversation)
-TURNS = CompiledInsert(Turn, lease_until=connections.after(LEASE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,15 +371,10 @@ def touch(conversation: Conversation, *changed: str) -> None:
     """
     conversation.active_at, conversation.has_news, conversation.archived_at = timezone.now(), False, None
     names = ("active_at", "has_news", "archived_at", *changed)
-    if not _touching(names).run(key=conversation.pk, **{name: getattr(conversation, name) for name in names}):
+    if not update("chatui_conversation", {name: getattr(conversation, name) for name in names}, "id = %s", conversation.pk):
         raise access.NotFoundError
     if conversation.temporary_until is not None:
         temporary.ask(conversation)
-
-
-@lru_cache(maxsize=4)
-def _touching(names: tuple[str, ...]) -> CompiledUpdate:
-    return CompiledUpdate(lambda: (Conversation.objects.filter(pk=Parameter("key", UUIDField())), parameters(Conversation, names)))
 
 
 def _chosen(person: User, choice: str | None, conversation: Conversation | None = None) -> str:
@@ -427,17 +419,17 @@ def _new_conversation(person: User, wanted: _Wanted, choice: str) -> Conversatio
     # A temporary conversation has no title, because it would appear in the browser's history.
     title, until = ("", temporary.end()) if wanted.ask.temporary else (first_title(wanted.text), None)
     answers = wanted.ask.answer_format.stored() if wanted.ask.answer_format else None
-    row = Conversation(
-        owner_id=person.pk,
+    row = new(
+        Conversation,
+        owner=person,
         title=title,
         effort=wanted.ask.effort,
         choice=choice,
-        folder_id=folder.pk if folder else None,
+        folder=folder,
         answer_format=answers,
         temporary_until=until,
     )
-    row.owner, row.folder = person, folder
-    CONVERSATIONS.run([row])
+    insert([row])
     if wanted.ask.tools_off:
         ToolRule.objects.bulk_create(ToolRule(conversation=row, tool=name, is_allowed=False) for name in sorted(wanted.ask.tools_off))
     return row

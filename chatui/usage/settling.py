@@ -11,12 +11,8 @@ from collections.abc import Collection, Hashable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from django.db.models import BigIntegerField, Case, DateField, F, QuerySet, UUIDField, Value, When
-from django.db.models.expressions import Combinable
-from django.db.models.functions import Greatest
-
 from chatui.backends.spec import split_choice
-from chatui.database.compiled_statements import CompiledInsert, CompiledUpdate, Parameter
+from chatui.database.statements import execute, insert, new
 from chatui.database.writer import writer
 from chatui.models.keys import new_key
 from chatui.models.turn import Turn, TurnState
@@ -37,7 +33,7 @@ def settle(attribution: Attribution, state: str, charges: Sequence[Charge]) -> N
     """
     failed = state in (TurnState.FAILED, TurnState.INTERRUPTED) and not charges[0].spent.tokens
     charges = (replace(charges[0], turns=0 if failed else 1), *charges[1:])
-    _ENTRIES.run([_entry(attribution, charge) for charge in charges])
+    insert([_entry(attribution, charge) for charge in charges])
     tokens, turns = sum(each.spent.tokens for each in charges), sum(each.turns for each in charges)
     _add_to_counters(attribution, tokens, turns)
 
@@ -62,7 +58,8 @@ def book(key: UUID, attribution: Attribution, charge: Charge) -> None:
 
 
 def _entry(attribution: Attribution, charge: Charge) -> UsageEntry:
-    return UsageEntry(
+    return new(
+        UsageEntry,
         day=attribution.day,
         person_id=attribution.person_id,
         key_id=attribution.key_id,
@@ -81,33 +78,28 @@ def _entry(attribution: Attribution, charge: Charge) -> UsageEntry:
 
 def _add_to_counters(attribution: Attribution, tokens: int, turns: int) -> None:
     period = limits.Period(attribution.day)
-    values = {"person": attribution.person_id, "day": period.day, "month": period.month, "tokens": tokens, "turns": turns}
-    values |= {"released_tokens": attribution.reserved_tokens or 0, "released_turns": int(attribution.reserved_tokens is not None)}
-    if not _ADD.run(**values):
+    values: list[object] = []
+    for begins in (period.day, period.month):
+        values += [begins, begins, begins, begins, tokens, tokens, begins, begins, turns, turns]
+    released, is_released = attribution.reserved_tokens or 0, int(attribution.reserved_tokens is not None)
+    values += [released, released, is_released, is_released, attribution.person_id]
+    if not execute(_ADD, values):
         first = UsageCount(person_id=attribution.person_id, day=period.day, month=period.month)
         UsageCount.objects.bulk_create([first], ignore_conflicts=True)
-        _ADD.run(**values)
+        execute(_ADD, values)
 
 
-def _adding() -> tuple[QuerySet[UsageCount], dict[str, Combinable]]:
-    changed: dict[str, Combinable] = {}
-    for span in ("day", "month"):
-        begins = Parameter(span, DateField())
-        changed[span] = Case(When(**{f"{span}__lt": begins}, then=begins), default=F(span))
-        changed |= {f"{span}_{name}": _increased(span, begins, name) for name in ("tokens", "turns")}
-    for name in ("tokens", "turns"):
-        changed[f"reserved_{name}"] = Greatest(F(f"reserved_{name}") - Parameter(f"released_{name}", BigIntegerField()), Value(0))
-    return UsageCount.objects.filter(person=Parameter("person", UUIDField())), changed
-
-
-def _increased(span: str, begins: Parameter, name: str) -> Combinable:
-    """A turn that ends after its day still counts for that day, whose counter is no longer checked."""
-    count, column = Parameter(name, BigIntegerField()), f"{span}_{name}"
-    return Case(When(**{f"{span}__gt": begins}, then=F(column)), When(**{span: begins}, then=F(column) + count), default=count)
-
-
-_ENTRIES = CompiledInsert(UsageEntry)
-_ADD = CompiledUpdate(_adding)
+# A turn that ends after its day still counts for that day, whose counter is no longer checked.
+_ADD = (
+    "UPDATE chatui_usagecount SET day = CASE WHEN day < %s THEN %s ELSE day END, "
+    "day_tokens = CASE WHEN day > %s THEN day_tokens WHEN day = %s THEN day_tokens + %s ELSE %s END, "
+    "day_turns = CASE WHEN day > %s THEN day_turns WHEN day = %s THEN day_turns + %s ELSE %s END, "
+    "month = CASE WHEN month < %s THEN %s ELSE month END, "
+    "month_tokens = CASE WHEN month > %s THEN month_tokens WHEN month = %s THEN month_tokens + %s ELSE %s END, "
+    "month_turns = CASE WHEN month > %s THEN month_turns WHEN month = %s THEN month_turns + %s ELSE %s END, "
+    "reserved_tokens = CASE WHEN reserved_tokens > %s THEN reserved_tokens - %s ELSE 0 END, "
+    "reserved_turns = CASE WHEN reserved_turns > %s THEN reserved_turns - %s ELSE 0 END WHERE person_id = %s"
+)
 
 
 log = logging.getLogger(__name__)

@@ -8,27 +8,18 @@ from uuid import UUID, uuid4
 import pytest
 from django.conf import settings
 from django.core.exceptions import SynchronousOnlyOperation
-from django.db import Error, IntegrityError, OperationalError, connections, transaction
+from django.db import Error, OperationalError, connections, transaction
 from django.db.models import BigIntegerField, CharField, F, Func, IntegerField, QuerySet, UUIDField, Value
 from django.db.models.functions import Cast
 from django.db.models.sql.compiler import SQLCompiler
 
 from chatui.accounts import sessions
-from chatui.database.compiled_statements import (
-    MAX_ROWS,
-    CompiledInsert,
-    CompiledQuery,
-    CompiledUpdate,
-    Parameter,
-)
-from chatui.models.conversation import ActiveLeaf, Conversation, Effort
-from chatui.models.message import Author, Message
+from chatui.database.compiled_statements import CompiledQuery, Parameter
+from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.store import transcripts
 from chatui.turns.asks import Ask, AskKind, AskRefusedError
-from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in, store
 
 SIGNALS = import_module("django.db.models.signals")
@@ -39,13 +30,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def _titled() -> QuerySet[Conversation]:
     rows = Conversation.objects.filter(owner=Parameter("owner", UUIDField()), title=Parameter("title", CharField()))
     return rows.annotate(seven=Value(7, IntegerField()), same=F("title")).order_by("pk").defer("document_header")
-
-
-def questions(conversation: Conversation, count: int) -> list[Message]:
-    frames = [(Frame(Header("user"), f"Question {number}?"), Author.PERSON, transcripts.FrameMetadata()) for number in range(count)]
-    with transaction.atomic():
-        transcripts.append_chain(conversation, None, frames)
-    return list(Message.objects.filter(conversation=conversation).order_by("position"))
 
 
 def test_a_compiled_query_reads_the_same_as_the_orm(ada: User, bela: User) -> None:
@@ -102,28 +86,6 @@ def test_a_statement_is_compiled_once_per_connection(ada: User, monkeypatch: pyt
     assert worded[0].connection is not worded[1].connection
 
 
-def test_an_update_returns_how_many_rows_it_changed(ada: User) -> None:
-    rows = [Conversation.objects.create(owner=ada, title="Sums") for _ in range(2)]
-    title = Conversation._meta.get_field("title")
-    change = CompiledUpdate(lambda: (_titled(), {"title": Parameter("new", title), "sampled_with": Parameter("with", JSON)}))
-    assert change.run(**{"owner": ada.pk, "title": "Sums", "new": "Products", "with": {"seed": 1}}) == 2
-    assert change.run(**{"owner": ada.pk, "title": "Sums", "new": "Products", "with": None}) == 0
-    assert change.run(**{"owner": ada.pk, "title": "Products", "new": "Sums", "with": None}) == 2
-    rows[0].refresh_from_db()
-    assert (rows[0].title, rows[0].sampled_with) == ("Sums", None)
-
-
-JSON = Conversation._meta.get_field("sampled_with")
-
-
-@pytest.mark.parametrize("count", [1, 2, MAX_ROWS, MAX_ROWS + 1, 3 * MAX_ROWS + 2])
-def test_rows_are_inserted_unchanged(conversation: Conversation, count: int) -> None:
-    found = questions(conversation, count)
-    assert [transcripts.frame_of(row).body for row in found] == [f"Question {number}?" for number in range(count)]
-    assert [row.parent_id for row in found] == [None, *(row.pk for row in found[:-1])]
-    assert all(row.created_at and row.raw is None and row.turn_id is None for row in found)
-
-
 def test_it_is_not_executed_in_an_event_loop_nor_in_a_broken_transaction_nor_after_a_deadline(ada: User) -> None:
     query = CompiledQuery(_titled)
 
@@ -145,12 +107,8 @@ def test_it_is_not_executed_in_an_event_loop_nor_in_a_broken_transaction_nor_aft
         query.models(owner=ada.pk, title="Sums")
 
 
-def test_a_failure_is_one_of_djangos_own_and_a_percent_sign_is_kept(ada: User) -> None:
+def test_a_percent_sign_is_kept(ada: User) -> None:
     Conversation.objects.create(owner=ada, title="100%s")
-    insertion, row = CompiledInsert(Conversation), Conversation(owner=ada, title="Sums")
-    insertion.run([row])
-    with pytest.raises(IntegrityError):
-        insertion.run([row])
     query = CompiledQuery(lambda: Conversation.objects.filter(owner=Parameter("owner", UUIDField())).extra(where=["title LIKE '100%%s'"]))
     assert [found.title for found in query.models(owner=ada.pk)] == ["100%s"]
 
@@ -162,21 +120,6 @@ def test_a_failure_at_a_later_row_is_one_of_djangos_own_too(ada: User) -> None:
     own = Conversation.objects.filter(owner=Parameter("owner", UUIDField()))
     with pytest.raises(Error):
         CompiledQuery(lambda: own.values_list(size)).tuples(owner=ada.pk)
-
-
-def test_an_existing_row_is_updated_instead(ada: User, conversation: Conversation) -> None:
-    first, second = questions(conversation, 2)
-    for leaf in (first, second):
-        transcripts.activate(conversation, ada, leaf)
-    assert list(ActiveLeaf.objects.values_list("message", flat=True)) == [second.pk]
-
-
-def test_a_column_may_be_an_expression_in_every_row(ada: User) -> None:
-    insertion = CompiledInsert(Conversation, title=Value("Fixed"))
-    row = Conversation(owner=ada, title="own")
-    insertion.run([row])
-    assert not row._state.adding
-    assert list(Conversation.objects.values_list("pk", "title")) == [(UUID(str(row.pk)), "Fixed")]
 
 
 @pytest.mark.parametrize("lost", ["session", "account", "password", "conversation"])
@@ -203,9 +146,3 @@ def test_a_revoked_permission_takes_effect_at_the_next_question_without_compilin
     with pytest.raises(access.NotFoundError if lost == "conversation" else AskRefusedError):
         ask(key)
     assert Turn.objects.count() == 2
-
-
-def test_a_choice_that_is_an_enumeration_reads_back_as_its_value(ada: User) -> None:
-    insertion = CompiledInsert(Conversation)
-    insertion.run([Conversation(owner_id=ada.pk, title="Sums", effort=Effort.LOW)])
-    assert list(Conversation.objects.values_list("effort", flat=True)) == ["low"]

@@ -176,7 +176,7 @@ async def test_the_end_of_a_turn_locks_the_count_before_the_conversation_as_its_
     def changed_tables(work: Callable[[], object]) -> list[str]:
         with CaptureQueriesContext(connection) as queries:
             work()
-        tables = re.findall(r'UPDATE "(chatui_usagecount|chatui_conversation)"', "; ".join(query["sql"] for query in queries))
+        tables = re.findall(r'UPDATE "?(chatui_usagecount|chatui_conversation)', "; ".join(query["sql"] for query in queries))
         return list(dict.fromkeys(tables))
 
     first = await database_sync_to_async(store)(ada, ask(), "here")

@@ -1,0 +1,117 @@
+"""Inserts and updates of every turn, in plain SQL that both databases read: rows and values in, how many rows were changed out.
+
+To compile a statement, construct a row and convert each value, the ORM takes several times as long as the database needs to execute it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import cache
+from typing import Any, TypeVar
+from uuid import UUID
+
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.models import NOT_PROVIDED, ForeignKey, Model
+from django.db.models.base import ModelState
+from django.utils import timezone
+
+M = TypeVar("M", bound=Model)
+
+MAX_ROWS = 8
+"""The most rows in one INSERT; more take several statements."""
+_AS_THEY_ARE = frozenset({str, int, bool, float, bytes, type(None)})
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """``columns``: those that an INSERT names. ``fixed``: the defaults that are the same for each row, ``made``: those that are called."""
+
+    name: str
+    columns: tuple[str, ...]
+    related: Mapping[str, str]
+    fixed: Mapping[str, Any]
+    made: tuple[tuple[str, Callable[[], Any]], ...]
+
+
+@cache
+def _table(model: type[Model]) -> _Table:
+    options = model._meta
+    fields = [each for each in options.concrete_fields if each is not options.auto_field]
+    made = {each.attname: timezone.now if getattr(each, "auto_now_add", False) else each.default for each in fields}
+    called = tuple((name, default) for name, default in made.items() if callable(default) and default is not NOT_PROVIDED)
+    fixed = {each.attname: each.get_default() for each in options.concrete_fields if each.attname not in dict(called)}
+    related = {each.name: each.attname for each in fields if isinstance(each, ForeignKey)}
+    return _Table(options.db_table, tuple(each.attname for each in fields), related, fixed, called)
+
+
+def new(model: type[M], /, **values: Any) -> M:
+    """A row that is to be inserted: ``model(**values)``, without Django's constructor. Related rows are known by their objects or keys."""
+    table, row, state = _table(model), model.__new__(model), ModelState()
+    attributes = row.__dict__
+    attributes.update(table.fixed, _state=state)
+    for name, default in table.made:
+        if name not in values:
+            attributes[name] = default()
+    for name, value in values.items():
+        if name in table.related:
+            state.fields_cache[name] = value
+            attributes[table.related[name]] = None if value is None else value.pk
+        else:
+            attributes[name] = value
+    return row
+
+
+def insert(rows: Sequence[Model], on_conflict: str = "", **expressions: str) -> None:
+    """Insert rows of one model. Call it inside a transaction, because this may take several statements. Generated keys are not read back.
+
+    ``on_conflict``: the clause for a row that exists already. ``expressions``: the SQL of columns that have the same in each row.
+    """
+    for start in range(0, len(rows), MAX_ROWS):
+        some = [row.__dict__ for row in rows[start : start + MAX_ROWS]]
+        sql, columns = _insert(type(rows[0]), len(some), on_conflict, tuple(expressions.items()))
+        execute(sql, [row[name] for row in some for name in columns])
+    for row in rows:
+        row._state.__dict__.update(adding=False, db=DEFAULT_DB_ALIAS)
+
+
+@cache
+def _insert(model: type[Model], count: int, on_conflict: str, expressions: tuple[tuple[str, str], ...]) -> tuple[str, list[str]]:
+    table, written = _table(model), dict(expressions)
+    values = ", ".join(written.get(name, "%s") for name in table.columns)
+    names = '", "'.join(table.columns)
+    sql = f'INSERT INTO "{table.name}" ("{names}") VALUES {", ".join([f"({values})"] * count)} {on_conflict}'  # noqa: S608 - all are ours
+    return sql, [name for name in table.columns if name not in written]
+
+
+def update(table: str, changes: Mapping[str, object], where: str, *values: object) -> int:
+    """Give the columns of these rows other values. Returns how many rows were changed."""
+    names = '" = %s, "'.join(changes)
+    return execute(f'UPDATE "{table}" SET "{names}" = %s WHERE {where}', [*changes.values(), *values])  # noqa: S608 - so are these
+
+
+def execute(sql: str, values: Iterable[object]) -> int:
+    """Execute a statement of one's own. Returns how many rows it has changed."""
+    connection: Any = connections[DEFAULT_DB_ALIAS]
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [each if type(each) in _AS_THEY_ARE else _adapted(each, connection) for each in values])
+        return int(cursor.rowcount)
+
+
+def _adapted(value: object, connection: Any) -> object:
+    """The value as the database's driver takes it."""
+    match value:
+        case UUID():
+            return value if connection.features.has_native_uuid_field else value.hex
+        case str():  # an enumeration, or text of a kind
+            return str.__str__(value)
+        case int():
+            return int(value)
+        case datetime():
+            return connection.ops.adapt_datetimefield_value(value)
+        case date():
+            return connection.ops.adapt_datefield_value(value)
+        case dict() | list() | tuple():
+            return connection.ops.adapt_json_value(value, None)
+    return value

@@ -1,0 +1,76 @@
+"""Plain statements write the same as the ORM, and rows are the same as those of Django's constructor."""
+
+import asyncio
+
+import pytest
+from django.core.exceptions import SynchronousOnlyOperation
+from django.db import IntegrityError, transaction
+
+from chatui.database.statements import MAX_ROWS, insert, new, update
+from chatui.models.conversation import ActiveLeaf, Conversation
+from chatui.models.message import Author, Message
+from chatui.models.user import User
+from chatui.store import transcripts
+from renderer.frames import Frame, Header
+from tests.support import written_rows
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def questions(conversation: Conversation, count: int) -> list[Message]:
+    frames = [(Frame(Header("user"), f"Question {number}?"), Author.PERSON, transcripts.FrameMetadata()) for number in range(count)]
+    with transaction.atomic():
+        transcripts.append_chain(conversation, None, frames)
+    return list(Message.objects.filter(conversation=conversation).order_by("position"))
+
+
+def test_what_is_written_is_read_unchanged(ada: User) -> None:
+    assert written_rows.differences(ada) == []
+
+
+def test_a_new_row_is_that_of_the_constructor(ada: User) -> None:
+    for row in written_rows.rows(ada):
+        # What is made anew for each row is taken from this one.
+        made = {each.attname: getattr(row, each.attname) for each in row._meta.concrete_fields}
+        constructed = type(row)(**made)
+        assert {**vars(constructed), "_state": None} == {**vars(row), "_state": None} and row._state.adding
+    first, second = new(Conversation, owner=ada), new(Conversation, owner=ada)
+    assert first.pk != second.pk and first.owner is ada and first.created_at <= second.created_at
+
+
+@pytest.mark.parametrize("count", [1, 2, MAX_ROWS, MAX_ROWS + 1, 3 * MAX_ROWS + 2])
+def test_rows_are_inserted_unchanged(conversation: Conversation, count: int) -> None:
+    found = questions(conversation, count)
+    assert [transcripts.frame_of(row).body for row in found] == [f"Question {number}?" for number in range(count)]
+    assert [row.parent_id for row in found] == [None, *(row.pk for row in found[:-1])]
+    assert all(row.created_at and row.raw is None and row.turn_id is None for row in found)
+
+
+def test_an_existing_row_is_updated_instead(ada: User, conversation: Conversation) -> None:
+    first, second = questions(conversation, 2)
+    for leaf in (first, second):
+        transcripts.activate(conversation, ada, leaf)
+    assert list(ActiveLeaf.objects.values_list("message", flat=True)) == [second.pk]
+
+
+def test_a_value_is_never_part_of_the_statement(ada: User) -> None:
+    hostile = "' OR ''='%s"
+    row = new(Conversation, owner=ada, title=hostile)
+    insert([row])
+    assert update("chatui_conversation", {"title": hostile * 2}, "title = %s", hostile) == 1
+    assert update("chatui_conversation", {"title": ""}, "title = %s", hostile) == 0
+    assert Conversation.objects.get().title == hostile * 2
+
+
+def test_a_failure_is_one_of_djangos_own_and_no_event_loop_writes(ada: User) -> None:
+    row = new(Conversation, owner=ada, title="Sums")
+    insert([row])
+    with pytest.raises(IntegrityError):
+        insert([row])
+
+    async def write() -> None:
+        insert([new(Conversation, owner=ada)])
+
+    with pytest.raises(SynchronousOnlyOperation):
+        asyncio.run(write())
+    assert Conversation.objects.count() == 1

@@ -1,0 +1,73 @@
+"""Rows of every table that a turn writes, written in plain SQL and read by the ORM: on any database, nothing may differ."""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+from django.db import transaction
+from django.db.models import F, Model
+from django.db.models.functions import Now
+
+from chatui.database import connections
+from chatui.database.statements import insert, new, update
+from chatui.models.conversation import ActiveLeaf, Conversation, Effort
+from chatui.models.message import Author, Message, SearchEntry
+from chatui.models.programs import ProgramAnswer
+from chatui.models.turn import Turn, TurnState
+from chatui.models.usage import UsageEntry, UsageKind
+from chatui.models.user import User
+from renderer.frames import Role, Terminator
+
+MOMENT = datetime(2026, 2, 28, 23, 59, 59, 999_999, tzinfo=UTC)
+TEXT = "100%s of 'it' \"said\" — 東京\n"
+GIVEN: dict[str, Any] = {"names": ["é", None, 1.5, True], "none": {}}
+
+
+def rows(person: User) -> list[Model]:
+    """A conversation of this person with a message, a turn, and all that belongs to them."""
+    conversation = new(
+        Conversation, owner=person, title=TEXT, effort=Effort.LOW, sampled_with=GIVEN, temporary_until=MOMENT, is_pinned=True, folder=None
+    )
+    columns: dict[str, Any] = {"role": Role.USER, "terminator": Terminator.END, "author": Author.PERSON, "is_visible": True}
+    message = new(Message, conversation=conversation, position=0, text=TEXT, raw=b"\0\xff", activities=[], created_at=MOMENT, **columns)
+    turn = new(
+        Turn, conversation=conversation, question=message, asked_by=person, client_id=uuid4(), effort="high", error_cause="", request=b"\0"
+    )
+    usage = {"kind": UsageKind.ANSWER, "output_tokens": 2**40, "is_estimate": True}
+    return [
+        conversation,
+        message,
+        turn,
+        new(ActiveLeaf, conversation=conversation, person=person, message=message),
+        new(SearchEntry, conversation_id=conversation.pk, message_id=message.pk, terms="said it"),
+        new(UsageEntry, person_id=person.pk, day=date(2026, 2, 28), **usage),
+        new(ProgramAnswer, id=uuid4(), turn=turn, is_kept=False, given=GIVEN),
+    ]
+
+
+def differences(person: User) -> list[str]:
+    """What is read otherwise than it was written."""
+    found = []
+    with transaction.atomic():
+        for row in rows(person):
+            insert([row], **({"lease_until": connections.after_sql(timedelta(seconds=15))} if isinstance(row, Turn) else {}))
+            found += _differences(row, {each.attname: getattr(row, each.attname) for each in row._meta.concrete_fields})
+        turn = Turn.objects.annotate(left=F("lease_until") - Now()).get()
+        left: timedelta = turn.left  # type: ignore[attr-defined]
+        found += [] if timedelta(seconds=10) < left < timedelta(seconds=20) else [f"lease of {left}"]
+        changes = {"state": TurnState.STOPPED, "by_server": GIVEN, "request": None, "finished_at": MOMENT, "error_detail": TEXT}
+        changed = [update("chatui_turn", changes, "id = %s AND lease_owner = %s", key, "") for key in (turn.pk, uuid4())]
+        found += [] if changed == [1, 0] else [f"{changed} rows were changed"]
+        found += _differences(turn, changes)
+    return found
+
+
+def _differences(row: Model, written: dict[str, Any]) -> list[str]:
+    again = type(row).objects.values().get(**({"pk": row.pk} if row.pk else {}))  # type: ignore[attr-defined]
+    unread = {"lease_until"} | ({type(row)._meta.pk.attname} if type(row)._meta.auto_field else set())
+    pairs = {name: (value, _plain(again[name])) for name, value in written.items() if name not in unread}
+    return [f"{type(row).__name__}.{name}: {one!r} is {two!r}" for name, (one, two) in pairs.items() if one != two]
+
+
+def _plain(value: object) -> object:
+    return bytes(value) if isinstance(value, memoryview) else value
