@@ -17,30 +17,36 @@ from chatui.turns.sampling import Stage
 from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import ANSWER, BROKEN
-from renderer.frames import Channel, Frame
+from renderer.frames import Channel, Frame, Header
 from renderer.gate import Audience, may_see, visible
 
 
 class AnswerNow(Stage):
-    """The rest of a turn whose person wants the answer now. Made when they press the button.
+    """Changes nothing until the person presses the button.
 
     Between two samplings there is nothing to cut: the next one is then asked for the answer alone.
     """
 
-    def __init__(self, frames: FrameRecorder, written_before: int, *, is_cutting: bool) -> None:
-        """``written_before``: how many frames there were when the last sampling began. ``is_cutting``: it still runs, and is cut."""
-        self._frames = frames
-        self._written_before = written_before
-        self._open = frames.open_header
+    def __init__(self) -> None:
+        self.is_pressed = self.is_cutting = self.is_applied = False
+        """``is_applied``: whether a request was made for the answer alone."""
+        self._frames: Sequence[Frame] = ()
+        self._written_before = 0
+        self._open: Header | None = None
         self._cut: list[Frame] = []
-        self.is_cutting = is_cutting
-        self.is_applied = False
-        """Whether a request was made for the answer alone."""
+
+    def press(self, frames: FrameRecorder, written_before: int, *, is_cutting: bool) -> None:
+        """``written_before``: how many frames there were when the last sampling began. ``is_cutting``: it still runs, and is cut."""
+        self.is_pressed, self.is_cutting = True, is_cutting
+        self._frames, self._written_before, self._open = frames.written, written_before, frames.open_header
 
     def applied_to(self, request: SampleRequest) -> SampleRequest:
-        """The next request, for the answer alone, without tools. It contains only the visible part of a cut sampling."""
+        """The next request: once the button was pressed, for the answer alone, without tools. It contains only the visible part of a cut
+        sampling."""
+        if not self.is_pressed:
+            return request
         self.is_applied = True
-        written = self._frames.written[self._written_before :] if self.is_cutting else []
+        written = self._frames[self._written_before :] if self.is_cutting else []
         self.is_cutting = False
         self._cut += [frame for frame in written if frame.header.channel == Channel.ANALYSIS]
         frames = (*(frame for frame in request.frames if frame not in self._cut), *visible(written, Audience.END_USER))
@@ -48,6 +54,8 @@ class AnswerNow(Stage):
 
     def feed(self, event: RawEvent) -> Sequence[RawEvent]:
         """After the cut, new frames are hidden; a cut frame's error is ANSWER_NOW."""
+        if not self.is_pressed:
+            return [event]
         match event:
             case FrameOpened(header=header):
                 if self.is_cutting and may_see(header, Audience.END_USER):

@@ -45,7 +45,7 @@ class Runner:
         self._publisher = Publisher(running, self.wait.first_number)
         self._frames: FrameRecorder | None = None
         self._stages: list[Stage] = []
-        self._answer_now: AnswerNow | None = None
+        self._answer_now = AnswerNow()
         self._sampled_before = (0, False)
         """How many frames there were when the last sampling began, and whether there was an answer."""
         self._sampling: asyncio.Task[None] | None = None
@@ -127,8 +127,7 @@ class Runner:
         wanted = running.answer_format
         checked = CheckedAnswers(wanted, running) if wanted is not None else None
         before_cut = frames.before_cut if frames.continues_text else None
-        # ``press_answer_now`` adds one before the summary.
-        stages: tuple[Stage | None, ...] = (ModelFrames(running.call_ids), checked, summary, before_cut)
+        stages: tuple[Stage | None, ...] = (ModelFrames(running.call_ids), checked, self._answer_now, summary, before_cut)
         self._stages = [stage for stage in stages if stage is not None]
         way_back = WayBack(self._stages, frames.feed)
         request = opening.first_request(running, spec, checked.requested if checked else None)
@@ -160,7 +159,7 @@ class Runner:
         while True:
             if running.hosted is not None:  # the sources so far belong to no answer, or to one that was cut or refused
                 running.hosted.sources.clear()
-            asked = self._answer_now.applied_to(request) if self._answer_now is not None else request
+            asked = self._answer_now.applied_to(request)
             sampling = Sampling(backend, asked, way_back.feed)
             self._samplings.append(sampling)
             is_cut = await self._run_sampling(sampling, frames)
@@ -197,23 +196,22 @@ class Runner:
             await self._sampling
         except (asyncio.CancelledError, BackendError):
             task = asyncio.current_task()
-            if self._answer_now is None or not self._answer_now.is_cutting or (task is not None and task.cancelling()):
+            if not self._answer_now.is_cutting or (task is not None and task.cancelling()):
                 raise
             return True
         pressed = self._answer_now
-        return pressed is not None and not pressed.is_applied and frames.has_answer is self._sampled_before[1]
+        return pressed.is_pressed and not pressed.is_applied and frames.has_answer is self._sampled_before[1]
 
     def press_answer_now(self) -> bool:
         """The person wants the answer now. Returns whether this has an effect: the model has thought, and has not begun to answer. Only
         the first call counts, and none in a turn that continues an answer."""
         frames = self._frames
-        if frames is None or self._answer_now is not None or self.is_stopped or self._running.continued_turn is not None:
+        if frames is None or self._answer_now.is_pressed or self.is_stopped or self._running.continued_turn is not None:
             return False
         if frames.is_answering or not (frames.written or frames.open_header):
             return False
         is_cutting = self._sampling is not None and not self._sampling.done()
-        self._answer_now = AnswerNow(frames, self._sampled_before[0], is_cutting=is_cutting)
-        self._stages.insert(1 if self._running.answer_format is None else 2, self._answer_now)
+        self._answer_now.press(frames, self._sampled_before[0], is_cutting=is_cutting)
         if is_cutting and self._sampling is not None:
             self._sampling.cancel()
         return True
