@@ -51,18 +51,26 @@ class ActivityLines:
         self._reads = reads
         self._ticks = list(TICKS)
         self._proposals: list[str | None] = []
-        question = written.question[: gates.READ]
-        self._phrases = spans.phrases(question)
-        self._files = spans.file_names(written.files)
-        self._pair, self._place = spans.pair(question), spans.place(question)
-        self._is_short = len(question) < _SHORT_QUESTION
-        self._asked = _asked(written, has_pair=self._pair is not None)
-        self._passage = Passage(self._asked)
+        self._question = written.question[: gates.READ]
         self._written = written
+
+    # Worked out when somebody wants to know: most turns end before that.
+
+    @cached_property
+    def _pair(self) -> tuple[str, ...]:
+        return spans.pair(self._question) or ()
+
+    @cached_property
+    def _asked(self) -> Asked:
+        return _asked(self._written, has_pair=bool(self._pair))
+
+    @cached_property
+    def _passage(self) -> Passage:
+        return Passage(self._asked)
 
     @cached_property
     def request(self) -> Request:
-        """What the person asks for, told from their words alone. Worked out when somebody wants to know: most answers are there before."""
+        """What the person asks for, told from their words alone."""
         return request_of(self._written.question, has_file=self._written.has_new_file, has_image=self._written.has_image)
 
     @property
@@ -113,15 +121,16 @@ class ActivityLines:
     def _about(self, doing: str, reading: Reading) -> tuple[str, ...]:
         about = KINDS[doing].about
         if about == "pair":
-            return self._pair or ()
+            return self._pair
         if about == "place":
-            return (self._place,) if self._place else ()
+            place = spans.place(self._question)
+            return (place,) if place else ()
         if not about or sum(bool(line.about) and KINDS[line.doing].about in ("span", "file") for line in self._all()) >= MOST_NAMING:
             return ()
         if about == "file":
-            name = spans.only_file_in(reading.text, self._files)
+            name = spans.only_file_in(reading.text, spans.file_names(self._written.files))
         else:
-            name = spans.most_used(self._phrases, reading.text, in_short_question=self._is_short)
+            name = spans.most_used(spans.phrases(self._question), reading.text, in_short_question=len(self._question) < _SHORT_QUESTION)
         return (name,) if name else ()
 
 
