@@ -46,7 +46,7 @@ class _Compiled:
 
 
 class CompiledQuery(Generic[M]):
-    """A SELECT. ``build`` returns its queryset, with parameters: of models without related ones, or of ``values_list``."""
+    """A SELECT. ``build`` returns its queryset, with parameters: of models without related ones."""
 
     def __init__(self, build: Callable[[], QuerySet[M, Any]]) -> None:
         self._build = build
@@ -64,10 +64,6 @@ class CompiledQuery(Generic[M]):
                 setattr(model, name, row[column])
             found.append(model)
         return found
-
-    def tuples(self, **values: object) -> list[tuple[Any, ...]]:
-        """The rows of a queryset of ``values_list``."""
-        return [tuple(row) for row in self._compiled().rows(values)]
 
     def _compiled(self) -> _Compiled:
         """Compiled for this connection, at the first use."""

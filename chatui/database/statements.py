@@ -1,4 +1,4 @@
-"""Inserts and updates of every turn, in plain SQL that both databases read: rows and values in, how many rows were changed out.
+"""Statements of every turn, in plain SQL that both databases read: rows and values in, tuples or the number of changed rows out.
 
 To compile a statement, construct a row and convert each value, the ORM takes several times as long as the database needs to execute it.
 """
@@ -93,10 +93,27 @@ def update(table: str, changes: Mapping[str, object], where: str, *values: objec
 
 def execute(sql: str, values: Iterable[object]) -> int:
     """Execute a statement of one's own. Returns how many rows it has changed."""
-    connection: Any = connections[DEFAULT_DB_ALIAS]
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [each if type(each) in _AS_THEY_ARE else _adapted(each, connection) for each in values])
+    with _executed(sql, values) as cursor:
         return int(cursor.rowcount)
+
+
+def query(sql: str, *values: object) -> list[tuple[Any, ...]]:
+    """The rows of a query of one's own. Keys are as the database has them (``connections.as_uuid``)."""
+    with _executed(sql, values) as cursor:
+        return list(cursor.fetchall())
+
+
+def locking(table: str) -> str:
+    """The end of a query that locks its rows of this table. In SQLite, a transaction that writes is alone."""
+    return f" FOR NO KEY UPDATE OF {table}" if connections[DEFAULT_DB_ALIAS].vendor == "postgresql" else ""
+
+
+def _executed(sql: str, values: Iterable[object]) -> Any:
+    """The cursor, to be closed."""
+    connection: Any = connections[DEFAULT_DB_ALIAS]
+    cursor = connection.cursor()
+    cursor.execute(sql, [each if type(each) in _AS_THEY_ARE else _adapted(each, connection) for each in values])
+    return cursor
 
 
 def _adapted(value: object, connection: Any) -> object:

@@ -18,9 +18,9 @@ from django.db import connection
 from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery, UUIDField
 from django.db.models.expressions import RawSQL
 
-from chatui.database.compiled_statements import CompiledQuery, Parameter
+from chatui.database.compiled_statements import Parameter
 from chatui.database.connections import as_parameter, as_uuid
-from chatui.database.statements import insert, new, update
+from chatui.database.statements import insert, new, query, update
 from chatui.models.conversation import ActiveLeaf, Conversation
 from chatui.models.files import SentDocument
 from chatui.models.message import Author, Message
@@ -271,10 +271,6 @@ def follow(person_id: UUID, leaf: Message, end: UUID | None, *, instead_of: UUID
         update("chatui_activeleaf", {"message_id": leaf.pk}, at_an_end, leaf.conversation_id, person_id, ends[0], ends[-1])
 
 
-def _key(name: str) -> Parameter:
-    return Parameter(name, UUIDField())
-
-
 def deepest(conversation: Conversation, message: Message) -> Message:
     """The end of the branch through ``message``: at each fork, the child that was stored last."""
     with connection.cursor() as cursor:
@@ -312,19 +308,16 @@ def siblings(conversation: Conversation, parents: Iterable[UUID | None], known: 
 
 def question_versions(conversation: Conversation, base_id: UUID | None) -> tuple[UUID, ...]:
     """The keys of the visible questions below a message, or below its documents, in the order in which they were stored."""
-    under = {} if base_id is None else {"base": base_id}
-    found = (_VERSIONS if under else _FIRST_VERSIONS).tuples(conversation=conversation.pk, **under)
-    return tuple(key for (key,) in found)
+    is_below, base = ("IS NULL", ()) if base_id is None else ("= %s", (base_id,))
+    found = query(_VERSIONS.replace("IS BASE", is_below), conversation.pk, *base, *base, conversation.pk)
+    return tuple(as_uuid(key) for (key,) in found)
 
 
-def _versions(base: Parameter | None) -> QuerySet[Message, tuple[object, ...]]:
-    conversation = _key("conversation")
-    ends = SentDocument.objects.filter(message__parent=base, message__conversation=conversation).values("end")
-    questions = Message.objects.filter(Q(parent=base) | Q(parent__in=ends), conversation=conversation, role=Role.USER, is_visible=True)
-    return questions.order_by("position").values_list("pk")
-
-
-_VERSIONS, _FIRST_VERSIONS = CompiledQuery(lambda: _versions(_key("base"))), CompiledQuery(lambda: _versions(None))
+_VERSIONS = (
+    "SELECT id FROM chatui_message question WHERE conversation_id = %s AND role = 'user' AND is_visible AND (parent_id IS BASE OR "
+    "parent_id IN (SELECT sent.end_id FROM chatui_sentdocument sent JOIN chatui_message document ON document.id = sent.message_id "
+    "WHERE document.parent_id IS BASE AND document.conversation_id = %s)) ORDER BY position"
+)
 
 
 def base_of(question: Message) -> UUID | None:

@@ -11,12 +11,11 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import CharField, Exists, OuterRef, QuerySet, UUIDField
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from chatui.database import connections
-from chatui.database.compiled_statements import CompiledQuery, Parameter
-from chatui.database.statements import new, update
+from chatui.database.statements import locking, new, query, update
 from chatui.env import environment
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
@@ -67,7 +66,7 @@ def store_summary(running: RunningTurn, parents: Sequence[UUID], key: UUID, line
 
 def _store(running: RunningTurn, parents: Sequence[UUID], first: UUID, frames: Sequence[_Frame], *, ends: bool = False) -> list[Message]:
     turn = running.turn
-    found = _PLACE.tuples(turn=turn.pk, owner=turn.lease_owner, message=first)  # locks the turn
+    found = query(_PLACE + locking("turn"), first, turn.pk, turn.lease_owner)
     if not found:
         if ends and _is_stored(running):
             return []
@@ -118,7 +117,7 @@ def finish(running: RunningTurn) -> None:
         "thought_seconds": account.thought_seconds,
         "request": requests.pack(*account.request) if account.request and keeps else None,
     }
-    if not update("chatui_turn", columns, "id = %s AND state = 'running' AND lease_owner = %s", running.turn.pk, running.turn.lease_owner):
+    if not update("chatui_turn", columns, _MINE, running.turn.pk, running.turn.lease_owner):
         if _is_stored(running):
             return
         raise LeaseLostError
@@ -171,14 +170,19 @@ def _shown(outcome: TurnOutcome, account: TokenAccount) -> dict[str, Any]:
     }
 
 
-def mine(key: UUID | Parameter, owner: str | Parameter) -> QuerySet[Turn]:
+def mine(key: UUID, owner: str) -> QuerySet[Turn]:
     """The turn, if it is running in the process ``owner``. This includes turns in a conversation that was just deleted: what was shown
     before is still stored, because the deletion can be undone. Erasing a conversation for good ends its turn first."""
     return Turn.objects.filter(pk=key, state=TurnState.RUNNING, lease_owner=owner)
 
 
-def _mine() -> QuerySet[Turn]:
-    return mine(Parameter("turn", UUIDField()), Parameter("owner", CharField()))
+_MINE = "id = %s AND state = 'running' AND lease_owner = %s"
+"""The same as SQL."""
+_PLACE = (
+    "SELECT (SELECT MAX(position) FROM chatui_message WHERE conversation_id = turn.conversation_id), "  # noqa: S608 - all of it is ours
+    "EXISTS (SELECT 1 FROM chatui_message WHERE id = %s) FROM chatui_turn turn WHERE " + _MINE
+)
+"""The position of the conversation's last message, and whether a message is already stored."""
 
 
 def check_ours(turn: Turn) -> None:
@@ -195,16 +199,6 @@ def _is_stored(running: RunningTurn) -> bool:
     """Whether the turn has exactly this end. Then this process has ended it: any other would have stored a different end."""
     at = running.account.ended_at
     return at is not None and Turn.objects.filter(pk=running.turn.pk, state=running.outcome.state, finished_at=at).exists()
-
-
-def _place() -> QuerySet[Turn, tuple[object, ...]]:
-    """The position of the conversation's last message, and whether ``message`` is already stored."""
-    is_kept = Exists(Message.objects.filter(pk=Parameter("message", UUIDField())))
-    locked = _mine().select_for_update(of=("self",), no_key=True)
-    return locked.annotate(last=transcripts.last_position(OuterRef("conversation")), is_kept=is_kept).values_list("last", "is_kept")
-
-
-_PLACE = CompiledQuery(_place)
 
 
 def _parent(keys: Sequence[UUID]) -> UUID:
