@@ -14,6 +14,7 @@ import pytest
 
 from chatui.display.failures import number
 from tests.services.databases import own_database
+from tests.support.answer_rows import rows_of
 from tests.support.browser_socket import ENDS, shown_text
 from tests.support.served import Deployment, LiveSocket, Server
 
@@ -279,11 +280,12 @@ async def test_one_that_is_kept_is_found_and_can_be_rated(deployment: Deployment
     async with asyncio.timeout(60), LiveSocket(one, client) as socket:
         url = await asked_temporarily(socket)
         page = await asyncio.to_thread(client.get, url)
-        assert "data-rating" not in page.text.partition("<template")[0]
+        assert ["thumbs" in row["has"] for row in rows_of(page.text)] == [False]
         assert await asyncio.to_thread(post, two, client, f"{url}temporary/keep/") == 200
         assert (await socket.until("chatui:listed"))[-1]["title"] == "Hello"
-    path = re.search(r'data-rating="([^"]+)"', client.get(url).text)
-    assert path and post(one, client, path[1], verdict="down", reason="wrong", note="It is five.") == 302
+    [row] = rows_of(client.get(url).text)
+    assert "thumbs" in row["has"]
+    assert post(one, client, f"{row['finals'][0]}rating/", verdict="down", reason="wrong", note="It is five.") == 302
     assert url in client.get("/search/?q=hello").text
     exported = [json.loads(line) for line in deployment.manage("ratings", "--format", "harmony").splitlines()]
     assert [line["note"] for line in exported] == ["It is five."] and exported[0]["harmony"].endswith("<|return|>")

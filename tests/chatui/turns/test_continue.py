@@ -34,6 +34,7 @@ from renderer.ocml import document as ocml
 from tests.chatui.conftest import loaded, signed_in, store, stored
 from tests.chatui.store import pieces
 from tests.chatui.turns.test_turns import ask, begin, run, stored_messages
+from tests.support.answer_rows import rows_of
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
 
@@ -266,7 +267,8 @@ async def test_a_stopped_answer_can_be_continued(header: Header, way: str, ada: 
 
 async def test_a_complete_answer_cannot_be_continued(ada: User, backend: ScriptedBackend) -> None:
     turn = await run(ada, ask())
-    assert (await shown_answer(ada, turn)).continuation == "" and 'data-action="continue"' not in await page(ada, turn)
+    [row] = rows_of(await page(ada, turn))
+    assert (await shown_answer(ada, turn)).continuation == "" and "regenerate" in row["has"] and "continue" not in row["has"]
     with pytest.raises(AskRefusedError) as caught:
         await begin(ada, continued(turn))
     assert caught.value.code is ProductCode.COMMAND

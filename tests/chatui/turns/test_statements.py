@@ -75,7 +75,7 @@ async def turn(
     accepted = (await socket.until("chatui:accepted"))[-1]
     gate.set()
     end = (await socket.until(*ENDS))[-1]
-    assert "Regenerate" in end["html"], "the page need not fetch the part below the answer"
+    assert "regenerate" in end["row"]["has"], "the page need not fetch the part below the answer"
     await running.settle()
     everything = len(statements) - mark
     assert everything <= IN_ALL, statements.since(mark)

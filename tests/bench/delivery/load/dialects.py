@@ -83,7 +83,7 @@ class Product:
                 self._exchange = f"{event['url']}turns/{event['turn']}/"
             case "response.completed":
                 content.has_ended = True
-                content.fetches += [] if "html" in event else [self._exchange]
+                content.fetches += [] if "row" in event else [self._exchange]
             case "chatui:idle":
                 content.has_ended = content.is_missed = True
                 content.fetches.append(self._exchange)
