@@ -167,6 +167,8 @@ class Publisher:
             self._send(Audience.DEBUG, events)
         if self.is_watched and self._people.has_unshown:
             self._flush_soon()
+        elif self._people.waits_until is not None:
+            self._flush_at(self._people.waits_until)
 
     async def catch_up(self) -> None:
         """Flush until all text so far is sent; not if nobody watches."""
@@ -241,6 +243,10 @@ class Publisher:
         at = 0.0 if self._people.begins else self._last_flush + FLUSH_SECONDS
         if self._people.only_ends:
             at = self._loop.time() + CLOSE_SECONDS
+        self._flush_at(at)
+
+    def _flush_at(self, at: float) -> None:
+        """Flush then, if not sooner."""
         if self._is_stopped or (self._next_flush is not None and self._next_at <= at):
             return
         if self._next_flush is not None:
@@ -250,7 +256,7 @@ class Publisher:
 
     def _collect(self) -> None:
         """Take the new events for people, to be sent by the next flush."""
-        self._unsent += self._people.flush(is_watched=self.is_watched)
+        self._unsent += self._people.flush(is_watched=self.is_watched, now=self._loop.time())
 
     def _flush_safely(self) -> None:
         self._next_flush = None

@@ -8,6 +8,7 @@ definition (``[x]: …``, ``[^x]: …``). After it, the blocks are those of ``ht
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 
@@ -132,14 +133,20 @@ class GrowingMarkdown:
         """Add text and return the blocks that are final now. Never renders the open block."""
         return self._take(self._normalized(text))
 
-    def tail(self) -> BlockOpen | MoreText | None:
-        """How to show the open block now; None if nothing is new. Call it about 20 times a second."""
-        match self._tail.show(self._text):
+    def tail(self, now: float = math.inf) -> BlockOpen | MoreText | None:
+        """How to show the open block now; None if nothing is new. Call it about 20 times a second, and at ``waits_until``. ``now``: in
+        seconds; without it, no text waits."""
+        match self._tail.show(self._text, now):
             case SafeHtml() as shown:
                 return BlockOpen(self._tail.index, shown)
             case str(more):
                 return MoreText(self._tail.index, VisibleText(more))
         return None
+
+    @property
+    def waits_until(self) -> float | None:
+        """When to show the text that waits, for the open block is rendered a few times a second only; None if none does."""
+        return self._tail.waits_until
 
     def finish(self, *, is_cut: bool) -> list[Final]:
         """Signal the end of the text. Everything left is closed. ``is_cut``: see ``html.render_blocks``."""

@@ -3,13 +3,15 @@
 If possible, plain words are appended to the block's last sentence without parsing the block again: if the words contain no markup, and if
 the text before them was shown unchanged, so that nothing at its end was held back, hidden or rewritten because it was incomplete.
 
-Otherwise a small block is rendered again for each update. A larger one is rendered again only after it has grown by a fraction of its size;
-until then, new text is shown as plain text after it (``<pre class="pending">``). Inside code, text is only appended. So the cost grows with
-the length of the text, not with the number of updates. Nothing here is final.
+Otherwise a block of a line is rendered again for each update, and a longer one less often, at least four times a second: until then, new
+text waits, because its markup must not be seen. A large block is rendered again only after it has grown by a fraction of its size; until
+then, new text is shown as plain text after it (``<pre class="pending">``). Inside code, text is only appended. So the cost grows with the
+length of the text, not with the number of updates. Nothing here is final.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -80,6 +82,10 @@ The unit of cost is about 0.4 µs: a character of text counts as 1, one that may
 as 49, a line end as 21 (measured). So an open block costs at most 7 µs a character besides its final rendering, and 0.05 s once.
 """
 
+AGAIN_SECONDS, COST_PER_SECOND = 0.25, 8_000
+"""Before a block is rendered again, it stays for 1/8,000 s for each unit of its cost, but no longer than that: a line is rendered
+for each update, a table of ten rows four times a second. Most lists and paragraphs are so short that nobody sees them wait."""
+
 TAIL_LIMIT = 96 * 1024
 """From this cost on (about 50 ms), an open block is not rendered again. New text is plain text until it closes."""
 
@@ -104,7 +110,7 @@ class _Code:
 class Tail:
     """The displayed state of the open block ``index``. ``grow`` is fast and called for all text; ``show`` is called once per update.
 
-    ``cost``: what rendering the block costs.
+    ``cost``: what rendering the block costs. ``waits_until``: when to show the text that waits; None if none does.
     """
 
     def __init__(self, index: int, text: str, definitions: Definitions, *, shown: SafeHtml | None = None, is_plain: bool = False) -> None:
@@ -124,6 +130,8 @@ class Tail:
         self._shown = shown
         self._added: list[str] = []
         self._sentence: Sentence | None = None
+        self._again_at = -math.inf
+        self.waits_until: float | None = None
 
     def grow(self, text: str) -> None:
         """Add more text of this block, normalized."""
@@ -131,12 +139,13 @@ class Tail:
         self._length += len(text)
         self.cost += cost_of(text)
 
-    def show(self, source: Callable[[], str]) -> SafeHtml | str | None:
+    def show(self, source: Callable[[], str], now: float = math.inf) -> SafeHtml | str | None:
         """The open block as it is shown now, or more text for it, or None if nothing is new.
 
         The text is to be appended as text to its innermost last ``code`` or ``pre`` element. ``source`` returns the block's whole text;
-        called only if the block is rendered.
+        called only if the block is rendered. ``now``: in seconds; without it, no text waits.
         """
+        self.waits_until = None
         if not self._fresh:
             return None
         if self._code is not None:
@@ -146,7 +155,7 @@ class Tail:
         if (continued := self._continue_sentence()) is not None:
             return continued
         if not self._is_plain and self._in_budget(self._length, self.cost):
-            return self._open(source())
+            return self._render(source, now)
         if not self._appending:
             return self._open_plain(source())
         return self._append("".join(self._fresh), [])
@@ -172,6 +181,14 @@ class Tail:
         self._fresh = [held] if held else []
         self._shown = self._sentence.continued(self._shown, words)
         return self._shown
+
+    def _render(self, source: Callable[[], str], now: float) -> SafeHtml | None:
+        """The block rendered again, if it is time."""
+        if now < self._again_at:
+            self.waits_until = self._again_at
+            return None
+        self._again_at = now + min(AGAIN_SECONDS, self.cost / COST_PER_SECOND)
+        return self._open(source())
 
     def _open(self, text: str) -> SafeHtml | None:
         self._work += self.cost

@@ -6,6 +6,7 @@ time, and not at all while nobody watches.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -95,6 +96,7 @@ class EndUserStream:
         """The pages that the answer may cite, by cursor. Tools add more while the turn runs."""
         self.begins = False
         """Whether the first text of a message has arrived since the last flush."""
+        self.waits_until: float | None = None
         self._has_opened = False
         self._can_answer_now = can_answer_now
         self._turn = str(turn_id)
@@ -220,10 +222,11 @@ class EndUserStream:
         self._waiting_calls = count
         self._pending.append(wire.CallsWait(count))
 
-    def flush(self, *, is_watched: bool = True) -> list[wire.Numbered]:
+    def flush(self, *, is_watched: bool = True, now: float = math.inf) -> list[wire.Numbered]:
         """New events since the last flush, numbered. At most STEP_CHARS of text are rendered: if ``has_unshown``, call this again after
-        other turns had their time. Without ``is_watched``, text and everything after it waits unrendered, because nobody would read it."""
-        self.begins = False
+        other turns had their time, and at ``waits_until``. Without ``is_watched``, text and everything after it waits unrendered, because
+        nobody would read it. ``now``: in seconds; without it, no text waits for the open block to be rendered again."""
+        self.begins, self.waits_until = False, None
         events, self._pending = self._pending, []
         room = STEP_CHARS if is_watched else 0
         while self._waiting and (room > 0 or not isinstance(self._waiting[0], _Text | _End)):
@@ -239,7 +242,8 @@ class EndUserStream:
                 case event:
                     events.append(event)
         if is_watched and self._open is not None and not self.has_unshown:
-            events += _shown_tail(self._open, self._open.markdown.tail())
+            events += _shown_tail(self._open, self._open.markdown.tail(now))
+            self.waits_until = self._open.markdown.waits_until
         numbered = [wire.Numbered(self._turn, self._number + offset, event) for offset, event in enumerate(events, start=1)]
         self._number += len(numbered)
         return numbered

@@ -1,5 +1,7 @@
 """A sentence to which plain words are appended looks the same as if its block were rendered again."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,9 +9,10 @@ from hypothesis import strategies as st
 from renderer.markup import growing as blocks
 from renderer.markup import html, markdown
 from renderer.markup.html import SafeHtml
-from renderer.markup.tails import Tail
+from renderer.markup.tails import AGAIN_SECONDS, COST_PER_SECOND, Tail
 from tests.support.growing import Blocks
 
+FLUSH_SECONDS = 0.03
 WORDS = ["word", " and", " more", ".", " it's", ' "so"', " (a)", " é", " 中文", "1", ":", "  ", " - b"]
 MARKUP = [
     "**",
@@ -92,6 +95,36 @@ def test_an_appended_text_looks_as_if_rendered_again(pieces: list[str]) -> None:
 def test_the_same_holds_after_each_kind_of_markup(markup: str, before: list[str], after: list[str]) -> None:
     all_pieces = [*before, "text ", markup, *after]
     assert shown(all_pieces, Tail) == shown(all_pieces, Rendered)
+
+
+LONG = [
+    "".join(f"- **Item {at}**: an item with `code`, and [a link](https://a.b/{at}) behind it.\n" for at in range(8)),
+    "A **long** text with *emphasis*, $x^2$, `code` and numbers like 3.14 (in brackets), and so on – " * 6,
+    "| Name | Value |\n|---|---|\n" + "".join(f"| row {at} | **bold** {at} |\n" for at in range(12)),
+    "- A list that is longer than a line *before* its code, and is rendered `seldom`:\n  ```py\n  a = 1\n  b = 2\n  ```\n- and *so* on",
+]
+
+
+@pytest.mark.parametrize("text", LONG)
+def test_a_long_block_is_rendered_a_few_times_a_second_and_shows_nothing_else_meanwhile(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces, renderings, render = [text[at : at + 5] for at in range(0, len(text), 5)], list[tuple[Tail, float, int]](), Tail._open
+    usual, growing, now = shown(pieces, Tail), Blocks(), 0.0
+
+    def recorded(tail: Tail, text: str) -> SafeHtml | None:
+        renderings.append((tail, now, tail.cost))
+        return render(tail, text)
+
+    monkeypatch.setattr(Tail, "_open", recorded)
+    for number, piece in enumerate(pieces):
+        growing.feed(piece)
+        growing.tail(now := number * FLUSH_SECONDS)
+        assert "".join(block.html for block in growing.html()) in usual[: number + 1], "nothing that is not shown of it otherwise"
+    if growing.waits_until is not None:
+        growing.tail(growing.waits_until)
+    assert growing.waits_until is None and "".join(block.html for block in growing.html()) == usual[-1]
+    pauses = [(then - at, cost) for (tail, at, cost), (same, then, _) in pairwise(renderings[:-1]) if tail is same]
+    assert all(pause + 1e-9 >= min(AGAIN_SECONDS, cost / COST_PER_SECOND) for pause, cost in pauses)
+    assert max(pause for pause, _ in pauses) >= 0.1, "the premise: it was not rendered for each update"
 
 
 def final(pieces: list[str]) -> list[str]:

@@ -65,6 +65,20 @@ def test_the_first_words_do_not_wait_for_the_pause(world: World) -> None:
     assert world.waits() == [30, 2000]
 
 
+def test_a_text_that_waits_for_its_block_to_be_rendered_again_is_sent_though_nothing_follows_it(world: World) -> None:
+    turn = followed(world)
+    turn.open()
+    turn.write("- an *item* of a list\n" * 60 + "- one")
+    world.go_on()
+    turn.write(" **two")
+    world.go_on(0.03)
+    sent = len(world.sent)
+    assert world.waits()[0] == 220, "the rest of a quarter of a second"
+    world.go_on(0.22)
+    assert len(world.sent) == sent + 1 and "<strong>two</strong>" in world.sent[-1][1]["json"]
+    assert len(world.waits()) == 1, "the beat alone"
+
+
 def test_a_flush_makes_the_next_one_needless(world: World) -> None:
     turn = followed(world)
     turn.publisher.add_event(wire.Delayed("chatui:saving"))
