@@ -16,6 +16,7 @@ from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
 
 import httpx
+from yarl import URL
 
 from chatui.backends.base import Backend, BackendError, SampleEvent, SampleLimits, SampleRequest, Watcher
 from chatui.backends.failures import RejectedFields, blame_request, error_of_status, lost
@@ -33,7 +34,7 @@ WHOLE = "chatui:whole"
 """The name of the single event that represents an answer in a plain JSON body."""
 _json_of = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 # No compression: answers could inflate.
-_HEADERS = {"Accept": "*/*", "Accept-Encoding": "identity", "Connection": "keep-alive", "User-Agent": f"python-httpx/{httpx.__version__}"}
+_HEADERS = {"Accept": "*/*", "Accept-Encoding": "identity", "Connection": "keep-alive", "User-Agent": "chatui"}
 _SHOWN = 200
 _PAGE = "a page of HTML in the place of an answer"
 _NO_STREAM = "something else in the place of an answer"
@@ -65,6 +66,9 @@ class Upstream:
         self._headers.update(route.key_headers(key))
         if basic := basic_authorization(address):
             self._headers["Authorization"] = basic
+        self._sent = {name.decode("ascii"): value.decode("ascii") for name, value in self._headers.raw}
+        self._addresses: dict[str, tuple[httpx.URL, URL]] = {}
+        """Of each path: where its cookies belong, and as it is sent."""
         # Of load balancers, which get them back.
         self._cookies = httpx.Cookies()
         self._connections = Connections(route, limits.connect)
@@ -76,8 +80,11 @@ class Upstream:
         self._is_closed = True
         await self._close_if_idle()
 
-    def _address(self, path: str) -> httpx.URL:
-        return httpx.URL(self._route.address(self._url, path), params=self._route.query or None)
+    def _address(self, path: str) -> tuple[httpx.URL, URL]:
+        if path not in self._addresses:
+            address = httpx.URL(self._route.address(self._url, path), params=self._route.query or None)
+            self._addresses[path] = address, URL(str(address.copy_with(userinfo=b"")), encoded=True)
+        return self._addresses[path]
 
     async def _close_if_idle(self) -> None:
         if self._is_closed and not self._open_requests:
@@ -171,26 +178,27 @@ class Upstream:
     async def _opened(
         self, method: str, path: str, deadline: float, body: bytes = b"", more_headers: Mapping[str, str] | None = None
     ) -> AsyncIterator[Answer]:
-        headers = self._headers.copy()
-        headers.update(more_headers)
-        request = httpx.Request(method, self._address(path), headers=headers, content=body)
+        address, url = self._address(path)
+        headers = {**self._sent, **(more_headers or {})}
         if self._cookies:
-            self._cookies.set_cookie_header(request)
-        watching = self.watcher(method, request.url.path, body) if self.watcher else None
+            self._cookies.set_cookie_header(request := httpx.Request(method, address))
+            if cookies := request.headers.get("cookie"):
+                headers["Cookie"] = cookies
+        watching = self.watcher(method, address.path, body) if self.watcher else None
         self._open_requests += 1
         try:
             async with in_time(deadline):
-                sent = [(name.decode("ascii"), value.decode("ascii")) for name, value in request.headers.raw]
-                answer = await self._connections.answer(method, str(request.url.copy_with(userinfo=b"")), sent, body)
+                answer = await self._connections.answer(method, url, headers, body)
             try:
                 if answer.cookies:
+                    request = httpx.Request(method, address)
                     self._cookies.extract_cookies(httpx.Response(answer.status, headers=answer.cookies, request=request))
                 if watching:
                     watching.answered(answer.status, answer.headers)
                     answer.on_read = watching.read
                 if answer.status != 200:
                     names_model = method == "GET" or b'"model":' in body
-                    raise await self._refusal(answer, deadline, request.url.path, names_model=names_model)
+                    raise await self._refusal(answer, deadline, address.path, names_model=names_model)
                 if answer.headers.get("content-encoding", "identity") != "identity":
                     raise BackendError(ProductCode.BACKEND, "the server compressed an answer that was asked for as it is").because(
                         Cause.UNREADABLE

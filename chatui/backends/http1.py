@@ -7,7 +7,7 @@ arrives waits in the socket, and wakes nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from io import BytesIO
 from types import SimpleNamespace
@@ -45,15 +45,15 @@ class Connections:
         self._timeout = aiohttp.ClientTimeout(total=None, connect=connect)
         self._session: aiohttp.ClientSession | None = None
 
-    async def answer(self, method: str, url: str, headers: Iterable[tuple[str, str]], body: bytes = b"") -> Answer:
-        """Send a request, and read the head of its response. ``url``: in its normal form, with ``headers`` that say whose it is.
+    async def answer(self, method: str, address: URL, headers: Mapping[str, str], body: bytes = b"") -> Answer:
+        """Send a request, and read the head of its response. ``address``: in its normal form, with ``headers`` that say whose it is.
 
         Raises what ``in_time`` makes a BackendError of.
         """
         opened: list[bool] = []
-        address, sent = URL(url, encoded=True), list(headers)
+        sent = headers
         if self._proxy and address.scheme == "http":
-            sent += self._proxy.headers.items()  # there is no tunnel: the proxy reads the request itself
+            sent = {**headers, **self._proxy.headers}  # there is no tunnel: the proxy reads the request itself
         try:
             response = await self._opened_session(address.scheme).request(
                 method,
@@ -70,7 +70,7 @@ class Connections:
             if opened:
                 raise
             # A server may close an idle connection at the moment when it is reused.
-            return await self.answer(method, url, headers, body)
+            return await self.answer(method, address, headers, body)
         return Answer(response)
 
     def _opened_session(self, scheme: str) -> aiohttp.ClientSession:

@@ -16,6 +16,7 @@ from weakref import ref
 
 import httpx
 import pytest
+from yarl import URL
 
 from chatui.backends.base import BackendError
 from chatui.backends.http import Upstream
@@ -87,7 +88,7 @@ class Asking:
     @asynccontextmanager
     async def opened(self, url: str, seconds: float = 20.0) -> AsyncIterator[Answer]:
         async with in_time(asyncio.get_running_loop().time() + seconds):
-            answer = await self._connections.answer("GET", url, [("Host", "a")])
+            answer = await self._connections.answer("GET", URL(url), {"Host": "a"})
         try:
             yield answer
         finally:
@@ -202,6 +203,7 @@ async def test_a_cookie_of_a_load_balancer_is_sent_back_as_it_came() -> None:
             assert (await upstream.get("/v1/models"))[1] == {}
         await upstream.aclose()
     assert [b'\r\nCookie: server="b 7"\r\n' in head for head in heads] == [False, True]
+    assert all(b"\r\nUser-Agent: chatui\r\n" in head for head in heads)
 
 
 @pytest.mark.parametrize("key", [None, "sk-1"])
@@ -324,7 +326,7 @@ async def test_tls_works_and_certificates_are_checked(tmp_path: Path, monkeypatc
 )
 async def test_a_request_names_the_host_as_httpx_does(url: str, host: str) -> None:
     upstream = Upstream(url, None, PATIENT)
-    assert upstream._headers["Host"] == host == httpx.Request("GET", upstream._address("/v1/models")).headers["Host"]
+    assert upstream._headers["Host"] == host == httpx.Request("GET", upstream._address("/v1/models")[0]).headers["Host"]
 
 
 @pytest.mark.parametrize("seconds", [0, 0.05])
