@@ -182,7 +182,13 @@ def test_commentary_is_dropped_only_directly_before_final(channels: str, shown: 
     assert visible_text(read(pieces(f"<|channel|>{channels}<|message|>Hi<|return|>"))) == shown
 
 
-@pytest.mark.parametrize("body", ["[Step 1] I look.", "{plan} follows", " I will search.", "12 pages", '"Paris" is next.', "true, I look"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        *("[Step 1] I look.", "{plan} follows", " I will search.", "12 pages", '"Paris" is next.', "true, I look"),
+        '```json\n{"q": "x"}\n```',  # nobody writes arguments so: the header decides
+    ],
+)
 def test_commentary_that_only_begins_like_json_is_a_preamble_and_is_shown(body: str) -> None:
     assert visible_text(read(["<|channel|>", "commentary", "<|message|>", body, "<|end|>"])) == body
 
