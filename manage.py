@@ -1,51 +1,7 @@
 #!/usr/bin/env python3
-"""Runs the project's management commands: ``serve``, ``migrate``, ``first_account``, …"""
+"""Runs the project's management commands in a checkout: ``serve``, ``migrate``, ``first_account``, …"""
 
-from __future__ import annotations
-
-import os
-import signal
-import sys
-
-_TERMINATED = 128 + signal.SIGTERM
-"""The exit code that a shell gives for a program that the signal ended."""
-
-
-def main() -> None:
-    """Hand the command line to Django."""
-    if sys.argv[1:2] == ["serve"]:
-        from chatui import starting
-
-        starting.begin(sys.argv[2:])
-    else:
-        # A command that a job or the system ends removes its unfinished files, and releases its locks.
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatui.settings")
-    try:
-        from django.core.management import execute_from_command_line
-    except ModuleNotFoundError as error:
-        if error.name != "django":
-            raise
-        sys.exit("This Python has no Django. Use .venv/bin/python manage.py …, which make run sets up.")
-    try:
-        execute_from_command_line(sys.argv)
-    except Exception as error:
-        sentence = explained(error)
-        if not sentence or "--traceback" in sys.argv:
-            raise
-        sys.exit(f"Error: {sentence}")
-
-
-def explained(error: Exception) -> str:
-    """See ``chatui.database.faults``, which is there once the settings are."""
-    from django.conf import settings
-
-    if not settings.configured:
-        return ""
-    from chatui.database import faults
-
-    return faults.explained(error)
-
+from chatui.command_line import main
 
 if __name__ == "__main__":
     main()

@@ -12,6 +12,11 @@ from django.conf import settings
 from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork, ValidationInfo, field_validator
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+"""The directory from which this package is imported: the checkout, or that of installed packages."""
+_IN_PACKAGE = BASE_DIR / "chatui" / "assets"
+IS_INSTALLED = _IN_PACKAGE.is_dir()
+"""Whether this is the installed package, which has templates and static files inside, and not a checkout."""
+ASSETS_DIR = _IN_PACKAGE if IS_INSTALLED else BASE_DIR
 LOCALE_DIR = BASE_DIR / "chatui" / "locale"
 
 PREFIX = "chatui_"
@@ -58,7 +63,10 @@ class Environment(BaseModel):
     # Errors do not quote values, because some are secrets, and errors are logged.
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, hide_input_in_errors=True)
 
-    data_dir: Path = Field(BASE_DIR / "var", description="Directory for the database, the secret key and collected static files.")
+    data_dir: Path = Field(
+        (Path.cwd() if IS_INSTALLED else BASE_DIR) / "var",
+        description="Directory for the database, the secret key and collected static files.",
+    )
     secret_key: str = Field("", description="Signs sessions. Empty: generated once and stored in the data directory.")
     sealing_key: str = Field(
         "", description="Encrypts reasoning for programs, and keys of model servers. Empty: the secret key.", repr=False

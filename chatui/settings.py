@@ -12,7 +12,7 @@ from csp.constants import NONE, SELF
 from django.urls import reverse_lazy
 from pydantic import ValidationError
 
-from chatui.env import BASE_DIR, LOCALE_DIR, Environment
+from chatui.env import ASSETS_DIR, LOCALE_DIR, Environment
 from chatui.site import languages
 from chatui.site.languages import SOURCE
 
@@ -75,7 +75,7 @@ ASGI_APPLICATION = "chatui.asgi.application"
 TEMPLATES: list[dict[str, Any]] = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [ASSETS_DIR / "templates"],
         "OPTIONS": {
             "loaders": [
                 (
@@ -152,7 +152,7 @@ FORMAT_MODULE_PATH = "chatui.site.formats"
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [ASSETS_DIR / "static"]
 # Pages name files only with their hash. For each served file, headers and compressed versions are held in memory.
 SERVESTATIC_KEEP_ONLY_HASHED_FILES = True
 STORAGES = {

@@ -5,7 +5,8 @@ for all of them at once. When files are collected, comments that have lines of t
 first load; imports of style sheets are replaced by the imported sheets, because a browser would ask for them one after the other; and names
 get a hash of the file's content. In debug mode, browsers load the source files.
 
-Collecting happens only after a change, because compressing the files takes many seconds, and each start would wait for it.
+Collecting happens only after a change, because compressing the files takes many seconds, and each start would wait for it. A package has
+them collected, and a start copies them, unless other versions of the packages that build them are installed.
 """
 
 from __future__ import annotations
@@ -27,8 +28,13 @@ from django.core.management import call_command
 from servestatic.compress import Compressor
 from servestatic.storage import CompressedManifestStaticFilesStorage
 
+from chatui.env import ASSETS_DIR
+
 OURS = ("js/", "css/")
 """The folders of our own code. Code of others, in ``vendor/`` and in packages, is served as it was published."""
+
+_PACKAGED = ASSETS_DIR / "collected"
+"""The files as they are served, in an installed package."""
 
 _PACKAGES = ("django", "servestatic", "brotli")
 """The packages that, besides this one, affect the content of served files."""
@@ -65,10 +71,31 @@ def _resolved(name: str, path: str) -> str:
 def collect_changed() -> bool:
     """Collect all files if one of them, or the code that builds them, has changed. Returns whether it was necessary."""
     fingerprint, manifest = _fingerprint_file(), Path(settings.STATIC_ROOT) / "staticfiles.json"
-    if manifest.is_file() and fingerprint.is_file() and fingerprint.read_text(encoding="utf-8") == _fingerprint():
+    current = _fingerprint()
+    if manifest.is_file() and _is_of(fingerprint, current):
         return False
-    call_command("collectstatic", interactive=False, verbosity=0)
+    if _is_of(_PACKAGED.with_name(f"{_PACKAGED.name}.collected"), current):
+        _copy_packaged(current)
+    else:
+        call_command("collectstatic", interactive=False, verbosity=0)
     return True
+
+
+def _is_of(fingerprint: Path, current: str) -> bool:
+    return fingerprint.is_file() and fingerprint.read_text(encoding="utf-8") == current
+
+
+def _copy_packaged(current: str) -> None:
+    """Copy the files that were collected when the package was made, each in one step, and last the list by which they are found."""
+    mark_incomplete()
+    root = Path(settings.STATIC_ROOT)
+    paths = sorted((path for path in _PACKAGED.rglob("*") if path.is_file()), key=lambda path: path.name == "staticfiles.json")
+    for path in paths:
+        target = root / path.relative_to(_PACKAGED)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        times = path.stat()
+        _replace(target, [path.read_bytes()], (times.st_atime, times.st_mtime))
+    _fingerprint_file().write_text(current, encoding="utf-8")
 
 
 def mark_incomplete() -> None:

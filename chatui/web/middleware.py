@@ -39,7 +39,7 @@ from chatui.accounts.header_sign_in import SESSION_KEY
 from chatui.accounts.openid import SingleSignOnError
 from chatui.codes import ProductCode
 from chatui.display import operator_pages
-from chatui.env import BASE_DIR, environment
+from chatui.env import ASSETS_DIR, environment
 from chatui.model_servers import connected
 from chatui.observability import measures, request_ids
 from chatui.permissions import access, access_notices, administration, debug_requests, debug_views, shares
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 
 _CATALOGUES = "js/language/catalogues"
-_SPOKEN = frozenset(path.stem for path in (BASE_DIR / "static" / _CATALOGUES).glob("*.js"))
+_SPOKEN = frozenset(path.stem for path in (ASSETS_DIR / "static" / _CATALOGUES).glob("*.js"))
 """The languages of the page's scripts besides English, their source language."""
 
 

@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-import manage
+from chatui import command_line
 
 MODULES_FILE = "IMPORTED_MODULES_FILE"
 
@@ -19,4 +19,4 @@ def _write_list() -> None:
 
 if __name__ == "__main__":
     atexit.register(_write_list)
-    manage.main()
+    command_line.main()

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import manage
+from chatui import command_line
 from tests.support.places import ROOT
 
 NOTED_FUNCTIONS = "NOTED_FUNCTIONS"
@@ -46,4 +46,4 @@ if __name__ == "__main__":
     signal.signal(signal.SIGUSR1, _write)
     threading.setprofile(_note)
     sys.setprofile(_note)
-    manage.main()
+    command_line.main()
