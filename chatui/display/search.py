@@ -176,5 +176,5 @@ def messages_with_words(row: Conversation, person: User, text: str) -> list[UUID
 def _shown_on_branch(row: Conversation, person: User) -> list[Message]:
     """Summaries of the thinking are left out: they are folded into an answer, so a result could not link to them."""
     leaf = transcripts.active_leaf(row, person)
-    branch = transcripts.branch(row, leaf) if leaf else []
-    return [message for message in branch if message.is_visible and message.name not in PRODUCT_NAMES]
+    branch = transcripts.visible_on_branch(row, leaf) if leaf else []
+    return [message for message in branch if message.name not in PRODUCT_NAMES]

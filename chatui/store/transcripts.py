@@ -217,6 +217,13 @@ def loaded(conversation: Conversation, keys: Sequence[UUID], *, for_page: bool =
     return [rows[key] for key in keys if (key in rows or not for_page) and rows[key].conversation_id == conversation.pk]
 
 
+def visible_on_branch(conversation: Conversation, leaf: Message) -> list[Message]:
+    """The visible messages from the root to ``leaf``, in order, without their turns. Hidden text, often most of a branch, is not read."""
+    keys = path(conversation.pk, leaf.pk)[::-1]
+    rows = Message.objects.filter(is_visible=True).defer("raw").in_bulk(keys)
+    return [rows[key] for key in keys if key in rows and rows[key].conversation_id == conversation.pk]
+
+
 def of_turn(turn: Turn) -> list[Message]:
     """The messages that a turn wrote, in the order in which they were stored."""
     return list(Message.objects.filter(turn=turn).order_by("position"))

@@ -1,6 +1,8 @@
 """Find in conversation: matches in visible messages of the owner's open branch, and never in hidden text."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from chatui.display.search import matching_messages, messages_with_words
 from chatui.models.conversation import Conversation
@@ -56,6 +58,10 @@ def test_hidden_text_is_not_searched(conversation: Conversation, ada: User, talk
     assert matching_messages(conversation, ada, "walruses") == []
     assert matching_messages(conversation, ada, "analysis") == []
     assert messages_with_words(conversation, ada, "walruses") == []
+    with CaptureQueriesContext(connection) as statements:
+        assert len(matching_messages(conversation, ada, "restore")) == 2
+    reading = [each["sql"] for each in statements.captured_queries if 'FROM "chatui_message" WHERE' in each["sql"]]
+    assert len(reading) == 1 and '"is_visible"' in reading[0].partition(" WHERE ")[2], "nor read"
 
 
 def test_only_the_owner_finds_anything(conversation: Conversation, ada: User, bela: User, talk: list[Message]) -> None:
