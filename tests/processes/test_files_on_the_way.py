@@ -19,9 +19,9 @@ from tests.support import stub
 from tests.support.served import Deployment, LiveSocket, Server
 from tests.support.stub import DONE, SSE_HEAD, chunk
 
-ASK_FILES = 104
+ASK_FILES = 103
 PAGE_FILES = 61
-API_FILES = 95
+API_FILES = 94
 
 TIMES = 3
 QUIET_SECONDS = 1.0
