@@ -126,6 +126,8 @@ class Deltas:
         self._proves = False
         self._is_whole = self._ends_in_call = False
         self._thought: list[str] = []
+        self._thoughts_apart: list[str] = []
+        """Reasoning of whole messages."""
         self._blank = self._after_call = ""
         self._speaker = Speaker()
         self._summaries_are_trusted = summaries_are_trusted
@@ -184,9 +186,10 @@ class Deltas:
         choice = choice_of(chunk)
         if choice is None:
             return []
-        delta = self._delta_of(choice)
-        self._given.feed(delta)
-        events = self._delta(delta, choice, chunk)
+        delta, message = object_of(choice.get("delta")), object_of(choice.get("message")) if "message" in choice else {}
+        events = self._delta(delta or self._new_in(message), choice, chunk)
+        if delta and message and (new := self._new_in(message)):
+            events += self._delta(new, choice, chunk)
         self._ends_in_call = self._ends_in_call or _ends_in_call(choice)
         self._reason = text_of(choice.get("finish_reason")) or self._reason
         return events
@@ -232,11 +235,21 @@ class Deltas:
                 return EndReason.REFUSAL
         return reason
 
-    def _delta_of(self, choice: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What a choice adds. A whole message after deltas repeats them."""
-        return object_of(choice.get("delta") or (None if self._has_said or self._calls else choice.get("message")))
+    def _new_in(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """What a whole message adds to the deltas before it, which it repeats: text only if there was none, and reasoning that is new."""
+        _, reasoning = self._reasoning(message)
+        if reasoning:
+            self._thoughts_apart.append(reasoning)
+            if self._guard:
+                self._guard.reasoned_apart(reasoning)
+        if self._calls:
+            return {}
+        words = "".join(reasoning.split())
+        is_known = bool(words) and "".join("".join(self._thought).split()).endswith(words)
+        return {name: value for name, value in message.items() if (not is_known if name in REASONING_FIELDS else not self._has_said)}
 
     def _delta(self, delta: Mapping[str, Any], choice: Mapping[str, Any], chunk: Mapping[str, Any]) -> list[RawEvent]:
+        self._given.feed(delta)
         # One delta can hold the end of the reasoning and the beginning of the answer, in this order.
         summary, reasoning = self._reasoning(delta)
         answer, other = _answer_of(delta.get("content"))
@@ -267,10 +280,10 @@ class Deltas:
 
     def _reasoned(self, summary: str, reasoning: str) -> None:
         """Reasoning came in a field of its own. Before the first text, it proves that the server separates it."""
+        self._thought.append(reasoning)
         if self._guard:
             self._guard.reasoned(reasoning)
             return
-        self._thought.append(reasoning)
         self._proves = self._proves or bool((summary + reasoning).strip())
 
     def _answer(self, text: str) -> list[RawEvent]:
@@ -288,6 +301,8 @@ class Deltas:
             elif self._upstream and self._of_upstream:
                 self._separation = self._of_upstream(digest_of(self._upstream))
             self._guard = LeakGuard(self._separation, thought="".join(self._thought), asked=self._asked)
+            for thought in self._thoughts_apart:
+                self._guard.reasoned_apart(thought)
         return self._spans(self._guard.feed(text))
 
     def _reasoning(self, delta: Mapping[str, Any]) -> tuple[str, str]:

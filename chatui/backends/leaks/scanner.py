@@ -203,14 +203,14 @@ class Scanner:
         return "`" in line
 
 
-_LEAST_THOUGHT = 24
+LEAST_THOUGHT = 24
 """A thought with fewer characters than that, white space aside, may well be how its answer begins, too."""
 
 
 def after_thought(text: str, thought: str) -> int:
     """Where the answer begins in a text that begins with the whole thought once more, whatever its white space; 0 if it does not."""
     words, thought = "".join(text.split()), "".join(thought.split())
-    if len(thought) < _LEAST_THOUGHT or not words.startswith(thought):
+    if len(thought) < LEAST_THOUGHT or not words.startswith(thought):
         return 0
     places = (at for at, character in enumerate(text, 1) if not character.isspace())
     return next(islice(places, len(thought) - 1, None))
@@ -227,19 +227,33 @@ class LeakGuard:
         self._scanner = Scanner(labels.calls_begin(replace(asked, is_json=self._is_any_data)))
         self._text: list[str] = []
         self._whole = ""
-        self._thought = "".join(thought.split())
-        self._repeated: int | None = 0
-        """So many characters of the thought the text repeats, which is held as long as it does; then None."""
+        self._thought, self._late = "".join(thought.split()), ""
+        self._others: list[str] = []
+        """Reasoning that came as a whole in another place: it counts by itself, unless it is too short."""
+        self._words: str | None = ""
+        """The text without white space, which is held as long as a thought begins so; then None."""
+        self._hidden = 0
+        """How much of the text's beginning was hidden as a thought."""
         self._has_shown = False
         self._sent = 0
         """How much of the text went on, shown or hidden."""
         self.has_sign = self.ends_in_call = self.hides_before = False
         """``ends_in_call``: a token behind the text says that all of it was a call. ``hides_before``: what was shown before was reasoning,
-        for the header of an answer came only then, or all of the text came as reasoning as well."""
+        for the header of an answer came only then, or the beginning of the text, or all of it, came as reasoning as well."""
 
     def reasoned(self, text: str) -> None:
         """More reasoning came after the text began: servers repeat it in pieces, too."""
-        self._thought += "".join(text.split())
+        self._thought += (words := "".join(text.split()))
+        self._late += words
+
+    def reasoned_apart(self, text: str) -> None:
+        """Reasoning that came as a whole in another place, such as a whole message, at any time."""
+        if len(words := "".join(text.split())) >= LEAST_THOUGHT:
+            self._others.append(words)
+
+    def _after_thought(self, text: str) -> int:
+        """Where the answer begins behind the longest thought that the text begins with."""
+        return max(after_thought(text, thought) for thought in (self._thought, self._late, *self._others))
 
     @property
     def is_data(self) -> bool:
@@ -250,17 +264,17 @@ class LeakGuard:
         self._text.append(text)
         if self._separation is Separation.UNPROVEN:
             return []
-        if self._repeated is None:
+        if self._words is None:
             return self._shown(self._scanner.feed(text))
-        words = "".join(text.split())
-        if self._thought.startswith(words, self._repeated):
-            self._repeated += len(words)
+        self._words += "".join(text.split())
+        if any(thought.startswith(self._words) for thought in (self._thought, *self._others)):
             return []
         return self._past_thought("".join(self._text))
 
     def _past_thought(self, begin: str) -> list[TextSpan]:
         """The first text that can be read: without the thought, if all of that is repeated before it."""
-        self._repeated, self._sent = None, after_thought(begin, self._thought)
+        self._words, self._hidden = None, self._after_thought(begin)
+        self._sent = self._hidden
         hidden = [TextSpan(False, begin[: self._sent])] if self._sent else []
         return [*hidden, *self._shown(self._scanner.feed(begin[self._sent :]))]
 
@@ -270,7 +284,7 @@ class LeakGuard:
         self._text = []
         if self._separation is Separation.UNPROVEN:
             return self._judged(whole, complete=complete)
-        sent, at = self._sent, after_thought(whole, self._thought)
+        sent, at = self._sent, self._after_thought(whole)
         judgement = judged(whole[at:], asked=replace(self._asked, is_json=self._is_any_data), separation=self._separation)
         spans = self._rest(has_sign=judgement.has_sign, complete=complete)
         self.ends_in_call = complete and not self._is_own and ends_in_call(whole)
@@ -278,8 +292,9 @@ class LeakGuard:
         if at and not whole[at:].strip():
             self.has_sign = self.hides_before = True
             return withheld("".join(span.text for span in spans))
-        if judgement.takes_back:
-            # The server's parser missed the reasoning that was shown: it began in the prompt, or its header is lost.
+        if judgement.takes_back or at > self._hidden:
+            # The server's parser missed the reasoning that was shown: it began in the prompt, its header is lost, or the server sends it
+            # in its own place only now.
             self.has_sign = self.hides_before = True
             return _without([TextSpan(False, whole[:at]), *judgement.spans], sent) if complete else withheld(whole[sent:])
         return spans
@@ -288,16 +303,16 @@ class LeakGuard:
         if not complete and text.strip():
             # The sign may be what is missing.
             return withheld(text)
-        at = after_thought(text, self._thought)
+        at = self._after_thought(text)
         judgement = judged(text[at:], asked=self._asked)
         self.has_sign = judgement.has_sign
         return [*([TextSpan(False, text[:at])] if at else []), *judgement.spans]
 
     def _rest(self, *, has_sign: bool, complete: bool) -> list[TextSpan]:
-        if self._repeated and (not complete or self._repeated == len(self._thought)):
+        if self._words and (not complete or self._words in (self._thought, *self._others)):
             # Cut, it may have become the thought. A short answer may well begin like it.
             return withheld(self._whole)
-        shown = [] if self._repeated is None else self._past_thought(self._whole)
+        shown = [] if self._words is None else self._past_thought(self._whole)
         shown += self._shown(self._scanner.finish())
         call, ahead = "", self._scanner.ahead
         if self._scanner.may_be_call:

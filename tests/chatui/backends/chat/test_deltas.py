@@ -17,7 +17,7 @@ from chatui.backends.separation import Separation
 from chatui.backends.speaker import REASONING_FIELDS, REASONING_TEXTS
 from chatui.codes import ProductCode
 from renderer.errors import Code
-from renderer.events import Assembler, Finished, RawEvent
+from renderer.events import Assembler, Finished, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN, PREAMBLE
 from renderer.frames import Frame, Header, Terminator
 from renderer.gate import Audience, may_see
@@ -272,6 +272,60 @@ def kinds(finished: list[Finished]) -> Found:
 )
 def test_each_field_has_its_place(deltas: list[Any], expected: Found) -> None:
     assert kinds(fields(*deltas)[0]) == expected
+
+
+WEIGHED = f"The user asks, and I weigh {SECRET} first."
+WHOLE = {"role": "assistant", "reasoning_content": WEIGHED, "content": "It is 42."}
+
+
+@pytest.mark.parametrize("separation", Separation)
+@pytest.mark.parametrize(
+    "choices",
+    [
+        [{"delta": {"content": f"{WEIGHED}\n\n"}}, {"delta": {"content": "It is 42."}}, {"delta": {"reasoning_content": WEIGHED}}],
+        [{"delta": {"content": f"{WEIGHED}\n\nIt is 42."}}, {"delta": {}, "message": WHOLE}],
+        [{"delta": {"content": f"{WEIGHED}\n\nIt is 42."}}, {"message": WHOLE}],
+        [{"delta": {"content": f"{WEIGHED}\n\nIt is 42.", "role": "assistant"}, "message": WHOLE}],
+        [{"delta": {"reasoning": "hm"}}, {"delta": {"content": f"{WEIGHED}\n\nIt is 42."}}, {"message": WHOLE}],
+        [{"delta": {"reasoning": f"Hm. {WEIGHED}"}}, {"delta": {"content": f"{WEIGHED}\n\nIt is 42."}}, {"message": WHOLE}],
+        [{"delta": {"content": f"{WEIGHED}\n\n"}}, {"delta": {"reasoning": WEIGHED}}, {"delta": {"content": "It is 42."}}],
+        [{"delta": {"reasoning": WEIGHED}}, {"message": {**WHOLE, "content": f"{WEIGHED}\n\nIt is 42."}}],
+    ],
+)
+def test_what_comes_as_reasoning_and_as_the_answer_is_reasoning_whichever_comes_first(
+    choices: list[dict[str, Any]], separation: Separation
+) -> None:
+    reader, assembler = Deltas(lambda: "c", max_chars=1000, separation=separation), Assembler()
+    events = [event for choice in choices for event in reader.feed({"choices": [{"index": 0, **choice}]})]
+    finished = [done for event in [*events, *reader.finish()[0]] if (done := assembler.feed(event))]
+    assert visible_text(finished).strip() == "It is 42."
+
+
+@pytest.mark.parametrize("separation", [Separation.STRUCTURED, Separation.PLAIN])
+def test_reasoning_that_comes_after_the_text_it_was_shown_as_ends_the_proof(separation: Separation) -> None:
+    reader = Deltas(lambda: "c", max_chars=1000, separation=separation)
+    shown = reader.feed({"choices": [{"delta": {"content": f"{WEIGHED}\n\nIt is 42."}}]})
+    assert any(isinstance(event, FrameText) for event in shown)
+    events = [*reader.feed({"choices": [{"delta": {}, "message": WHOLE}]}), *reader.finish()[0]]
+    assert any(isinstance(event, FrameWithdrawn) for event in events) and reader.read.has_sign
+
+
+@pytest.mark.parametrize(
+    ("choices", "expected"),
+    [
+        ([{"delta": {"role": "assistant"}, "message": {"role": "assistant", "content": "Hi"}}], [("answer", "Hi")]),
+        ([{"delta": {"role": "assistant"}, "message": {"reasoning": "hm", "content": "Hi"}}], [("thought", "hm"), ("answer", "Hi")]),
+        ([{"delta": HM}, {"delta": {}, "message": {"reasoning": "hm", "content": "Hi"}}], [("thought", "hm"), ("answer", "Hi")]),
+        ([{"delta": HM, "message": {"reasoning": "hm"}}, {"delta": HI}], [("thought", "hm"), ("answer", "Hi")]),
+        ([{"delta": HI}, {"message": {"reasoning": "hm", "content": "Hi"}}], [("thought", "hm"), ("answer", "Hi")]),
+        ([{"delta": HI, "message": HI}, {"delta": {"content": "!"}, "message": {"content": "!"}}], [("answer", "Hi!")]),
+        ([{"delta": {"role": "assistant"}, "message": {"role": "tool", "content": "hm"}}], [("hidden", "hm")]),
+        ([{"delta": {"channel": "analysis"}, "message": {"content": "hm"}}], [("thought", "hm")]),
+        ([{"delta": A_CALL}, {"message": {"reasoning": "hm", "content": "Hi", **A_CALL}}], [("call", "{}")]),
+    ],
+)
+def test_a_whole_message_adds_what_the_deltas_had_not(choices: list[dict[str, Any]], expected: Found) -> None:
+    assert kinds(read(*({"index": 0, **choice} for choice in choices))[0]) == expected
 
 
 def test_hidden_text_of_an_unknown_label_is_announced_and_that_of_another_speaker_is_not() -> None:

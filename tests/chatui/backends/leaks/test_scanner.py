@@ -264,14 +264,44 @@ def test_text_that_begins_as_the_reasoning_did_is_held_until_it_departs_from_it(
     assert shown("The user", thought=thought) == "The user", "a short answer may begin so"
 
 
-@for_each([("The user asks for it. Say yes.", True), ("The user asks for it. Say yes. Yes.", False), ("Yes.", False)])
-def test_a_text_that_comes_as_reasoning_afterwards_was_reasoning(text: str, hides_before: bool) -> None:
+@for_each(
+    [
+        ("The user asks for it. Say yes.", "", True),
+        ("The user asks for it. Say yes. Yes.", "Yes.", True),
+        ("The user asks for it. Say so.", "", False),
+        ("Yes.", "", False),
+    ]
+)
+def test_what_comes_as_reasoning_afterwards_was_reasoning(text: str, rest: str, hides_before: bool) -> None:
+    """Whatever was proved: the server contradicts itself, so what follows is judged without proof again."""
+    for separation, thought in ((Separation.STRUCTURED, ""), (Separation.PLAIN, ""), (Separation.OWN, "Something short, before.")):
+        for apart in (False, True):
+            guard = LeakGuard(separation, thought=thought)
+            assert visible([span for piece in text for span in guard.feed(piece)])
+            if apart:
+                guard.reasoned_apart("The user asks for it. Say yes.")
+            else:
+                for piece in ("The user asks ", "for it. Say ", "yes."):
+                    guard.reasoned(piece)
+            spans = guard.finish(complete=True)
+            assert guard.hides_before is guard.has_sign is hides_before
+            assert not hides_before or visible(spans).strip() == rest
+
+
+def test_a_cut_text_that_begins_as_later_reasoning_does_is_withheld_whole() -> None:
     guard = LeakGuard(Separation.STRUCTURED)
-    assert visible([span for piece in text for span in guard.feed(piece)])
-    for piece in ("The user asks ", "for it. Say ", "yes."):
-        guard.reasoned(piece)
-    guard.finish(complete=True)
-    assert guard.hides_before is guard.has_sign is hides_before
+    assert visible(guard.feed("The user asks for it. Say yes. Yes"))
+    guard.reasoned("The user asks for it. Say yes.")
+    assert not visible(guard.finish(complete=False)) and guard.hides_before
+
+
+def test_each_thought_counts_by_itself_unless_it_is_short() -> None:
+    long = "The user asks for it. Say yes."
+    for thought, text, expected in ((long, f"{long} Yes.", "Yes."), ("Yes.", "Yes.", "Yes.")):
+        guard = LeakGuard(Separation.OWN, thought=f"Hm. {thought}")
+        guard.reasoned_apart(thought)
+        spans = [span for piece in text for span in guard.feed(piece)]
+        assert visible([*spans, *guard.finish(complete=True)]).strip() == expected and not guard.hides_before
 
 
 # Without proof
