@@ -237,9 +237,10 @@ class LeakGuard:
         self._has_shown = False
         self._sent = 0
         """How much of the text went on, shown or hidden."""
-        self.has_sign = self.ends_in_call = self.hides_before = False
+        self.has_sign = self.ends_in_call = self.hides_before = self.is_repeated = False
         """``ends_in_call``: a token behind the text says that all of it was a call. ``hides_before``: what was shown before was reasoning,
-        for the header of an answer came only then, or the beginning of the text, or all of it, came as reasoning as well."""
+        for the header of an answer came only then, or the beginning of the text, or all of it, came as reasoning as well
+        (``is_repeated``), which says nothing of other texts."""
 
     def reasoned(self, text: str) -> None:
         """More reasoning came after the text began: servers repeat it in pieces, too."""
@@ -289,8 +290,9 @@ class LeakGuard:
         spans = self._rest(has_sign=judgement.has_sign, complete=complete)
         self.ends_in_call = complete and not self._is_own and ends_in_call(whole)
         self.has_sign |= self.ends_in_call or (self._separation is Separation.PLAIN and judgement.has_sign)
+        self.is_repeated = at > self._hidden and not judgement.takes_back
         if at and not whole[at:].strip():
-            self.has_sign = self.hides_before = True
+            self.has_sign = self.hides_before = self.is_repeated = True
             return withheld("".join(span.text for span in spans))
         if judgement.takes_back or at > self._hidden:
             # The server's parser missed the reasoning that was shown: it began in the prompt, its header is lost, or the server sends it
@@ -298,6 +300,15 @@ class LeakGuard:
             self.has_sign = self.hides_before = True
             return _without([TextSpan(False, whole[:at]), *judgement.spans], sent) if complete else withheld(whole[sent:])
         return spans
+
+    def judged_again(self) -> list[TextSpan] | None:
+        """After the end, when more reasoning has come: the text without its beginning, if that came as reasoning; else None."""
+        at = self._after_thought(self._whole)
+        if at <= self._hidden:
+            return None
+        self._hidden, self.has_sign = at, True
+        rest = self._whole[at:]
+        return judged(rest, asked=replace(self._asked, is_json=self._is_any_data), separation=self._separation).spans
 
     def _judged(self, text: str, *, complete: bool) -> list[TextSpan]:
         if not complete and text.strip():

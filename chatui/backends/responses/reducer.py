@@ -345,7 +345,7 @@ class Reducer:
         if self._is_after_call(item):
             return self._speech.aside(after_call(FrameSource(item.number, lane, item.header() if lane == TEXT else ANALYSIS)), text)
         if lane != TEXT and item.kind in (REASONING, ""):
-            self._speech.reasoned(text)
+            self._speech.reasoned(item, text)
         if lane != TEXT:
             header = self._summary if lane == SUMMARY and item.kind == REASONING else ANALYSIS
             return self._speech.aside(FrameSource(item.number, lane, header), text)
@@ -377,13 +377,14 @@ class Reducer:
         return events + self._writer.calls(calls, error)
 
     def _hide_repeated(self) -> list[RawEvent]:
-        """Text that as a whole is reasoning elsewhere in the response is no message, whichever of the two came first."""
+        """Text that is reasoning elsewhere in the response, all of it or its beginning, is no message, whichever of the two came first."""
         thoughts = {whole for item in self.items for lane in (THOUGHT, SUMMARY) for whole in item.flows[lane].wholes()}
         events: list[RawEvent] = []
         for item in self.items:
             if not thoughts.isdisjoint(item.flows[TEXT].wholes()):
                 item.mark(SpeakerLabel("text", is_known=False))
                 events += self._speech.withdraw_hidden(item)
+            events += self._speech.withdraw_thoughts(item, thoughts)
         return events
 
     def _end_reason(self) -> EndReason:

@@ -111,6 +111,8 @@ class Speech:
         self._separation = separation
         self._thoughts: list[str] = []
         self._late_thoughts: list[str] = []
+        self._thoughts_of: dict[int, list[str]] = {}
+        """By the number of the item."""
         self._has_text = self._has_sign = self._is_whole = False
         self._held: dict[OutputItem, list[str]] = {}
         """The text of each message, where nothing is shown before the end."""
@@ -122,6 +124,8 @@ class Speech:
         self.is_before_call = False
         """Whether a call follows, so that the open text is a preamble and not the answer."""
         self._waiting: list[tuple[FrameSource, str]] = []
+        self._shown: list[tuple[OutputItem, str]] = []
+        """What people see in the open frame, and of which message it is."""
         self._hidden: set[int] = set()
         """The places of messages that are partly hidden."""
 
@@ -134,8 +138,9 @@ class Speech:
         """Who answers is known before the first output, and what that one has proved."""
         self._separation = separation
 
-    def reasoned(self, text: str) -> None:
+    def reasoned(self, item: OutputItem, text: str) -> None:
         """Reasoning came in an item of its own. Before the first text, it proves that the server separates it."""
+        self._thoughts_of.setdefault(item.number, []).append(text)
         if text.strip() and not self._has_text:
             self._separation = Separation.OWN
             self._thoughts.append(text)
@@ -154,6 +159,8 @@ class Speech:
         events = self._begin(item)
         if item.guard is None:
             item.guard = LeakGuard(self._separation, thought="".join(self._thoughts), asked=self.asked)
+            for thought in self._thoughts_of.values():
+                item.guard.reasoned_apart("".join(thought))
         return events + self._spans(item, item.guard.feed(text))
 
     def _begin(self, item: OutputItem) -> list[RawEvent]:
@@ -161,6 +168,8 @@ class Speech:
             return []
         events = self._end(is_whole=True)
         self._current, item.joins, self._answer = item, self._answer, None
+        if item.joins is None:
+            self._shown = []
         return events
 
     def release(self, terminator: Terminator | None, error: ErrorCode | None, *, is_whole: bool) -> list[RawEvent]:
@@ -173,7 +182,8 @@ class Speech:
                 # The sign may be what is missing.
                 spans[item] = [TextSpan(False, text, is_withheld=True)]
                 continue
-            at = after_thought(text, "".join(self._late_thoughts))
+            thoughts = map("".join, (self._late_thoughts, *self._thoughts_of.values()))
+            at = max(after_thought(text, thought) for thought in thoughts)
             judgement = judged(text[at:], follows=bool(spans), asked=self.asked)
             self._has_sign = self._has_sign or judgement.has_sign
             if judgement.hides_before:
@@ -199,9 +209,11 @@ class Speech:
                 continue
             if span.begins:
                 events += [*self._writer.close(Terminator.END), *self._write_waiting()]
+                self._shown = []
             source = FrameSource(item.place, TEXT, header)
             gap = "\n\n" if item.joins and not item.has_text and self._writer.open == source else ""
             item.has_text = True
+            self._shown.append((item, span.text))
             events += self._writer.write(source, gap + span.text)
         return events
 
@@ -219,8 +231,34 @@ class Speech:
             return []
         return self._writer.write(source, span.text)
 
-    def _withdraw(self, item: OutputItem) -> list[RawEvent]:
+    def withdraw_thoughts(self, item: OutputItem, thoughts: Iterable[str]) -> list[RawEvent]:
+        """The sampling has ended: withdraw the beginning of a message that came as one of these thoughts, too, and show the rest again."""
+        if item.guard is None:
+            return []
+        for thought in thoughts:
+            item.guard.reasoned_apart(thought)
+        spans = item.guard.judged_again() if item.is_closed else None
+        if spans is None:
+            return []
+        self._has_sign = True
+        return self._withdraw(item, "".join(span.text for span in spans if span.visible) if item.status != "incomplete" else "")
+
+    def _withdraw(self, item: OutputItem, rest: str = "") -> list[RawEvent]:
+        """Withdraw what was shown of a message but for the ``rest``, and nothing of what others wrote in the same frame."""
         self._hidden.add(item.place)
+        source, texts = self._writer.open, dict[OutputItem, str]()
+        for other, text in self._shown:
+            texts[other] = texts.get(other, "") + text
+        if source is None or item not in texts or not self._is_shown(item):
+            return []
+        texts[item], item.has_text = rest, bool(rest)
+        events, self._shown = self._writer.withdraw(), [(other, text) for other, text in texts.items() if text]
+        return [*events, *self._writer.write(source, "\n\n".join(filter(None, texts.values())))]
+
+    def _withdraw_all(self, item: OutputItem) -> list[RawEvent]:
+        """A sign in a message may also speak of the messages before it."""
+        self._hidden.add(item.place)
+        self._shown = []
         return self._writer.withdraw() if self._is_shown(item) else []
 
     def is_answer(self, item: OutputItem) -> bool:
@@ -264,8 +302,10 @@ class Speech:
         if item.guard is not None:
             events += self._spans(item, item.guard.feed(self._allowance.take(item.flows[TEXT].settle())))
             spans = item.guard.finish(complete=is_whole and item.status != "incomplete")
-            if item.guard.ends_in_call or item.guard.hides_before:
+            if item.guard.is_repeated:
                 events += self._withdraw(item)
+            elif item.guard.ends_in_call or item.guard.hides_before:
+                events += self._withdraw_all(item)
             if item.guard.ends_in_call:
                 spans = [replace(span, visible=False, is_withheld=True) for span in spans]
             events += self._spans(item, spans)

@@ -62,8 +62,62 @@ LATE: list[tuple[dict[str, Any], object]] = [
 def test_buffered_text_of_a_second_message_is_hidden_by_a_late_label(late: dict[str, Any], error: object) -> None:
     events = [message(), text("One."), ended(), message("n"), text("anal", "n"), ended("n", **late)]
     result = read(*events, completed())
-    assert (result.visible, result.hidden) == ("", "One.anal")
-    assert [finished.error for finished in result.finished] == [ProductCode.WITHHELD, error]
+    assert (result.visible, result.hidden) == ("One.", "anal"), "the label says nothing of the message before it"
+    assert [finished.error for finished in result.finished] == [None, error]
+
+
+WEIGHED = f"The user asks, and I weigh {SECRET} first."
+ANSWERED = f"{WEIGHED}\n\nIt is 42."
+REASONED = {"type": "reasoning", "id": "r", "content": [part(WEIGHED, "reasoning_text")]}
+WEIGHING = done("reasoning", "r", content=REASONED["content"])
+TWO_PARTS = [text(WEIGHED, content_index=0), text("It is 42.", content_index=1)]
+REPEATED: dict[str, tuple[list[dict[str, Any]], str]] = {
+    "reasoning after a message that begins with it": (
+        [message(), text(ANSWERED), ended(body=ANSWERED), WEIGHING, completed()], "It is 42."),
+    "reasoning while the message is open": ([message(), text(ANSWERED), thought(WEIGHED), completed()], "It is 42."),
+    "reasoning between two pieces of it": ([message(), text(WEIGHED), WEIGHING, text("It is 42."), completed()], "It is 42."),
+    "reasoning only in the last event": ([message(), text(ANSWERED), ended(body=ANSWERED), completed(REASONED)], "It is 42."),
+    "reasoning that repeats a part": ([message(), *TWO_PARTS, WEIGHING, completed()], "It is 42."),
+    "reasoning that is a whole message": (
+        [message(), text(WEIGHED), ended(body=WEIGHED), WEIGHING, message("n"), text("It is 42.", "n"), completed()], "It is 42."),
+    "the second of two thoughts": (
+        [done("reasoning", "q", content=[part("Hm.")]), WEIGHING, message(), *map(text, ANSWERED), completed()], "It is 42."),
+    "a message before it": (
+        [message("n"), text("Hello.", "n"), message(), text(ANSWERED), ended(body=ANSWERED), WEIGHING, completed()], "Hello. It is 42."),
+    "a message before the open one": (
+        [message("n"), text("Hello.", "n"), message(), text(f"{WEIGHED} It is 42."), thought(WEIGHED), completed()], "Hello. It is 42."),
+    "a message behind it": (
+        [message(), text(ANSWERED), message("n"), text("Hello.", "n"), WEIGHING, completed()], "It is 42. Hello."),
+    "a thought that the last event calls a message": (
+        [message(), text("It is 42."), ended(body="It is 42."), WEIGHING,
+         completed({**REASONED, "type": "message", "role": "assistant", "content": [part(WEIGHED)]})], "It is 42."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("separation", Separation)
+@pytest.mark.parametrize("name", REPEATED)
+def test_what_comes_as_reasoning_and_as_a_message_is_reasoning_and_other_text_stays(name: str, separation: Separation) -> None:
+    events, expected = REPEATED[name]
+    result = read(*events, separation=separation)
+    assert result.visible.split() == expected.split() and SECRET in result.hidden
+    assert result.finished[-1].complete
+
+
+@pytest.mark.parametrize("name", [name for name in REPEATED if name.startswith("reasoning")])
+def test_reasoning_that_comes_after_the_text_it_was_shown_as_ends_the_proof(name: str) -> None:
+    assert read(*REPEATED[name][0]).reducer.read.has_sign
+
+
+def test_a_cut_message_that_begins_as_later_reasoning_does_is_withdrawn_whole() -> None:
+    cut: dict[str, Any] = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    for end in ([ended(body=ANSWERED, status="incomplete"), WEIGHING, completed()], [thought(WEIGHED), completed(**cut)]):
+        assert read(message(), text(ANSWERED), *end).visible == ""
+
+
+def test_a_message_that_only_begins_like_reasoning_stays() -> None:
+    events = [message(), text(f"{WEIGHED[:-1]}, it is 42."), ended(), done("reasoning", "r", content=[part(WEIGHED)]), completed()]
+    result = read(*events)
+    assert "it is 42." in result.visible and not result.reducer.read.has_sign
 
 
 @pytest.mark.parametrize(("late", "error"), LATE)
