@@ -12,11 +12,10 @@ import httpx
 from chatui.backends.answer_format import as_chat, as_json, tool_choice
 from chatui.backends.base import BackendError, Endpoint, SampleEvent, SampleRequest, with_fallback
 from chatui.backends.chat.deltas import Deltas
-from chatui.backends.chat.joining import StreamReader, TextBackend, text_of_chunk
+from chatui.backends.chat.joining import StreamReader, TextBackend, asked_of, text_of_chunk
 from chatui.backends.chat.messages import messages
 from chatui.backends.continuation import has_text
 from chatui.backends.http import WHOLE
-from chatui.backends.leaks.labels import Asked
 from chatui.backends.raw_frames import new_call_id
 from chatui.backends.sse import ServerSentEvent, choice_of
 from chatui.codes import ProductCode
@@ -57,7 +56,7 @@ class ChatCompletionsBackend(TextBackend):
             max_chars=self._limits.max_output_chars,
             separation=self._separations.of(model),
             of_upstream=lambda upstream: self._separations.of(model, upstream),
-            asked=Asked(request.answer_format is not None, request.tools),
+            asked=asked_of(request),
             summaries_are_trusted=self._endpoint.trusts_summaries,
         )
         return payload, _Reader(deltas)

@@ -125,9 +125,7 @@ class Deltas:
         self._guard: LeakGuard | None = None
         self._proves = False
         self._is_whole = self._ends_in_call = False
-        self._thought: list[str] = []
-        self._thoughts_apart: list[str] = []
-        """Reasoning of whole messages."""
+        self._thought, self._thoughts_of_messages = list[str](), list[str]()
         self._blank = self._after_call = ""
         self._speaker = Speaker()
         self._summaries_are_trusted = summaries_are_trusted
@@ -239,7 +237,7 @@ class Deltas:
         """What a whole message adds to the deltas before it, which it repeats: text only if there was none, and reasoning that is new."""
         _, reasoning = self._reasoning(message)
         if reasoning:
-            self._thoughts_apart.append(reasoning)
+            self._thoughts_of_messages.append(reasoning)
             if self._guard:
                 self._guard.reasoned_apart(reasoning)
         if self._calls:
@@ -301,7 +299,7 @@ class Deltas:
             elif self._upstream and self._of_upstream:
                 self._separation = self._of_upstream(digest_of(self._upstream))
             self._guard = LeakGuard(self._separation, thought="".join(self._thought), asked=self._asked)
-            for thought in self._thoughts_apart:
+            for thought in self._thoughts_of_messages:
                 self._guard.reasoned_apart(thought)
         return self._spans(self._guard.feed(text))
 

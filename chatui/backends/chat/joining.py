@@ -20,11 +20,13 @@ from chatui.backends.context_fitting import Attempt, Sample, attempt, sample_att
 from chatui.backends.continuation import continue_in_words
 from chatui.backends.discovery import DetectedServer
 from chatui.backends.failures import error_of_body
+from chatui.backends.leaks.labels import Asked
 from chatui.backends.separation import Read
 from chatui.backends.speaker import REASONING_TEXTS
 from chatui.backends.sse import ServerSentEvent, choice_of, decoded
 from renderer.errors import ErrorCode
 from renderer.events import RawEvent
+from renderer.frame_kinds import is_reasoning
 from renderer.strict_json import object_of, text_of
 
 _TEXTS = ("content", *REASONING_TEXTS)
@@ -48,6 +50,12 @@ class _Piece:
     def joined(self) -> Decoded:
         self.delta[self.name] = "".join(self.texts)
         return self.event, self.chunk
+
+
+def asked_of(request: SampleRequest) -> Asked:
+    """What a request asks for, as the leak guard reads its answer."""
+    thoughts = tuple(frame.body for frame in request.frames if is_reasoning(frame.header))
+    return Asked(request.answer_format is not None, request.tools, thoughts)
 
 
 class Repetitions:

@@ -13,7 +13,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -166,11 +166,12 @@ def visible_of(text: str) -> str | None:
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What the request asked for. ``is_json``: JSON, which may have any key. ``tools``: those that it offered; without them, arguments
-    alone are text.
+    alone are text. ``thoughts``: the reasoning of earlier rounds that it holds, which the model may repeat.
     """
 
     is_json: bool = False
     tools: tuple[FunctionTool, ...] = ()
+    thoughts: tuple[str, ...] = field(default=(), repr=False)
 
 
 ANY_TEXT = Asked()

@@ -230,6 +230,8 @@ class LeakGuard:
         self._thought, self._late = "".join(thought.split()), ""
         self._others: list[str] = []
         """Reasoning that came as a whole in another place: it counts by itself, unless it is too short."""
+        for whole in asked.thoughts:
+            self.reasoned_apart(whole)
         self._words: str | None = ""
         """The text without white space, which is held as long as a thought begins so; then None."""
         self._hidden = 0

@@ -12,10 +12,9 @@ from typing import Any
 
 from chatui.backends.answer_format import as_chat, as_json, as_responses, tool_choice
 from chatui.backends.base import BackendError, Endpoint, GivenReasoning, SampleRequest
-from chatui.backends.chat.joining import StreamReader, TextBackend
+from chatui.backends.chat.joining import StreamReader, TextBackend, asked_of
 from chatui.backends.chat.messages import AnsweredCall, orders, told
 from chatui.backends.http import WHOLE
-from chatui.backends.leaks.labels import Asked
 from chatui.backends.raw_frames import new_call_id
 from chatui.backends.responses.reducer import Reducer
 from chatui.backends.responses.speech import ServerTools, TokenLimit
@@ -94,7 +93,7 @@ class ResponsesBackend(TextBackend):
             max_chars=self._limits.max_output_chars,
             separation=self._separations.of(model),
             summaries_are_trusted=self._endpoint.trusts_summaries,
-            asked=Asked(request.answer_format is not None, request.tools),
+            asked=asked_of(request),
         )
         reducer.of_upstream = lambda upstream: self._separations.of(model, upstream)
         reducer.token_limit = TokenLimit(request.max_tokens, (await self._window(request.model)).size)

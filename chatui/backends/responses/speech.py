@@ -182,7 +182,7 @@ class Speech:
                 # The sign may be what is missing.
                 spans[item] = [TextSpan(False, text, is_withheld=True)]
                 continue
-            thoughts = map("".join, (self._late_thoughts, *self._thoughts_of.values()))
+            thoughts = map("".join, (self._late_thoughts, *self._thoughts_of.values(), *self.asked.thoughts))
             at = max(after_thought(text, thought) for thought in thoughts)
             judgement = judged(text[at:], follows=bool(spans), asked=self.asked)
             self._has_sign = self._has_sign or judgement.has_sign

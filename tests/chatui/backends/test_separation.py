@@ -15,6 +15,8 @@ from chatui.backends.responses.backend import ResponsesBackend
 from chatui.backends.separation import MAX_UPSTREAMS, OwnProofs, Read, Separates, Separation, Separations
 from chatui.backends.sse import Decoder
 from chatui.json_schemas import AnswerFormat
+from renderer.frame_kinds import ANALYSIS, PREAMBLE
+from renderer.frames import Frame
 from tests.support import stub
 from tests.support.places import RECORDINGS
 from tests.support.sampling import PATIENT, outcome, sample_request
@@ -228,6 +230,26 @@ async def test_over_responses_too_each_upstream_proves_it_for_itself(
     begins: dict[str, Any], ends: dict[str, Any], *, is_held: bool
 ) -> None:
     assert await are_held(response(ONE, ONE, thought="Hm."), response(begins, ends)) == [False, is_held]
+
+
+@pytest.mark.parametrize("way", ["chat", "responses"])
+@pytest.mark.parametrize("separates", ["proved", "always"])
+async def test_a_thought_of_an_earlier_round_that_begins_the_answer_is_hidden(way: str, separates: Separates) -> None:
+    thought = "The user asks for the weather, so I look it up."
+    before = [Frame(ANALYSIS, "Hm."), Frame(ANALYSIS, thought), Frame(PREAMBLE, "I look it up, as I was asked to do.")]
+    request = sample_request("Hello!", *before)
+    preamble = f"{before[-1].body} It rains."
+    for text, shown in ((f"{thought}\n\nIt rains.", "It rains."), ("Hm. It rains.", "Hm. It rains."), (preamble, preamble)):
+        message = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+        over_responses = b"data: " + json.dumps({"type": "response.completed", "response": {"output": [message]}}).encode() + b"\n\n"
+        ends = b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\n'
+        answer = chunk(content=text) + ends if way == "chat" else over_responses
+        async with stub.running(stub.plays(answer)) as server:
+            endpoint = Endpoint(server.url, model="m", limits=PATIENT, separates=separates)
+            backend = ChatCompletionsBackend(endpoint) if way == "chat" else ResponsesBackend(endpoint)
+            got = await outcome(backend, request)
+            await backend.aclose()
+        assert got.visible.strip() == shown
 
 
 def chunk(**delta: object) -> bytes:
