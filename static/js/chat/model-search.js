@@ -2,10 +2,13 @@
 
 import { seek } from "../page/dom.js";
 
-const search = seek(document, ".model-search", HTMLInputElement);
-const select = seek(document, "select[name=choice]", HTMLSelectElement);
+start();
 
-if (search && select) {
+/** Makes the search box work, of the page that is shown. */
+export function start() {
+  const search = seek(document, ".model-search", HTMLInputElement);
+  const select = seek(document, "select[name=choice]", HTMLSelectElement);
+  if (!search || !select) return;
   const all = [...select.options];
 
   const narrow = () => {

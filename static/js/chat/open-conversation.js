@@ -1,5 +1,6 @@
 // The conversation that the page shows. Keeps title, top bar and list up to date, and fetches what the page has missed.
 
+import { showsAs } from "../page/address.js";
 import { find, lifeOf, parse, templateWith, seek, takeOver } from "../page/dom.js";
 import { Missing, SignedOut, messageOf, postJson, read } from "../page/server.js";
 import { toast } from "../page/menus.js";
@@ -112,7 +113,7 @@ export class OpenConversation {
       const page = parse(await read(this.#url));
       if (this.#isOver) return;
       this.#shown.transcript.replace(page);
-      history.replaceState(null, "", this.#url);
+      showsAs(this.#url);
     } catch (error) {
       this.#failed(error);
     }
@@ -136,7 +137,7 @@ export class OpenConversation {
     if (this.#isOver) return;
     this.#id = conversation;
     this.#url = new URL(url, location.href).pathname;
-    history.replaceState(null, "", this.#url);
+    showsAs(this.#url);
     const bar = templateWith("top-bar", HTMLElement, conversation);
     find(this.#page, ".top-bar", HTMLElement).replaceWith(bar);
     if (this.isTemporary) return;

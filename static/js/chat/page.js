@@ -4,6 +4,7 @@ import { ConversationList } from "../sidebar/conversation-list.js";
 import { Drawer, searchOnDemand } from "../sidebar/drawer.js";
 import { isPlain } from "../sidebar/list-actions.js";
 import { findOnDemand } from "../page/first-find.js";
+import { shownAddress, showsAs } from "../page/address.js";
 import { Connection } from "../page/connection.js";
 import { atEnd, closestTo, endLife, find, lifeOf, listen } from "../page/dom.js";
 import { whenLeaving } from "../composer/leaving.js";
@@ -22,6 +23,7 @@ import { ServerEvents } from "./server-events.js";
 import { ChatTranscript } from "./transcript.js";
 
 /** @import { OutgoingMessage } from "../composer/composer.js" */
+/** @import { Address } from "./opening.js" */
 /** @import { ContinueRequest, EditRequest, RegenerateRequest } from "../exchange/buttons.js" */
 
 /** @typedef {{ conversation: string, title: string }} Retitled */
@@ -29,6 +31,9 @@ import { ChatTranscript } from "./transcript.js";
 /** Milliseconds without an event of a running answer, for which the server sends one every two seconds at least. */
 const SILENCE_MS = 3_000;
 const CONVERSATION = /^\/c\/([^/]+)\/(?:at\/[^/]+\/)?$/;
+/** Pages that are loaded even if their conversation could be opened without. */
+const LOADED = /[?&](?:all|print)=/;
+const opening = () => import("./opening.js");
 
 class ChatPage extends HTMLElement {
   #transcript = find(this, "chat-transcript", ChatTranscript);
@@ -93,6 +98,8 @@ class ChatPage extends HTMLElement {
   /** When the server last sent something other than a heartbeat. */
   #newsAt = 0;
   #wasOpen = false;
+  /** Ends the attempt to open another conversation. */
+  #opening = new AbortController();
 
   connectedCallback() {
     // Its parts are connected after it, if all were put into the document together.
@@ -107,6 +114,7 @@ class ChatPage extends HTMLElement {
     const life = lifeOf(this);
     this.#transcript.limit = this.#composer.limit;
     this.#listen();
+    showsAs();
     fitKeyboard(life);
     new ContextUse(find(this, ".context-use", HTMLElement), this.#transcript).watch();
     this.#composer.running = this.#transcript.running.length > 0;
@@ -141,7 +149,9 @@ class ChatPage extends HTMLElement {
     this.addEventListener("chat:search", () => this.#drawer.show());
     this.addEventListener("click", this.#clicked);
     addEventListener("click", this.#followed, { signal }); // after those who have another use for it
-    addEventListener("pageshow", ({ persisted }) => persisted && this.#composer.stay(), { signal });
+    addEventListener("pageshow", ({ persisted }) => persisted && this.#stay(), { signal });
+    addEventListener("pointerdown", this.#pressed, { signal });
+    addEventListener("popstate", this.#returned, { signal });
     this.addEventListener("chat:restored", () => commands.subscribe());
     whenLeaving(() => this.#forget(), signal);
     const [message, fold] = [() => this.#composer.focus(), () => this.#drawer.toggle()];
@@ -196,27 +206,68 @@ class ChatPage extends HTMLElement {
     if (closestTo(event, "[data-action=restore]")) void this.#open.restore();
   };
 
+  /**
+   * Where a plain click leads: to a conversation, or to a new one, which is null; `isOpened`: without loading a page.
+   * @param {MouseEvent} event
+   */
+  #ledTo(event) {
+    const link = closestTo(event, "a[href]:not([target], [download])");
+    if (!(link instanceof HTMLAnchorElement) || event.defaultPrevented || !isPlain(event)) return null;
+    const { origin, pathname, search, hash, href } = link;
+    const isHere = hash && pathname === location.pathname;
+    if (origin !== location.origin || isHere || search.includes("temporary=")) return null;
+    const conversation = pathname === this.dataset.home ? null : CONVERSATION.exec(pathname)?.[1];
+    if (conversation === undefined) return null;
+    const isLoaded = LOADED.test(search) || this.#open.isTemporary || this.#composer.held;
+    return { href, conversation, isOpened: !isLoaded };
+  }
+
+  /** Most of the time until the click is over is enough for the server. @param {PointerEvent} event */
+  #pressed = (event) => {
+    const to = event.pointerType === "touch" || "choosing" in this.#list.dataset ? null : this.#ledTo(event);
+    if (to?.isOpened) opening().then(({ prepare }) => prepare(to.href), () => {});
+  };
+
   /** What is typed until another page comes is not for this one. @param {MouseEvent} event */
   #followed = (event) => {
-    const link = closestTo(event, "a[href]:not([target], [download])");
-    if (!(link instanceof HTMLAnchorElement) || event.defaultPrevented || !isPlain(event)) return;
-    const { origin, pathname, search, hash } = link;
-    const isHere = hash && pathname === location.pathname;
-    if (origin !== location.origin || isHere || search.includes("temporary=")) return;
-    const conversation = pathname === this.dataset.home ? null : CONVERSATION.exec(pathname)?.[1];
-    if (conversation !== undefined) this.#composer.giveTo(link.href, conversation);
+    const to = this.#ledTo(event);
+    if (!to) return;
+    this.#composer.giveTo(to.href, to.conversation, to.isOpened);
+    if (!to.isOpened) return;
+    event.preventDefault();
+    this.#lead(to, () => location.assign(to.href));
   };
+
+  /** The browser's history leads to another conversation that was opened without loading a page. */
+  #returned = () => {
+    const isShown = location.pathname + location.search === shownAddress();
+    if (!isShown) this.#lead({ href: location.href, isBack: true }, () => location.reload());
+  };
+
+  /** @param {Address} to @param {() => void} load the page */
+  #lead(to, load) {
+    this.#opening.abort();
+    const { signal } = (this.#opening = new AbortController());
+    opening().then(({ open }) => open(this, to, signal), load);
+  }
+
+  /** The other page does not come. */
+  #stay() {
+    this.#opening.abort();
+    this.#composer.stay();
+  }
 
   #forget() {
     this.#composer.forget();
     this.#next.forget();
     this.#connection.end();
+    this.#opening.abort();
     this.#tab.set(t("You have been signed out."));
   }
 
   #escape() {
     if (document.querySelector(":popover-open")) return;
-    this.#composer.stay(); // the browser stops loading
+    this.#stay();
     if (this.#drawer.isOpen) this.#drawer.close();
     else if (this.#isWorking || !this.#find.close()) this.#stop();
   }

@@ -23,8 +23,9 @@ export class Scrolling {
     observer.observe(content);
     observer.observe(scroller);
     scroller.addEventListener("scroll", this.#scrolled, { passive: true });
-    content.addEventListener("chat:editing", () => this.#following.leave());
-    content.addEventListener("chat:comparing", () => this.#following.leave());
+    for (const name of ["chat:editing", "chat:comparing", "chat:placed"]) {
+      content.addEventListener(name, () => this.#following.leave());
+    }
     content.addEventListener("chat:edited", () => this.toEnd());
   }
 

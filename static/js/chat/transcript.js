@@ -245,7 +245,7 @@ function withAbove(transcript, fresh) {
  * Which question and answer an exchange shows, or which way a link leads. Not what of them: that may have changed.
  * @param {Element} child of a transcript
  */
-function identity(child) {
+export function identity(child) {
   const names = ["data-question", "data-turn", "data-imported", "data-more"];
   return names.map((name) => child.getAttribute(name)).join(" ");
 }

@@ -28,6 +28,8 @@ export class ChatComposer extends HTMLElement {
   #draft = this.#own;
   /** The address of the page that is being opened. */
   #next = "";
+  /** Whether that page sends what is submitted until it is there. */
+  #passesOn = false;
   drafts = this.#own.drafts;
   #model = new ModelChoice(this, () => this.#own.isNew);
   #running = false;
@@ -88,12 +90,15 @@ export class ChatComposer extends HTMLElement {
   }
 
   /**
-   * The browser opens another conversation: until its page is there, the box is that one's. Nothing is sent from here.
+   * Another conversation is being opened: until its page is there, the box is that one's. Nothing is sent from here.
    * @param {string} address
    * @param {string | null} conversation null for a new one
+   * @param {boolean} [passesOn] whether no page is loaded: then it is sent from there
    */
-  giveTo(address, conversation) {
+  giveTo(address, conversation, passesOn = false) {
     this.#next = address;
+    this.#passesOn = passesOn;
+    delete this.#form.dataset.asked;
     this.#draft.leaveBox();
     const known = this.#drafts.find((draft) => draft.conversation === conversation);
     this.#draft = known ?? new MessageDraft(this, this.dataset.person ?? "", conversation, openStorage());
@@ -185,6 +190,7 @@ export class ChatComposer extends HTMLElement {
     const text = this.text.trim();
     if (!text) return;
     // Its page shows the text, and sends it to the right conversation.
+    if (this.#passesOn) return void (this.#form.dataset.asked = "");
     if (this.#next) return location.assign(this.#next);
     if (this.held) return this.say(this.held, "hint");
     if (problemWith(text, this.limit)) return this.say("");

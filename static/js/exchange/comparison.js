@@ -1,6 +1,7 @@
 // Shows the other answers to a question beside the one on the open branch. The address contains the question, so that a
 // reload shows them again; nothing else stores it.
 
+import { showsAs } from "../page/address.js";
 import { t, tn } from "../language/words.js";
 import { closestTo, find, fromTemplate, seek, parse } from "../page/dom.js";
 import { finishAll } from "../page/finishing.js";
@@ -67,7 +68,7 @@ export class Comparison {
     exchange.element.append(section);
     this.#render(this.#open);
     exchange.element.scrollIntoView({ block: "start" });
-    history.replaceState(null, "", `${location.pathname}?at=${question}&compare=${question}#m-${question}`);
+    showsAs(`${location.pathname}?at=${question}&compare=${question}#m-${question}`);
     return true;
   }
 
@@ -177,7 +178,7 @@ export class Comparison {
     exchange.element.classList.remove("comparing");
     const button = seek(exchange.element, "[data-action=compare]", HTMLElement);
     if (button) button.ariaExpanded = "false";
-    history.replaceState(null, "", location.pathname);
+    showsAs(location.pathname);
   }
 }
 

@@ -23,6 +23,14 @@ export function parse(html) {
   return template.content;
 }
 
+/**
+ * Parses a whole page that the server rendered. Nothing in it runs or is loaded.
+ * @param {string} html
+ */
+export function parseDocument(html) {
+  return new DOMParser().parseFromString(policy.createHTML(html), "text/html");
+}
+
 /** The address of the service worker, as a trusted type. */
 export function workerAddress() {
   return policy.createScriptURL(WORKER);

@@ -6,6 +6,8 @@
  * itself
  */
 
+import { showsAs } from "./address.js";
+
 const NAMES = ["words", "find", "by"];
 
 /** @param {Sought} sought @returns {string} for the address that leads to the message */
@@ -27,5 +29,5 @@ export function forgetSought() {
   const address = new URL(location.href);
   if (!NAMES.some((name) => address.searchParams.has(name))) return;
   for (const name of NAMES) address.searchParams.delete(name);
-  history.replaceState(history.state, "", address);
+  showsAs(address.href);
 }

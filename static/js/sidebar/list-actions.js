@@ -222,7 +222,8 @@ function unreachable() {
   toast(t("There is no connection to the server. Please try again when it is back."));
 }
 
-/** Whether a click opens nothing elsewhere, such as a new tab. @param {Event} event */
+/** Whether a click opens nothing elsewhere, such as a new tab, and downloads nothing. @param {Event} event */
 export function isPlain(event) {
-  return event instanceof MouseEvent && !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey;
+  if (!(event instanceof MouseEvent) || event.button) return false;
+  return !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
 }

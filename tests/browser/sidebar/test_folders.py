@@ -215,7 +215,7 @@ def test_a_question_in_a_folder_takes_its_instructions_to_the_model(patient: Ser
     expect(folder(page, "Work").locator("details")).to_have_attribute("open", "")
     expect(folder(page, "Work").locator("[aria-current=page]")).to_have_count(1)
     page.get_by_role("link", name="New conversation", exact=True).click()
-    page.wait_for_url("**/")
+    expect(page.locator(".welcome")).to_be_visible()
     Patient.requests.clear()
     Chat(page).ask_and_wait("And outside?")
     assert "Latin" not in str(Patient.requests)
