@@ -20,7 +20,7 @@ from tests.support.served import Deployment, LiveSocket, Server
 from tests.support.stub import DONE, SSE_HEAD, chunk
 
 ASK_FILES = 103
-PAGE_FILES = 61
+PAGE_FILES = 62
 API_FILES = 94
 
 TIMES = 3

@@ -53,7 +53,8 @@ async def test_e_x_context_full_an_answer_that_filled_the_context_can_be_continu
     ]
     event, page = await ended(ada)
     assert (event["type"], event["code"], event["context"]) == ("response.incomplete", "E-X-CONTEXT-FULL", 100)
-    assert ProductCode.CONTEXT_FULL.sentence in page and 'data-action="continue"' in page
+    notice = page.partition('class="notice notice-incomplete"')[2].partition("<answer-row")[0]
+    assert ProductCode.CONTEXT_FULL.sentence in notice and 'data-action="continue"' in notice
 
 
 async def test_e_x_question_too_long_gives_its_length_and_the_limit(ada: User, backend: ScriptedBackend) -> None:
