@@ -218,7 +218,7 @@ def _last_of_each(events: list[str]) -> list[str]:
     When a question was asked, and when its answer was ready, is not secret.
     """
     remaining = [event for event in events if '"type": "response.delta"' not in event and '"type": "chatui:preamble.delta"' not in event]
-    return [re.sub(r'"sequence_number": \d+|"updated_at": "[^"]*"|datetime=\\"[^"]*"', "", event) for event in remaining]
+    return [re.sub(r'"sequence_number": \d+|"updated_at": "[^"]*"|"at": "[^"]*"', "", event) for event in remaining]
 
 
 @pytest.mark.asyncio
