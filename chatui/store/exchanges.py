@@ -128,10 +128,8 @@ def _window(row: Conversation, reach: range, anchor: UUID | None, leaf: UUID | N
 def of_messages(row: Conversation, messages: Sequence[Message], versions: Versions, window: Window | None = None) -> StoredExchanges:
     """The exchanges of messages that were already loaded, after the ``versions``. ``window``: what they are of the branch."""
     questions, keys = [message for message in messages if message.is_question], {message.pk for message in messages}
-    below = [*messages[1:], None]
-    bare = [
-        message for message, next_one in zip(messages, below, strict=True) if message.is_question and (not next_one or next_one.is_question)
-    ]
+    below = [*messages[1:], None]  # one longer where there are no messages
+    bare = [each for each, then in zip(messages, below, strict=False) if each.is_question and (not then or then.is_question)]
     asked = Turn.objects.filter(question__in=bare).defer("request").order_by(*BY_TIME) if bare else ()
     # Only calls make files. A question directly after a message that is no document came without any.
     callers = {message.turn_id for message in messages if message.terminator == Terminator.CALL and message.turn_id}

@@ -19,7 +19,7 @@ from tests.tools import wire_types
 
 MADE = "static/js/wire/wire.js"
 SWITCHES = {
-    ("static/js/chat/server-events.js", "static/js/sidebar/list-events.js"): wire.END_USER_EVENTS,
+    ("static/js/chat/server-events.js", "static/js/sidebar/conversation-list.js"): wire.END_USER_EVENTS,
     ("static/js/debug/view.js",): wire.DEBUG_PAGE_EVENTS,
 }
 CASE = re.compile(r'^\s*case "((?:chatui:|response\.)[\w.]+)":', re.MULTILINE)
