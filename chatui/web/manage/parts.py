@@ -48,7 +48,7 @@ PARTS = {
 
 _MENU = (
     (_("People and usage"), (AdminPart.PEOPLE, AdminPart.USAGE, AdminPart.LIMITS)),
-    (_("Models and answers"), (AdminPart.SERVERS, AdminPart.FAILURES, AdminPart.RATINGS)),
+    (_("Models"), (AdminPart.SERVERS, AdminPart.FAILURES, AdminPart.RATINGS)),
     (_("Oversight"), (AdminPart.CONVERSATIONS, AdminPart.REQUESTS, AdminPart.DEBUG_VIEWS, AdminPart.AUDIT)),
     (_("Installation"), (AdminPart.SETTINGS, AdminPart.SYSTEM)),
 )
