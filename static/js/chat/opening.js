@@ -128,9 +128,10 @@ async function show(page, { fresh, address }, isBack) {
   const { value, selectionStart, selectionEnd } = box;
   keepPlace(page);
   dispatchEvent(new Event("pagehide")); // as at the end of a page: drafts are stored
-  // As a link to the page itself, which adds nothing to the history.
+  // As a link to the page itself, which adds nothing to the history. The history may lead back just when a message
+  // gives the shown page the address of its conversation.
   const isSame = address === location.pathname + location.search + location.hash;
-  if (!isBack) history[isSame ? "replaceState" : "pushState"](null, "", address);
+  if (!isBack || !isSame) history[isSame ? "replaceState" : "pushState"](null, "", address);
   showsAs();
   document.title = fresh.title;
   const token = "meta[name=csrf-token]";

@@ -240,9 +240,14 @@ class ChatPage extends HTMLElement {
 
   /** The browser's history leads to another conversation that was opened without loading a page. */
   #returned = () => {
-    const isShown = location.pathname + location.search === shownAddress();
-    if (!isShown) this.#lead({ href: location.href, isBack: true }, () => location.reload());
+    if (this.#isAtAddress) this.#stay();
+    else this.#lead({ href: location.href, isBack: true }, () => location.reload());
   };
+
+  /** Whether the browser's address is the one of what is shown: not while the history leads elsewhere. */
+  get #isAtAddress() {
+    return location.pathname + location.search === shownAddress();
+  }
 
   /** @param {Address} to @param {() => void} load the page */
   #lead(to, load) {
@@ -254,6 +259,7 @@ class ChatPage extends HTMLElement {
   /** The other page does not come. */
   #stay() {
     this.#opening.abort();
+    if (!this.#isAtAddress) history.pushState(null, "", shownAddress());
     this.#composer.stay();
   }
 

@@ -180,6 +180,48 @@ def test_the_last_of_two_clicks_decides_and_what_is_slow_or_fails_is_loaded(
     assert not is_same(page)
 
 
+@pytest.mark.parametrize("how", ["forward again", "Escape"])
+def test_who_goes_back_and_changes_their_mind_stays_with_the_address_of_what_is_shown(
+    chat: Chat, talks: tuple[str, str, str], how: str
+) -> None:
+    page, (one, two, three) = chat.page, talks
+    page.locator(link(two)).click()
+    opened(chat, two, "What of wombats?")
+    held: list[Route] = []
+    page.route(f"**{one}", lambda route: held.append(route))
+    page.evaluate("() => history.back()")
+    until(page, lambda: held)
+    if how == "Escape":
+        page.keyboard.press("Escape")
+    else:
+        page.evaluate("() => history.forward()")
+    until(page, lambda: urlsplit(page.url).path == two)
+    held[0].continue_()
+    page.unroute_all()
+    page.evaluate("address => fetch(address).then(answer => answer.text())", one)  # takes as long as what came too late
+    opened(chat, two, "What of wombats?")
+    page.locator(link(three)).click()
+    opened(chat, three, "What of echidnas?")
+    assert is_same(page)
+
+
+def test_what_the_history_leads_to_keeps_its_address_if_a_new_conversation_gets_one_meanwhile(
+    chat: Chat, talks: tuple[str, str, str]
+) -> None:
+    page, (one, _, _) = chat.page, talks
+    page.locator(".new-chat").click()
+    expect(page.locator(".welcome")).to_be_visible()
+    still(page)
+    held: list[Route] = []
+    page.route(f"**{one}", lambda route: held.append(route))
+    page.evaluate("() => history.back()")
+    until(page, lambda: held)
+    chat.ask_and_wait("Sent just before")
+    held[0].continue_()
+    opened(chat, one, "What of quokkas?")
+    assert is_same(page)
+
+
 @pytest.mark.parametrize("how", ["another language", "another release", "?all", "temporary"])
 def test_what_does_not_fit_is_loaded(chat: Chat, talks: tuple[str, str, str], how: str) -> None:
     page, (_, two, _) = chat.page, talks
