@@ -66,3 +66,14 @@ class Chat:
         """The blocks of the last answer: the names of the elements, then the text. Spans are left out, as code is highlighted later."""
         blocks: list[str] = self.answer.locator("[data-block]").evaluate_all(OUTLINE)
         return blocks
+
+
+_PASTED = """text => {
+  navigator.clipboard.readText().then(found => { window.found = found.trim(); });
+  return window.found === text;
+}"""
+
+
+def wait_for_clipboard(page: Page, text: str) -> None:
+    """Wait until the clipboard has this text. A predicate that is a promise would be true at once."""
+    page.wait_for_function(_PASTED, arg=text)

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.accessibility.model import WRITES
 from tests.browser.accessibility.world import REASON, World
-from tests.browser.chat import Chat
+from tests.browser.chat import Chat, wait_for_clipboard
 
 pytestmark = pytest.mark.browser
 NAMED = """name => {
@@ -91,7 +91,7 @@ def test_stopping_continuing_versions_editing_and_copying(world: World, chat: Ch
     expect(chat.question).to_have_text("A better question")
     chat.finish()
     press(page, "^Copy$")
-    page.wait_for_function("async () => (await navigator.clipboard.readText()).trim() === 'Two and two are four.'")
+    wait_for_clipboard(page, "Two and two are four.")
 
 
 @pytest.mark.extended

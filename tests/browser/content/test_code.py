@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.chat import Chat
+from tests.browser.chat import Chat, wait_for_clipboard
 from tests.browser.content.writer import Writer
 from tests.browser.visits import Visits
 from tests.support.served import Server
@@ -59,7 +59,7 @@ def test_code_of_a_translated_page_is_copied_as_it_was_written(written: Server, 
     chat.page.evaluate(TRANSLATE, False)
     expect(chat.answer.locator("pre")).to_contain_text("übersetzt")
     chat.answer.locator("[data-action=copy-code]").click()
-    chat.page.wait_for_function("navigator.clipboard.readText().then((text) => text === 'if a: pass')")
+    wait_for_clipboard(chat.page, "if a: pass")
 
 
 LONG = "x = " + " + ".join(f"value_{number}" for number in range(60))

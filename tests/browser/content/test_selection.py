@@ -41,12 +41,9 @@ SELECT = """([from, to]) => {
   getSelection().addRange(range);
 }"""
 
-RUNS = r"""async () => {
-  const script = performance.getEntriesByType("resource").find(({ name }) => /page\/selection[.\w]*js/.test(name));
-  if (script) await import(script.name);
-  return Boolean(script);
-}"""
-"""Whether the script that a selection loads has run: to be fetched is not enough."""
+FETCHED = r"""() => performance.getEntriesByType("resource").find(({ name }) => /page\/selection[.\w]*js/.test(name))?.name"""
+"""The script that a selection loads, once it is fetched. It has run only when an import of it is over, for which a predicate cannot wait: a
+promise is true at once."""
 
 
 @pytest.fixture
@@ -64,7 +61,8 @@ def copied(page: Page, first: str, last: str) -> tuple[str, str]:
     """What Ctrl+C of everything between two elements puts on the clipboard, as text and as HTML."""
     page.evaluate("navigator.clipboard.writeText('')")
     page.evaluate(SELECT, [first, last])
-    page.wait_for_function(RUNS)
+    script = page.wait_for_function(FETCHED).json_value()
+    page.evaluate("async (script) => { await import(script); }", script)
     page.keyboard.press("Control+c")
     return clipboard(page, "text/plain").strip(), clipboard(page, "text/html")
 
