@@ -1,1 +1,1 @@
-"""Runs the commands of ``docs/operating.md`` literally, as an operator would."""
+"""Runs the commands of ``docs/operating`` literally, as an operator would."""

@@ -9,15 +9,16 @@ from pathlib import Path
 from tests.support.places import ROOT
 
 
-def blocks(page: str, heading: str) -> list[str]:
-    """The fenced blocks below a heading of the page, up to the next heading of the same or a higher level."""
-    text = (ROOT / page).read_text(encoding="utf-8")
-    level = heading.split()[0]
-    _, found, rest = text.partition(f"\n{heading}\n")
-    assert found, f"{page} has no {heading}"
-    # From two "#": a line that begins with one is a comment in a block.
-    section = re.split(rf"^#{{2,{len(level)}}} ", rest, maxsplit=1, flags=re.MULTILINE)[0]
-    return re.findall(r"^```(?:\w+)?\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+def blocks(page: str) -> list[str]:
+    """The fenced blocks of the page."""
+    return re.findall(r"^```(?:\w+)?\n(.*?)^```$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def block(page: str, begins: str) -> str:
+    """The only block of the page that begins with these words."""
+    found = [block for block in blocks(page) if block.lstrip().startswith(begins)]
+    assert len(found) == 1, f"{page} has {len(found)} blocks that begin with {begins}"
+    return found[0]
 
 
 def scheduled(block: str) -> list[str]:

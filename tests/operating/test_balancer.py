@@ -229,7 +229,7 @@ def nginx_balanced(directory: Path, processes: list[Process]) -> Iterator[str]:
     if program is None:
         pytest.skip(fault_programs.why_not("nginx"))
     port = free_port()
-    page = (ROOT / "docs/operating.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/operating/https.md").read_text(encoding="utf-8")
     [location] = re.findall(r"^location / \{$.*?^\}$", page, flags=re.MULTILINE | re.DOTALL)
     [upstream] = re.findall(r"^upstream chatui \{$.*?^\}$", page, flags=re.MULTILINE | re.DOTALL)
     [retries] = re.findall(r"^    proxy_next_upstream error.*?(?=^```)", page, flags=re.MULTILINE | re.DOTALL)

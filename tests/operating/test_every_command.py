@@ -1,5 +1,6 @@
-"""Every block of commands in ``docs/operating.md`` is run by a test, and every command that any page names exists."""
+"""Every block of commands in ``docs/operating`` is run by a test, and every command that any page names exists."""
 
+import itertools
 import re
 import shlex
 import shutil
@@ -9,39 +10,66 @@ import httpx
 import pytest
 from django.core.management import get_commands, load_command_class
 
-from tests.operating.from_docs import blocks, run_block, scheduled
+from tests.operating.from_docs import block, blocks, run_block, scheduled
 from tests.support.places import ROOT
 from tests.support.served import Deployment
 
-PAGE = "docs/operating.md"
+PAGES = "docs/operating"
 HERE = "tests/operating/test_every_command.py"
 WORST_DAY, POSTGRESQL = "tests/operating/test_worst_day.py", "tests/operating/test_postgresql_backup.py"
 MOVING = "tests/operating/test_moving_to_postgresql.py"
-TESTED_BLOCKS = [
-    ("CHATUI_HOSTS=", f"{HERE}::test_behind_a_proxy_the_settings_of_the_page_are_enough"),
-    ("location / {", "nginx is not here; the same headers are sent by the test above and by haproxy in tests/services"),
-    ("upstream chatui {", "tests/operating/test_balancer.py::test_no_page_is_lost_while_a_process_can_serve_it_and_forms_only_at_first"),
-    ("proxy_pass http://chatui;", "tests/operating/test_balancer.py::test_while_no_process_can_serve_pages_those_that_live_say_so"),
-    ("cp deploy/systemd", "tests/operating/test_systemd.py::test_systemd_accepts_the_units_without_warnings"),
-    ("set -a", f"{HERE}::test_a_command_by_hand_works_on_the_data_of_the_unit"),
-    ("export CHATUI_DATABASE_URL=", f"{MOVING}::test_all_rows_are_moved_and_people_continue_where_they_were"),
-    ("python manage.py audit verify", f"{HERE}::test_the_audit_log_is_verified_exported_and_counted"),
-    ("# every hour", f"{HERE}::test_the_audit_log_is_verified_exported_and_counted"),
-    ("python manage.py erase_person", f"{HERE}::test_a_person_is_erased_after_their_name_was_typed"),
-    ("python manage.py backup --new-key", f"{WORST_DAY}::test_backed_up_while_served_destroyed_and_restored"),
-    ("python manage.py backup /mnt", f"{WORST_DAY}::test_backed_up_while_served_destroyed_and_restored"),
-    ("python manage.py restore", f"{WORST_DAY}::test_backed_up_while_served_destroyed_and_restored"),
-    ("umask 077", f"{POSTGRESQL}::test_a_database_is_dumped_changed_and_restored"),
-    ("deploy/restore-postgresql.sh", f"{POSTGRESQL}::test_a_database_is_dumped_changed_and_restored"),
-    ("python manage.py canary", "tests/chatui/operations/canary/test_runs.py::test_a_sound_deployment_is_clean"),
-    ("41 4 * * *", "tests/chatui/operations/canary/test_runs.py::test_a_sound_deployment_is_clean"),
-    (".venv/bin/python manage.py ratings", f"{HERE}::test_ratings_are_exported"),
-    ("abi <abi/4.0>", "a profile of AppArmor, which needs a kernel with it"),
-    ("scrape_configs:", "settings of Prometheus; tests/operating/test_logs_and_metrics.py reads what it would"),
-    (".venv/bin/python -m pip install", "tests/operating/test_traces.py has these packages"),
-    ("curl --fail", f"{HERE}::test_the_health_checks_answer_curl"),
-]
-"""The beginning of each block, in order, and the test that runs it; a sentence with the reason where none can."""
+TESTED_BLOCKS = {
+    "audit-log": [
+        ("python manage.py audit verify", f"{HERE}::test_the_audit_log_is_verified_exported_and_counted"),
+        ("# every hour", f"{HERE}::test_the_audit_log_is_verified_exported_and_counted"),
+    ],
+    "backup": [
+        ("python manage.py backup --new-key", f"{WORST_DAY}::test_backed_up_while_served_destroyed_and_restored"),
+        ("python manage.py backup /mnt", f"{WORST_DAY}::test_backed_up_while_served_destroyed_and_restored"),
+        ("python manage.py restore", f"{WORST_DAY}::test_backed_up_while_served_destroyed_and_restored"),
+        ("umask 077", f"{POSTGRESQL}::test_a_database_is_dumped_changed_and_restored"),
+        ("deploy/restore-postgresql.sh", f"{POSTGRESQL}::test_a_database_is_dumped_changed_and_restored"),
+    ],
+    "health": [
+        ("curl --fail", f"{HERE}::test_the_health_checks_answer_curl"),
+    ],
+    "https": [
+        ("CHATUI_HOSTS=", f"{HERE}::test_behind_a_proxy_the_settings_of_the_page_are_enough"),
+        ("location / {", "nginx is not here; the same headers are sent by the test above and by haproxy in tests/services"),
+        (
+            "upstream chatui {",
+            "tests/operating/test_balancer.py::test_no_page_is_lost_while_a_process_can_serve_it_and_forms_only_at_first",
+        ),
+        ("proxy_pass http://chatui;", "tests/operating/test_balancer.py::test_while_no_process_can_serve_pages_those_that_live_say_so"),
+    ],
+    "leaks": [
+        ("python manage.py canary", "tests/chatui/operations/canary/test_runs.py::test_a_sound_deployment_is_clean"),
+        ("41 4 * * *", "tests/chatui/operations/canary/test_runs.py::test_a_sound_deployment_is_clean"),
+    ],
+    "metrics": [
+        ("scrape_configs:", "settings of Prometheus; tests/operating/test_logs_and_metrics.py reads what it would"),
+    ],
+    "processes": [
+        ("export CHATUI_DATABASE_URL=", f"{MOVING}::test_all_rows_are_moved_and_people_continue_where_they_were"),
+    ],
+    "ratings": [
+        (".venv/bin/python manage.py ratings", f"{HERE}::test_ratings_are_exported"),
+    ],
+    "retention": [
+        ("python manage.py erase_person", f"{HERE}::test_a_person_is_erased_after_their_name_was_typed"),
+    ],
+    "sandboxes": [
+        ("abi <abi/4.0>", "a profile of AppArmor, which needs a kernel with it"),
+    ],
+    "service": [
+        ("cp deploy/systemd", "tests/operating/test_systemd.py::test_systemd_accepts_the_units_without_warnings"),
+        ("set -a", f"{HERE}::test_a_command_by_hand_works_on_the_data_of_the_unit"),
+    ],
+    "traces": [
+        (".venv/bin/python -m pip install", "tests/operating/test_traces.py has these packages"),
+    ],
+}
+"""Of each page the beginning of each block, in order, and the test that runs it; a sentence with the reason where none can."""
 _NAMED = re.compile(r"(?:python )?manage\.py ([^`\n#]*)")
 _OTHER_FORMS = {
     "backup --to": "backup /mnt/elsewhere --to backup.pub",
@@ -62,12 +90,14 @@ _OTHER_FORMS = {
 """Placeholders and short forms in sentences, and what would be typed instead."""
 
 
-def test_each_block_of_the_page_has_a_test_that_runs_it() -> None:
-    text = (ROOT / PAGE).read_text(encoding="utf-8")
-    beginnings = [block.lstrip() for block in re.findall(r"^```(?:\w+)?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)]
-    wrong = [block for block, (begins, _) in zip(beginnings, TESTED_BLOCKS, strict=False) if not block.startswith(begins)]
-    assert not wrong and len(beginnings) == len(TESTED_BLOCKS), wrong or beginnings[len(TESTED_BLOCKS) :]
-    for _, why in TESTED_BLOCKS:
+def test_each_block_of_the_pages_has_a_test_that_runs_it() -> None:
+    pages = sorted((ROOT / PAGES).glob("*.md"))
+    assert {page.stem for page in pages} >= TESTED_BLOCKS.keys()
+    for page in pages:
+        begun, tested = [found.lstrip() for found in blocks(f"{PAGES}/{page.name}")], TESTED_BLOCKS.get(page.stem, [])
+        wrong = [found for found, (begins, _) in zip(begun, tested, strict=False) if not found.startswith(begins)]
+        assert not wrong and len(begun) == len(tested), (page.name, wrong or begun[len(tested) :])
+    for _, why in itertools.chain(*TESTED_BLOCKS.values()):
         path, mark, name = why.partition("::")
         if mark:
             assert re.search(rf"^(?:async )?def {name}\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE), why
@@ -77,7 +107,7 @@ def test_every_command_that_a_page_names_exists() -> None:
     """Includes commands within sentences. A command that the argument parser rejects does not work."""
     named = {
         (page.name, command.strip())
-        for page in (*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md")
+        for page in (*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md")
         for quoted in re.findall(r"```(?:\w+)?\n.*?^```$|`[^`\n]+`", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
         for command in _NAMED.findall(quoted)
     }
@@ -110,7 +140,7 @@ def deployment(tmp_path: Path) -> Deployment:
 
 @pytest.mark.served
 def test_behind_a_proxy_the_settings_of_the_page_are_enough(deployment: Deployment) -> None:
-    settings = dict(line.split("=", 1) for line in blocks(PAGE, "## One small machine")[0].split())
+    settings = dict(line.split("=", 1) for line in block(f"{PAGES}/https.md", "CHATUI_HOSTS=").split())
     settings["CHATUI_HOSTS"] += ",127.0.0.1"  # the host name under which the test waits for it
     server = deployment.start(**settings)
     try:
@@ -126,15 +156,13 @@ def test_behind_a_proxy_the_settings_of_the_page_are_enough(deployment: Deployme
 def test_the_audit_log_is_verified_exported_and_counted(deployment: Deployment, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     deployment.manage("close_account", "bela")
-    [block] = blocks(PAGE, "## The audit log")[:1]
     [head] = re.findall(r"^--number \d+ --head [0-9a-f]{64}$", deployment.manage("audit", "head"), re.MULTILINE)
     changed = {"--number 4711 --head 9f86d0…": head, "2026-11-01": "2020-01-01", "2026-11-30": "2999-12-31"}
-    printed = run_block(block, deployment.environment, elsewhere, **changed)
+    printed = run_block(block(f"{PAGES}/audit-log.md", "python manage.py audit"), deployment.environment, elsewhere, **changed)
     assert printed.count("The log is intact") == 2 and head in printed
     table = (elsewhere / "november.csv").read_text(encoding="utf-8")
     assert table.startswith("number,") and "bela" in table
-    [schedule] = blocks(PAGE, "### What the chain proves")
-    hourly, nightly = scheduled(schedule)
+    hourly, nightly = scheduled(block(f"{PAGES}/audit-log.md", "# every hour"))
     sent = {"logger -n loghost.example.org -t chatui-audit": "tee audit-head", "/srv/chatui": str(elsewhere)}
     assert "--number" in run_block(hourly, deployment.environment, elsewhere, **sent)
     assert "The log is intact" in run_block(nightly, deployment.environment, elsewhere, **sent)
@@ -142,25 +170,24 @@ def test_the_audit_log_is_verified_exported_and_counted(deployment: Deployment, 
 
 @pytest.mark.served
 def test_a_person_is_erased_after_their_name_was_typed(deployment: Deployment, tmp_path: Path) -> None:
-    [block] = blocks(PAGE, "## Erasing a person")
-    run_block(block, deployment.environment, tmp_path / "elsewhere", typed="bela\n", NAME="bela")
+    erasing = block(f"{PAGES}/retention.md", "python manage.py erase_person")
+    run_block(erasing, deployment.environment, tmp_path / "elsewhere", typed="bela\n", NAME="bela")
     assert "bela" not in deployment.manage("shell", "-c", "from chatui.models import User; print(*User.objects.values_list('username'))")
 
 
 @pytest.mark.served
 def test_ratings_are_exported(deployment: Deployment, tmp_path: Path) -> None:
-    [block] = blocks(PAGE, "## Ratings of answers")
-    run_block(block, deployment.environment, tmp_path / "elsewhere")
+    run_block(block(f"{PAGES}/ratings.md", ".venv/bin/python manage.py ratings"), deployment.environment, tmp_path / "elsewhere")
     assert {path.name for path in (tmp_path / "elsewhere").iterdir()} == {"ratings.jsonl", "examples.jsonl"}
 
 
 @pytest.mark.served
 @pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed here.")
 def test_the_health_checks_answer_curl(deployment: Deployment, tmp_path: Path) -> None:
-    [block] = blocks(PAGE, "## Health checks")
+    checks = block(f"{PAGES}/health.md", "curl --fail")
     server = deployment.start()
     try:
-        run_block(block, deployment.environment, tmp_path / "elsewhere", **{"http://127.0.0.1:8000": server.url})
+        run_block(checks, deployment.environment, tmp_path / "elsewhere", **{"http://127.0.0.1:8000": server.url})
     finally:
         server.stop()
 
@@ -174,7 +201,6 @@ def test_a_command_by_hand_works_on_the_data_of_the_unit(tmp_path: Path) -> None
     other = {"/etc/chatui.env": str(settings), "/var/lib/chatui": str(data), "/srv/chatui": str(ROOT)}
     # The account does not exist here, and the user who runs the tests may not be allowed to switch to one.
     other["setpriv --reuid chatui --regid chatui --clear-groups"] = "env"
-    [block] = [block for block in blocks(PAGE, "## One small machine") if block.startswith("set -a")]
-    output = run_block(block, environment, tmp_path, **other)
+    output = run_block(block(f"{PAGES}/service.md", "set -a"), environment, tmp_path, **other)
     assert "CHATUI_SUCH_A_SETTING_THERE_IS_NOT" in output, "the settings of the file are in force"
     assert (data / "secret_key").exists(), "the directory is created, too"

@@ -1,4 +1,4 @@
-"""The move from SQLite to PostgreSQL with the commands of ``docs/operating.md``: all rows arrive, and people continue."""
+"""The move from SQLite to PostgreSQL with the commands of ``docs/operating/processes.md``: all rows arrive, and people continue."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tests.operating.from_docs import blocks, run_block
+from tests.operating.from_docs import block, run_block
 from tests.services.databases import own_database
 from tests.support.deployments import process
 from tests.support.served import Deployment, LiveSocket, Server
@@ -94,9 +94,9 @@ async def test_all_rows_are_moved_and_people_continue_where_they_were(tmp_path: 
             )
             assert "A row of chatui_conversation with keys" in refusal(environment, data / "chatui.sqlite3")
             database.execute("UPDATE chatui_conversation SET title = rtrim(title, '!')")
-        [block] = blocks("docs/operating.md", "### Moving from SQLite to PostgreSQL")
+        moving = block("docs/operating/processes.md", "export CHATUI_DATABASE_URL=")
         names = {"postgres://chatui:password@127.0.0.1:5432/chatui": address, "var/chatui.sqlite3": f"{data}/chatui.sqlite3"}
-        printed = run_block(block, small.environment, tmp_path, **names)
+        printed = run_block(moving, small.environment, tmp_path, **names)
         assert "2 accounts, 4 conversations, 36" in printed and "The log is intact" in printed
 
         large = Deployment(data, CHATUI_DATABASE_URL=address)

@@ -45,7 +45,7 @@ def test_the_dashboard_queries_only_metrics_and_labels_that_exist(there: set[str
 
 @pytest.mark.django_db
 def test_the_page_names_every_metric(there: set[str]) -> None:
-    page = (ROOT / "docs/operating.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/operating/metrics.md").read_text(encoding="utf-8")
     rows = [line.split(" | ")[0] for line in page.splitlines() if line.startswith("| `chatui_")]
     named = {name for row in rows for name in re.findall(r"chatui_\w+", row)}
     families = {re.sub(r"_(bucket|count|sum)$", "", name) for name in there if name.startswith("chatui_")}

@@ -1,4 +1,4 @@
-"""Backup and restore of PostgreSQL with the commands of ``docs/operating.md``."""
+"""Backup and restore of PostgreSQL with the commands of ``docs/operating/backup.md``."""
 
 import shutil
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.operating.from_docs import blocks, run_block
+from tests.operating.from_docs import block, run_block
 from tests.services.databases import own_database
 from tests.support.deployments import process
 from tests.support.places import ROOT
@@ -26,7 +26,7 @@ def test_a_database_is_dumped_changed_and_restored(tmp_path: Path) -> None:
 
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    *_, daily, restore = blocks("docs/operating.md", "## Backup")
+    daily, restore = (block("docs/operating/backup.md", begins) for begins in ("umask 077", "deploy/restore-postgresql.sh"))
     with own_database() as address:
         deployment = Deployment(tmp_path / "data", CHATUI_DATABASE_URL=address)
         deployment.make_people(ada=(False, []), bela=(False, []))

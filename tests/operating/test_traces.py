@@ -89,7 +89,7 @@ def test_an_address_without_the_packages_is_an_error_with_the_command_that_insta
 
     monkeypatch.setattr(tracing, "find_spec", none_of_it)
     [error] = wrong(monkeypatch)
-    assert error.endswith(tracing.INSTALL) and tracing.INSTALL in (BASE_DIR / "docs/operating.md").read_text(encoding="utf-8")
+    assert error.endswith(tracing.INSTALL) and tracing.INSTALL in (BASE_DIR / "docs/operating/traces.md").read_text(encoding="utf-8")
     assert (BASE_DIR / "requirements-traces.txt").is_file()
     assert wrong(monkeypatch, traces_url="") == [], "without traces, nothing needs to be installed"
 

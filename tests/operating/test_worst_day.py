@@ -1,11 +1,11 @@
-"""Disaster recovery with the commands of ``docs/operating.md``: data is backed up while a server runs, destroyed, and restored."""
+"""Disaster recovery with the commands of ``docs/operating/backup.md``: data is backed up while a server runs, destroyed, and restored."""
 
 import signal
 from pathlib import Path
 
 import pytest
 
-from tests.operating.from_docs import blocks, run_block
+from tests.operating.from_docs import block, run_block
 from tests.support.deployments import process
 from tests.support.served import Deployment
 
@@ -17,7 +17,8 @@ def test_backed_up_while_served_destroyed_and_restored(tmp_path: Path) -> None:
     elsewhere.mkdir()
     deployment = Deployment(data)
     deployment.make_people(ada=(False, []), bela=(False, []))
-    key, daily, restore, *_ = blocks("docs/operating.md", "## Backup")
+    beginnings = ("python manage.py backup --new-key", "python manage.py backup /mnt", "python manage.py restore")
+    key, daily, restore = (block("docs/operating/backup.md", begins) for begins in beginnings)
     run_block(key, deployment.environment, elsewhere)
     server = deployment.start()
     try:

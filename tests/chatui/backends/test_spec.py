@@ -115,7 +115,7 @@ def test_several_back_ends_keep_the_order_of_the_file(tmp_path: Path) -> None:
 
 
 def test_the_example_in_the_documentation_is_valid(tmp_path: Path) -> None:
-    page = (BASE_DIR / "docs" / "back-ends.md").read_text(encoding="utf-8")
+    page = (BASE_DIR / "docs" / "back-ends" / "several.md").read_text(encoding="utf-8")
     example = page.split("```toml\n")[1].split("```")[0]
     found = parse_specs(example, tmp_path)
     assert found.problems == () and len(found.specs) > 2

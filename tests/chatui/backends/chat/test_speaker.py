@@ -98,7 +98,7 @@ def test_a_field_of_reasoning_is_a_label_only_if_it_is_a_boolean(name: str) -> N
 
 
 def test_the_documentation_lists_the_fields_of_reasoning_in_the_order_in_which_they_count() -> None:
-    page = (BASE_DIR / "docs" / "back-ends.md").read_text(encoding="utf-8")
+    page = (BASE_DIR / "docs" / "back-ends" / "reading.md").read_text(encoding="utf-8")
     assert f"| {', '.join(f'`{name}`' for name in REASONING_FIELDS)} | a hidden `analysis` frame;" in page
 
 

@@ -1,4 +1,4 @@
-"""``docs/back-ends.md`` says what is known of servers, and by what: what it names is there, and every fault is in it."""
+"""``docs/back-ends`` says what is known of servers, and by what: what it names is there, and every fault is in it."""
 
 import re
 
@@ -6,7 +6,7 @@ from chatui.codes import Cause
 from chatui.operations.doctor.faults import ServerFault
 from tests.support.places import ROOT
 
-TEXT = (ROOT / "docs" / "back-ends.md").read_text(encoding="utf-8")
+TEXT = "\n".join(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs" / "back-ends").glob("*.md")))
 
 
 def test_every_fault_that_a_report_can_name_is_in_the_documentation() -> None:
