@@ -102,11 +102,12 @@ bench: development ## Measure what things cost, as ratios within one run (BENCH_
 	@$(PY) -m tests.bench
 	@$(PY) -m tests.bench.delivery $(BENCH_FLAGS)
 
-package: development ## Build a wheel of the product in dist/, for pip install: with static files, catalogues and vocabulary
+package: development ## Build the wheels in dist/, for pip install: the product, with all that it serves, and the library openchatml
 	@set -e; packaged=$$PWD/.cache/packaged; rm -rf "$$packaged"; mkdir -p "$$packaged"; \
 	CHATUI_DATA_DIR="$$packaged" $(PY) manage.py collectstatic --noinput --verbosity 0; \
 	CHATUI_DATA_DIR="$$packaged" $(PY) manage.py fetch_vocabulary; \
 	CHATUI_PACKAGED="$$packaged" $(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .; \
+	$(PY) -m deploy.library dist; \
 	rm -rf "$$packaged"; ls dist/*.whl
 
 image-steps: development ## Run the Dockerfile's steps in a clean directory, without Docker

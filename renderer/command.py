@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from renderer.characters import safe_for_terminal
 from renderer.errors import OpenChatMLError, Problem
@@ -24,6 +24,9 @@ from renderer.harmony.hip1 import SideRecord
 from renderer.harmony.vocabulary import VocabularyError
 from renderer.ocml import document
 from renderer.ocml.scanning import ProblemFound
+
+if TYPE_CHECKING:
+    SubCommands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 PIECE_BYTES = 64 * 1024
 GOOD = 0
@@ -71,8 +74,8 @@ class _UnusableError(Exception):
     """A file could not be opened; the message is for the operator."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the sub-commands ``check``, ``convert`` and ``show``."""
+def add_arguments(parser: argparse.ArgumentParser) -> SubCommands:
+    """Add the sub-commands ``check``, ``convert`` and ``show``. Returns what others can be added to."""
     formats = [name.value for name in Format]
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("file", metavar="FILE", help="a file, or - for standard input")
@@ -91,6 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shown = parts.add_parser("show", parents=[common], help="show what an audience may see of it")
     shown.add_argument("--as", dest="audience", choices=list(_AUDIENCES), default="end-user")
     shown.add_argument("--json", action="store_true", help="print one JSON object per message: role, channel, intent, text")
+    return parts
 
 
 def run(options: Mapping[str, Any], terminal: Terminal) -> int:
