@@ -37,6 +37,7 @@ from chatui.tools.remote.offers import (
     listing,
 )
 from chatui.tools.remote.schemas import OfferedArguments, reduced
+from chatui.tools.replies import in_middle
 from chatui.tools.tool import CallingTurn, ToolError
 
 MAX_BYTES = 4_000_000
@@ -324,7 +325,7 @@ def _text(value: Any) -> str:
 
 log = logging.getLogger(__name__)
 
-ERROR_CHARS = 500
+ERROR_CHARS = 800
 _TEXT = ("text/plain", "text/csv", "text/markdown", "text/xml", "application/xml", "application/yaml", "text/yaml")
 
 
@@ -353,7 +354,7 @@ class OpenApiServer:
             log.warning("tool server %s: the server answered with status %s", spec.name, status)
         found = credentials.without(found, secret)
         if status >= 400:
-            quoted = (found if isinstance(found, str) else json.dumps(found, ensure_ascii=False))[:ERROR_CHARS]
+            quoted = in_middle(found if isinstance(found, str) else json.dumps(found, ensure_ascii=False), ERROR_CHARS)
             raise ToolError(f"The server answered with status {status}: {quoted}" if quoted else f"Status {status}.")
         return found
 

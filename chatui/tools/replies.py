@@ -64,6 +64,15 @@ def bounded_json(value: object, max_chars: int) -> str:
     return "".join(parts)
 
 
+def in_middle(text: str, max_chars: int) -> str:
+    """The text, cut in the middle if it is longer: what went wrong is often said at the end."""
+    if len(text) <= max_chars:
+        return text
+    mark = f" [… {len(text) - max_chars:,} characters left out …] "
+    tail = max_chars // 2
+    return f"{text[: max_chars - tail]}{mark}{text[-tail:]}"
+
+
 def succeeded(content: str, provenance: Provenance, note: str = "") -> ToolReply:
     """The reply to a call that succeeded. ``content``: JSON, see ``bounded_json``. ``note``: a sentence of ours."""
     noted = f'"note": {_ENCODER.encode(note)}, ' if note else ""

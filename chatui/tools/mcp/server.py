@@ -19,8 +19,10 @@ from weakref import WeakValueDictionary
 
 from chatui.json_schemas import UnusableError, listed_in, mapping
 from chatui.tools.file_access import EndedSession, SessionPlace, TurnSessions
+from chatui.tools.mcp import results
 from chatui.tools.mcp.http import HttpPeer
 from chatui.tools.mcp.messages import KeptSession, ServerRefusedError
+from chatui.tools.mcp.results import ERROR_CHARS
 from chatui.tools.mcp.stdio import Launch, Programs, StdioPeer
 from chatui.tools.remote import definition as credentials
 from chatui.tools.remote.definition import McpSpec
@@ -37,15 +39,14 @@ from chatui.tools.remote.offers import (
     without_arguments,
 )
 from chatui.tools.remote.schemas import OfferedArguments, reduced
+from chatui.tools.replies import in_middle
 from chatui.tools.tool import CallingTurn, Noted, ToolError
 
 log = logging.getLogger(__name__)
 
-ERROR_CHARS = 500
 LINE_CHARS = 300
 """Of each line of a program's standard error that is logged."""
 _MIRRORED = "x-mcp-header"
-_NO_MORE = "The tool asked for more input instead of answering, but can be given nothing except its arguments."
 
 
 def offered(server: str, remote: str, found: Sequence[Any], name: str) -> ToolOffer:
@@ -77,34 +78,6 @@ def offered(server: str, remote: str, found: Sequence[Any], name: str) -> ToolOf
         parameters=arguments.schema(),
         places=arguments.places,
     )
-
-
-def read(result: Mapping[str, Any]) -> Any:
-    """The result of a call, as JSON or text. Images and audio are only mentioned.
-
-    Raises:
-        ToolError: the tool reports a failure, or requests more input.
-    """
-    if result.get("resultType", "complete") != "complete":
-        raise ToolError(_NO_MORE)
-    content = result.get("content")
-    parts = [_part(each) for each in content if isinstance(each, Mapping)] if isinstance(content, list) else []
-    text = "\n".join(filter(None, parts))
-    if result.get("isError") is True:
-        raise ToolError(f"The tool failed: {text[:ERROR_CHARS]}" if text else "The tool failed.")
-    structured = result.get("structuredContent")
-    return structured if isinstance(structured, dict) else text
-
-
-def _part(part: Mapping[str, Any]) -> str:
-    kind = part.get("type")
-    if kind == "text":
-        return str(part.get("text", ""))
-    if kind == "resource" and isinstance(inner := part.get("resource"), Mapping):
-        return str(inner["text"]) if isinstance(inner.get("text"), str) else "[a file that is not text was returned]"
-    if kind == "resource_link":
-        return f"[a link was returned: {cleaned(str(part.get('uri', '')), 200)}]"
-    return {"image": "[an image was returned]", "audio": "[a sound was returned]"}.get(str(kind), "")
 
 
 MAX_PAGES = 20
@@ -212,9 +185,9 @@ class McpServer:
         try:
             found = await self._asked({"name": offer.remote, "arguments": named}, turn, key)
         except ServerRefusedError as error:
-            message = credentials.without(error.server_message[: ERROR_CHARS * 2], secret)[:ERROR_CHARS]
+            message = in_middle(credentials.without(error.server_message, secret), ERROR_CHARS)
             raise ToolError(f"The server refused the call: {message}") from None
-        return read(credentials.without(found, secret))
+        return results.read(credentials.without(found, secret))
 
     async def _asked(self, params: dict[str, Any], turn: CallingTurn, key: UUID) -> dict[str, Any]:
         if turn.sessions is None:

@@ -278,7 +278,7 @@ class Conductor:
         except ToolsBusyError:
             return Code.TOOL_TIMEOUT, "Too many tools are at work. The call was not begun."
         except ToolError as error:
-            return ProductCode.TOOL_FAILED, str(error)[:ERROR_CHARS]
+            return ProductCode.TOOL_FAILED, replies.in_middle(str(error), ERROR_CHARS)
         except ToolFailedError as error:
             log.warning("turn %s: a tool failed (%s)", self._running.turn.pk, error)
             return ProductCode.TOOL_FAILED, f"The tool failed ({error})."

@@ -1,11 +1,10 @@
-"""Converting an MCP server's tools into our own, and its results into JSON or text."""
+"""Converting an MCP server's tools into our own."""
 
 import time
 from typing import Any
 
 import pytest
 
-from chatui.tools.mcp.server import read
 from tests.chatui.tools.mcp.calls import ADD, listing
 from tests.chatui.tools.remote.test_schemas import deep, doubling
 
@@ -49,20 +48,3 @@ def test_invalid_tools_are_refused_quickly(listed: Any) -> None:
 def test_two_tools_with_one_name_are_both_dropped() -> None:
     assert listing("demo", ["add"], [ADD, {**ADD, "description": "Another"}]).problems
     assert not listing("demo", ["add"], [None, 3, "add", {"name": ["add"]}]).offers
-
-
-@pytest.mark.parametrize(
-    ("result", "read_as"),
-    [
-        ({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "a\nb"),
-        ({"content": [{"type": "text", "text": "3"}], "structuredContent": {"result": 3}}, {"result": 3}),
-        ({"content": [{"type": "image", "data": "AAAA", "mimeType": "image/png"}]}, "[an image was returned]"),
-        ({"content": [{"type": "resource", "resource": {"uri": "x:y", "text": "inside"}}]}, "inside"),
-        ({"content": [{"type": "resource", "resource": {"blob": "AAAA"}}]}, "[a file that is not text was returned]"),
-        ({"content": [{"type": "resource_link", "uri": "https://a/\u202e"}]}, "[a link was returned: https://a/]"),
-        ({"content": "no list", "structuredContent": [1]}, ""),
-        ({}, ""),
-    ],
-)
-def test_a_result_is_parsed(result: Any, read_as: Any) -> None:
-    assert read(result) == read_as

@@ -1,0 +1,169 @@
+"""Reads the result of an MCP tool (specification of 2025-11-25, server/tools): all that it says reaches the model, or a mark with its kind
+and size does.
+
+What a server says for the person alone (``annotations.audience``) is not for the model, which gets its kind and size.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chatui.json_schemas import mapping
+from chatui.tools.remote.offers import cleaned
+from chatui.tools.replies import in_middle
+from chatui.tools.tool import ToolError
+
+ERROR_CHARS = 800
+"""Of an error. Its cause is often at its end, so it is cut in the middle."""
+NAME_CHARS = 100
+ADDRESS_CHARS = 500
+DESCRIBED_CHARS = 300
+_NO_MORE = "The tool asked for more input instead of answering, but can be given nothing except its arguments."
+_NOTHING = "[nothing was returned]"
+_OF_PROTOCOL = {"_meta", "content", "isError", "resultType", "structuredContent"}
+_READABLE = ("text/", "application/json", "application/xml", "application/yaml", "application/javascript", "application/sql")
+_SUFFIXES = ("+json", "+xml", "+yaml")
+
+
+def read(result: Mapping[str, Any]) -> Any:
+    """The result of a call, as JSON for the model. If it has both text and structure, and they do not say the same, the model gets both.
+
+    Raises:
+        ToolError: the tool reports a failure, or requests more input.
+    """
+    if result.get("resultType", "complete") != "complete":
+        raise ToolError(_NO_MORE)
+    content = result.get("content")
+    listed = content if isinstance(content, list) else [] if content is None else [content]
+    is_private = any(map(_is_for_person, listed))
+    texts = [f"[left out: {_part(each).kind}, for the person alone]" if _is_for_person(each) else _part(each).text for each in listed]
+    text = "\n".join(texts)
+    structure = _structure(result)
+    if structure is None or (text and not is_private and _says_same(texts, structure)):
+        value: Any = text if structure is None else structure
+    else:
+        value = {"text": text, "structuredContent": structure} if text else structure
+    if result.get("isError") in (True, "true"):
+        said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+        raise ToolError(f"The tool failed: {in_middle(said, ERROR_CHARS)}" if said else "The tool failed.")
+    return _NOTHING if value == "" else value
+
+
+def _structure(result: Mapping[str, Any]) -> Any:
+    """The structured part, of any JSON type; None if there is none. Servers that forget ``content`` write it beside other fields."""
+    if (found := result.get("structuredContent")) is not None:
+        return found
+    if "content" in result:
+        return None
+    return {name: value for name, value in result.items() if name not in _OF_PROTOCOL} or None
+
+
+def _says_same(texts: list[str], structure: Any) -> bool:
+    """Whether texts repeat a structure. Many servers write it as JSON, too, or wrap a text or the parts in an object of one value."""
+    candidates = [structure, *(structure.values() if isinstance(structure, dict) and len(structure) == 1 else ())]
+    text = "\n".join(texts)
+    for each in candidates:
+        if _is_written(text, each):
+            return True
+        if isinstance(each, list) and len(each) == len(texts) and all(map(_is_written, texts, each)):
+            return True
+    return False
+
+
+def _is_written(text: str, value: Any) -> bool:
+    if isinstance(value, str) and text == value:
+        return True
+    try:
+        # As text, because True equals 1.
+        return json.dumps(json.loads(text), sort_keys=True) == json.dumps(value, sort_keys=True)
+    except (ValueError, TypeError, RecursionError):
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of the content. ``kind``: what it is, with its size. ``text``: the part itself, or a mark with its kind."""
+
+    kind: str
+    text: str
+
+
+def _part(part: Any) -> _Part:
+    if not isinstance(part, Mapping):
+        text = part if isinstance(part, str) else json.dumps(part, ensure_ascii=False)
+        return _Part(_chars(text), text)
+    kind = part.get("type")
+    if kind == "text" and isinstance(part.get("text"), str):
+        return _Part(_chars(part["text"]), part["text"])
+    if kind == "resource" and isinstance(part.get("resource"), Mapping):
+        return _resource(part["resource"])
+    if kind == "resource_link":
+        return _link(part)
+    if kind in ("image", "audio"):
+        words = _named("an image" if kind == "image" else "a sound", part.get("mimeType"), _size(part.get("data")))
+    else:
+        what = "a text that cannot be read" if kind == "text" else f"a part of type {cleaned(str(kind), NAME_CHARS)}"
+        words = _named(what, part.get("mimeType"), f"{len(json.dumps(part, default=str)):,} characters")
+    return _Part(words, f"[{words} was returned, which is not shown here]")
+
+
+def _resource(inner: Mapping[str, Any]) -> _Part:
+    """An embedded resource, with its address and its type."""
+    address, kind = _word(inner.get("uri")), inner.get("mimeType")
+    text = inner.get("text") if isinstance(inner.get("text"), str) else _decoded(kind, inner.get("blob"))
+    if text is None:
+        words = _named("a file", address, kind, _size(inner.get("blob")))
+        return _Part(words, f"[{words} was returned, which is not shown here]")
+    name = ", ".join(filter(None, (address, _word(kind))))
+    return _Part(_named("a file", address, kind, _chars(text)), f"[{name}]\n{text}" if name else text)
+
+
+def _link(part: Mapping[str, Any]) -> _Part:
+    title = next((each for each in map(_word, (part.get("title"), part.get("name"))) if each), "")
+    size = part.get("size")
+    named = _named("a link", title, _word(part.get("uri")), part.get("mimeType"), f"{size:,} bytes" if type(size) is int else "")
+    about = cleaned(part["description"], DESCRIBED_CHARS) if isinstance(part.get("description"), str) else ""
+    return _Part(named, f"[{named} was returned{f': {about}' if about else ''}]")
+
+
+def _is_for_person(part: Any) -> bool:
+    """Whether a server says that a part is for the user and nobody else."""
+    if not isinstance(part, Mapping):
+        return False
+    audiences = [mapping(each, "annotations").get("audience") for each in (part, mapping(part, "resource"))]
+    return any(each in ("user", ["user"]) for each in audiences)
+
+
+def _decoded(kind: Any, blob: Any) -> str | None:
+    """The text of a file whose type is that of a text; None if it cannot be read as one."""
+    bare = str(kind or "").partition(";")[0].strip().lower()
+    if not isinstance(blob, str) or not (bare.startswith(_READABLE) or bare.endswith(_SUFFIXES)):
+        return None
+    try:
+        return base64.b64decode(blob, validate=True).decode("utf-8-sig")
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _named(what: str, *facts: Any) -> str:
+    words = ", ".join(filter(None, map(_word, facts)))
+    return f"{what} ({words})" if words else what
+
+
+def _word(value: Any) -> str:
+    return cleaned(value, ADDRESS_CHARS) if isinstance(value, str) else ""
+
+
+def _size(data: Any) -> str:
+    """The size of base64 data."""
+    size = len(data.rstrip("=")) * 3 // 4 if isinstance(data, str) else None
+    return "" if size is None else f"{size:,} byte{'s' * (size != 1)}"
+
+
+def _chars(text: str) -> str:
+    return f"{len(text):,} characters"

@@ -1,0 +1,139 @@
+"""The shapes of results that servers send: each is whole for the model, or a mark says what was left out, with its kind and size."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from chatui.tools.mcp.results import ERROR_CHARS, read
+from chatui.tools.tool import ToolError
+
+CSV = base64.b64encode("Größe,1\n".encode()).decode()
+PLAN = {"uri": "file:///plan.txt", "mimeType": "text/plain", "text": "The plan"}
+
+
+def text(words: Any, **fields: Any) -> dict[str, Any]:
+    return {"type": "text", "text": words, **fields}
+
+
+def content(*parts: Any, **fields: Any) -> dict[str, Any]:
+    return {"content": list(parts), **fields}
+
+
+FOR_PERSON = {"annotations": {"audience": ["user"]}}
+FOR_MODEL = {"annotations": {"audience": ["assistant"]}}
+FOR_BOTH = {"annotations": {"audience": ["user", "assistant"]}}
+
+SHAPES: dict[str, tuple[dict[str, Any], Any]] = {
+    "texts": (content(text("a"), text("b")), "a\nb"),
+    "text beside other structure": (
+        content(text("2 projects"), structuredContent={"status": "ok"}),
+        {"text": "2 projects", "structuredContent": {"status": "ok"}},
+    ),
+    "text beside empty structure": (content(text("It is 42"), structuredContent={}), {"text": "It is 42", "structuredContent": {}}),
+    "text that is the structure": (content(text('{"b": 2, "a": 1}'), structuredContent={"a": 1, "b": 2}), {"a": 1, "b": 2}),
+    "text that the structure wraps": (content(text("3"), structuredContent={"result": 3}), {"result": 3}),
+    "texts that the structure lists": (content(text("1"), text("x"), structuredContent={"result": [1, "x"]}), {"result": [1, "x"]}),
+    "1 is not true": (content(text("1"), structuredContent=True), {"text": "1", "structuredContent": True}),
+    "a list alone": (content(structuredContent=[1, 2]), [1, 2]),
+    "a number alone": (content(structuredContent=0), 0),
+    "a text as structure": (content(structuredContent="done"), "done"),
+    "picture beside structure": (
+        content({"type": "image", "data": "AAAA", "mimeType": "image/png"}, structuredContent={"a": 1}),
+        {"text": "[an image (image/png, 3 bytes) was returned, which is not shown here]", "structuredContent": {"a": 1}},
+    ),
+    "text and picture": (
+        content(text("chart:"), {"type": "image", "data": "AA==", "mimeType": "image/png"}),
+        "chart:\n[an image (image/png, 1 byte) was returned, which is not shown here]",
+    ),
+    "sound": (content({"type": "audio", "data": "AAAA"}), "[a sound (3 bytes) was returned, which is not shown here]"),
+    "file": (
+        content({"type": "resource", "resource": {"uri": "file:///a.pdf", "mimeType": "application/pdf", "blob": "AAAA"}}),
+        "[a file (file:///a.pdf, application/pdf, 3 bytes) was returned, which is not shown here]",
+    ),
+    "text file as bytes": (
+        content({"type": "resource", "resource": {"uri": "x:1", "mimeType": "text/csv; charset=utf-8", "blob": CSV}}),
+        "[x:1, text/csv; charset=utf-8]\nGröße,1\n",
+    ),
+    "text file that is not text": (
+        content({"type": "resource", "resource": {"uri": "x:1", "mimeType": "text/csv", "blob": "/w=="}}),
+        "[a file (x:1, text/csv, 1 byte) was returned, which is not shown here]",
+    ),
+    "resource": (content({"type": "resource", "resource": PLAN}), "[file:///plan.txt, text/plain]\nThe plan"),
+    "link": (
+        content({"type": "resource_link", "uri": "https://e.com/7", "name": "p", "title": "Plan", "size": 2000, "description": "Of 2026"}),
+        "[a link (Plan, https://e.com/7, 2,000 bytes) was returned: Of 2026]",
+    ),
+    "unknown kind": (
+        content({"type": "video", "data": "x"}, text("t")),
+        "[a part of type video (30 characters) was returned, which is not shown here]\nt",
+    ),
+    "content is one part": ({"content": text("one")}, "one"),
+    "content is a text": ({"content": "just text"}, "just text"),
+    "text is no text": (content(text(None)), "[a text that cannot be read (30 characters) was returned, which is not shown here]"),
+    "parts that are no objects": (content("a", 3, None), "a\n3\nnull"),
+    "nothing": ({}, "[nothing was returned]"),
+    "empty content": (content(), "[nothing was returned]"),
+    "result of the first protocol": ({"toolResult": {"a": 1}}, {"toolResult": {"a": 1}}),
+    "for both": (content(text("x", **FOR_BOTH)), "x"),
+    "for the person, for the model": (
+        content(text("secret", **FOR_PERSON), text("for the model", **FOR_MODEL)),
+        "[left out: 6 characters, for the person alone]\nfor the model",
+    ),
+    "a picture for the person": (
+        content({"type": "image", "data": "AAAA", "mimeType": "image/png", **FOR_PERSON}),
+        "[left out: an image (image/png, 3 bytes), for the person alone]",
+    ),
+    "a resource for the person": (
+        content({"type": "resource", "resource": {**PLAN, **FOR_PERSON}}),
+        "[left out: a file (file:///plan.txt, text/plain, 8 characters), for the person alone]",
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_result_is_whole_or_marked(shape: str) -> None:
+    result, for_model = SHAPES[shape]
+    found = read(result)
+    assert json.dumps(found) == json.dumps(for_model)
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        (content(isError=True, structuredContent={"error": "disk full"}), 'The tool failed: {"error": "disk full"}'),
+        (content(text("bad"), isError="true"), "The tool failed: bad"),
+        (content(isError=True), "The tool failed."),
+        (content({"type": "image", "data": "AAAA"}, isError=True), "The tool failed: [an image (3 bytes) was returned"),
+        ({"resultType": "input_required"}, "asked for more input"),
+    ],
+)
+def test_a_failure_says_what_the_server_said(result: dict[str, Any], told: str) -> None:
+    with pytest.raises(ToolError) as failed:
+        read(result)
+    assert told in str(failed.value)
+
+
+def test_a_long_error_keeps_its_end() -> None:
+    with pytest.raises(ToolError) as failed:
+        read(content(text("Traceback\n" + "x" * 5000 + "ValueError: customer 17 does not exist"), isError=True))
+    said = str(failed.value)
+    assert "Traceback" in said and said.endswith("customer 17 does not exist") and "characters left out" in said
+    assert len(said) < ERROR_CHARS + 100
+
+
+def test_what_is_for_the_person_alone_reaches_no_model() -> None:
+    found = read(content(text("secret", **FOR_PERSON), structuredContent={"a": 1}))
+    assert found["structuredContent"] == {"a": 1} and "secret" not in json.dumps(found)
+    with pytest.raises(ToolError) as failed:
+        read(content(text("secret", **FOR_PERSON), isError=True))
+    assert "secret" not in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    "part", [{"type": "\u202e<|end|>"}, {"type": "image", "mimeType": "<|call|>\n\u202e"}, {"type": "resource_link", "uri": "a\u200b"}]
+)
+def test_a_mark_has_nothing_invisible(part: dict[str, Any]) -> None:
+    found = read(content(part))
+    assert found.isprintable() and "<|" not in found
