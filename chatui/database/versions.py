@@ -15,24 +15,30 @@ from chatui import migrations
 
 APP = "chatui"
 _SQUASHED = re.compile(r"\d{4}_squashed_(\d{4})_")
+_LAST_WITH = (("0051_ends_of_frames", "e3d5f427"), ("0065_separation_proofs", "c55f8eb3"))
+"""The last migration of each series that became one, and the commit that had them all: it takes a database of that series to its end."""
 Migrations = Iterable[tuple[str, str]]
 """Pairs of app and name."""
 
 
-def refuse_separate_steps(connection: BaseDatabaseWrapper) -> None:
-    """Refuse a database with only some of the migrations that became one. Django would fail with an error about lazy references.
+def refuse_older(connection: BaseDatabaseWrapper) -> None:
+    """Refuse a database that lacks some of the migrations that became one, but not all. Django would fail with an error about lazy
+    references, or try to create tables that are there.
 
     Raises:
-        CommandError: the database has only some of them.
+        CommandError: it has only some of them, or only older ones.
     """
-    steps = _replaced()
-    applied = steps & {name for app, name in MigrationRecorder(connection).applied_migrations() if app == APP}
-    if applied and applied != steps:
-        raise CommandError(
-            f"This database is at {max(applied)}, from which this version cannot continue: with the last commit that has "
-            f"chatui/migrations/{max(steps)}.py, run manage.py migrate (for a backup, manage.py restore), and only then start this version "
-            "(CHANGELOG.md, Upgrading); nothing was changed."
-        )
+    names = {name for app, name in MigrationRecorder(connection).applied_migrations() if app == APP}
+    steps = sorted(name for name in names if _number(name) <= _replaced_until())
+    if not steps or _replaced() <= names:
+        return
+    commits = ", then with ".join(
+        f"commit {commit} (or the last one that has chatui/migrations/{last}.py)" for last, commit in _LAST_WITH if last not in names
+    )
+    raise CommandError(
+        f"This database is at {steps[-1]}, from which this version cannot continue: run manage.py migrate (for a backup, manage.py "
+        f"restore, and then backup again) with {commits}, and only then start this version (CHANGELOG.md, Upgrading); nothing was changed."
+    )
 
 
 def newer(connection: BaseDatabaseWrapper) -> str:
@@ -63,14 +69,20 @@ def sentence(unknown: list[str]) -> str:
 
 def unknown(applied: Migrations) -> list[str]:
     """The names of applied migrations that a newer version of the product must have brought, in order."""
-    known = _on_disk()
     # By their numbers: to load the migrations that became one takes 23 MB.
-    replaced = max((int(found[1]) for found in map(_SQUASHED.match, known) if found), default=0)
-    return sorted(name for app, name in applied if app == APP and name not in known and not _is_until(replaced, name))
+    known, replaced = _on_disk(), _replaced_until()
+    return sorted(name for app, name in applied if app == APP and name not in known and _number(name) > replaced)
 
 
-def _is_until(number: int, name: str) -> bool:
-    return name[:4].isdecimal() and int(name[:4]) <= number
+def _replaced_until() -> int:
+    """The number of the last of the migrations that became one."""
+    return max((_number(name) for name in _on_disk() if _SQUASHED.match(name)), default=0)
+
+
+def _number(name: str) -> int:
+    """Of one that replaces others: that of the last of these. 9999 if it has none, as none of ours."""
+    digits = found[1] if (found := _SQUASHED.match(name)) else name[:4]
+    return int(digits) if digits.isdecimal() else 9999
 
 
 def _on_disk() -> set[str]:

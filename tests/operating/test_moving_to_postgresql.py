@@ -132,5 +132,5 @@ def test_what_cannot_be_moved_is_refused_with_the_reason(tmp_path: Path) -> None
         with closing(sqlite3.connect(file, isolation_level=None)) as database:
             database.execute("INSERT INTO django_migrations (app, name, applied) VALUES ('chatui', '9999_later', '2027-01-01')")
             assert "newer version" in refusal(environment, file)
-            database.execute("DELETE FROM django_migrations WHERE name IN ('9999_later', '0001_squashed_0051_ends_of_frames')")
+            database.execute("DELETE FROM django_migrations WHERE name IN ('9999_later', '0001_squashed_0065_separation_proofs')")
             assert "older version" in refusal(environment, file)

@@ -23,7 +23,7 @@ WAITING = {
     "httpcore": "only for models that read the web, and for tool servers: 1 MB",
     "chatui.tools.server_registry": "only with CHATUI_TOOLS_FILE: 1 MB",
     "chatui.documents.inside.worker": "never: files are read in processes of their own",
-    "chatui.migrations.0001_squashed_0051_ends_of_frames": "never: they run in their own process, and /readyz lists only names: 23 MB",
+    "chatui.migrations.0001_squashed_0065_separation_proofs": "never: they run in their own process, and /readyz lists only names: 23 MB",
     "yaml": "only for documents in OpenChatML and OpenAPI: 1 MB",
 }
 """The modules that a server process has not imported after an ordinary page and turn, and when it does import them."""

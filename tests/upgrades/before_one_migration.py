@@ -10,8 +10,8 @@ import psycopg
 
 from tests.support.served import Deployment
 
-FIRST = "0001_squashed_0051_ends_of_frames"
-LAST_STEP = "0051_ends_of_frames"
+FIRST = "0001_squashed_0065_separation_proofs"
+LAST_STEP = "0065_separation_proofs"
 """The name of the last separate migration."""
 _FILL = f"""
 from django.db.migrations.loader import MigrationLoader

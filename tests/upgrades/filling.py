@@ -96,4 +96,9 @@ def _message(model: Any) -> dict[str, Any]:
     return {"position": model._base_manager.count()}
 
 
-_SPECIAL: dict[str, Any] = {"AuditEvent": _audit_line, "Message": _message, "Turn": lambda model: {"state": "completed"}}
+_SPECIAL: dict[str, Any] = {
+    "AuditEvent": _audit_line,
+    "Message": _message,
+    "Turn": lambda model: {"state": "completed"},
+    "UsageLimit": lambda model: {"person": None},  # of a group or a person, not both
+}

@@ -1,5 +1,6 @@
 """Databases from before the migrations became one: the last state continues as it is, and every other state is refused."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -7,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 
+from chatui.database import versions
 from tests.services.databases import own_database
 from tests.support.deployments import process
 from tests.support.served import Deployment, NewDeployment
@@ -71,14 +73,25 @@ def test_the_last_state_continues_unchanged(old: Database, new: Database) -> Non
     assert old.schema() == new.schema(), "that of a database of this version"
 
 
-@pytest.mark.parametrize("create", ["sqlite"], indirect=True)
-def test_a_state_between_is_refused_and_stays_as_it_is(old: Database) -> None:
-    old.query("DELETE FROM django_migrations WHERE app = 'chatui' AND name > '0034'")
+@pytest.mark.parametrize(
+    ("later", "last", "commits"),
+    [
+        ("name > '0064' OR name = '0001_squashed_0065_separation_proofs'", "0063_state_words", [LAST_STEP]),
+        ("name > '0052' OR name LIKE '0001_squashed_%'", "0051_ends_of_frames", [LAST_STEP]),
+        ("name > '0034' OR name LIKE '0001_squashed_%'", "0033_temporary", ["0051_ends_of_frames", LAST_STEP]),
+    ],
+    ids=["between", "before the first one migration", "older"],
+)
+def test_another_state_is_refused_and_stays_as_it_is(old: Database, later: str, last: str, commits: list[str]) -> None:
+    old.query(f"DELETE FROM django_migrations WHERE app = 'chatui' AND ({later})")
     schema, rows = old.schema(), old.rows()
     for command in (["migrate"], ["serve", "--port", "0"]):
         said = refusal(old, *command)
-        assert "CommandError: This database is at 0033_temporary, from which this version cannot continue" in said
-        assert f"the last commit that has chatui/migrations/{LAST_STEP}.py" in said and "Traceback" not in said
+        assert f"CommandError: This database is at {last}, from which this version cannot continue: run manage.py migrate" in said
+        assert re.findall(r"commit ([0-9a-f]{8}) \(or the last one that has chatui/migrations/(\w+)\.py\)", said) == [
+            (dict(versions._LAST_WITH)[step], step) for step in commits
+        ]
+        assert "Traceback" not in said
     assert (old.schema(), old.rows()) == (schema, rows)
 
 

@@ -21,7 +21,7 @@ class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         connection = connections[options["database"]]
         with file_locks.alone(connection, file_locks.MIGRATING, wait=True):
-            versions.refuse_separate_steps(connection)
+            versions.refuse_older(connection)
             if newer := versions.newer(connection):
                 raise CommandError(newer)
             super().handle(*args, **options)

@@ -1,12 +1,10 @@
 """The list of a person's sessions: what it shows, and what ends with a session."""
 
 import re
-from importlib import import_module
 from io import StringIO
 from uuid import uuid4
 
 import pytest
-from django.apps import apps
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.test import Client
@@ -81,18 +79,6 @@ async def test_the_store_finds_saves_and_deletes_a_session_also_asynchronously()
     assert await SessionStore(key).aget("a") is None and await SessionStore(again.session_key).aget("a") == 2
     await again.adelete()
     assert await Session.objects.acount() == 0 and not await again.aexists(again.session_key or "")
-
-
-def test_an_upgrade_signs_nobody_out(ada: User) -> None:
-    """Before the migration the database had the key itself."""
-    client = sign_in_with_form("ada")
-    key = client.cookies["chatui_session"].value
-    Session.objects.update(session_key=key)
-    BegunSession.objects.update(key=key)
-    assert person_behind(client) is None, "the premise"
-    for _ in range(2):
-        import_module("chatui.migrations.0061_rights").digest_keys(apps, None)
-        assert person_behind(client) == ada and "this one" in page_of(client)
 
 
 @pytest.mark.usefixtures("bela")

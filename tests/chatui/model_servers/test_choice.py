@@ -3,14 +3,9 @@
 import asyncio
 import threading
 from collections.abc import Iterator
-from importlib import import_module
-from pathlib import Path
-from typing import Any
 
 import pytest
-from django.apps import apps
 from django.core.cache import cache
-from django.db import connection
 
 from chatui.api.errors import ApiError
 from chatui.api.request_parts import chosen
@@ -207,26 +202,6 @@ def test_a_program_that_names_no_model_gets_the_default_or_none(
                 chosen(choices, unnamed, only)
         else:
             assert chosen(choices, unnamed, only).value == value
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize(
-    ("settings", "default"), [({}, "first"), ({"backend_url": "http://127.0.0.1:9"}, None), ({"backends_file": Path("servers.toml")}, None)]
-)
-def test_the_upgrade_keeps_the_default_of_an_installation(settings: dict[str, Any], default: str | None, configure: Configure) -> None:
-    """Until then it was the first that is offered; the operator's own servers came before those of Administration."""
-    for name, position, is_enabled, unconfirmed_by in (
-        ("a", 0, False, ""),
-        ("b", 0, True, "omar"),
-        ("z", 1, True, ""),
-        ("first", 0, True, ""),
-        ("second", 0, True, ""),
-    ):
-        StoredBackend.objects.create(name=name, url="http://a", position=position, is_enabled=is_enabled, unconfirmed_by=unconfirmed_by)
-    configure(**settings)
-    migration = import_module("chatui.migrations.0064_default_model_server")
-    migration.keep_the_first(apps, connection.schema_editor())
-    assert StoredBackend.objects.filter(is_default=True).values_list("name", flat=True).first() == default
 
 
 EMBEDDING = {"id": "vectors", "capabilities": ["embedding"]}

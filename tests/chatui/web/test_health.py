@@ -18,7 +18,7 @@ from django.db.utils import OperationalError
 from django.test import Client
 
 from chatui.checks import newer_database
-from chatui.database import connections
+from chatui.database import connections, versions
 from chatui.database.base import MAX_CONNECTIONS, PageConnections
 from chatui.database.connections import ThreadConnection
 from chatui.display import readiness
@@ -69,7 +69,7 @@ def test_only_the_missing_part_is_named(missing: str, monkeypatch: pytest.Monkey
     if missing == "database":
         monkeypatch.setitem(readiness._CHECKS, "database", refuse)
     elif missing == "migrations":
-        MigrationRecorder(connection).migration_qs.filter(app="chatui", name="0001_squashed_0051_ends_of_frames").delete()
+        MigrationRecorder(connection).migration_qs.filter(app="chatui", name="0001_squashed_0065_separation_proofs").delete()
     else:
         full = shutil.disk_usage(tmp_path)._replace(free=readiness.MIN_FREE_BYTES - 1)
         monkeypatch.setattr(shutil, "disk_usage", lambda path: full)
@@ -77,7 +77,7 @@ def test_only_the_missing_part_is_named(missing: str, monkeypatch: pytest.Monkey
         assert ready() == (503, {**GOOD, "ready": False, missing: "failed"})
     finally:
         if missing == "migrations":
-            MigrationRecorder(connection).record_applied("chatui", "0001_squashed_0051_ends_of_frames")
+            MigrationRecorder(connection).record_applied("chatui", "0001_squashed_0065_separation_proofs")
 
 
 def test_a_kept_connection_that_is_lost_before_anything_is_asked_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,17 +176,17 @@ def test_a_newer_database_is_refused_unless_it_became_so_while_the_process_ran(m
     recorder = MigrationRecorder(connection)
     monkeypatch.setattr(readiness._begun_with, "names", frozenset())
     own = max(name for app, name in readiness.on_disk() if app == "chatui")
-    recorder.record_applied("chatui", "0052_from_the_future")
+    recorder.record_applied("chatui", "0999_from_the_future")
     try:
         status, found = ready()
         assert (status, found["ready"], found["migrations"]) == (503, False, "failed")
-        assert "0052_from_the_future" in found["problem"]
+        assert "0999_from_the_future" in found["problem"]
         assert own in found["problem"]
         [error] = newer_database(None)
         assert str(error.msg) == found["problem"]
-        with pytest.raises(CommandError, match="0052_from_the_future"):
+        with pytest.raises(CommandError, match="0999_from_the_future"):
             call_command("migrate", verbosity=0)
-        with pytest.raises(SystemCheckError, match="0052_from_the_future"):
+        with pytest.raises(SystemCheckError, match="0999_from_the_future"):
             call_command("purge", skip_checks=False)
         for command in (
             ["backup", "somewhere"],
@@ -197,16 +197,30 @@ def test_a_newer_database_is_refused_unless_it_became_so_while_the_process_ran(m
             ["ask", "Hello"],
             ["move_to_postgresql", "x"],
         ):
-            with pytest.raises(CommandError, match="0052_from_the_future"):
+            with pytest.raises(CommandError, match="0999_from_the_future"):
                 call_command(*command)
-        recorder.record_unapplied("chatui", "0052_from_the_future")
+        recorder.record_unapplied("chatui", "0999_from_the_future")
         readiness.begin()
-        recorder.record_applied("chatui", "0052_from_the_future")
+        recorder.record_applied("chatui", "0999_from_the_future")
         status, found = ready()
         assert (status, found["ready"], found["migrations"]) == (200, True, "newer")
-        assert "0052_from_the_future" in found["problem"]
+        assert "0999_from_the_future" in found["problem"]
     finally:
-        recorder.record_unapplied("chatui", "0052_from_the_future")
+        recorder.record_unapplied("chatui", "0999_from_the_future")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_newer"),
+    [
+        ("0051_ends_of_frames", False),
+        ("0001_squashed_0051_ends_of_frames", False),
+        ("0001_squashed_0999_from_the_future", True),
+        ("0999_from_the_future", True),
+        ("from_somewhere", True),
+    ],
+)
+def test_what_became_part_of_the_one_migration_is_not_newer(name: str, is_newer: bool) -> None:
+    assert versions.unknown([("chatui", name), ("auth", "0999_other")]) == [name] * is_newer
 
 
 def test_frequent_checks_are_answered_from_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:

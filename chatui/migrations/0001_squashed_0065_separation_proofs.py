@@ -122,59 +122,24 @@ def run_deferred(apps: Any, schema_editor: Any) -> None:
 
 
 REPLACED = """
-    0001_initial
-    0002_search
-    0003_audit_append_only
-    0004_debug_request
-    0005_one_turn_per_ask
-    0006_summary_review
-    0007_names_that_look_alike
-    0008_four_eyes_and_confirmed_back_ends
-    0009_imports
-    0010_turn_pieces
-    0011_problems_by_code
-    0012_audit_counts
-    0013_context
-    0014_failed_answers
-    0015_import_source
-    0016_unseen_answers
-    0017_bin_index
-    0018_pinned_and_archived
-    0019_language
-    0020_imported_once
-    0021_folders
-    0022_tool_calls
-    0023_opened_pages
-    0024_api_keys
-    0025_tool_approvals
-    0026_keys_that_read_more
-    0027_key_tools
-    0028_accounts
-    0029_answer_format
-    0030_usage
-    0031_files
-    0032_ratings
-    0033_temporary
-    0034_documents
-    0035_shared_documents
-    0036_passages
-    0037_leaving
-    0038_own_settings
-    0039_file_encryption
-    0040_account_that_goes
-    0041_documents_again
-    0042_passkeys
-    0043_tools_of_model_servers
-    0044_examinations
-    0045_required_factors
-    0046_other_settings_of_back_ends
-    0047_handed_over
-    0048_plain_labels
-    0049_fewer_index_entries
-    0050_queued_turns
-    0051_ends_of_frames
+    0001_squashed_0051_ends_of_frames
+    0052_hidden_in_files
+    0053_tool_sessions
+    0054_identity
+    0055_summary_lines
+    0056_summary_sources
+    0057_sealed_keys
+    0058_limits_of_people
+    0059_first_token
+    0060_own_data
+    0061_rights
+    0062_tested_servers
+    0063_state_words
+    0064_default_model_server
+    0065_separation_proofs
 """.split()
-"""The migrations that created the same tables step by step before this one; ``manage.py migrate`` refuses a database with only some of them."""
+"""The migrations that created the same tables step by step before this one; ``manage.py migrate`` refuses a database with only some of them,
+or with older ones."""
 
 
 class Migration(migrations.Migration):
@@ -267,11 +232,14 @@ class Migration(migrations.Migration):
                 ("finds_documents", models.BooleanField(db_default=False, default=False)),
                 ("sessions_ended_at", models.DateTimeField(blank=True, editable=False, null=True)),
                 ("sign_in_news", models.TextField(blank=True, db_default="", default="", editable=False)),
+                ("is_heir", models.BooleanField(db_default=False, default=False, editable=False)),
+                ("rests_since", models.DateTimeField(blank=True, editable=False, null=True)),
             ],
             options={
                 "verbose_name": "user",
                 "verbose_name_plural": "users",
                 "abstract": False,
+                "constraints": [models.UniqueConstraint(condition=models.Q(("is_heir", True)), fields=("is_heir",), name="one_heir")],
             },
         ),
         migrations.CreateModel(
@@ -295,63 +263,19 @@ class Migration(migrations.Migration):
             name="StoredBackend",
             fields=[
                 ("id", models.UUIDField(default=chatui.models.keys.new_key, editable=False, primary_key=True, serialize=False)),
-                (
-                    "name",
-                    models.CharField(
-                        help_text="Letters, digits, dots and hyphens. Conversations refer to the back end by this name.",
-                        max_length=60,
-                        unique=True,
-                        verbose_name="name",
-                    ),
-                ),
-                (
-                    "label",
-                    models.CharField(
-                        blank=True, help_text="The name that users see. Empty: the name above.", max_length=80, verbose_name="display name"
-                    ),
-                ),
+                ("name", models.CharField(max_length=60, unique=True, verbose_name="name")),
+                ("label", models.CharField(blank=True, max_length=80, verbose_name="display name")),
                 ("is_enabled", models.BooleanField(default=True, verbose_name="enabled")),
-                (
-                    "position",
-                    models.PositiveSmallIntegerField(
-                        default=0,
-                        help_text="Lower numbers come first. The first back end that a user may use is their default.",
-                        verbose_name="position",
-                    ),
-                ),
+                ("position", models.PositiveSmallIntegerField(default=0, verbose_name="position")),
                 ("kind", models.CharField(default="chat", max_length=40, verbose_name="wire format")),
-                (
-                    "url",
-                    models.CharField(
-                        blank=True,
-                        help_text="Such as http://127.0.0.1:8080/v1. Users never see it.",
-                        max_length=300,
-                        verbose_name="address",
-                    ),
-                ),
-                (
-                    "key_name",
-                    models.CharField(
-                        blank=True,
-                        help_text="For example ACME: the key is then in the variable CHATUI_KEY_ACME, or in the file keys/ACME in the data directory, together with the origin that it is for.",
-                        max_length=60,
-                        verbose_name="key name",
-                    ),
-                ),
-                (
-                    "model_names",
-                    models.TextField(
-                        blank=True,
-                        help_text="One name per line, the default first. Empty: all models that the server lists.",
-                        verbose_name="models",
-                    ),
-                ),
+                ("url", models.CharField(blank=True, max_length=300, verbose_name="address")),
+                ("key_name", models.CharField(blank=True, max_length=60, verbose_name="key name")),
+                ("model_names", models.TextField(blank=True, verbose_name="models")),
                 (
                     "effort",
                     models.CharField(
                         choices=[("low", "Low"), ("medium", "Medium"), ("high", "High")],
                         default="medium",
-                        help_text="The default for new conversations.",
                         max_length=8,
                         verbose_name="reasoning effort",
                     ),
@@ -359,71 +283,43 @@ class Migration(migrations.Migration):
                 ("first_token_seconds", models.FloatField(default=300.0)),
                 ("idle_seconds", models.FloatField(default=60.0)),
                 ("overall_seconds", models.FloatField(default=1800.0)),
-                ("max_answer_tokens", models.PositiveIntegerField(default=0, help_text="0: the value of CHATUI_MAX_ANSWER_TOKENS.")),
+                ("max_answer_tokens", models.PositiveIntegerField(default=0)),
                 (
                     "summaries",
                     models.CharField(
                         choices=[
+                            ("built-in", "Built in: the product reads the reasoning"),
+                            ("model", "The summarizer, which is sent the reasoning"),
+                            ("server", "Headings of the summaries that this server writes"),
                             ("none", "None"),
-                            ("server", "Written by this server, which is trusted not to send raw reasoning"),
-                            ("model", "Written by the summarizer"),
                         ],
-                        default="none",
+                        default="built-in",
                         max_length=8,
                     ),
                 ),
-                (
-                    "summarizer",
-                    models.CharField(
-                        blank=True,
-                        help_text="The back end that writes the summaries, such as small or small/model.",
-                        max_length=260,
-                        verbose_name="summarizer",
-                    ),
-                ),
-                (
-                    "summary_review",
-                    models.BooleanField(
-                        blank=True,
-                        default=None,
-                        help_text="Each line is always checked; with this, a model also reviews it before users see it. On by default if a model writes the summaries.",
-                        null=True,
-                        verbose_name="summary review",
-                    ),
-                ),
+                ("summarizer", models.CharField(blank=True, max_length=260, verbose_name="summarizer")),
                 ("changed_at", models.DateTimeField(auto_now=True, verbose_name="last changed")),
-                (
-                    "groups",
-                    models.ManyToManyField(
-                        blank=True,
-                        help_text="Only members of these groups may use the back end. None selected: everybody.",
-                        related_name="+",
-                        to="auth.group",
-                        verbose_name="groups",
-                    ),
-                ),
+                ("groups", models.ManyToManyField(blank=True, related_name="+", to="auth.group", verbose_name="groups")),
                 ("unconfirmed_by", models.CharField(blank=True, editable=False, max_length=150, verbose_name="unconfirmed change by")),
+                ("context_tokens", models.PositiveIntegerField(default=0)),
+                ("other_settings", models.TextField(blank=True, max_length=8000, verbose_name="other settings")),
+                ("sealed_key", models.TextField(blank=True, db_default="", default="", editable=False)),
+                ("tested_at", models.DateTimeField(editable=False, null=True)),
+                ("tested_digest", models.CharField(blank=True, db_default="", default="", editable=False, max_length=64)),
                 (
-                    "context_tokens",
-                    models.PositiveIntegerField(
-                        default=0,
-                        help_text="Question, conversation and answer together. 0: the server is asked, or the size is taken from its error message.",
-                    ),
-                ),
-                (
-                    "other_settings",
-                    models.TextField(
-                        blank=True,
-                        help_text="As in the back-ends file, one per line, such as: sampling = { temperature = 0.7 }",
-                        max_length=8000,
-                        verbose_name="other settings",
-                    ),
+                    "is_default",
+                    models.BooleanField(db_default=False, default=False, verbose_name="default for new conversations"),
                 ),
             ],
             options={
-                "verbose_name": "back end",
-                "verbose_name_plural": "back ends",
+                "verbose_name": "model server",
+                "verbose_name_plural": "model servers",
                 "ordering": ["position", "name"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("is_default", True)), fields=("is_default",), name="one_default_model_server"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -638,6 +534,11 @@ class Migration(migrations.Migration):
                         condition=models.Q(("temporary_until__isnull", False)), fields=["temporary_until"], name="conversation_temporary"
                     ),
                     models.Index(condition=models.Q(("folder__isnull", False)), fields=["folder"], name="conversation_of_folder"),
+                    models.Index(
+                        condition=models.Q(("unfinished_until__isnull", False)),
+                        fields=["unfinished_until"],
+                        name="conversation_unfinished",
+                    ),
                 ],
                 "constraints": [
                     models.UniqueConstraint(
@@ -846,6 +747,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("directory_id", models.CharField(blank=True, db_default="", default="", max_length=255)),
+                ("email", models.CharField(blank=True, db_default="", default="", max_length=254)),
             ],
             options={
                 "default_permissions": (),
@@ -1012,6 +914,12 @@ class Migration(migrations.Migration):
                         verbose_name="group",
                     ),
                 ),
+                (
+                    "person",
+                    models.OneToOneField(
+                        blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
             ],
             options={
                 "verbose_name": "usage limit",
@@ -1020,9 +928,12 @@ class Migration(migrations.Migration):
                 "constraints": [
                     models.UniqueConstraint(
                         django.db.models.functions.comparison.Coalesce("group_id", models.Value(0), output_field=models.IntegerField()),
+                        condition=models.Q(("person", None)),
                         name="one_limit_for_everybody",
-                        violation_error_message="These limits already exist. Change them instead.",
-                    )
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("group", None), ("person", None), _connector="OR"), name="limit_of_group_or_person"
+                    ),
                 ],
             },
         ),
@@ -1089,6 +1000,7 @@ class Migration(migrations.Migration):
                 ("is_counted", models.BooleanField(default=False)),
                 ("is_cut", models.BooleanField(default=False)),
                 ("bytes", models.PositiveBigIntegerField(db_default=0, default=0)),
+                ("left_out", models.TextField(blank=True, db_default="", default="")),
             ],
             options={
                 "default_permissions": (),
@@ -1397,12 +1309,12 @@ class Migration(migrations.Migration):
                     "state",
                     models.CharField(
                         choices=[
-                            ("running", "Running"),
+                            ("running", "Thinking or writing"),
                             ("completed", "Completed"),
-                            ("stopped", "Stopped by the user"),
-                            ("incomplete", "Cut off by a limit"),
-                            ("failed", "Failed"),
-                            ("interrupted", "Interrupted: the server stopped"),
+                            ("stopped", "Stopped"),
+                            ("incomplete", "Not finished: cut off"),
+                            ("failed", "Not finished: failed"),
+                            ("interrupted", "Not finished: interrupted"),
                         ],
                         default="running",
                         max_length=12,
@@ -1464,6 +1376,7 @@ class Migration(migrations.Migration):
                 ("reserved_tokens", models.PositiveBigIntegerField(blank=True, null=True)),
                 ("by_server", models.JSONField(blank=True, null=True)),
                 ("is_queued", models.BooleanField(db_default=False, default=False)),
+                ("first_token_ms", models.PositiveIntegerField(blank=True, null=True)),
             ],
             options={
                 "indexes": [
@@ -1506,6 +1419,11 @@ class Migration(migrations.Migration):
             model_name="message",
             constraint=models.UniqueConstraint(fields=("conversation", "position"), name="one_message_per_position"),
         ),
+        migrations.AddField(
+            model_name="message",
+            name="activities",
+            field=models.JSONField(blank=True, null=True),
+        ),
         migrations.CreateModel(
             name="TurnPiece",
             fields=[
@@ -1522,17 +1440,6 @@ class Migration(migrations.Migration):
             options={
                 "constraints": [models.UniqueConstraint(fields=("turn", "number"), name="one_piece_per_number")],
             },
-        ),
-        migrations.CreateModel(
-            name="FailedAnswer",
-            fields=[],
-            options={
-                "verbose_name": "failed answer",
-                "proxy": True,
-                "default_permissions": (),
-                "verbose_name_plural": "failed answers",
-            },
-            bases=("chatui.turn",),
         ),
         migrations.CreateModel(
             name="ToolCall",
@@ -1728,6 +1635,83 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "default_permissions": (),
+            },
+        ),
+        migrations.CreateModel(
+            name="ToolSession",
+            fields=[
+                ("id", models.UUIDField(default=chatui.models.keys.new_key, editable=False, primary_key=True, serialize=False)),
+                ("server", models.CharField(max_length=40)),
+                ("session", models.TextField(blank=True, db_default="", default="")),
+                (
+                    "conversation",
+                    models.ForeignKey(
+                        blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name="+", to="chatui.conversation"
+                    ),
+                ),
+                ("person", models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name="+", to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                "default_permissions": (),
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("conversation__isnull", False)),
+                        fields=("conversation", "server"),
+                        name="one_tool_session_per_conversation",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("conversation", None)), fields=("person", "server"), name="one_tool_session_per_person"
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="GivenGroups",
+            fields=[
+                ("id", models.UUIDField(default=chatui.models.keys.new_key, editable=False, primary_key=True, serialize=False)),
+                ("issuer", models.CharField(max_length=250)),
+                ("said", models.JSONField(default=list)),
+                ("table", models.CharField(blank=True, max_length=64)),
+                ("gave_staff", models.BooleanField(db_default=False, default=False)),
+                ("groups", models.ManyToManyField(related_name="+", to="auth.group")),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="given_groups", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+            ],
+            options={
+                "default_permissions": (),
+                "constraints": [models.UniqueConstraint(fields=("user", "issuer"), name="one_giver_per_issuer")],
+            },
+        ),
+        migrations.CreateModel(
+            name="GroupChange",
+            fields=[
+                ("id", models.UUIDField(default=chatui.models.keys.new_key, editable=False, primary_key=True, serialize=False)),
+                ("changer_id", models.UUIDField()),
+                ("at", models.DateTimeField(auto_now_add=True)),
+                ("group", models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name="+", to="auth.group")),
+            ],
+            options={
+                "default_permissions": (),
+                "indexes": [models.Index(fields=["changer_id", "at"], name="group_change_by_changer")],
+            },
+        ),
+        migrations.CreateModel(
+            name="SeparationProof",
+            fields=[
+                ("id", models.UUIDField(default=chatui.models.keys.new_key, editable=False, primary_key=True, serialize=False)),
+                ("digest", models.CharField(max_length=64, unique=True)),
+                ("server", models.CharField(db_index=True, max_length=64)),
+                ("proof", models.UUIDField()),
+                ("version", models.CharField(blank=True, max_length=64)),
+                ("proved_at", models.DateTimeField()),
+            ],
+            options={
+                "abstract": False,
                 "default_permissions": (),
             },
         ),
