@@ -83,13 +83,19 @@ def other_label(data: Mapping[str, Any], *, besides: Collection[str] = (), repea
 
     ``besides``: labels that the caller checks itself. ``repeats``: ``REPEATS``, if ``data`` is around the text of a live answer.
     """
-    return next((label for name, value in data.items() if name not in besides and (label := _label_of(name, value, repeats))), None)
+    for name, value in data.items():
+        # The first names are looked up here, too: this runs for each piece.
+        if name not in _FIXED and name not in besides and (label := _label_of(name, value, repeats)):
+            return label
+    return None
 
 
 def label_of_envelope(data: Mapping[str, Any]) -> SpeakerLabel | None:
     """The same for the objects around the choice, whose ``type`` and ``status`` may be any word that does not speak of reasoning."""
-    kind = next((name for name in ("type", "status") if _speaks_of_reasoning(name, data.get(name))), None)
-    return SpeakerLabel(kind, is_known=True) if kind else other_label(data, besides=("type", "status"), repeats=REPEATS)
+    for name in ("type", "status"):
+        if name in data and _speaks_of_reasoning(name, data[name]):
+            return SpeakerLabel(name, is_known=True)
+    return other_label(data, besides=("type", "status"), repeats=REPEATS)
 
 
 def _label_of(name: str, value: object, repeats: Collection[str] = ()) -> SpeakerLabel | None:

@@ -11,8 +11,6 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from renderer.strict_json import object_of
-
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 
@@ -136,4 +134,7 @@ def number(value: object) -> int | None:
 
 def choice_of(chunk: object) -> dict[str, Any] | None:
     """The one choice that is read of a completion, or of a chunk of one: that with index 0 or without an index, wherever it stands."""
-    return next((choice for choice in tables(object_of(chunk).get("choices")) if choice.get("index") in (0, None)), None)
+    for choice in tables(chunk.get("choices")) if isinstance(chunk, dict) else ():
+        if choice.get("index") in (0, None):
+            return choice
+    return None

@@ -17,7 +17,7 @@ from chatui.backends.chat.messages import messages
 from chatui.backends.continuation import has_text
 from chatui.backends.http import WHOLE
 from chatui.backends.raw_frames import new_call_id
-from chatui.backends.sse import ServerSentEvent, choice_of
+from chatui.backends.sse import ServerSentEvent
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.events import RawEvent
@@ -90,23 +90,21 @@ class _Reader(StreamReader):
 
     def __init__(self, deltas: Deltas) -> None:
         super().__init__(deltas, text_of_chunk)
-        self._failure: object = None
 
     def _object(self, event: ServerSentEvent, chunk: dict[str, Any]) -> list[RawEvent]:
         if event.name == "error" or chunk.get("object") == "error":
             raise self.error(chunk.get("error") or chunk)
         # What came with an error is kept.
         raws = self.parser.feed(chunk)
-        self._failure = chunk.get("error") or (choice_of(chunk) or {}).get("error")
-        self.is_done = event.name == WHOLE or self.parser.is_full or bool(self._failure)
+        self.is_done = event.name == WHOLE or self.parser.is_full or bool(self.parser.error)
         return raws
 
     def _check_end(self) -> None:
         self.parser.is_stated = self.parser.has_finished
         if self._bad:
             _log.warning("a model server sent %d events that are no JSON objects", self._bad)
-        if self._failure:
-            raise self.error(self._failure)
+        if self.parser.error:
+            raise self.error(self.parser.error)
         if self.parser.failure and not self.parser.is_full:
             raise BackendError(Code.STREAM_TRUNCATED, f"the server ended the answer for a reason of its own: {self.parser.failure!r:.200}")
         if not self.is_done and not self.parser.has_finished:

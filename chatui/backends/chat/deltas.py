@@ -29,6 +29,7 @@ from renderer.frames import Terminator
 from renderer.strict_json import object_of, text_of
 
 _DETAILS = "reasoning_details"
+_OF_REASONING = frozenset(REASONING_FIELDS)
 _GROWING = ("text", "summary", "data")
 """Fields of a detail whose fragments are joined. For any other field, such as a signature, the last value counts."""
 
@@ -42,6 +43,8 @@ class ReasoningCollector:
         self._details: dict[tuple[object, object], dict[str, Any]] = {}
 
     def feed(self, delta: Mapping[str, Any]) -> None:
+        if _OF_REASONING.isdisjoint(delta):
+            return
         for name in REASONING_TEXTS:
             text = delta.get(name)
             if isinstance(text, str) and text and self._spend(len(text)):
@@ -87,13 +90,14 @@ _SENTENCE_END, _NEW_MESSAGE = re.compile(r"(?<!\b[^\W\d_])(?<!:)[.!?:…][\"'”
 _TAIL = 8
 _ENDS_A_CALL = (200012, "200012", "<|call|>")
 """The stop token that says that the last message was a call. If the server has read none, it is in the text."""
+_STOPS = ("stop_reason", "matched_stop", "matched")
+_SAY_AN_END = frozenset((*_STOPS, "finish_reason", "meta_info"))
 
 
 def _ends_in_call(end: object) -> bool:
     """Whether a choice says so, or what SGLang puts into it."""
-    return isinstance(end, dict) and (
-        any(end.get(name) in _ENDS_A_CALL for name in ("stop_reason", "matched_stop", "matched"))
-        or any(_ends_in_call(end.get(name)) for name in ("finish_reason", "meta_info"))
+    return isinstance(end, dict) and any(
+        end[name] in _ENDS_A_CALL if name in _STOPS else _ends_in_call(end[name]) for name in _SAY_AN_END.intersection(end)
     )
 
 
@@ -133,16 +137,15 @@ class Deltas:
         self._known_calls: dict[object, _Call] = {}
         """The latest call by its place, by its id, and by both."""
         self._tail = ""
-        self._has_said = False
-        self._is_after_call = False
-        self._is_interrupted = False
+        self._has_said = self._is_after_call = self._is_interrupted = self._refused = False
         self._reason: str | None = None
-        self._refused = False
         self._given = ReasoningCollector(max_chars)
         self.is_stated = True
         """Whether the server said why the model stopped. Else what is held may be cut."""
         self.usage: Usage | None = None
         self.model: str | None = None
+        self.error: object = None
+        """What the last chunk says went wrong."""
 
     @property
     def is_full(self) -> bool:
@@ -181,7 +184,7 @@ class Deltas:
         if isinstance(usage, dict):
             self.usage = Usage.reported(usage, "prompt_tokens", "completion_tokens", "prompt_tokens_details")
         self._named = upstream_of(chunk) or self._named
-        choice = choice_of(chunk)
+        choice, self.error = choice_of(chunk), chunk.get("error")
         if choice is None:
             return []
         delta, message = object_of(choice.get("delta")), object_of(choice.get("message")) if "message" in choice else {}
@@ -189,6 +192,7 @@ class Deltas:
         if delta and message and (new := self._new_in(message)):
             events += self._delta(new, choice, chunk)
         self._ends_in_call = self._ends_in_call or _ends_in_call(choice)
+        self.error = self.error or choice.get("error")
         self._reason = text_of(choice.get("finish_reason")) or self._reason
         return events
 
@@ -305,6 +309,8 @@ class Deltas:
 
     def _reasoning(self, delta: Mapping[str, Any]) -> tuple[str, str]:
         """The server's summary (empty unless trusted), and the rest of the reasoning. Both stay hidden."""
+        if _OF_REASONING.isdisjoint(delta):
+            return "", ""
         details = delta.get("reasoning_details")
         summary = ""
         if self._summaries_are_trusted and isinstance(details, list):
