@@ -7,7 +7,7 @@ passed to a function here is that of the cookie; what is stored is its digest.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -18,7 +18,7 @@ from django.conf import settings
 from django.contrib import auth
 from django.contrib.sessions.models import Session
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
@@ -26,7 +26,7 @@ from django.utils.crypto import constant_time_compare
 from chatui.accounts.session_store import SessionStore, stored_key
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.audit_log.record import Visitor, record
-from chatui.database.compiled_statements import Parameter
+from chatui.database.statements import read
 from chatui.models.sign_in import BegunSession
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError, person_of
@@ -57,21 +57,15 @@ def signed_in(cookies: dict[str, str]) -> SignedIn | None:
     return SignedIn(person, stored_key(key), person.get_session_auth_hash()) if isinstance(person, User) else None
 
 
-def query_person_of(session: SignedIn) -> QuerySet[User]:
-    """A query for the person of a session, if they are active and the session has not ended. Check the result with ``is_same``."""
-    return query_person(session.key, session.person.pk, timezone.now())
+def read_again(session: SignedIn, end: str = "", *values: object, also: Sequence[str] = ()) -> tuple[User, tuple[Any, ...]] | None:
+    """The person of a session, if they are active, it has not ended, and their password is still the one that was used to start it.
+    ``end``: of the statement; ``values``, of ``also``: see ``statements.read``."""
+    found = read(User, _IS_VALID + end, *values, session.person.pk, session.key, timezone.now(), also=also)
+    same = [each for each in found if constant_time_compare(each[0].get_session_auth_hash(), session.password_hash)]
+    return same[0] if same else None
 
 
-def query_person(key: str | Parameter, person: UUID | Parameter, now: datetime | Parameter) -> QuerySet[User]:
-    """A query for the person of the session with that stored key, if they are active and the session is valid at ``now``."""
-    not_expired = Session.objects.filter(pk=key, expire_date__gt=now)
-    people: QuerySet[User] = User.objects.filter(Exists(not_expired), pk=person, is_active=True)
-    return people
-
-
-def is_same(session: SignedIn, person: User | None) -> bool:
-    """Whether the person's password is still the one that was used to start the session."""
-    return person is not None and constant_time_compare(person.get_session_auth_hash(), session.password_hash)
+_IS_VALID = "id = %s AND is_active AND EXISTS (SELECT 1 FROM django_session WHERE session_key = %s AND expire_date > %s)"
 
 
 def end_all(person: User, except_key: str | None = None) -> int:

@@ -1,4 +1,4 @@
-"""Statements of every turn, in plain SQL that both databases read: rows and values in, tuples or the number of changed rows out.
+"""Statements of every turn, in plain SQL that both databases read: rows and values in, rows, tuples or the number of changed rows out.
 
 To compile a statement, construct a row and convert each value, the ORM takes several times as long as the database needs to execute it.
 """
@@ -101,6 +101,36 @@ def query(sql: str, *values: object) -> list[tuple[Any, ...]]:
     """The rows of a query of one's own. Keys are as the database has them (``connections.as_uuid``)."""
     with _executed(sql, values) as cursor:
         return list(cursor.fetchall())
+
+
+def read(model: type[M], where: str, *values: object, also: Sequence[str] = ()) -> list[tuple[M, tuple[Any, ...]]]:
+    """The rows of a model as Django reads them, each with the values of the SQL expressions ``also``, as in ``query``. ``values``: in the
+    order of the statement, in which these expressions come first."""
+    connection: Any = connections[DEFAULT_DB_ALIAS]
+    select, names, converters = _reading(model, connection.vendor)
+    found = []
+    for each in query(f"SELECT {', '.join((select, *also))} FROM {_table(model).name} WHERE {where}", *values):  # noqa: S608 - all are ours
+        row, attributes = model.__new__(model), dict(zip(names, each, strict=False))
+        for name, convert, column in converters:
+            attributes[name] = convert(attributes[name], column, connection)
+        row.__dict__.update(attributes, _state=ModelState())
+        row._state.__dict__.update(adding=False, db=DEFAULT_DB_ALIAS)
+        found.append((row, each[len(names) :]))
+    return found
+
+
+@cache
+def _reading(model: type[Model], vendor: str) -> tuple[str, list[str], list[tuple[str, Callable[..., Any], Any]]]:
+    """The columns that a SELECT names, the attributes that they become, and how the values of some are converted, in this order."""
+    connection: Any = connections[DEFAULT_DB_ALIAS]
+    fields, table = model._meta.concrete_fields, model._meta.db_table
+    columns = [(each.attname, each.get_col(table)) for each in fields]
+    converters = [
+        (name, convert, column)
+        for name, column in columns
+        for convert in (*connection.ops.get_db_converters(column), *column.get_db_converters(connection))
+    ]
+    return ", ".join(f'{table}."{each.column}"' for each in fields), [name for name, _ in columns], converters
 
 
 def locking(table: str) -> str:

@@ -15,7 +15,7 @@ from uuid import UUID
 from django.urls import reverse
 
 from chatui import wire
-from chatui.accounts.sessions import SignedIn, is_same, query_person_of
+from chatui.accounts.sessions import SignedIn, read_again
 from chatui.audit_log.record import Visitor
 from chatui.codes import ProductCode
 from chatui.database import pools
@@ -67,8 +67,8 @@ def visitor_of(caller: Caller) -> Visitor:
     """The caller's person, read from the database again; nobody if the session has ended, or the password or account has changed."""
     if caller.session is None:
         return Visitor(None, caller.address, "socket")
-    person = query_person_of(caller.session).first()
-    return Visitor(person if is_same(caller.session, person) else None, caller.address, "socket")
+    found = read_again(caller.session)
+    return Visitor(found[0] if found else None, caller.address, "socket")
 
 
 async def ask(caller: Caller, command: wire.AskCommand, accept: Callable[[wire.Accepted, Following], None]) -> Following | None:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from datetime import datetime
-from typing import NamedTuple, NoReturn, TypeVar
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple, NoReturn, TypeVar
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -23,7 +23,7 @@ from django.utils import timezone
 from chatui.audit_log.record import RequestCause, Visitor
 from chatui.codes import ProductCode
 from chatui.database import connections
-from chatui.database.compiled_statements import CompiledQuery, Parameter
+from chatui.database.statements import read
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.debug_requests import DebugRequest
 from chatui.models.message import Message
@@ -78,35 +78,29 @@ def as_person(user: object) -> User | None:
     return user if isinstance(user, User) else None
 
 
-def own_conversation(user: User | None, conversation_id: object, *, deleted: bool = False, **annotations: Combinable) -> Conversation:
-    """The person's own conversation with that id. ``deleted``: look in the bin instead. ``annotations``: values to compute with it. Raises
-    NotFoundError if there is none, or nobody is signed in."""
+def own_conversation(user: User | None, conversation_id: object, *, deleted: bool = False) -> Conversation:
+    """The person's own conversation with that id. ``deleted``: look in the bin instead. Raises NotFoundError if there is none, or nobody is
+    signed in."""
+    return _own(user, conversation_id, _OWN + ("deleted_at IS NOT NULL" if deleted else "deleted_at IS NULL"))[0]
+
+
+def own_opened(user: User | None, conversation_id: object, *also: str) -> tuple[Conversation, bool, tuple[Any, ...]]:
+    """As ``own_conversation``, whether a turn in it is late: its lease has expired, so that its process may have died, and the values of
+    the SQL expressions ``also``."""
+    is_late = f"{_HAS_LATE} {connections.after_sql(timedelta())})"
+    row, (is_late, *rest) = _own(user, conversation_id, _OWN + "deleted_at IS NULL", is_late, *also)
+    return row, bool(is_late), tuple(rest)
+
+
+def _own(user: User | None, key: object, where: str, *also: str) -> tuple[Conversation, tuple[Any, ...]]:
     if user is None or not user.is_active:
         raise NotFoundError
-    return existing(owned_by(user.pk, key_of(conversation_id), deleted=deleted).annotate(**annotations).first())
+    return existing(next(iter(read(Conversation, where, user.pk, key_of(key), also=also)), None))
 
 
-def own_opened(user: User | None, conversation_id: object) -> tuple[Conversation, bool]:
-    """As ``own_conversation``, and whether a turn in it is late: its lease has expired, so that its process may have died."""
-    row = own_conversation(user, conversation_id, is_late=late_turn())
-    return row, vars(row)["is_late"]
-
-
-def late_turn() -> Exists:
-    """An expression for a query of conversations: whether a turn in it is late."""
-    return Exists(Turn.objects.filter(conversation=OuterRef("pk"), state=TurnState.RUNNING, lease_until__lt=connections.now()))
-
-
-def own_conversation_by(query: CompiledQuery[Conversation], user: User, conversation_id: object) -> Conversation:
-    """As ``own_conversation``, with a compiled query of ``owned_by`` that has the parameters ``owner`` and ``key``."""
-    found = query.models(owner=user.pk, key=key_of(conversation_id)) if user.is_active else []
-    return existing(next(iter(found), None))
-
-
-def owned_by(owner: UUID | Parameter, key: UUID | Parameter, *, deleted: bool = False) -> QuerySet[Conversation]:
-    """A query for the person's own conversation with that key. ``deleted``: look in the bin instead."""
-    # An unfinished import is also in the bin, and nobody may restore it.
-    return Conversation.objects.filter(owner=owner, unfinished_until=None, pk=key, deleted_at__isnull=not deleted)
+_HAS_LATE = "EXISTS (SELECT 1 FROM chatui_turn WHERE conversation_id = chatui_conversation.id AND state = 'running' AND lease_until <"
+# An unfinished import is also in the bin, and nobody may restore it.
+_OWN = "owner_id = %s AND id = %s AND unfinished_until IS NULL AND "
 
 
 class Listed(NamedTuple):

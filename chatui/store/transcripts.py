@@ -1,7 +1,6 @@
 """Loads and stores the messages of a conversation as OpenChatML frames. Holds hidden text; nothing here shows it.
 
-A branch is followed inside the database, only as far as necessary, and without reading messages of other branches. The statements of every
-turn are compiled once.
+A branch is followed inside the database, only as far as necessary, and without reading messages of other branches.
 """
 
 from __future__ import annotations
@@ -15,10 +14,9 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery, UUIDField
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, UUIDField
 from django.db.models.expressions import RawSQL
 
-from chatui.database.compiled_statements import Parameter
 from chatui.database.connections import as_parameter, as_uuid
 from chatui.database.statements import insert, new, query, update
 from chatui.models.conversation import ActiveLeaf, Conversation
@@ -428,13 +426,9 @@ _NEAREST_QUESTION = (
 )
 
 
-def _nearest_question(start: str, *parameters: UUID | Parameter) -> RawSQL:
+def _nearest_question(start: str) -> RawSQL:
     """An expression for a query: the key of the last question at or above the message ``start``, an SQL expression."""
-    return RawSQL(  # noqa: S611 - the expression is our own, and its parameters are keys
-        _NEAREST_QUESTION.format(start=start),
-        [each if isinstance(each, Parameter) else as_parameter(each) for each in parameters],
-        output_field=UUIDField(),
-    )
+    return RawSQL(_NEAREST_QUESTION.format(start=start), [], output_field=UUIDField())  # noqa: S611 - the expression is our own
 
 
 def question_at() -> RawSQL:
@@ -447,15 +441,16 @@ def question_before() -> RawSQL:
     return _nearest_question("chatui_message.parent_id")
 
 
-def open_leaf(person_id: UUID | Parameter) -> Subquery:
-    """An expression for a query of conversations: the key of the leaf of this person's open branch."""
-    return Subquery(ActiveLeaf.objects.filter(conversation=OuterRef("pk"), person=person_id).values("message")[:1])
-
-
-def last_question(person_id: UUID | Parameter) -> RawSQL:
-    """An expression for a query of conversations: the key of the last question on this person's open branch."""
-    leaf = "(SELECT message_id FROM chatui_activeleaf WHERE conversation_id = chatui_conversation.id AND person_id = %s)"
-    return _nearest_question(leaf, person_id)
+_OPEN_LEAF = (
+    "(SELECT message_id FROM chatui_activeleaf WHERE conversation_id = chatui_conversation.id AND person_id = chatui_conversation.owner_id)"
+)
+TREE_END = (
+    _OPEN_LEAF,
+    _NEAREST_QUESTION.format(start=_OPEN_LEAF),
+    "(SELECT MAX(position) FROM chatui_message WHERE conversation_id = chatui_conversation.id)",
+)
+"""SQL expressions for a query of conversations: the keys of the last message and the last question on the branch that its owner has open,
+and the position of its last message. NULL if there is none."""
 
 
 def transcript(conversation: Conversation, messages: Sequence[Message], audience: Audience) -> Transcript:
@@ -498,12 +493,6 @@ def storable(text: str) -> str:
         # The decoder could replace lone ones too, but takes seconds for the 160,000 that fit into a megabyte of JSON.
         text = _LONE_SURROGATE.sub("\ufffd", text).encode("utf-16", "surrogatepass").decode("utf-16")
     return text.replace("\x00", "\ufffd")
-
-
-def last_position(conversation_id: UUID | OuterRef) -> Subquery:
-    """An expression for a query: the position of a conversation's last message; NULL if there is none."""
-    messages = Message.objects.filter(conversation=conversation_id).order_by("-position")
-    return Subquery(messages.values("position")[:1])
 
 
 def _next_position(conversation: Conversation) -> int:

@@ -9,17 +9,16 @@ Nothing is sent to a model here. ``running.ask`` runs this in the writer, and th
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from datetime import timedelta
+from itertools import compress
 from uuid import UUID
 
-from django.db.models import CharField, Count, DateTimeField, Exists, OuterRef, QuerySet, Subquery, UUIDField
 from django.utils import timezone
 
-from chatui.accounts.sessions import is_same, query_person
+from chatui.accounts import sessions
 from chatui.codes import ProductCode
 from chatui.database import connections
-from chatui.database.compiled_statements import CompiledQuery, Parameter
-from chatui.database.statements import insert, new, update
+from chatui.database.statements import insert, locking, new, read, update
 from chatui.env import environment
 from chatui.instructions import instructions_for
 from chatui.model_servers import choice as model_choice
@@ -136,68 +135,45 @@ def start(person: User, ask: Ask, lease_owner: str, created: NewConversation | N
     if ask.kind is not AskKind.CONTINUE and ask.effort not in Effort:
         raise AskRefusedError(ProductCode.COMMAND)
     text = _checked(ask)
-    locked = _locked(person, ask)
-    person = locked.person
-    if locked.has_asked:
+    person, has_asked, elsewhere, groups = _locked(person, ask)
+    if has_asked:
         return started_before(person, ask)
     reservation = reserved_for(person, ask.conversation, text, ask.tokens_before + tokens_of(ask))
-    started = _start(person, _Wanted(ask, text, lease_owner, locked.running, reservation.tokens if reservation else None, created))
-    return replace(started, groups=locked.groups, language=ask.language, near=reservation.near if reservation else None)
+    started = _start(person, _Wanted(ask, text, lease_owner, elsewhere, reservation.tokens if reservation else None, created))
+    return replace(started, groups=groups, language=ask.language, near=reservation.near if reservation else None)
 
 
-@dataclass(frozen=True, slots=True)
-class _LockedPerson:
-    """A person's locked row. ``has_asked``: the same request has already started a turn. ``running``: how many answers are being written
-    for them in other conversations. ``groups``: those of theirs that limit answers."""
+def _locked(person: User, ask: Ask) -> tuple[User, bool, int, frozenset[str]]:
+    """The person, if they are still signed in; whether the same request has already started a turn; how many answers are being written for
+    them in other conversations; and those of their groups that limit answers.
 
-    person: User
-    has_asked: bool
-    running: int
-    groups: frozenset[str]
-
-
-def _locked(person: User, ask: Ask) -> _LockedPerson:
-    """The person, if they are still signed in.
-
-    The lock is needed because a page may repeat its request over a new socket, in another process, while the first is still being stored.
+    Their row is locked, because a page may repeat its request over a new socket, in another process, while the first is still being stored.
 
     Raises:
         AskRefusedError: the person has been signed out.
     """
-    values: dict[str, object] = {"person": person.pk, "client_id": ask.client_id, "conversation": ask.conversation}
-    if ask.session:
-        values |= {"person": ask.session.person.pk, "session": ask.session.key, "now": timezone.now()}
     limited = tuple(environment().group_answers_at_once)
-    query = _people(limited, has_session=ask.session is not None, is_new=ask.conversation is None)
-    found = next(iter(query.models(**values)), None)
-    if found is None or (ask.session and not is_same(ask.session, found)):
+    also = (_HAS_ASKED, _ELSEWHERE + connections.after_sql(timedelta()) + ")", *[_IS_IN] * len(limited))
+    values, end = (ask.client_id, ask.conversation or _NONE, *limited), locking("chatui_user")
+    if ask.session:
+        found = sessions.read_again(ask.session, end, *values, also=also)
+    else:
+        found = next(iter(read(User, "id = %s" + end, *values, person.pk, also=also)), None)
+    if found is None:
         raise AskRefusedError(ProductCode.SIGNED_OUT)
-    added = vars(found)
-    groups = frozenset(name for number, name in enumerate(limited) if added[f"is_in_{number}"])
-    return _LockedPerson(found, added["twin"] is not None, added["running"] or 0, groups)
+    person, (has_asked, elsewhere, *is_in) = found
+    return person, bool(has_asked), elsewhere, frozenset(compress(limited, is_in))
 
 
-@lru_cache(maxsize=16)
-def _people(limited: tuple[str, ...], *, has_session: bool, is_new: bool) -> CompiledQuery[User]:
-    return CompiledQuery(lambda: _person(limited, has_session=has_session, is_new=is_new))
-
-
-def _person(limited: tuple[str, ...], *, has_session: bool, is_new: bool) -> QuerySet[User]:
-    """``limited``: the groups that limit answers. Whether the person is in them is read here, so that it takes no other statement."""
-    person = Parameter("person", UUIDField())
-    turns = Turn.objects.filter(asked_by=OuterRef("pk"))
-    elsewhere = turns.filter(state=TurnState.RUNNING, lease_until__gte=connections.now()).order_by().values("asked_by")
-    if not is_new:
-        elsewhere = elsewhere.exclude(conversation=Parameter("conversation", UUIDField()))
-    people = User.objects.filter(pk=person)
-    if has_session:
-        people = query_person(Parameter("session", CharField()), person, Parameter("now", DateTimeField()))
-    twin = Subquery(turns.filter(client_id=Parameter("client_id", UUIDField())).values("pk")[:1])
-    running = Subquery(elsewhere.annotate(count=Count("pk")).values("count"))
-    memberships = User.groups.through.objects.filter(user=OuterRef("pk"))
-    is_in = {f"is_in_{number}": Exists(memberships.filter(group__name=name)) for number, name in enumerate(limited)}
-    found: QuerySet[User] = people.annotate(twin=twin, running=running, **is_in)
-    return found.select_for_update(of=("self",), no_key=True)
+_NONE = UUID(int=0)
+_HAS_ASKED = "EXISTS (SELECT 1 FROM chatui_turn WHERE asked_by_id = chatui_user.id AND client_id = %s)"
+_ELSEWHERE = (
+    "(SELECT COUNT(*) FROM chatui_turn WHERE asked_by_id = chatui_user.id AND conversation_id <> %s AND state = 'running' "
+    "AND lease_until >= "
+)
+_IS_IN = (
+    "EXISTS (SELECT 1 FROM chatui_user_groups JOIN auth_group ON auth_group.id = group_id WHERE user_id = chatui_user.id AND name = %s)"
+)
 
 
 def started_before(person: User, ask: Ask) -> RunningTurn:
@@ -306,24 +282,12 @@ def _start(person: User, wanted: _Wanted) -> RunningTurn:
 
 
 def _own(person: User, key: object) -> Tree:
-    row = access.own_conversation_by(_OWN, person, key)
-    row.owner, found = person, vars(row)
-    if found["is_late"] and sweep.interrupt_abandoned(row):
+    row, is_late, (leaf, last_question, last) = access.own_opened(person, key, *transcripts.TREE_END)
+    row.owner = person
+    if is_late and sweep.interrupt_abandoned(row):
         return _own(person, key)
-    return Tree(row, found["leaf"], found["last_question"], 0 if found["last"] is None else found["last"] + 1)
-
-
-def _with_its_end() -> QuerySet[Conversation]:
-    owner = Parameter("owner", UUIDField())
-    return access.owned_by(owner, Parameter("key", UUIDField())).annotate(
-        last=transcripts.last_position(OuterRef("pk")),
-        leaf=transcripts.open_leaf(owner),
-        last_question=transcripts.last_question(owner),
-        is_late=access.late_turn(),
-    )
-
-
-_OWN = CompiledQuery(_with_its_end)
+    leaf, last_question = (each and connections.as_uuid(each) for each in (leaf, last_question))
+    return Tree(row, leaf, last_question, 0 if last is None else last + 1)
 
 
 def _continue_answer(person: User, conversation: Conversation, wanted: _Wanted) -> RunningTurn:

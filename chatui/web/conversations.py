@@ -59,7 +59,7 @@ def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponseBas
     person = person_of(request)
     try:
         asked = _asked(request, conversation_id)
-        row, is_late = access.own_opened(person, conversation_id)
+        row, is_late, _ = access.own_opened(person, conversation_id)
     except access.NotFoundError:
         if access.debuggable_conversations(person).exclude(owner=person).filter(pk=conversation_id).exists():
             return redirect("debug", conversation_id)

@@ -1,4 +1,4 @@
-"""Rows of every table that a turn writes, written in plain SQL and read by the ORM: on any database, nothing may differ."""
+"""Rows of every table that a turn writes, written in plain SQL and read by it and by the ORM: on any database, nothing may differ."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -9,7 +9,7 @@ from django.db.models import F, Model
 from django.db.models.functions import Now
 
 from chatui.database import connections
-from chatui.database.statements import insert, new, update
+from chatui.database.statements import insert, new, read, update
 from chatui.models.conversation import ActiveLeaf, Conversation, Effort
 from chatui.models.message import Author, Message, SearchEntry
 from chatui.models.programs import ProgramAnswer
@@ -46,7 +46,7 @@ def rows(person: User) -> list[Model]:
 
 
 def differences(person: User) -> list[str]:
-    """What is read otherwise than it was written."""
+    """What is read otherwise than it was written, and what plain SQL reads otherwise than the ORM."""
     found = []
     with transaction.atomic():
         for row in rows(person):
@@ -59,6 +59,21 @@ def differences(person: User) -> list[str]:
         changed = [update("chatui_turn", changes, "id = %s AND lease_owner = %s", key, "") for key in (turn.pk, uuid4())]
         found += [] if changed == [1, 0] else [f"{changed} rows were changed"]
         found += _differences(turn, changes)
+        models: list[type[Model]] = [User, *(type(row) for row in rows(person))]
+        for model in models:
+            found += _read_differences(model)
+    return found
+
+
+def _read_differences(model: type[Model]) -> list[str]:
+    read_rows, same = read(model, "1 = 1"), list(model.objects.filter(pk__isnull=False))  # type: ignore[attr-defined]
+    found = [] if same and [more for _, more in read_rows] == [()] * len(same) else [f"{len(read_rows)} rows of {model.__name__}"]
+    for (one, _), two in zip(read_rows, same, strict=False):
+        known = (vars(row) | {"_state": (row._state.adding, row._state.db), "deferred": row.get_deferred_fields()} for row in (one, two))
+        pairs = {name: tuple(_plain(each[name]) for each in (first, second)) for first, second in [known] for name in first | second}
+        found += [
+            f"{model.__name__}.{name} is read as {ours!r}, not {theirs!r}" for name, (ours, theirs) in pairs.items() if ours != theirs
+        ]
     return found
 
 

@@ -1,17 +1,24 @@
-"""Plain statements write the same as the ORM, and rows are the same as those of Django's constructor."""
+"""Plain statements write and read the same as the ORM, and rows are the same as those of Django's constructor."""
 
 import asyncio
+from uuid import UUID, uuid4
 
 import pytest
+from django.conf import settings
 from django.core.exceptions import SynchronousOnlyOperation
 from django.db import IntegrityError, transaction
 
-from chatui.database.statements import MAX_ROWS, insert, new, update
+from chatui.accounts import sessions
+from chatui.database.statements import MAX_ROWS, insert, locking, new, read, update
 from chatui.models.conversation import ActiveLeaf, Conversation
 from chatui.models.message import Author, Message
+from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
+from chatui.permissions import access
 from chatui.store import transcripts
+from chatui.turns.asks import Ask, AskKind, AskRefusedError
 from renderer.frames import Frame, Header
+from tests.chatui.conftest import signed_in, store
 from tests.support import written_rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -24,7 +31,7 @@ def questions(conversation: Conversation, count: int) -> list[Message]:
     return list(Message.objects.filter(conversation=conversation).order_by("position"))
 
 
-def test_what_is_written_is_read_unchanged(ada: User) -> None:
+def test_what_is_written_is_read_unchanged_and_as_the_orm_reads_it(ada: User) -> None:
     assert written_rows.differences(ada) == []
 
 
@@ -62,6 +69,13 @@ def test_a_value_is_never_part_of_the_statement(ada: User) -> None:
     assert Conversation.objects.get().title == hostile * 2
 
 
+def test_values_of_expressions_come_with_their_row(ada: User, bela: User) -> None:
+    hostile = "' OR ''='100%s"
+    rows = read(User, "username = %s" + locking("chatui_user"), hostile, ada.username, also=("CAST(%s AS varchar(20))", "'100%%'", "1 + 1"))
+    assert rows == [(ada, (hostile, "100%", 2))]
+    assert read(User, "username = %s", hostile) == []
+
+
 def test_a_failure_is_one_of_djangos_own_and_no_event_loop_writes(ada: User) -> None:
     row = new(Conversation, owner=ada, title="Sums")
     insert([row])
@@ -71,6 +85,41 @@ def test_a_failure_is_one_of_djangos_own_and_no_event_loop_writes(ada: User) -> 
     async def write() -> None:
         insert([new(Conversation, owner=ada)])
 
-    with pytest.raises(SynchronousOnlyOperation):
-        asyncio.run(write())
+    async def look() -> object:
+        return read(Conversation, "title = %s", "Sums")
+
+    for work in (write, look):
+        with pytest.raises(SynchronousOnlyOperation):
+            asyncio.run(work())
+    with transaction.atomic():
+        transaction.set_rollback(True)
+        with pytest.raises(transaction.TransactionManagementError):
+            read(Conversation, "title = %s", "Sums")
+        transaction.set_rollback(False)
     assert Conversation.objects.count() == 1
+
+
+@pytest.mark.parametrize("lost", ["session", "account", "password", "conversation"])
+def test_a_revoked_permission_takes_effect_at_the_next_question(ada: User, bela: User, lost: str) -> None:
+    client = signed_in(ada)
+    session = sessions.signed_in({settings.SESSION_COOKIE_NAME: client.cookies[settings.SESSION_COOKIE_NAME].value})
+
+    def ask(conversation: UUID | None) -> Turn:
+        started = store(ada, Ask(AskKind.SEND, uuid4(), "low", conversation=conversation, text="What is 2 + 2?", session=session))
+        Turn.objects.update(state=TurnState.COMPLETED)
+        return started.turn
+
+    key = ask(None).conversation_id
+    assert ask(key).conversation_id == key, "the premise: they may"
+    match lost:
+        case "session":
+            client.logout()
+        case "account":
+            User.objects.filter(pk=ada.pk).update(is_active=False)
+        case "password":
+            User.objects.filter(pk=ada.pk).update(password="!another")
+        case "conversation":
+            Conversation.objects.update(owner=bela)
+    with pytest.raises(access.NotFoundError if lost == "conversation" else AskRefusedError):
+        ask(key)
+    assert Turn.objects.count() == 2

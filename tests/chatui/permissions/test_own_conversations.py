@@ -7,10 +7,8 @@ from itertools import product
 from typing import TypeVar
 
 import pytest
-from django.db.models import UUIDField
 from django.utils import timezone
 
-from chatui.database.compiled_statements import CompiledQuery, Parameter
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.files import FileContent, FileSource, StoredFile
 from chatui.models.message import Author, Message
@@ -85,14 +83,14 @@ def test_each_look_up_finds_only_its_own_kind_of_conversation(ada: User, rows: d
     assert found(rows, lambda row: access.own_temporary(ada, row.pk)) == {"temporary"}
 
 
-def test_a_compiled_query_finds_the_same_as_a_look_up(ada: User, bela: User, rows: dict[str, Conversation]) -> None:
-    query = CompiledQuery(lambda: access.owned_by(Parameter("owner", UUIDField()), Parameter("key", UUIDField())))
-    assert found(rows, lambda row: access.own_conversation_by(query, ada, str(row.pk))) == KEPT | {"temporary"}
-    assert access.own_conversation_by(query, bela, rows["Bela's"].pk) == rows["Bela's"]
-    with pytest.raises(NotFoundError):
-        access.own_conversation_by(query, ada, "nonsense")
+def test_a_conversation_that_is_opened_is_found_as_by_a_look_up(ada: User, bela: User, rows: dict[str, Conversation]) -> None:
+    assert found(rows, lambda row: access.own_opened(ada, str(row.pk), "1")[0]) == KEPT | {"temporary"}
+    assert access.own_opened(bela, rows["Bela's"].pk, "title") == (rows["Bela's"], False, ("Bela's",))
+    for person, key in ((ada, "nonsense"), (None, rows["plain"].pk)):
+        with pytest.raises(NotFoundError):
+            access.own_opened(person, key)
     ada.is_active = False
-    assert found(rows, lambda row: access.own_conversation_by(query, ada, row.pk)) == set()
+    assert found(rows, lambda row: access.own_opened(ada, row.pk)[0]) == set()
 
 
 def say(row: Conversation) -> Message:
