@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -59,11 +59,23 @@ def read() -> None:
     _read.rows = found | own
 
 
-def remove_of(spec: BackendSpec, key: str | None, models: Iterable[str] = ()) -> None:
-    """Remove what the models of this server proved: those that its settings name, and ``models``."""
-    places = [StoredProofs(spec, url, key) for url in (spec.url, *spec.more_urls)]
-    servers = [place._digests(model, "")[1] for place in places for model in {"", *spec.models, *models}]
+def places_of(spec: BackendSpec, key: str | None) -> set[str]:
+    """What the proofs of this server's addresses are for. Like ``key``, never stored or shown."""
+    return {_place_of(spec, url, key) for url in (spec.url, *spec.more_urls)}
+
+
+def _place_of(spec: BackendSpec, url: str, key: str | None) -> str:
+    return f"{spec.model_dump_json(include=_READING_SETTINGS)} {url} {key or ''}"
+
+
+def remove_of(places: Collection[str], models: Iterable[str]) -> None:
+    """Remove what these models proved there, and what was proved without a model's name."""
+    servers = [_server_of(place, model) for place in places for model in {"", *models}]
     SeparationProof.objects.filter(server__in=servers).delete()
+
+
+def _server_of(place: str, model: str) -> str:
+    return salted_hmac("chatui.separation", f"{place} {model}", algorithm="sha256").hexdigest()
 
 
 class StoredProofs(Proofs):
@@ -71,7 +83,7 @@ class StoredProofs(Proofs):
 
     def __init__(self, spec: BackendSpec, url: str, key: str | None) -> None:
         """``spec``: the server's settings; with others, nothing that was proved counts. ``key``: the one that is sent, never stored."""
-        self._settings = f"{spec.model_dump_json(include=_READING_SETTINGS)} {url} {key or ''}"
+        self._place = _place_of(spec, url, key)
 
     def version_of(self, model: str, upstream: str) -> str | None:
         row = self._row(self._digests(model, upstream)[0])
@@ -106,7 +118,7 @@ class StoredProofs(Proofs):
 
     def _digests(self, model: str, upstream: str) -> tuple[str, str]:
         """Of model and upstream, and of the model alone."""
-        server = salted_hmac("chatui.separation", f"{self._settings} {model}", algorithm="sha256").hexdigest()
+        server = _server_of(self._place, model)
         return salted_hmac("chatui.separation", f"{server} {upstream}", algorithm="sha256").hexdigest(), server
 
 

@@ -307,6 +307,7 @@ def save(visitor: Visitor, checked: Checked, *, may_see_hidden: bool) -> StoredB
                 _record(visitor, row, "created", description(row))
             else:
                 _record_changes(visitor, checked, values_before)
+                _end_proofs(before, row)
             transaction.on_commit(connected.forget_rows)
     except IntegrityError:
         raise FaultySettingsError(("name", _("There is already a model server with this name."))) from None
@@ -410,15 +411,25 @@ def confirm(visitor: Visitor, row: StoredBackend) -> None:
 
 def remove(visitor: Visitor, row: StoredBackend) -> None:
     """Remove this model server, recorded, with what its models proved, as far as their names are known."""
-    spec = spec_of(row)
-    models = {*(models_of(spec) or ()), *connected.separations(spec.name)} if spec else set()
     with transaction.atomic():
         _record(visitor, row, "deleted", row.url)
-        if spec is not None:
-            with contextlib.suppress(KeyUnusableError):  # nothing can be proved with it any more
-                proofs.remove_of(spec, connected.key_of(spec), models)
+        _end_proofs(row)
         row.delete()
         transaction.on_commit(connected.forget_rows)
+
+
+def _end_proofs(before: StoredBackend, now: StoredBackend | None = None) -> None:
+    """Remove what the models of this server proved at addresses, with a key or with settings that it has no longer."""
+    spec = spec_of(before)
+    if spec is not None and (left := _places(before) - (_places(now) if now else set())):
+        proofs.remove_of(left, {*spec.models, *(models_of(spec) or ()), *connected.separations(spec.name)})
+
+
+def _places(row: StoredBackend) -> set[str]:
+    """As ``proofs.places_of``; empty if nothing can be proved with these settings or this key."""
+    with contextlib.suppress(KeyUnusableError):
+        return proofs.places_of(spec, connected.key_of(spec)) if (spec := spec_of(row)) else set()
+    return set()
 
 
 @translation.override(SOURCE)

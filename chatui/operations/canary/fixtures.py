@@ -104,7 +104,7 @@ def remove(run: str) -> None:
         names = [f"{run}-{name}" for name in ("owner", "stranger", "trusted")]
         for row in StoredBackend.objects.filter(name__startswith=f"{run}-"):
             if spec := stored.spec_of(row):
-                proofs.remove_of(spec, None)
+                proofs.remove_of(proofs.places_of(spec, None), spec.models)
             row.delete()
         AttemptWarning.objects.filter(person_name__in=names).delete()
         people = User.objects.filter(username__in=names, groups__name=run)

@@ -172,6 +172,31 @@ def test_with_a_server_what_its_models_proved_is_removed(named: str, admin_pages
     assert SeparationProof.objects.count() == 4, "those of another server stay"
 
 
+@pytest.mark.parametrize(("changed", "left"), [
+    ({"url": "https://new.example.org/v1"}, ["two"]), ({"other_settings": ""}, ["one"]), ({"kind": "responses"}, []),
+    ({"label": "Small"}, ["one", "two"]), ({"model_names": "b"}, ["one", "two"]),
+])  # fmt: skip
+def test_with_an_address_or_a_setting_what_was_proved_there_ends(
+    changed: dict[str, str], left: list[str], admin_pages: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But what was proved in a place that stays, stays."""
+    monkeypatch.setattr(stored, "models_of", lambda spec: spec.models or ("a", "b"))
+    urls = {"one": "https://api.example.org/v1", "two": "https://two.example.org"}
+    entered = {"model_names": "a", "other_settings": f'more_urls = ["{urls["two"]}"]'}
+    assert add(admin_pages, **entered).status_code == 302
+    learned = OwnProofs()
+    learned.keep("a", "upstream", "")
+    spec = stored.spec_of(StoredBackend.objects.get(name="small"))
+    assert spec is not None
+    digests = {}
+    for name, url in urls.items():
+        known = set(SeparationProof.objects.values_list("digest", flat=True))
+        StoredProofs(spec, url, connected.key_of(spec)).take(learned)
+        [digests[name]] = set(SeparationProof.objects.values_list("digest", flat=True)) - known
+    assert change(admin_pages, **{**entered, **changed}).status_code == 302
+    assert sorted(SeparationProof.objects.values_list("digest", flat=True)) == sorted(digests[name] for name in left)
+
+
 def test_staff_without_the_permission_cannot_change_anything(sam: User, configure: Configure) -> None:
     StoredBackend.objects.create(name="small", url="http://a", unconfirmed_by="omar")
     client = signed_in(sam)
