@@ -42,19 +42,21 @@ class Flow:
     def __init__(self, separator: str = "") -> None:
         self._separator = separator
         self._parts: dict[int, list[str]] = {}
-        self._all: list[str] = []
+        self._all: list[tuple[int, str]] = []
+        """The same in the order of arrival, each piece with its part."""
         self._last: int | None = None
         self._claims: dict[int, str] = {}
-        self._streamed: set[int] = set()
         self.differs = False
 
     @property
     def text(self) -> str:
-        return "".join(self._all)
+        return "".join(text for _, text in self._all)
 
-    def has(self, part: int) -> bool:
-        """Whether text of this part has arrived by itself, not only in the text of the whole item."""
-        return part in self._streamed
+    def drop(self, part: int) -> str:
+        """Forget a part, whose text is of another lane, and return that."""
+        self._claims.pop(part, None)
+        self._all = [(each, text) for each, text in self._all if each != part]
+        return "".join(self._parts.pop(part, ()))
 
     def add(self, part: int, text: str) -> str:
         claimed = self.settle() if part != self._last else ""
@@ -91,20 +93,22 @@ class Flow:
         if not whole.startswith(arrived):
             self.differs = True
             return ""
-        rest = whole[len(arrived) :]
-        self._last = 0 if self._last is None else self._last
-        self._parts.setdefault(self._last, []).append(rest)
-        self._all.append(rest)
-        return rest
+        at, added = 0, ""
+        for part, text in enumerate(parts):
+            lead = self._separator if at and text else ""
+            at += len(lead + text)
+            missing = max(at - len(arrived), 0)
+            if text and missing:
+                added += self._put(part, text[-missing:], lead if missing > len(text) else "")
+        return added
 
     def _append(self, part: int, text: str) -> str:
-        if not text:
-            return ""
-        lead = self._separator if self._all and part not in self._parts else ""
+        return self._put(part, text, self._separator if self._all and part not in self._parts else "") if text else ""
+
+    def _put(self, part: int, text: str, lead: str) -> str:
         self._parts.setdefault(part, []).append(text)
-        self._streamed.add(part)
         self._last = part
-        self._all.append(lead + text)
+        self._all.append((part, lead + text))
         return lead + text
 
 

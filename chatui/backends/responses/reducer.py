@@ -203,11 +203,13 @@ class Reducer:
         return [*events, *(self._flow(item, lane, index, text, is_whole=True) if text else [])]
 
     def _hide_shown(self, item: OutputItem, part: int) -> list[RawEvent]:
-        """A part that people have seen has another type now: the whole message is hidden, because its parts can no longer be separated."""
-        if item.part_kinds[part] in VISIBLE_PARTS or not item.flows[TEXT].has(part):
+        """A part that people have seen has another type now: only its text is hidden, and that of the other parts shown again."""
+        if item.part_kinds[part] in VISIBLE_PARTS or not (text := item.flows[TEXT].drop(part)):
             return []
-        item.mark(SpeakerLabel("part", is_known=False))
-        return self._speech.withdraw_hidden(item)
+        rest = item.flows[TEXT].text
+        if item.waiting:
+            item.waiting = [rest]
+        return [*self._speech.withdraw_part(item, rest), *self._route(item, THOUGHT, item.flows[THOUGHT].add(part, text))]
 
     def _flow(self, item: OutputItem, lane: str, part: int, text: str, *, is_whole: bool) -> list[RawEvent]:
         if item.kind not in (MESSAGE, REASONING, ""):
@@ -283,8 +285,8 @@ class Reducer:
             events += self._hide_shown(item, index)
         visible = [part for index, part in enumerate(parts) if item.part_kinds[index] in VISIBLE_PARTS]
         self.server_tools.take_annotations(item.number, visible)
-        shown = [words_of(part) for part in visible]
-        other = [words_of(part) for index, part in enumerate(parts) if item.part_kinds[index] not in VISIBLE_PARTS]
+        shown = [words_of(part) if item.part_kinds[index] in VISIBLE_PARTS else "" for index, part in enumerate(parts)]
+        other = [words_of(part) if not text else "" for part, text in zip(parts, shown, strict=True)]
         events += self._route(item, THOUGHT, item.flows[THOUGHT].complete(other))
         return events + self._route(item, TEXT, item.flows[TEXT].complete(shown))
 

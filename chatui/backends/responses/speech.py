@@ -157,11 +157,14 @@ class Speech:
             self._held.setdefault(item, []).append(text)
             return []
         events = self._begin(item)
-        if item.guard is None:
-            item.guard = LeakGuard(self._separation, thought="".join(self._thoughts), asked=self.asked)
-            for thought in self._thoughts_of.values():
-                item.guard.reasoned_apart("".join(thought))
+        item.guard = item.guard or self._new_guard()
         return events + self._spans(item, item.guard.feed(text))
+
+    def _new_guard(self) -> LeakGuard:
+        guard = LeakGuard(self._separation, thought="".join(self._thoughts), asked=self.asked)
+        for thought in self._thoughts_of.values():
+            guard.reasoned_apart("".join(thought))
+        return guard
 
     def _begin(self, item: OutputItem) -> list[RawEvent]:
         if self._current is item:
@@ -242,6 +245,21 @@ class Speech:
             return []
         self._has_sign = True
         return self._withdraw(item, "".join(span.text for span in spans if span.visible) if item.status != "incomplete" else "")
+
+    def withdraw_part(self, item: OutputItem, rest: str) -> list[RawEvent]:
+        """A part of a message is no answer: withdraw the message, and show its ``rest`` again, as far as the guard lets it."""
+        if item in self._held:
+            self._held[item] = [rest]
+        if item.guard is None:
+            return []
+        item.guard = self._new_guard()
+        shown = item.guard.feed(rest)
+        if not item.is_closed:
+            return [*self._withdraw(item), *self._spans(item, shown)]
+        shown += item.guard.finish(complete=item.status != "incomplete")
+        self._has_sign = self._has_sign or item.guard.has_sign
+        is_none = item.guard.hides_before or item.guard.ends_in_call
+        return self._withdraw(item, "" if is_none else "".join(span.text for span in shown if span.visible))
 
     def _withdraw(self, item: OutputItem, rest: str = "") -> list[RawEvent]:
         """Withdraw what was shown of a message but for the ``rest``, and nothing of what others wrote in the same frame."""

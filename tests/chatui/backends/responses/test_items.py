@@ -16,7 +16,7 @@ from renderer.errors import Code
 from renderer.events import FrameOpened, FrameText
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN, PREAMBLE
 from renderer.frames import Header
-from tests.chatui.backends.responses.test_reducer import SECRET, added, completed, done, message, part, read, text, whole
+from tests.chatui.backends.responses.test_reducer import SECRET, added, completed, done, message, part, read, snapshot, text, whole
 
 MESSAGE = {"type": "message", "role": "assistant"}
 
@@ -145,11 +145,35 @@ def test_text_that_is_reasoning_elsewhere_in_the_response_is_no_message(spoken: 
     assert read(*others[0], *others[1], completed()).visible.strip() == SECRET, "the premise"
 
 
-@pytest.mark.parametrize("other", [{"type": "reasoning_text"}, {"type": "output_text", "thought": True}, {"mystery": "thinking"}])
-def test_a_part_that_turns_out_to_be_something_else_withdraws_its_message(other: Event) -> None:
-    result = read(message(), text(SECRET, content_index=0), part_event("done", **other), text("More", content_index=1), completed())
-    assert (result.visible, result.hidden) == ("", SECRET + "More")
-    assert {finished.error for finished in result.finished} == {ProductCode.WITHHELD}
+OTHER_PARTS = [{"type": "reasoning_text"}, {"type": "output_text", "thought": True}, {"mystery": "thinking"}]
+BOTH = [part(SECRET), part("More")]
+
+
+@pytest.mark.parametrize("separation", [Separation.STRUCTURED, Separation.UNPROVEN])
+@pytest.mark.parametrize("other", OTHER_PARTS)
+@pytest.mark.parametrize("stream", [
+    [message(), text(SECRET, content_index=0), "other", text("More", content_index=1)],
+    [message(), text("More", content_index=1), text(SECRET, content_index=0), "other"],
+    [message(), text("Mo", content_index=1), text(SECRET, content_index=0), "other", text("re", content_index=1)],
+    [message(), text(SECRET, content_index=0), text("More", content_index=1), ended(*BOTH), "other"],
+    [message(), text(SECRET, content_index=0), text("More", content_index=1), ended(*BOTH), "ended"],
+    [ended(*BOTH), "ended"], [ended(*BOTH), "completed"],
+    [text(SECRET, item_id="m", content_index=0), text("More", item_id="m", content_index=1), "other", ended({}, part("More"))],
+])  # fmt: skip
+def test_a_part_that_turns_out_to_be_something_else_withdraws_itself_alone(stream: list[Any], other: Event, separation: Separation) -> None:
+    parts = [{**part(SECRET), **other}, part("More")]
+    late = {"other": part_event("done", **other), "ended": ended(*parts), "completed": completed(snapshot(*parts))}
+    spoken = done("message", "before", role="assistant", content=[part("Before.")])
+    events = [message("before"), text("Before.", item_id="before"), spoken]
+    events += [late[each] if isinstance(each, str) else each for each in stream]
+    result = read(*events, completed(), separation=separation)
+    assert "".join(result.visible.split()) == "Before.More" and SECRET in result.hidden
+
+
+@pytest.mark.parametrize("other", OTHER_PARTS)
+def test_what_is_left_is_judged_anew(other: Event) -> None:
+    stream = [message(), text("<think>a", content_index=0), text(f"</think>{SECRET}</think>More", content_index=1)]
+    assert read(*stream, part_event("done", **other), completed()).visible == "More"
 
 
 def test_a_message_whose_shown_part_ends_as_reasoning_is_withdrawn() -> None:

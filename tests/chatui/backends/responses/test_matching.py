@@ -22,13 +22,17 @@ def numbers(items: Items, *outputs: dict[str, Any]) -> list[int]:
 # Text of one lane
 
 
-def test_only_a_part_that_arrived_by_itself_has_text() -> None:
+def test_a_part_is_dropped_with_all_its_text_however_it_arrived() -> None:
     flow = Flow()
-    assert (flow.add(0, "a"), flow.add(0, ""), flow.has(0), flow.has(1)) == ("a", "", True, False)
+    assert (flow.add(0, "a"), flow.add(1, "b"), flow.add(0, "c"), flow.drop(0), flow.text, flow.drop(0)) == ("a", "b", "c", "ac", "b", "")
     empty = Flow()
-    assert (empty.add(0, ""), empty.has(0)) == ("", False)
+    assert (empty.add(0, ""), empty.drop(0)) == ("", "")
     whole = Flow()
-    assert whole.complete(["a"]) == "a" and not whole.has(0)
+    assert (whole.complete(["a", "", "b"]), whole.drop(1), whole.drop(2), whole.text) == ("ab", "", "b", "a")
+    assert (whole.complete(["abc", "", ""]), whole.text) == ("bc", "abc")
+    claimed = Flow()
+    claimed.claim(0, "a")
+    assert (claimed.drop(0), claimed.settle()) == ("", "")
 
 
 @for_each([
