@@ -18,6 +18,7 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn, TurnState
 from chatui.store import transcripts
 from renderer import frame_kinds
+from renderer.frames import Channel
 
 _UNFINISHED = (TurnState.STOPPED, TurnState.INCOMPLETE, TurnState.INTERRUPTED, TurnState.FAILED)
 
@@ -63,6 +64,16 @@ def last_of(messages: Sequence[Message]) -> Message | None:
 def cut_answer(turn: Turn) -> Message | None:
     """The cut text that the turn continues; None if the turn begins an answer."""
     return turn.continued_message if turn.continued_message is not None and is_answer(turn.continued_message) else None
+
+
+def came_apart(cut: Message | None) -> bool:
+    """Whether reasoning came in a place of its own before a cut answer, in the turn that wrote it or in one whose answer that continued:
+    then the answer is none, whatever a continuation brings."""
+    while cut is not None and cut.turn is not None:
+        if cut.turn.messages.filter(channel=Channel.ANALYSIS, intent="", position__lt=cut.position).exists():
+            return True
+        cut = cut_answer(cut.turn)
+    return False
 
 
 def place_of(turn: Turn) -> Message:

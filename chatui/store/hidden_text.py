@@ -6,7 +6,8 @@ and people stays: instructions, questions, documents, and the notes of compacted
 have their own tables, and visible text such as summaries, except those of earlier versions, which people no longer see.
 
 A cut answer is hidden if its continuation shows that it was reasoning. Some servers leave out the tag that opens the reasoning. Its
-beginning then looks like an answer, and if it is cut there, it is stored as one. The closing tag comes only in the continuation.
+beginning then looks like an answer, and if it is cut there, it is stored as one. The closing tag comes only in the continuation. Not so
+behind reasoning that came in a place of its own: then the sign speaks of the continuation alone.
 """
 
 from __future__ import annotations
@@ -138,19 +139,19 @@ def _emptied(message: Message) -> Frame:
 
 
 def hide_cut_of(frames: Iterable[Frame], key: UUID, cut: Frame) -> bool:
-    """Hide the cut answer ``key`` if one of these frames was shown as its continuation, and then withdrawn. Returns whether one was."""
+    """Hide the cut answer ``key`` if one of these frames was shown as its continuation, and then withdrawn. Returns whether it is."""
     is_withdrawn = bool(cut.body) and any(frame.header == BROKEN and frame.body.startswith(cut.body) for frame in frames)
-    if is_withdrawn:
-        hide_cut(key)
-    return is_withdrawn
+    return is_withdrawn and hide_cut(key)
 
 
-def hide_cut(key: UUID) -> None:
+def hide_cut(key: UUID) -> bool:
     """Hide a cut answer, and those that it continued itself, in storage, search, copies and share links. An answer that follows withdrawn
-    text of its own turn stays: the sign had come before it."""
+    text of its own turn stays: the sign had come before it. So does one whose reasoning came apart; then nothing is hidden (False)."""
     with transaction.atomic():
         found = Message.objects.select_related("turn__continued_message__turn")
         message = found.filter(pk=key).first()
+        if continuation.came_apart(message):
+            return False
         while message is not None and continuation.is_answer(message) and not _follows_sign(message):
             transcripts.replace_frames([(message, Frame(BROKEN, transcripts.frame_of(message).body))])
             Message.objects.filter(pk=message.pk).update(error_code=ProductCode.WITHHELD)
@@ -159,6 +160,7 @@ def hide_cut(key: UUID) -> None:
             if turn is not None:
                 forget_reasoning(turn.pk)
             message = found.filter(pk=turn.continued_message_id).first() if turn and turn.continued_message_id else None
+    return True
 
 
 def _follows_sign(message: Message) -> bool:

@@ -46,7 +46,7 @@ class FrameRecorder:
         """``failed`` is called if a frame cannot be stored at all."""
         self.written: list[Frame] = []
         """The finished frames of the turn so far, in order."""
-        self.before_cut = TextBeforeCut(running.cut_answer)
+        self.before_cut = TextBeforeCut(running.cut_answer, stays=running.cut_stays)
         """The stage that comes just before this."""
         self.has_answer = False
         self.is_answering = False
@@ -222,7 +222,7 @@ class FrameRecorder:
         for key in keys:
             self._pieces.drop(key)
 
-    def _on_hidden(self, hiding: asyncio.Future[None]) -> None:
+    def _on_hidden(self, hiding: asyncio.Future[bool]) -> None:
         # If it fails, the cut answer is hidden when the withdrawn frame is stored.
         if not hiding.cancelled() and (error := hiding.exception()):
             log_without_content(log, self._running.turn.pk, error)

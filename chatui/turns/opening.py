@@ -212,7 +212,7 @@ def load_at_once(running: RunningTurn) -> BackendSpec | None:
 def load_branch(running: RunningTurn) -> None:
     """Load the branch up to the question as the model may see it again, and the answer that the turn continues.
 
-    At most one statement, and one more for each of these: an answer that was already continued before, a conversation that is longer than
+    At most one statement, and one more for each of these: a cut answer, one that was continued before, a conversation that is longer than
     any model reads, a folder, documents. A program's instructions come below the operator's, and its turn never continues a cut answer.
     """
     turn, program = running.turn, running.program
@@ -252,6 +252,7 @@ def load_branch(running: RunningTurn) -> None:
         running.steps_before = tuple(line for stored in rows for line in from_stored(stored))
     running.cut_answer = transcripts.frame_of(cut) if cut else None if program else _NO_ANSWER_YET
     running.cut_message_id = cut.pk if cut else None
+    running.cut_stays = continuation.came_apart(cut)
 
 
 def _documents(messages: Sequence[PromptMessage]) -> list[tuple[PromptMessage, str, int]]:

@@ -82,7 +82,7 @@ class Publisher:
         frames = running.shown_before
         messages = await asyncio.to_thread(messages_of, frames, running.cut_message_id, self.pages) if frames else []
         steps = tuple(map(activities.line, running.steps_before))
-        self._people.show_before(messages, running.cut_message_id, running.thought_before or 0, steps)
+        self._people.show_before(messages, running.cut_message_id, running.thought_before or 0, steps, stays=running.cut_stays)
         self._is_ready = True
 
     @property

@@ -241,14 +241,16 @@ def _without_reserved_name(header: Header) -> Header:
 
 
 class TextBeforeCut(Stage):
-    """The text before the cut: the first answer that opens is given this text as its start, so that readers of the events see one frame."""
+    """The text before the cut: the first answer that opens is given this text as its start, so that readers of the events see one frame;
+    if that is withdrawn, and this text ``stays``, so is the next one."""
 
-    def __init__(self, cut_answer: Frame | None = None) -> None:
+    def __init__(self, cut_answer: Frame | None = None, *, stays: bool = False) -> None:
         """``cut_answer``: the answer to continue; None, or a frame without text, if the turn starts a new one."""
+        self._stays = stays
         self._text = cut_answer.body if cut_answer else ""
         self._is_waiting = bool(self._text)
         self.is_open = False
-        """Whether the open frame begins with this text."""
+        """Whether the open frame begins with this text, and decides about it."""
 
     def __bool__(self) -> bool:
         return bool(self._text)
@@ -257,6 +259,8 @@ class TextBeforeCut(Stage):
         if self._is_waiting and isinstance(event, FrameOpened) and is_answer(event.header):
             self._is_waiting, self.is_open = False, True
             return [event, FrameText(self._text)]
+        if isinstance(event, FrameWithdrawn) and self.is_open and self._stays:
+            self._is_waiting, self.is_open = True, False
         if isinstance(event, FrameClosed):
             self.is_open = False
         return [event]

@@ -109,6 +109,8 @@ class EndUserStream:
         """The messages that have ended, as far as they are shown."""
         self._open: OpenMessage | None = None
         self._cut: str | None = None
+        self._staying: wire.MessageSoFar | None = None
+        """The cut message, if it stays whatever is withdrawn."""
         self._joined: tuple[str, str] | None = None
         """The keys of the message that begins with the text of the cut one, and of the cut one; None until it opens."""
         self._working = False
@@ -124,13 +126,20 @@ class EndUserStream:
         self._steps_before: tuple[wire.SummaryLine, ...] = ()
 
     def show_before(
-        self, messages: Sequence[wire.MessageSoFar], cut: UUID | None, seconds: int = 0, steps: tuple[wire.SummaryLine, ...] = ()
+        self,
+        messages: Sequence[wire.MessageSoFar],
+        cut: UUID | None,
+        seconds: int = 0,
+        steps: tuple[wire.SummaryLine, ...] = (),
+        *,
+        stays: bool = False,
     ) -> None:
         """Set the part of the continued answer that is already visible. ``cut``: the message that the next answer replaces; the first text
         event of that answer contains the whole text of this message. ``seconds``: its thinking time, and ``steps`` the lines of its
-        summary, which are shown together with those of this turn."""
+        summary, which are shown together with those of this turn. ``stays``: the cut message is shown again if that answer is withdrawn."""
         self.done += messages
         self._cut = str(cut) if cut else None
+        self._staying = next((each for each in messages if each.message_id == self._cut), None) if stays else None
         self._seconds_before, self._steps_before = seconds, steps
 
     def take(self, event: RawEvent, key: UUID, elapsed: int) -> None:
@@ -237,7 +246,7 @@ class EndUserStream:
                     events += self._show_text(message, text)
                 case _End(message=message, closed=closed):
                     events += self._end_message(message, closed)
-                case wire.MessageBegan(kind=kind) if self._cut is not None and kind != "preamble":
+                case wire.MessageBegan(message_id=key, kind=kind) if self._cut not in (None, key) and kind != "preamble":
                     pass  # its first text begins it, in the place of the cut message
                 case event:
                     events.append(event)
@@ -313,10 +322,21 @@ class EndUserStream:
             self._thinking.go_on()
             if self._thinking.is_on:
                 self._show_working(elapsed)
-        if self._joined and message.key == self._joined[0]:
+        if self._joined and message.key == self._joined[0] and self._staying:
+            self._show_cut_again(self._staying)
+        elif self._joined and message.key == self._joined[0]:
             # Pages that have not heard of the new message yet show the beginning of its text as the cut one.
             self._waiting.append(wire.MessageWithdrawn(self._joined[1]))
             self._replace_cut()
+
+    def _show_cut_again(self, cut: wire.MessageSoFar) -> None:
+        """The next answer replaces it again. Pages that have not heard of the withdrawn one still show it."""
+        self._joined = None
+        if self._cut is None:
+            self._cut = cut.message_id
+            self.done.append(cut)
+            blocks = (wire.BlockFlushed(cut.message_id, index, block) for index, block in enumerate(cut.blocks))
+            self._waiting.extend((wire.MessageBegan(cut.message_id, cut.kind), *blocks))
 
     def _end_message(self, message: OpenMessage, closed: FrameClosed) -> list[wire.Event]:
         events = _shown_blocks(message, message.markdown.finish(is_cut=closed.terminator is None))

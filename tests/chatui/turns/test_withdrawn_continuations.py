@@ -1,4 +1,5 @@
-"""A continuation shows that the cut answer was reasoning: then that is hidden too, in storage, search and copies, and on every page."""
+"""A continuation shows that the cut answer was reasoning: then that is hidden too, in storage, search and copies, and on every page. Behind
+reasoning of its own it is an answer, and stays."""
 
 import asyncio
 from uuid import uuid4
@@ -21,7 +22,7 @@ from renderer.gate import Audience, show
 from renderer.markup import html
 from tests.chatui.conftest import signed_in, stored
 from tests.chatui.store import pieces
-from tests.chatui.turns.test_continue import ask_and_continue, continuation_steps, continued, cut
+from tests.chatui.turns.test_continue import ask_and_continue, continuation_steps, continued, cut, cut_answer
 from tests.chatui.turns.test_turns import begin
 from tests.support.environment import change
 from tests.support.scripted import FINAL, ScriptedBackend, Step, ended
@@ -62,6 +63,31 @@ async def test_the_cut_answer_is_hidden_everywhere(then: list[Step], ada: User, 
     assert "they mean" not in text and "not jam" not in text
     assert ("Jam." in text) is (len(then) > len(WITHDRAWN) + 1)
     assert await database_sync_to_async(hidden)(first) == HIDDEN
+
+
+APART: list[Step] = cut_answer(CANARY, thought="hm")
+"""The same words, behind reasoning of their own: they are the answer."""
+SHOWN = (True, "E-X-LENGTH", 1)
+
+
+@pytest.mark.parametrize("then", [[*WITHDRAWN, *continuation_steps(" Jam.")], [*WITHDRAWN, ended()], BROKEN_OFF])
+@pytest.mark.parametrize("more", [[], [[*cut(FINAL, " plums"), ended(EndReason.LENGTH)]]])
+async def test_an_answer_behind_reasoning_of_its_own_stays(
+    more: list[list[Step]], then: list[Step], ada: User, backend: ScriptedBackend
+) -> None:
+    """Also if it was continued before; only what the continuation wrote itself is withdrawn."""
+    turns = await ask_and_continue(ada, backend, APART, *more)
+    backend.script = then
+    turns.append((await begin(ada, continued(turns[-1]))).turn)
+    await running.settle()
+    text = await database_sync_to_async(read)(ada, *turns)
+    assert CANARY in text and "not jam" not in text and ("Jam." in text) is (len(then) > len(WITHDRAWN) + 1)
+    assert [await database_sync_to_async(hidden)(turn) for turn in turns[:-1]] == [SHOWN] * (1 + len(more))
+    answers = Message.objects.filter(turn=turns[-1], is_visible=True).values_list("text", flat=True)
+    whole = f"{CANARY}{' plums' if more else ''} Jam."
+    assert [whole in answer async for answer in answers] == [True] * ("Jam." in text)
+    page = await database_sync_to_async(lambda: signed_in(ada).get(f"/c/{turns[0].conversation_id}/").content.decode())()
+    assert CANARY in page, "on the open branch"
 
 
 async def test_it_is_hidden_while_the_turn_still_runs(ada: User, backend: ScriptedBackend) -> None:
@@ -115,6 +141,16 @@ async def test_the_sweep_hides_it_if_the_process_died_after_the_withdrawal(ada: 
     assert (await ActiveLeaf.objects.select_related("message").aget(person=ada)).message.turn_id == second.pk
 
 
+async def test_the_sweep_lets_an_answer_behind_reasoning_of_its_own_stay(ada: User, backend: ScriptedBackend) -> None:
+    [first] = await ask_and_continue(ada, backend, APART)
+    second = (await stored(ada, continued(first), "a process that died")).turn
+    await database_sync_to_async(pieces.leave)(second.pk, f"{CANARY} not jam", "assistant intent=debug<|channel|>analysis")
+    assert len(await database_sync_to_async(sweep.interrupt_abandoned)()) == 1
+    assert await database_sync_to_async(hidden)(first) == SHOWN
+    text = await database_sync_to_async(read)(ada, first, second)
+    assert CANARY in text and "not jam" not in text
+
+
 KEY, CUT_KEY = uuid4(), uuid4()
 JOINED: list[RawEvent] = [FrameOpened(FINAL), FrameText("One.\n\nTwo and"), FrameText(" three.\n\n"), FrameWithdrawn()]
 
@@ -138,3 +174,39 @@ def test_pages_remove_the_cut_text_and_show_the_whole_new_answer(flushed: int, i
     [began] = [event for event in events if isinstance(event, wire.MessageBegan)]
     assert (began.message_id, began.continued_message) == (str(answer), None)
     assert [word in str(block) for word, block in zip(("Four", "Five"), stream.snapshot(0).messages[0].blocks, strict=True)] == [True] * 2
+
+
+def show_on(page: dict[str, list[str]], events: list[wire.Numbered]) -> None:
+    """What a page does with events about messages."""
+    for numbered in events:
+        match numbered.event:
+            case wire.MessageBegan(message_id=key, continued_message=cut, blocks=kept):
+                page[key] = page.pop(cut)[:kept] if cut else page.get(key, [])
+            case wire.MessageWithdrawn(message_id=key):
+                page.pop(key, None)
+            case wire.BlockFlushed(message_id=key, block=block, html=text) | wire.BlockReplaced(message_id=key, block=block, html=text):
+                page[key][block:] = [str(text)]
+
+
+@pytest.mark.parametrize("flushed", range(4))
+@pytest.mark.parametrize("is_watched", [True, False])
+def test_pages_show_a_cut_text_that_stays_again_until_a_new_answer_replaces_it(flushed: int, is_watched: bool) -> None:
+    stream, page = EndUserStream(uuid4()), dict[str, list[str]]()
+    blocks = html.render_blocks(show(Frame(FINAL, "One.\n\nTwo and"), Audience.END_USER))
+    before = wire.MessageSoFar(str(CUT_KEY), "final", tuple(blocks))
+    page[str(CUT_KEY)] = list(map(str, blocks))
+    stream.show_before([before], CUT_KEY, stays=True)
+    for number, event in enumerate(JOINED):
+        stream.take(event, KEY, 0)
+        if number < flushed:
+            show_on(page, stream.flush(is_watched=is_watched))
+    show_on(page, stream.flush())
+    assert page == {str(CUT_KEY): list(map(str, blocks))} and stream.snapshot(0).messages == (before,)
+    answer = uuid4()
+    for event in (FrameClosed(Terminator.END), FrameOpened(FINAL), FrameText("One.\n\nTwo and"), FrameText(" four.")):
+        stream.take(event, answer, 0)
+    stream.take(FrameClosed(Terminator.RETURN), answer, 0)
+    show_on(page, stream.flush())
+    shown = list(map(str, html.render_blocks(show(Frame(FINAL, "One.\n\nTwo and four."), Audience.END_USER))))
+    assert page == {str(answer): shown}
+    assert [(each.message_id, list(map(str, each.blocks))) for each in stream.snapshot(0).messages] == [(str(answer), shown)]

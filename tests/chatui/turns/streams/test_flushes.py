@@ -207,7 +207,7 @@ def test_a_continued_answer_adds_to_the_thinking_before(
 ) -> None:
     monkeypatch.setattr(publisher, "time", SimpleNamespace(monotonic=world.time))
     turn = followed(world, continued_turn=uuid4())
-    job: Any = SimpleNamespace(shown_before=(), cut_message_id=None, thought_before=seconds, steps_before=steps)
+    job: Any = SimpleNamespace(shown_before=(), cut_message_id=None, cut_stays=False, thought_before=seconds, steps_before=steps)
     asyncio.run(turn.publisher.show_before(job))
     turn.think()
     world.go_on(2)
@@ -221,7 +221,7 @@ def test_a_continued_answer_adds_to_the_thinking_before(
 def test_a_page_sees_the_text_before_a_continuation(world: World) -> None:
     turn, cut = followed(world, continued_turn=uuid4()), uuid4()
     before = [(uuid4(), Frame(PREAMBLE, "A plan.")), (cut, Frame(ANSWER, "Four, or"))]
-    job: Any = SimpleNamespace(shown_before=before, cut_message_id=cut, thought_before=None, steps_before=())
+    job: Any = SimpleNamespace(shown_before=before, cut_message_id=cut, cut_stays=False, thought_before=None, steps_before=())
     asyncio.run(turn.publisher.show_before(job))
     assert [part.message_id for part in turn.publisher.shown()] == [str(key) for key, _ in before]
     turn.open()
