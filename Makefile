@@ -103,11 +103,12 @@ bench: development ## Measure what things cost, as ratios within one run (BENCH_
 	@$(PY) -m tests.bench.delivery $(BENCH_FLAGS)
 
 package: development ## Build the wheels in dist/, for pip install: the product, with all that it serves, and the library openchatml
-	@set -e; packaged=$$PWD/.cache/packaged; rm -rf "$$packaged"; mkdir -p "$$packaged"; \
+	@set -e; packaged=$$PWD/.cache/packaged; rm -rf "$$packaged" dist/chatui-*.whl dist/openchatml-*.whl; mkdir -p "$$packaged"; \
+	at=$$(date -u +%Y%m%d%H%M%S); \
 	CHATUI_DATA_DIR="$$packaged" $(PY) manage.py collectstatic --noinput --verbosity 0; \
 	CHATUI_DATA_DIR="$$packaged" $(PY) manage.py fetch_vocabulary; \
-	CHATUI_PACKAGED="$$packaged" $(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .; \
-	$(PY) -m deploy.library dist; \
+	CHATUI_PACKAGED="$$packaged" CHATUI_PACKAGED_AT=$$at $(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .; \
+	CHATUI_PACKAGED_AT=$$at $(PY) -m deploy.library dist; \
 	rm -rf "$$packaged"; ls dist/*.whl
 
 image-steps: development ## Run the Dockerfile's steps in a clean directory, without Docker
@@ -132,7 +133,7 @@ clean: ## Remove what the other commands created; keeps the data in var/
 # much faster. Without Debian's python3-venv, an interpreter cannot create one, and is passed over if there is another.
 venv:
 	@if ! $(PY) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
-	  found=; tried="$${PYTHON:-python3 python3.13 python3.12 python3.11}"; \
+	  found=; tried="$${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11}"; \
 	  for candidate in $$tried; do \
 	    if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$candidate; break; fi; \
 	  done; \

@@ -14,12 +14,15 @@ import sys
 import tempfile
 from pathlib import Path
 
+from deploy.version import built
+
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "openchatml"
 CASES = ROOT / "tests" / "conformance"
 PAGES = ("conformance.md", "harmony.md", "openchatml.md", "openchatml.schema.json")
 
 _OURS = re.compile(r"^(?P<word>\s*(?:from|import) )renderer\b|(?<![\w./])renderer(?=[./]\w)|(?<=^# )renderer\b", re.MULTILINE)
+_VERSION = re.compile(r'(?<=^version = ")[^"]+', re.MULTILINE)
 _COMMAND = "python -m renderer"
 
 
@@ -39,7 +42,8 @@ def lay_out(top: Path) -> None:
     for source in package.rglob("*.py"):
         source.write_text(renamed(source.read_text(encoding="utf-8")), encoding="utf-8")
     (top / "README.md").write_text(renamed((ROOT / "renderer" / "README.md").read_text(encoding="utf-8")), encoding="utf-8")
-    (top / "pyproject.toml").write_bytes((ROOT / "deploy" / "library.toml").read_bytes())
+    declared = (ROOT / "deploy" / "library.toml").read_text(encoding="utf-8")
+    (top / "pyproject.toml").write_text(_VERSION.sub(lambda found: built(found[0]), declared), encoding="utf-8")
     (top / "LICENSE").write_bytes((ROOT / "LICENSE").read_bytes())
     shutil.copytree(CASES, package / "format" / "cases", ignore=shutil.ignore_patterns("__pycache__", "*.py", "README.md"))
     for page in PAGES:

@@ -1,19 +1,27 @@
 """The wheel, installed outside of the checkout: its command serves from an empty directory, with its own files and languages."""
 
+import asyncio
+import contextlib
 import os
+import re
+import shutil
 import subprocess
 import sys
 import sysconfig
 import time
 import venv
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import uuid4
 
 import httpx
 import pytest
+from _pytest.mark import ParameterSet
 
 from tests.support.deployments import prepared
 from tests.support.places import ROOT
-from tests.support.served import START_SECONDS, free_port
+from tests.support.served import PASSWORD, START_SECONDS, LiveSocket, free_port
 
 pytestmark = pytest.mark.served
 
@@ -21,44 +29,156 @@ PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
 USUAL = {"PATH": os.environ["PATH"], "HOME": "/nowhere", "LANG": "C.UTF-8"}
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command ``chatui`` of an environment with the wheel, and what it needs from that of the tests."""
-    top = tmp_path_factory.mktemp("package")
-    packaged = {"CHATUI_PACKAGED": str(prepared.static_files().parent)}
+LATER = "29991231235959"
+
+
+def built(top: Path, **more: str) -> Path:
+    """A wheel of the product in this directory, with the static files of the tests."""
+    packaged = {"CHATUI_PACKAGED": str(prepared.static_files().parent)} | more
     build = ("wheel", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(top), str(ROOT))
     subprocess.run([*PIP, *build], env=os.environ | packaged, check=True)
     (wheel,) = top.glob("chatui-*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def program(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command ``chatui`` of an environment with the wheel, and what it needs from that of the tests."""
+    top = tmp_path_factory.mktemp("package")
     venv.create(top / "venv", symlinks=True, with_pip=False)
-    asked = "import sysconfig; print(sysconfig.get_path('purelib'))"
     python = top / "venv" / "bin" / "python"
-    place = subprocess.run([python, "-c", asked], capture_output=True, text=True, check=True).stdout.strip()
-    Path(place, "of-the-tests.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
-    subprocess.run([python, *PIP[1:], "install", "--no-deps", "--no-index", str(wheel)], check=True)
-    (top / "empty").mkdir()
+    Path(site_packages(python), "of-the-tests.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    install(python, wheel)
     return top / "venv" / "bin" / "chatui"
 
 
-def test_it_serves_from_an_empty_directory_with_all_of_its_files(program: Path) -> None:
-    empty, port = program.parents[2] / "empty", free_port()
-    with (empty.parent / "console").open("w+") as console:
-        serving = subprocess.Popen([program, "serve", "--port", str(port)], env=USUAL, cwd=empty, stdout=console, stderr=console)
+def site_packages(python: Path) -> str:
+    asked = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    return subprocess.run([python, "-c", asked], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def install(python: Path, wheel: Path) -> None:
+    """Install it there as README.md says for a new version, but take no package from elsewhere."""
+    options = ("install", "--upgrade", "--no-deps", "--no-index")
+    subprocess.run([*PIP[:3], "--python", str(python), *PIP[3:], *options, str(wheel)], check=True)
+
+
+@contextlib.contextmanager
+def serving(program: Path, directory: Path, environment: dict[str, str]) -> Iterator["Started"]:
+    """``chatui serve`` in the directory, once it serves."""
+    server = Started(free_port())
+    with (directory.parent / f"console-{server.port}").open("w+") as console:
+        command = [str(program), "serve", "--port", str(server.port)]
+        process = subprocess.Popen(command, env=environment, cwd=directory, stdout=console, stderr=console)
         try:
-            page = _served(f"http://127.0.0.1:{port}/setup/", serving)
-            assert "Erstes Konto erstellen" in page.text, "it has its languages"
-            paths = {piece.partition('"')[0] for piece in page.text.split('"/static/')[1:]}
-            for path in paths:
-                file = httpx.get(f"http://127.0.0.1:{port}/static/{path}", headers={"Accept-Encoding": "br"}, trust_env=False)
-                assert file.status_code == 200, path
-                assert file.headers.get("Content-Encoding") == "br" or not path.endswith((".js", ".css")), path
-            assert paths
+            server.page = _served(f"{server.url}/setup/", process)
+            console.seek(0)
+            server.console = console.read()
+            yield server
         finally:
-            serving.terminate()
-            serving.wait()
-        console.seek(0)
-        assert "code for the first one" in console.read()
+            process.terminate()
+            assert process.wait() == 0
+
+
+@dataclass(slots=True)
+class Started:
+    """A process that serves, its first page, and what it has printed until then."""
+
+    port: int
+    page: httpx.Response = field(init=False)
+    console: str = field(init=False)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+
+async def first_answer(server: Started) -> None:
+    """Make the first account with the code of the console, and ask the demo."""
+    code = re.search(r"code for the first one: (\S+)", server.console)
+    token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', server.page.text)
+    assert code and token, server.console
+    with httpx.Client(
+        base_url=server.url, trust_env=False, timeout=60, headers={"Origin": server.url}, cookies=server.page.cookies
+    ) as client:
+        new = {"username": "ada", "password1": PASSWORD, "password2": PASSWORD, "code": code[1], "csrfmiddlewaretoken": token[1]}
+        assert client.post("/setup/", data=new).headers["Location"] == "/"
+        async with asyncio.timeout(60), LiveSocket(server, client) as socket:
+            await socket.send("send", client_id=str(uuid4()), conversation=None, text="Hello", effort="low")
+            seen = await socket.until("response.completed", "response.failed", "response.incomplete", "chatui:refused")
+        assert seen[-1]["type"] == "response.completed"
+
+
+def test_it_serves_from_an_empty_directory_with_all_of_its_files(program: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "Müllers Katze"
+    empty.mkdir()
+    with serving(program, empty, USUAL) as server:
+        assert "Erstes Konto erstellen" in server.page.text, "it has its languages"
+        paths = {piece.partition('"')[0] for piece in server.page.text.split('"/static/')[1:]}
+        for path in paths:
+            file = httpx.get(f"{server.url}/static/{path}", headers={"Accept-Encoding": "br"}, trust_env=False)
+            assert file.status_code == 200, path
+            assert file.headers.get("Content-Encoding") == "br" or not path.endswith((".js", ".css")), path
+        assert paths
     assert (empty / "var" / "chatui.sqlite3").is_file(), "data is where it was started"
     assert _files(empty / "var" / "static") == _files(prepared.static_files()), "those that the wheel has, and none made there"
+
+
+async def test_a_later_wheel_goes_over_it_and_finds_its_data(program: Path, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    without_home = {"PATH": USUAL["PATH"], "CHATUI_DEMO_TOKENS_PER_SECOND": "0"}
+    with serving(program, there, without_home) as server:
+        await first_answer(server)
+    new = built(tmp_path, CHATUI_PACKAGED_AT=LATER)
+    assert LATER in new.name
+    before = {path.name for path in Path(site_packages(program.parent / "python")).glob("chatui-*.dist-info")}
+    install(program.parent / "python", new)
+    after = {path.name for path in Path(site_packages(program.parent / "python")).glob("chatui-*.dist-info")}
+    assert len(before) == len(after) == 1 and before != after, "pip takes it for a later one"
+    with serving(program, there, without_home) as server:
+        assert 'name="password"' in server.page.text and "code for the first one" not in server.console, "ada's account is there"
+
+
+def others() -> list[str]:
+    """The Pythons of this machine that the product names and that work, on the PATH or of pyenv, but for the one that runs the tests."""
+    places = (os.environ["PATH"], *map(str, Path.home().glob(".pyenv/versions/3.*/bin")))
+    names = (f"python3.{minor}" for minor in range(11, 15) if minor != sys.version_info.minor)
+    return [found for name in names if (found := next((path for place in places if (path := working(name, place))), None))]
+
+
+def working(name: str, place: str) -> str | None:
+    """The path of the program, if it is there, and is a Python with what environments need (Debian has that apart)."""
+    path = shutil.which(name, path=place)
+    return path if path and subprocess.run([path, "-c", "import ensurepip"], capture_output=True, check=False).returncode == 0 else None
+
+
+def listed() -> list[ParameterSet]:
+    """Those: the newest in every run."""
+    *earlier, newest = others() or [""]
+    absent = [] if newest else [pytest.mark.skip(reason="no other Python from 3.11 to 3.14, with venv, on this machine")]
+    return [*(pytest.param(path, marks=pytest.mark.extended) for path in earlier), pytest.param(newest, marks=absent)]
+
+
+@pytest.mark.parametrize("other", listed(), ids=os.path.basename)
+async def test_it_answers_with_each_python_of_the_machine(other: str, wheel: Path, tmp_path: Path) -> None:
+    subprocess.run([other, "-m", "venv", tmp_path / "venv"], check=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    pip = [str(python), *PIP[1:]]
+    one = [*pip, "download", "--no-deps", "--dest", str(tmp_path), "segno"]
+    if subprocess.run(one, capture_output=True, check=False).returncode:
+        pytest.skip(f"no package registry from which {other} could get the requirements")
+    subprocess.run([*pip, "install", "--require-hashes", "--requirement", str(ROOT / "requirements.txt")], check=True)
+    subprocess.run([*pip, "install", "--no-deps", "--no-index", str(wheel)], check=True)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with serving(python.parent / "chatui", empty, USUAL | {"CHATUI_DEMO_TOKENS_PER_SECOND": "0"}) as server:
+        await first_answer(server)
 
 
 def _served(url: str, serving: "subprocess.Popen[bytes]") -> httpx.Response:
@@ -67,7 +187,7 @@ def _served(url: str, serving: "subprocess.Popen[bytes]") -> httpx.Response:
     while time.monotonic() < until:
         assert serving.poll() is None, "it ended"
         try:
-            page = httpx.get(url, headers={"Accept-Language": "de"}, trust_env=False, timeout=START_SECONDS)
+            page = httpx.get(url, headers={"Accept-Language": "de"}, trust_env=False, timeout=START_SECONDS, follow_redirects=True)
         except httpx.TransportError:
             page = None
         if page is not None and page.status_code == 200:
@@ -80,8 +200,8 @@ def _files(top: Path) -> set[str]:
     return {str(path.relative_to(top)) for path in top.rglob("*") if path.is_file()}
 
 
-def test_its_other_commands_work_there(program: Path) -> None:
-    environment = USUAL | {"CHATUI_DATA_DIR": str(program.parents[2] / "elsewhere")}
+def test_its_other_commands_work_there(program: Path, tmp_path: Path) -> None:
+    environment = USUAL | {"CHATUI_DATA_DIR": str(tmp_path / "elsewhere")}
     subprocess.run([program, "migrate", "--verbosity", "0"], env=environment, cwd="/", check=True)
     for arguments in (("check",), ("migrate", "--check"), ("doctor", "--help"), ("transcript", "check", str(ROOT / "README.md"))):
         done = subprocess.run([program, *arguments], env=environment, cwd="/", capture_output=True, text=True, check=False)

@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-NAMES = ("python3", "python3.13", "python3.12", "python3.11")
+NAMES = ("python3", "python3.14", "python3.13", "python3.12", "python3.11")
 """The commands to look for, best first."""
 MUCH_FASTER = 1.25
 """How many times as fast as the first another Python must be. Less may be a disturbance."""
