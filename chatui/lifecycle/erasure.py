@@ -39,6 +39,7 @@ from chatui.models.programs import ApiKey
 from chatui.models.ratings import Rating
 from chatui.models.shares import ShareLink
 from chatui.models.sign_in import Invitation, PasswordLink
+from chatui.models.tools import ToolConfirmation
 from chatui.models.turn import Turn
 from chatui.models.user import AccountChange, ClosedAccount, User
 from chatui.permissions import administration, four_eyes
@@ -190,6 +191,7 @@ def _erase_rows(person: User, name: str) -> None:
     for made in (PasswordLink, ApiKey):
         made.objects.filter(made_by_name=name).update(made_by_name="")
     ClosedAccount.objects.filter(by_name=name).update(by_name="")
+    ToolConfirmation.objects.filter(decided_by=name).update(decided_by="")
     Invitation.objects.filter(used_by=person).update(note="")  # whom it was for
     # Which account changed which is kept for a while, by key: otherwise an account in between could defeat the four-eyes rule. The names in
     # it are deleted.

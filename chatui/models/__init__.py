@@ -25,7 +25,7 @@ from chatui.models.sign_in import (
     RequiredFactor,
     SecondFactor,
 )
-from chatui.models.tools import ToolApproval, ToolCall, ToolRule, ToolSession
+from chatui.models.tools import ToolApproval, ToolCall, ToolConfirmation, ToolRule, ToolSession
 from chatui.models.turn import Turn, TurnPiece
 from chatui.models.usage import ModelPrice, UsageCount, UsageEntry, UsageLimit
 from chatui.models.user import AccountChange, ClosedAccount, FirstAccountCode, GroupChange, User

@@ -1,5 +1,5 @@
-"""Tool calls: their approval, a person's rules for tools in one conversation, the claims that let each run only once, and the sessions with
-tool servers.
+"""Tool calls: their approval, a person's rules for tools in one conversation, the claims that let each run only once, the sessions with
+tool servers, and the operator's confirmations of their tools.
 
 A rule says that a tool runs without asking, or that it is off. A claim is written before the tool runs, so that no call is ever executed
 twice.
@@ -107,3 +107,18 @@ class ToolSession(Row):
             ),
             models.UniqueConstraint(fields=["person", "server"], condition=models.Q(conversation=None), name="one_tool_session_per_person"),
         ]
+
+
+class ToolConfirmation(Row):
+    """What the operator decided last about a tool of another server, for all processes (``tools.confirmations``).
+
+    ``name``: our name. ``offer``: the confirmed ``ToolOffer`` in JSON, to the letter, and ``digest`` its digest; both empty if the
+    confirmation was withdrawn. Such a row stays, so that no older decision from a file takes its place. ``decided_by``: the login of the
+    shell; empty if that is unknown, or if the account of that name was erased.
+    """
+
+    name = models.CharField(max_length=64, unique=True)
+    offer = models.TextField(blank=True)
+    digest = models.CharField(max_length=64, blank=True)
+    decided_at = models.DateTimeField()
+    decided_by = models.CharField(max_length=150, blank=True)

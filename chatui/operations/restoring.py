@@ -41,6 +41,7 @@ from chatui.models.user import ClosingCause, User
 from chatui.operations import backups
 from chatui.operations.backups import BackupError, Counts
 from chatui.store import temporary
+from chatui.tools import confirmations
 
 _IN_USE = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
@@ -101,27 +102,33 @@ def _link(path: Path, former: Path) -> None:
 _CLOSED = "SELECT id FROM chatui_user WHERE NOT is_active"
 _KEYS = "SELECT id FROM chatui_apikey WHERE revoked_at IS NULL"
 _LINKS = "SELECT id FROM chatui_sharelink WHERE revoked_at IS NULL"
+_TOOLS = "SELECT name FROM chatui_toolconfirmation WHERE digest = ''"
 
 
 @dataclass(frozen=True, slots=True)
 class ActiveAccess:
-    """The state of access in the replaced database: ``closed`` accounts, and valid ``keys`` and ``links``, by id."""
+    """The state of access in the replaced database: ``closed`` accounts, and valid ``keys`` and ``links``, by id; and the names of
+    ``withdrawn`` tools."""
 
     closed: frozenset[UUID]
     keys: frozenset[UUID]
     links: frozenset[UUID]
+    withdrawn: frozenset[str]
 
 
 def active_access(current: sqlite3.Connection) -> ActiveAccess | None:
     """Read the state from the current database; None if that fails."""
     try:
-        return ActiveAccess(*(frozenset(UUID(key) for (key,) in current.execute(query)) for query in (_CLOSED, _KEYS, _LINKS)))
+        closed, keys, links = (frozenset(UUID(key) for (key,) in current.execute(query)) for query in (_CLOSED, _KEYS, _LINKS))
+        has_tools = current.execute("SELECT 1 FROM sqlite_master WHERE name = 'chatui_toolconfirmation'").fetchone()
+        withdrawn = frozenset(name for (name,) in current.execute(_TOOLS)) if has_tools else frozenset()
+        return ActiveAccess(closed, keys, links, withdrawn)
     except (sqlite3.DatabaseError, ValueError, TypeError):
         return None
 
 
 def revoke_again(access: ActiveAccess) -> int:
-    """Repeat the revocations in the database that Django uses now. Returns the number of accounts, keys and links. Accounts and keys are
+    """Repeat the revocations in the database that Django uses now. Returns the number of accounts, keys, links and tools. All but links are
     recorded. The last account manager's account remains open, which is also recorded.
     """
     people = [person for person in User.objects.filter(is_active=True) if person.pk in access.closed]
@@ -131,7 +138,7 @@ def revoke_again(access: ActiveAccess) -> int:
     for key in ShareLink.objects.filter(revoked_at=None).values_list("pk", flat=True):
         if key not in access.links:
             count += ShareLink.objects.filter(pk=key).update(revoked_at=timezone.now())
-    return count
+    return count + sum(map(confirmations.withdraw, sorted(access.withdrawn)))
 
 
 def _close(person: User) -> bool:
@@ -159,8 +166,9 @@ class RestoreOptions:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """The result. ``erased``: how many people were erased again. ``revoked_again``: how many accounts, keys and links that were valid in
-    the backup were closed or revoked again; None if unknown. ``former``: the path of the former database; None if there was none.
+    """The result. ``erased``: how many people were erased again. ``revoked_again``: how many accounts, keys, links and confirmations of
+    tools that were valid in the backup were closed, revoked or withdrawn again; None if unknown. ``former``: the path of the former
+    database; None if there was none.
     """
 
     counts: Counts

@@ -290,7 +290,8 @@ def can_see_failures(user: User | None) -> bool:
 
 
 def usable_tools(person: User, *, is_demo: bool) -> dict[str, Tool]:
-    """The tools that a model may call for this person, by name. ``is_demo``: the built-in demo answers. At most one statement."""
+    """The tools that a model may call for this person, by name. ``is_demo``: the built-in demo answers. At most one statement,
+    and one more where there are tool servers."""
     groups = person.groups.values_list("name", flat=True) if catalogue.depends_on_groups(is_demo=is_demo) else ()
     return catalogue.offered_to(set(groups), is_demo=is_demo)
 

@@ -1,8 +1,8 @@
 """The tools of other servers in this process: those that the operator named and confirmed, and that have not changed since.
 
-The confirmed definitions are stored in the data directory, and a model is only ever shown these. So nothing here waits for a server, and
-one that is down does not delay the start. A server's current tools are checked in the background, and before a call if the last check is
-old. The operator reviews what has changed.
+The confirmed definitions are in the database (``confirmations``), and a model is only ever shown these. So nothing here waits for a
+server, and one that is down does not delay the start. A server's current tools are checked in the background, and before a call if the
+last check is old. The operator reviews what has changed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from functools import cache, partial
 from pathlib import Path
@@ -23,12 +23,12 @@ from typing import Any
 from uuid import UUID
 from weakref import WeakValueDictionary
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from django.db import DatabaseError, InterfaceError
 
 from chatui.env import environment
 from chatui.json_schemas import UnusableError, check_schema
-from chatui.operator_files import replace_file
-from chatui.tools import functions
+from chatui.tools import confirmations, functions
+from chatui.tools.confirmations import Confirmations
 from chatui.tools.execution import run_on_tools_loop, tools_loop
 from chatui.tools.file_access import EndedSession
 from chatui.tools.mcp.server import McpServer
@@ -38,56 +38,6 @@ from chatui.tools.remote.definition import McpSpec, OpenApiSpec, ServerSpec
 from chatui.tools.remote.exchange import Breaker
 from chatui.tools.remote.offers import Listing, Moment, ServerError, ToolOffer, without_arguments
 from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, Tool, ToolError
-
-FILE = "confirmed_tools.json"
-_MAX_BYTES = 10_000_000
-
-
-class Confirmation(BaseModel):
-    """An offer as the operator confirmed it, and the time."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    offer: ToolOffer
-    digest: str
-    confirmed_at: datetime
-
-
-class Confirmations(BaseModel):
-    """The content of the file. ``tools``: by our names."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    version: int = Field(1, ge=1, le=1)
-    tools: dict[str, Confirmation] = Field(default_factory=dict)
-
-
-def read(data_dir: Path) -> Confirmations:
-    """The confirmations; none if there is no file yet. Entries that do not match their digest are left out.
-
-    Raises:
-        UnusableError: the file is damaged.
-    """
-    try:
-        with (data_dir / FILE).open("rb") as file:
-            found = Confirmations.model_validate_json(file.read(_MAX_BYTES))
-    except FileNotFoundError:
-        return Confirmations()
-    except (OSError, ValidationError) as error:
-        raise UnusableError(f"{FILE} in the data directory cannot be read ({type(error).__name__})") from None
-    return Confirmations(tools={name: each for name, each in found.tools.items() if each.offer.digest() == each.digest})
-
-
-def write(data_dir: Path, confirmations: Confirmations) -> None:
-    """Replace the file atomically."""
-    replace_file(data_dir / FILE, confirmations.model_dump_json(indent=1))
-
-
-def confirm(known: Confirmations, offer: ToolOffer) -> Confirmations:
-    """The confirmations with this offer added, replacing any of the same name."""
-    made = Confirmation(offer=offer, digest=offer.digest(), confirmed_at=datetime.now(UTC))
-    return Confirmations(tools={**known.tools, offer.name: made})
-
 
 log = logging.getLogger(__name__)
 
@@ -214,7 +164,7 @@ _SLACK_SECONDS = 1.0
 def tools() -> dict[str, Tool]:
     """The tools that may be offered now, by name."""
     path = environment().tools_file
-    return {} if path is None else {tool.name: tool for tool in _known(path).tools(environment().data_dir)}
+    return {} if path is None else {tool.name: tool for tool in _known(path).tools()}
 
 
 def refresh_if_due() -> None:
@@ -245,30 +195,36 @@ class _ToolServers:
         for problem in file.problems:
             log.error("CHATUI_TOOLS_FILE: %s", problem)
         self.servers = {spec.name: ServerConnection(spec, server_of(spec)) for spec in file.servers}
-        self._stamp: tuple[int, int] | None = None
+        self._stamp: frozenset[tuple[str, str]] = frozenset()
         self._made: list[tuple[Tool, ToolOffer]] = []
         self._lock = threading.Lock()
+        self._has_read = False
         self._checked_at = float("-inf")
 
-    def tools(self, data_dir: Path) -> list[Tool]:
-        """The confirmed tools, without those that are known to have changed since."""
-        with self._lock:
-            try:
-                status = (data_dir / FILE).stat()
-                stamp = status.st_mtime_ns, status.st_ino
-            except OSError:
-                stamp = 0, 0
-            if stamp != self._stamp:
-                self._made, self._stamp = list(self._from(data_dir)), stamp
-            return [tool for tool, offer in self._made if not self.servers[offer.server].changed(offer)]
+    def tools(self) -> list[Tool]:
+        """The confirmed tools, without those that are known to have changed since.
 
-    def _from(self, data_dir: Path) -> Iterator[tuple[Tool, ToolOffer]]:
-        try:
-            confirmations = read(data_dir)
-        except UnusableError as error:
-            log.error("no tool of another server is offered: %s", error)
-            return
-        for each in confirmations.tools.values():
+        The confirmations are read each time, but never on an event loop, which must not wait for a database, and not while the database is
+        away: then they are those that this process read last.
+        """
+        if not _is_on_event_loop():
+            try:
+                self._read()
+            except (DatabaseError, InterfaceError) as error:
+                # Before the first migration, this is normal, and not worth a warning.
+                level = logging.WARNING if self._has_read else logging.DEBUG
+                log.log(level, "the confirmed tools could not be read (%s)", type(error).__name__)
+        return [tool for tool, offer in self._made if not self.servers[offer.server].changed(offer)]
+
+    def _read(self) -> None:
+        stamp = confirmations.stamp()
+        with self._lock:
+            self._has_read = True
+            if stamp != self._stamp:
+                self._made, self._stamp = list(self._from(confirmations.stored())), stamp
+
+    def _from(self, confirmed: Confirmations) -> Iterator[tuple[Tool, ToolOffer]]:
+        for each in confirmed.values():
             watched = self.servers.get(each.offer.server)
             if watched is None or each.offer.remote not in watched.spec.selected:
                 continue
@@ -283,6 +239,14 @@ class _ToolServers:
         self._checked_at = time.monotonic()
         for watched in self.servers.values():
             asyncio.run_coroutine_threadsafe(watched.refresh(), tools_loop())
+
+
+def _is_on_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 @cache
@@ -332,6 +296,7 @@ class Review:
     before: ToolOffer | None = None
     problem: str = ""
     confirmed_at: datetime | None = None
+    confirmed_by: str = ""
 
     def diff(self) -> list[str]:
         """The changes, as the lines of a unified diff; the whole offer if nothing was confirmed."""
@@ -340,7 +305,7 @@ class Review:
         return list(difflib.unified_diff(before, after, "confirmed", "now", lineterm="", n=2))
 
 
-async def reviewed(path: Path, confirmations: Confirmations) -> tuple[list[Review], list[str]]:
+async def reviewed(path: Path, confirmed: Confirmations) -> tuple[list[Review], list[str]]:
     """The reviews of all tools, and a message for each problem with the file or a server. Queries every server, in parallel."""
     file = definition.read_file(path)
     listings = await asyncio.gather(*map(_listed, file.servers))
@@ -351,9 +316,9 @@ async def reviewed(path: Path, confirmations: Confirmations) -> tuple[list[Revie
             problems.append(f"{spec.name}: {listing}")
             silent.add(spec.name)
         else:
-            tools += _of_server(spec, listing, confirmations)
+            tools += _of_server(spec, listing, confirmed)
     seen = {each.name for each in tools}
-    removed = [each.offer for name, each in confirmations.tools.items() if name not in seen and each.offer.server not in silent]
+    removed = [each.offer for name, each in confirmed.items() if name not in seen and each.offer.server not in silent]
     tools += [Review(offer.name, ReviewState.GONE, before=offer) for offer in removed]
     return tools, problems
 
@@ -368,11 +333,11 @@ async def _listed(spec: OpenApiSpec | McpSpec) -> Listing | str:
         await server.close()
 
 
-def _of_server(spec: OpenApiSpec | McpSpec, listing: Listing, confirmations: Confirmations) -> Iterator[Review]:
+def _of_server(spec: OpenApiSpec | McpSpec, listing: Listing, confirmed: Confirmations) -> Iterator[Review]:
     for remote, problem in listing.problems.items():
         yield Review(f"{spec.name}/{remote}", ReviewState.UNUSABLE, problem=problem)
     for offer in listing.offers.values():
-        known = confirmations.tools.get(offer.name)
+        known = confirmed.get(offer.name)
         before = known.offer if known else None
         try:
             tool_of(offer, ServerConnection(spec, server_of(spec)))
@@ -380,4 +345,5 @@ def _of_server(spec: OpenApiSpec | McpSpec, listing: Listing, confirmations: Con
             yield Review(offer.name, ReviewState.UNUSABLE, before=before, problem=str(error))
             continue
         state = ReviewState.NEW if known is None else ReviewState.CONFIRMED if known.digest == offer.digest() else ReviewState.CHANGED
-        yield Review(offer.name, state, offer, before, confirmed_at=known.confirmed_at if known else None)
+        when, who = (known.confirmed_at, known.confirmed_by) if known else (None, "")
+        yield Review(offer.name, state, offer, before, confirmed_at=when, confirmed_by=who)

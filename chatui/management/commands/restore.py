@@ -41,10 +41,10 @@ class Command(BaseCommand):
         again = f" People erased again, because they were erased since the backup: {restored.erased}." if restored.erased else ""
         self.stdout.write(f"Restored: {restored.counts}.{again} Everybody has to sign in again.")
         if restored.revoked_again is None:
-            self.stdout.write("Accounts that were closed, and keys and share links that were revoked since the backup, are valid again.")
+            self.stdout.write("Accounts closed since the backup, and keys, share links and confirmed tools revoked since, are valid again.")
         elif restored.revoked_again:
             self.stdout.write(
-                f"Accounts, keys and share links closed or revoked again, as they were since the backup: {restored.revoked_again}."
+                f"Accounts, keys, share links and confirmed tools closed or revoked again, as since the backup: {restored.revoked_again}."
             )
         if restored.former:
             self.stdout.write(

@@ -24,6 +24,7 @@ from chatui.accounts.sign_in import new_code
 from chatui.database import connections, faults, file_locks
 from chatui.display import process_reports, readiness
 from chatui.env import environment
+from chatui.json_schemas import UnusableError
 from chatui.live.server import MAX_FRAME_BYTES, Server
 from chatui.management.commands import purge
 from chatui.model_servers import choice, connected
@@ -112,6 +113,12 @@ class Command(BaseCommand):
     def _prepare(self) -> None:
         self._say("\n  Preparing the database…")
         call_command("migrate", verbosity=0)
+        from chatui.tools import confirmations  # takes 1 MB, which ends with this child process
+
+        try:
+            confirmations.take_over(environment().data_dir)
+        except UnusableError as error:
+            logging.getLogger(__name__).error("confirmed tools are not taken over: %s", error)
         if not settings.DEBUG:
             self._say("  Preparing styles and scripts…")
             try:

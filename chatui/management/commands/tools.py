@@ -6,10 +6,11 @@ import asyncio
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
 
 from chatui.env import environment
 from chatui.json_schemas import UnusableError
-from chatui.tools import server_registry
+from chatui.tools import confirmations, server_registry
 from chatui.tools.server_registry import Review, ReviewState
 from renderer.characters import safe_for_terminal
 
@@ -31,10 +32,10 @@ class Command(BaseCommand):
         if env.tools_file is None:
             raise CommandError("CHATUI_TOOLS_FILE is not set.")
         try:
-            known = server_registry.read(env.data_dir)
+            confirmations.take_over(env.data_dir)
         except UnusableError as error:
             raise CommandError(str(error)) from None
-        tools, problems = asyncio.run(server_registry.reviewed(env.tools_file, known))
+        tools, problems = asyncio.run(server_registry.reviewed(env.tools_file, confirmations.stored()))
         for problem in problems:
             self.stderr.write(safe_for_terminal(problem))
         named = [each for each in tools if not options["names"] or each.name in options["names"]]
@@ -49,6 +50,7 @@ class Command(BaseCommand):
 
     def _show(self, review: Review, *, with_diff: bool) -> None:
         when = f"{review.confirmed_at:%Y-%m-%d %H:%M} UTC" if review.confirmed_at else ""
+        when += f", by {review.confirmed_by}" if review.confirmed_by else ""
         what = f" ({review.problem or when})" if review.problem or when else ""
         self.stdout.write(f"{review.name}: {review.state}{safe_for_terminal(what)}")
         if with_diff and review.state is not ReviewState.CONFIRMED:
@@ -56,18 +58,15 @@ class Command(BaseCommand):
                 self.stdout.write(f"    {safe_for_terminal(line)}")
 
     def _change(self, named: list[Review], options: dict[str, Any]) -> None:
-        env = environment()
         if not options["names"]:
             raise CommandError("Name the tools to confirm or withdraw.")
-        known = server_registry.read(env.data_dir)
-        for each in named:
-            if options["withdraw"]:
-                known = server_registry.Confirmations(tools={name: tool for name, tool in known.tools.items() if name != each.name})
-            elif each.offer is None:
-                raise CommandError(f"{each.name} cannot be confirmed.")
-            else:
-                known = server_registry.confirm(known, each.offer)
-        env.make_data_dir()
-        server_registry.write(env.data_dir, known)
+        if unusable := [each.name for each in named if each.offer is None and not options["withdraw"]]:
+            raise CommandError(f"{unusable[0]} cannot be confirmed.")
+        with transaction.atomic():
+            for each in named:
+                if options["withdraw"]:
+                    confirmations.withdraw(each.name)
+                elif each.offer is not None:
+                    confirmations.confirm(each.offer)
         word = "withdrawn" if options["withdraw"] else "confirmed"
         self.stdout.write(f"{word.capitalize()}: {', '.join(each.name for each in named)}")

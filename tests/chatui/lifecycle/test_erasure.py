@@ -24,6 +24,7 @@ from chatui.models.debug_requests import DebugRequest
 from chatui.models.message import Message
 from chatui.models.programs import ApiKey
 from chatui.models.sign_in import Invitation, PasswordLink
+from chatui.models.tools import ToolConfirmation
 from chatui.models.turn import TurnState
 from chatui.models.user import AccountChange, User
 from chatui.permissions import four_eyes
@@ -58,6 +59,7 @@ def written(ada: User, grace: User) -> Conversation:
     for whose, maker in ((ada, "grace"), (grace, "ada")):
         PasswordLink.objects.create(user=whose, made_by_name=maker, expires_at="2030-01-01T00:00Z")
     ApiKey.objects.create(owner=grace, name="A wiki", prefix="a", digest="a", made_by_name="ada")
+    ToolConfirmation.objects.create(name="wiki_search_pages", decided_at="2026-11-20T00:00Z", decided_by="ada")
     Invitation.objects.create(made_by=grace, used_by=ada, note="for ada", expires_at="2030-01-01T00:00Z")
     about = ContentType.objects.get_for_model(User)
     for who, target in ((grace, ada), (ada, grace)):

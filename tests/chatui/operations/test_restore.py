@@ -28,15 +28,18 @@ from chatui.models.message import Message
 from chatui.models.programs import ApiKey
 from chatui.models.shares import ShareLink
 from chatui.models.sign_in import Invitation, PasswordLink
+from chatui.models.tools import ToolConfirmation
 from chatui.models.user import ClosingCause, User
 from chatui.operations import backups
 from chatui.store import erasure, temporary
 from chatui.store.transcripts import frame_of
+from chatui.tools import confirmations
 from tests.chatui.audit_log.triggers import without_triggers
 from tests.chatui.conftest import output_of, signed_in
 from tests.chatui.operations.conftest import WORD
 from tests.chatui.store.test_documents import talk_with
 from tests.chatui.store.uploads import uploaded
+from tests.chatui.tools import wiki
 from tests.support import environment
 
 pytestmark = pytest.mark.slow
@@ -100,20 +103,27 @@ def test_restored_documents_can_be_read_downloaded_and_sent(
     assert client.post(f"/files/{file.pk}/again/").status_code == 200
 
 
-def test_accounts_keys_and_links_closed_or_revoked_since_are_not_restored(database: Path, backup: Path) -> None:
+def test_access_closed_or_revoked_since_is_not_restored(database: Path, backup: Path, tmp_path: Path) -> None:
     call_command("createsuperuser", "--noinput", "--username", "root", "--email", "")
     people = {name: User.objects.get(username=name) for name in ("ada", "bela")}
     options = api_keys.NewKeyOptions(name="a key", for_responses=True, for_chat=False)
     valid, revoked = (api_keys.create(SHELL.of(people["bela"]), options).id for _ in range(2))
     links = [link_of(people["bela"]) for _ in range(2)]
+    tools = [wiki.offer(tmp_path, operation) for operation in ("searchPages", "getPage")]
+    for tool in tools:
+        confirmations.confirm(tool)
     output_of("backup", database.parent / "later")
     assert close_account(people["ada"], ClosingCause.STAFF, SHELL)
     api_keys.revoke_own(SHELL.of(people["bela"]), UUID(revoked))
     ShareLink.objects.filter(pk=links[1].pk).update(revoked_at=timezone.now())
-    assert "closed or revoked again, as they were since the backup: 3" in output_of("restore", database.parent / "later")
+    for name in (tools[1].name, "never_confirmed"):
+        confirmations.withdraw(name)
+    assert "closed or revoked again, as since the backup: 4" in output_of("restore", database.parent / "later")
     assert not User.objects.get(username="ada").is_active and User.objects.get(username="bela").is_active
     assert set(ApiKey.objects.filter(revoked_at=None).values_list("pk", flat=True)) == {UUID(valid)}
     assert [ShareLink.objects.get(pk=link.pk).revoked_at is None for link in links] == [True, False]
+    assert list(confirmations.stored()) == [tools[0].name]
+    assert ToolConfirmation.objects.filter(name="never_confirmed").exists(), "no file brings it back"
     assert [line.owner_name for line in rows(LineFilters(action="account closed"))] == ["ada"]
 
 

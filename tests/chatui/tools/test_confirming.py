@@ -1,21 +1,29 @@
 """Confirmation of foreign tools: only tools confirmed in their current form are offered, and nothing waits for a server that is down."""
 
+import asyncio
 import io
 import json
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import OperationalError
 
 from chatui.json_schemas import UnusableError
-from chatui.tools import catalogue, server_registry
-from chatui.tools.server_registry import FILE
+from chatui.models.audit import AuditEvent
+from chatui.models.tools import ToolConfirmation
+from chatui.tools import catalogue, confirmations, server_registry
+from chatui.tools.confirmations import FILE
+from chatui.tools.remote.offers import ToolOffer
 from tests.chatui.tools.wiki import WIKI
 from tests.support import environment
+
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -62,8 +70,7 @@ def test_a_confirmed_tool_is_offered_and_running_processes_notice(place: Path) -
     assert '"description": "Finds pages."' in run("wiki_search_pages", "--confirm")
     tool = listed_tool()
     assert (tool.label, tool.source, tool.is_async) == ("Searching for {q}", "wiki", True)
-    assert "wiki_search_pages: confirmed" in run()
-    assert (place / FILE).stat().st_mode & 0o077 == 0
+    assert "wiki_search_pages: confirmed" in run() and ", by " in run(), "the operator's login"
 
 
 def test_a_changed_tool_is_not_offered_until_it_is_confirmed_again(place: Path) -> None:
@@ -111,15 +118,107 @@ def test_only_existing_tools_can_be_confirmed_by_name(place: Path) -> None:
     assert listed_tool() is None
 
 
-def test_tampered_or_damaged_confirmations_are_ignored(place: Path) -> None:
+@pytest.mark.parametrize(
+    "changed", [{"offer": "{"}, {"offer": "changed"}, {"digest": "0" * 64}, {"name": "wiki_other"}], ids=lambda changed: next(iter(changed))
+)
+def test_tampered_or_damaged_confirmations_are_ignored(changed: dict[str, str], place: Path) -> None:
     run("wiki_search_pages", "--confirm")
-    path = place / FILE
-    path.write_text(path.read_text().replace("Finds pages.", "Finds  pages"))
-    assert listed_tool() is None
-    path.write_text("{")
-    assert listed_tool() is None
-    with pytest.raises(UnusableError):
-        server_registry.read(place)
+    row = ToolConfirmation.objects.get()
+    if changed == {"offer": "changed"}:
+        changed = {"offer": row.offer.replace("Finds pages.", "Finds  pages")}
+    ToolConfirmation.objects.update(**changed)
+    server_registry._known.cache_clear()
+    assert server_registry.tools() == {}
+
+
+def decisions() -> list[tuple[str, str, str]]:
+    return [(line.action, line.way, line.detail) for line in AuditEvent.objects.order_by("number")]
+
+
+def test_every_decision_is_a_line_of_the_audit_log(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUDO_USER", "ada")
+    run("wiki_search_pages", "--confirm")
+    digest = ToolConfirmation.objects.get().digest[:16]
+    run("wiki_search_pages", "--withdraw")
+    run("wiki_search_pages", "--withdraw")
+    assert decisions() == [
+        ("tool confirmed", "shell", f"wiki_search_pages: {digest}, by ada"),
+        ("tool confirmation withdrawn", "shell", "wiki_search_pages: by ada"),
+    ]
+
+
+def test_on_an_event_loop_and_without_a_database_it_is_what_was_read_last(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("wiki_search_pages", "--confirm")
+    assert "wiki_search_pages" in server_registry.tools()
+
+    def refuse() -> None:
+        raise OperationalError("away")
+
+    monkeypatch.setattr(confirmations, "stamp", refuse)
+    assert "wiki_search_pages" in server_registry.tools()
+
+    async def on_loop() -> dict[str, Any]:
+        return dict(server_registry.tools())
+
+    assert "wiki_search_pages" in asyncio.run(on_loop())
+
+
+def file_of(place: Path, **changes: Any) -> str:
+    """The file of a release before 0.1.0 in which the search is confirmed, as ``changes`` say. Nothing is in the database."""
+    run("wiki_search_pages", "--confirm")
+    row = ToolConfirmation.objects.get()
+    entry = {"offer": json.loads(row.offer), "digest": row.digest, "confirmed_at": row.decided_at.isoformat(), **changes}
+    ToolConfirmation.objects.all().delete()
+    text = json.dumps({"version": 1, "tools": {entry["offer"]["name"]: entry}})
+    (place / FILE).write_text(text)
+    server_registry._known.cache_clear()
+    return text
+
+
+def test_a_file_is_taken_over_once(place: Path) -> None:
+    text = file_of(place)
+    confirmed_at = json.loads(text)["tools"]["wiki_search_pages"]["confirmed_at"]
+    before = len(decisions())
+    assert [confirmations.take_over(place) for _ in range(2)] == [1, 0]
+    assert ToolConfirmation.objects.get().decided_at.isoformat() == confirmed_at
+    assert listed_tool() is not None and (place / FILE).read_text() == text, "a process of the release before may read it"
+    one, all_of_it = decisions()[before:]
+    assert one[:2] == ("tool confirmed", "server") and one[2].startswith("wiki_search_pages: ")
+    assert all_of_it[:2] == ("confirmed tools taken over", "server") and all_of_it[2].endswith(": 1 of 1")
+
+
+@pytest.mark.parametrize(
+    ("decision", "age", "is_offered"),
+    [("--withdraw", 1, False), ("--withdraw", -1, True), ("--confirm", 1, True), ("--confirm", -1, True)],
+    ids=["withdrawn since", "withdrawn before", "confirmed since", "confirmed before"],
+)
+def test_a_file_is_no_later_than_it_was_written(decision: str, age: int, is_offered: bool, place: Path) -> None:
+    """Another machine may have a file of its own, and starts when the database has decisions already."""
+    file_of(place, confirmed_at=(datetime.now(UTC) - timedelta(hours=age)).isoformat())
+    run_before = ToolConfirmation.objects.count()
+    assert run_before == 0, "the premise"
+    offer = json.loads((place / FILE).read_text())["tools"]["wiki_search_pages"]["offer"]
+    if decision == "--withdraw":
+        confirmations.withdraw(offer["name"])
+    else:
+        confirmations.confirm(ToolOffer.model_validate({**offer, "description": "Of the database."}))
+    confirmations.take_over(place)
+    assert (listed_tool() is not None) is is_offered
+    if decision == "--confirm":
+        assert (listed_tool().description == "Of the database.") is (age > 0)
+
+
+@pytest.mark.parametrize("changes", [{"digest": "0" * 64}, {"confirmed_at": "soon"}, {"more": 1}], ids=["tampered", "damaged", "unknown"])
+def test_nothing_unconfirmed_is_taken_over(changes: dict[str, Any], place: Path) -> None:
+    file_of(place, **changes)
+    if "digest" in changes:
+        assert confirmations.take_over(place) == 0 and decisions()[-1][2].endswith(": 0 of 1")
+    else:
+        with pytest.raises(UnusableError, match="damaged"):
+            confirmations.take_over(place)
+        with pytest.raises(CommandError, match="damaged"):
+            run()
+    assert listed_tool() is None and not ToolConfirmation.objects.exists()
 
 
 def test_an_installed_tool_keeps_its_name(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

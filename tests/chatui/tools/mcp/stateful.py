@@ -6,14 +6,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from chatui.tools import server_registry
+from chatui.tools import confirmations, server_registry
+from chatui.tools.confirmations import Confirmation
 from chatui.tools.execution import tools_loop
-from chatui.tools.server_registry import Confirmations
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.calls import listing
 from tests.chatui.tools.mcp.scripted import Mcp
@@ -110,7 +111,9 @@ class Offered:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, directory: Path, **values: Any) -> None:
         self._path = tools_file(directory, **values)
         offer = listing("notes", ["keep"], [KEEP]).offers["keep"]
-        server_registry.write(directory, server_registry.confirm(Confirmations(), offer))
+        confirmed = Confirmation(offer=offer, digest=offer.digest(), confirmed_at=datetime.now(UTC))
+        monkeypatch.setattr(confirmations, "stamp", lambda: frozenset({(offer.name, confirmed.digest)}))
+        monkeypatch.setattr(confirmations, "stored", lambda: {offer.name: confirmed})
         named = {"tools_file": self._path, "data_dir": directory, "tools": {offer.name: ()}, "tools_without_approval": [offer.name]}
         environment.change(monkeypatch, {"backend_url": "http://127.0.0.1:9", "tool_combinations": "any", **named})
         self._processes: dict[int, Any] = {}
