@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chatui.backends.base import Backend, BackendError, SampleEvent, SampleRequest, Watcher
+from chatui.backends.base import Backend, BackendError, SampleEnded, SampleRequest, Taker, Watcher
 from chatui.backends.separation import Known, Separation
 from chatui.codes import ProductCode
 from renderer.frames import Role
@@ -46,24 +45,20 @@ class PooledBackend(Backend):
         """The first member's name, and the number of others."""
         return f"{self._members[0].backend.name} and {len(self._members) - 1} more"
 
-    async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+    async def sample(self, request: SampleRequest, take: Taker) -> SampleEnded:
         waiting = list(self._members)
-        while waiting:
+        while True:
             member = self._best(waiting, request)
             waiting.remove(member)
-            has_begun = False
             member.running += 1
             try:
-                async with aclosing(member.backend.sample(request)) as events:
-                    async for event in events:
-                        has_begun = True
-                        yield event
+                ended = await member.backend.sample(request, take)
                 if member.unavailable_until != float("-inf"):
                     _log.info("%s answers again", member.backend.name)
                     member.unavailable_until = float("-inf")
-                return
+                return ended
             except BackendError as error:
-                may_help = error.retryable and not has_begun and error.code in _RETRIED_ELSEWHERE
+                may_help = error.retryable and not take.has_begun and error.code in _RETRIED_ELSEWHERE
                 if may_help:
                     self._mark_failed(member, error)
                 if not may_help or not waiting:

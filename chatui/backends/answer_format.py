@@ -9,11 +9,9 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import AsyncGenerator
 from dataclasses import replace
 
-from chatui.backends.base import BackendError, SampleEvent, SampleRequest, with_fallback
-from chatui.backends.context_fitting import Sample
+from chatui.backends.base import BackendError, Sample, SampleEnded, SampleRequest, Taker
 from chatui.backends.context_window import overflow_of
 from chatui.backends.sse import is_object
 from chatui.codes import ProductCode
@@ -30,19 +28,16 @@ _STATUSES_OF_ACCOUNTS = ("401", "402", "403", "407", "429")
 _OWN_FAILURE = re.compile(r"server_error|internal_error")
 
 
-def sample_in_format(request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
+async def sample_in_format(request: SampleRequest, take: Taker, sample: Sample) -> SampleEnded:
     """As ``sample``. Raises as ``sample`` does, also if the request is refused without the format and the tool choice."""
-    if request.answer_format is None and not tool_choice(request):
-        return sample(request)
-
-    def without_format(error: BackendError) -> AsyncGenerator[SampleEvent, None] | None:
+    try:
+        return await sample(request, take)
+    except BackendError as error:
         is_refused_format = request.answer_format is not None and refuses_format(error)
-        if not (is_refused_format or _is_refused_choice(request, error)):
-            return None
+        if take.has_begun or not (is_refused_format or _is_refused_choice(request, error)):
+            raise
         _log.info("a model server refused a format or a choice of tools (%s): asking without", error.told)
-        return sample(replace(request, asks_for_format=False, must_call=False))
-
-    return with_fallback(sample(request), without_format)
+    return await sample(replace(request, asks_for_format=False, must_call=False), take)
 
 
 def tool_choice(request: SampleRequest) -> dict[str, str]:

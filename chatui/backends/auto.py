@@ -9,17 +9,18 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from chatui.backends.base import Backend, BackendError, Endpoint, SampleEvent, SampleRequest, Watcher
+from chatui.backends.base import Backend, BackendError, Endpoint, SampleEnded, SampleRequest, Taker, Watcher
 from chatui.backends.discovery import DetectedServer, Discovered, ask, knows_markers
 from chatui.backends.harmony.dialects import DIALECTS, CompletionRequest
 from chatui.backends.http import WHOLE, Upstream
 from chatui.backends.separation import Known
+from chatui.backends.sse import ServerSentEvent
 from chatui.codes import ProductCode
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary, VocabularyError
+from renderer.strict_json import object_of
 from renderer.tokens import Token
 
 AUTO = "auto"
@@ -109,14 +110,14 @@ async def _gives_ids(upstream: Upstream, product: str, model: str | None, vocabu
     dialect = DIALECTS[product]
     prompt = [MARKER_IDS[Token.START], *vocabulary.encode("assistant")]
     chunks = dialect(vocabulary)
+
+    def feed(events: list[ServerSentEvent]) -> bool:
+        objects = (object_of(json.loads(event.data)) for event in events if event.name == WHOLE or event.data.startswith("{"))
+        return any(chunks.feed(chunk) for chunk in objects if chunk)
+
     try:
-        sampled = upstream.stream(dialect.path, dialect.payload(CompletionRequest(prompt, 1, model)))
-        async with asyncio.timeout(_SAMPLE_WAITS * upstream.limits.discover), aclosing(sampled) as read:
-            async for events in read:
-                for event in events:
-                    chunk = json.loads(event.data) if event.name == WHOLE or event.data.startswith("{") else None
-                    if isinstance(chunk, dict) and chunks.feed(chunk):
-                        return True
+        async with asyncio.timeout(_SAMPLE_WAITS * upstream.limits.discover):
+            return await upstream.stream(dialect.path, dialect.payload(CompletionRequest(prompt, 1, model)), feed)
     except BackendError as error:
         if error.code in _NOT_NOW:
             raise
@@ -125,7 +126,6 @@ async def _gives_ids(upstream: Upstream, product: str, model: str | None, vocabu
         return None
     except (ValueError, RecursionError):
         return False
-    return False
 
 
 _log = logging.getLogger(__name__)
@@ -161,12 +161,10 @@ class AutoBackend(Backend):
     def name(self) -> str:
         return self._chosen[1].name if self._chosen else f"Model server at {self._place}"
 
-    async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+    async def sample(self, request: SampleRequest, take: Taker) -> SampleEnded:
         _, inner = await self._current()
         try:
-            async with aclosing(inner.sample(request)) as events:
-                async for event in events:
-                    yield event
+            return await inner.sample(request, take)
         except BackendError as error:
             if error.code in _RECHECK_AFTER:
                 self._until = float("-inf")

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol
 
 from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.route import DIRECT, Route
@@ -48,6 +47,10 @@ class GivenReasoning:
 
     fields: dict[str, Any] = field(default_factory=dict, repr=False)
     items: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+
+
+def _ignored(*told: object) -> None:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +96,9 @@ class SampleRequest:
     counted: Mapping[Frame, int] = field(default_factory=dict, compare=False, repr=False)
     hosted: HostedTools | None = field(default=None, compare=False, repr=False)
     wants_summary: bool = True
-    on_sent: Callable[[str, bytes], None] | None = field(default=None, compare=False, repr=False)
-    on_taken: Callable[[bool], None] | None = field(default=None, compare=False, repr=False)
-    on_held: Callable[[], None] | None = field(default=None, compare=False, repr=False)
+    on_sent: Callable[[str, bytes], None] = field(default=_ignored, compare=False, repr=False)
+    on_taken: Callable[[bool], None] = field(default=_ignored, compare=False, repr=False)
+    on_held: Callable[[], None] = field(default=_ignored, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +129,7 @@ class ContextUse:
 
 @dataclass(frozen=True, slots=True)
 class SampleEnded:
-    """Always the last event of a sample that did not raise. ``model`` is the server's name for it, see ``discovery.own_name``.
+    """How a sample ended that did not raise. ``model`` is the server's name for it, see ``discovery.own_name``.
 
     ``turns_left_out``: how many of the oldest turns were not sent, because they did not fit. ``context``: None if the size is not known.
     ``is_context_full``: the answer was cut because the context was full. ``reasoning``: as the server gave it, if it called tools.
@@ -141,7 +144,20 @@ class SampleEnded:
     reasoning: GivenReasoning | None = field(default=None, repr=False)
 
 
-SampleEvent = RawEvent | SampleEnded
+class Taker:
+    """Gets the raw events of a sample, in order. ``has_begun``: whether there were any, so that nothing may be asked for again."""
+
+    def __init__(self, take: Callable[[RawEvent], None]) -> None:
+        self.take = take
+        self.has_begun = False
+
+    def __call__(self, event: RawEvent) -> None:
+        self.has_begun = True
+        self.take(event)
+
+
+Sample = Callable[[SampleRequest, Taker], Awaitable[SampleEnded]]
+"""See ``Backend.sample``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,29 +240,6 @@ def broken_off_with(error: BackendError | asyncio.CancelledError) -> ErrorCode:
     return error.code if isinstance(error, BackendError) else Code.STREAM_TRUNCATED
 
 
-AnyEvent = TypeVar("AnyEvent")
-
-
-async def with_fallback(
-    events: AsyncGenerator[AnyEvent, None], fallback: Callable[[BackendError], AsyncGenerator[AnyEvent, None] | None]
-) -> AsyncGenerator[AnyEvent, None]:
-    """``events``; or if these fail before the first one, those of ``fallback``. Where that has none, the error is raised."""
-    has_begun = False
-    try:
-        async with aclosing(events):
-            async for event in events:
-                has_begun = True
-                yield event
-        return
-    except BackendError as error:
-        other = None if has_begun else fallback(error)
-        if other is None:
-            raise
-    async with aclosing(other):
-        async for event in other:
-            yield event
-
-
 class WatchedExchange(Protocol):
     """Gets the response to a request."""
 
@@ -280,12 +273,11 @@ class Backend(ABC):
     def kind(self) -> str: ...
 
     @abstractmethod
-    def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
-        """Sample the model once. Every opened frame is closed, even if an error is raised.
+    def sample(self, request: SampleRequest, take: Taker) -> Awaitable[SampleEnded]:
+        """Sample the model once; ``take`` gets each event. Every opened frame is closed, even if an error is raised.
 
-        ``aclose()`` of the generator, or cancelling the task that waits in it, closes the upstream connection at once. A cancelled task
-        still gets the last events before the CancelledError, and must read them all: text that was buffered may withdraw text that was
-        shown.
+        Cancelling the task, or an exception of ``take``, closes the upstream connection at once. Of a cancelled sample ``take`` still gets
+        the last events: text that was buffered may withdraw text that was shown.
 
         Raises:
             BackendError: the server refused, failed, timed out or closed the stream early.

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from chatui.backends.base import BackendError, ContextUse, EndReason, SampleEnded, SampleEvent, SampleRequest
+from chatui.backends.base import BackendError, ContextUse, EndReason, Sample, SampleEnded, SampleRequest, Taker
 from chatui.backends.context_window import (
     FRAME_TOKENS,
     MARGIN,
@@ -28,7 +27,7 @@ from chatui.backends.context_window import (
 )
 from chatui.codes import ProductCode
 from renderer import history
-from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import ANALYSIS, is_answer, is_document, is_preamble
 from renderer.frames import Channel, Frame, Role
 from renderer.history import trim
@@ -127,8 +126,6 @@ _MAX_OVER_LIMIT = 1.5
 _FEW_FRAMES = 500
 """Up to this many frames are weighed on the event loop; more of them in a thread."""
 
-Sample = Callable[[SampleRequest], AsyncGenerator[SampleEvent, None]]
-
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
@@ -136,7 +133,7 @@ class Attempt:
 
     window: ContextWindow
     fit: Fit
-    events: Callable[[], AsyncGenerator[SampleEvent, None]]
+    sample: Callable[[Taker], Awaitable[SampleEnded]]
 
 
 Plan = Callable[[float | None], Awaitable[Attempt]]
@@ -149,7 +146,7 @@ async def attempt(window: ContextWindow, request: SampleRequest, max_weight: flo
     return Attempt(window, found, partial(sample, found.request))
 
 
-async def sample_attempts(plan: Plan) -> AsyncGenerator[SampleEvent, None]:
+async def sample_attempts(plan: Plan, take: Taker) -> SampleEnded:
     """Sample the attempts of ``plan``, each smaller than the one before, until the server accepts one. At most ATTEMPTS.
 
     Raises:
@@ -157,30 +154,24 @@ async def sample_attempts(plan: Plan) -> AsyncGenerator[SampleEvent, None]:
             may be left out of it.
     """
     max_weight: float | None = None
-    for left in range(ATTEMPTS - 1, -1, -1):
+    left = ATTEMPTS
+    while True:
+        left -= 1
         planned = await plan(max_weight)
         window, fitted = planned.window, planned.fit
         _check_fits(window, fitted)
-        follower = _Follower(window, fitted)
+        follower = _Follower(take, window, fitted)
         try:
-            async with aclosing(planned.events()) as events:
-                async for event in events:
-                    yield follower.take(event)
-            return
+            return follower.ended(await planned.sample(follower))
         except BackendError as error:
             overflow = overflow_of(error)
             if overflow is None:
                 raise
-            if follower.has_begun:
-                ended = SampleEnded(EndReason.LENGTH)
-            elif not window.learn(overflow, fitted.weight, fitted.request.max_tokens, fitted.counted):
+            if take.has_begun:
+                return follower.ended(SampleEnded(EndReason.LENGTH), is_full=True)
+            if not window.learn(overflow, fitted.weight, fitted.request.max_tokens, fitted.counted):
                 raise
-            else:
-                ended = None
-                max_weight = _next_limit(window, fitted, overflow, error, is_last=not left)
-        if ended is not None:
-            yield follower.take(ended, is_full=True)
-            return
+            max_weight = _next_limit(window, fitted, overflow, error, is_last=not left)
 
 
 def _check_fits(window: ContextWindow, fitted: Fit) -> None:
@@ -240,18 +231,18 @@ async def _fitted(request: SampleRequest, window: ContextWindow, max_weight: flo
     return replace(found, request=replace(found.request, max_tokens=left), is_answer_limited=True)
 
 
-class _Follower:
-    """Follows a sample: measures its visible text, and adds to its end how full the context is."""
+class _Follower(Taker):
+    """Passes on a sample: measures its visible text, and adds to its end how full the context is."""
 
-    def __init__(self, window: ContextWindow, fitted: Fit) -> None:
+    def __init__(self, take: Taker, window: ContextWindow, fitted: Fit) -> None:
+        super().__init__(take)
         self._window = window
         self._fit = fitted
         self._shown = 0.0
         self._part: list[str] = []
         self._is_visible = False
-        self.has_begun = False
 
-    def take(self, event: SampleEvent, *, is_full: bool = False) -> SampleEvent:
+    def __call__(self, event: RawEvent) -> None:
         self.has_begun = True
         match event:
             case FrameOpened(header=header):
@@ -263,11 +254,10 @@ class _Follower:
             case FrameClosed():
                 self._shown += weight("".join(self._part))
                 self._part = []
-            case SampleEnded():
-                return self._ended(event, is_full=is_full)
-        return event
+        self.take(event)
 
-    def _ended(self, ended: SampleEnded, *, is_full: bool) -> SampleEnded:
+    def ended(self, ended: SampleEnded, *, is_full: bool = False) -> SampleEnded:
+        """The end of the sample with what is known of the context."""
         window, fitted = self._window, self._fit
         window.note(ended.usage, fitted.weight, fitted.counted)
         size, usage = window.size, ended.usage

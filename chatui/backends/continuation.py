@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import replace
 
 from chatui import prompts
-from chatui.backends.base import SampleEvent, SampleRequest
-from chatui.backends.context_fitting import Sample, without_last_reasoning
-from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
+from chatui.backends.base import Sample, SampleEnded, SampleRequest, Taker
+from chatui.backends.context_fitting import without_last_reasoning
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import is_answer
 from renderer.frames import Frame, Header, Role, Terminator
 
@@ -24,26 +22,36 @@ _FIRST_WITHOUT_SPACES = "\u2e80"
 """From here on, scripts are written without spaces between words."""
 
 
-async def continue_in_words(request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
+async def continue_in_words(request: SampleRequest, take: Taker, sample: Sample) -> SampleEnded:
     """Sample the missing rest of ``request.cut_answer`` by asking for it in words. Raises as ``sample``."""
-    cut = request.cut_answer
-    async with aclosing(sample(_in_words(request))) as events:
-        seam = Seam(cut.body) if cut and has_text(cut) else None
-        is_open = False
-        async for event in events:
-            if seam and isinstance(event, FrameOpened) and is_answer(event.header):
-                is_open = True
-            elif seam and is_open and isinstance(event, FrameText):
-                event = FrameText(seam.feed(event.text))
-            elif seam and is_open and isinstance(event, FrameWithdrawn):
-                yield event
-                yield FrameText(seam.finish())
-                seam, is_open = Seam(cut.body) if cut else None, False
-                continue
-            elif seam and is_open and isinstance(event, FrameClosed):
-                yield FrameText(seam.finish())
-                seam, is_open = None, False
-            yield event
+    cut, asked = request.cut_answer, _in_words(request)
+    return await sample(asked, _Joined(take, cut.body) if cut and has_text(cut) else take)
+
+
+class _Joined(Taker):
+    """Passes on events, and joins the first answer that is not withdrawn to the text before the cut."""
+
+    def __init__(self, take: Taker, before: str) -> None:
+        super().__init__(take)
+        self._before = before
+        self._seam: Seam | None = Seam(before)
+        self._is_open = False
+
+    def __call__(self, event: RawEvent) -> None:
+        self.has_begun, seam = True, self._seam
+        if seam and isinstance(event, FrameOpened) and is_answer(event.header):
+            self._is_open = True
+        elif seam and self._is_open:
+            match event:
+                case FrameText(text=text):
+                    event = FrameText(seam.feed(text))
+                case FrameWithdrawn():
+                    self.take(event)
+                    event, self._seam, self._is_open = FrameText(seam.finish()), Seam(self._before), False
+                case FrameClosed():
+                    self.take(FrameText(seam.finish()))
+                    self._seam, self._is_open = None, False
+        self.take(event)
 
 
 def has_text(cut_answer: Frame) -> bool:

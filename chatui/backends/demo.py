@@ -13,13 +13,13 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from chatui.backends.base import Backend, Effort, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
+from chatui.backends.base import Backend, Effort, EndReason, SampleEnded, SampleRequest, Taker, Usage
 from chatui.backends.raw_frames import new_call_id
 from chatui.codes import ProductCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
@@ -165,11 +165,9 @@ class DemoBackend(Backend):
         """``tokens_per_second`` 0: as fast as possible."""
         self._tokens_per_second = tokens_per_second
 
-    async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
-        if request.on_sent is not None:
-            request.on_sent("(nowhere: the demo is a script)", _sent_body(request))
-        if request.on_taken is not None:
-            request.on_taken(True)
+    async def sample(self, request: SampleRequest, take: Taker) -> SampleEnded:
+        request.on_sent("(nowhere: the demo is a script)", _sent_body(request))
+        request.on_taken(True)
         player, now = _Player(request.max_tokens), asyncio.get_running_loop().time
         begun = now()
         for events in player.play(request):
@@ -177,9 +175,9 @@ class DemoBackend(Backend):
             pause = begun + player.played / self._tokens_per_second - now() if self._tokens_per_second else 0.0
             await asyncio.sleep(max(0.0, pause))
             for event in events:
-                yield event
+                take(event)
         prompt_tokens = sum(len(_WORD.findall(frame.body)) for frame in request.frames)
-        yield SampleEnded(player.reason, Usage(prompt_tokens, player.played), MODEL)
+        return SampleEnded(player.reason, Usage(prompt_tokens, player.played), MODEL)
 
     async def models(self) -> tuple[str, ...]:
         return (MODEL,)

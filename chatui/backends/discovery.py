@@ -10,17 +10,16 @@ import contextlib
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 
 from chatui.backends.base import Backend, BackendError, Endpoint, SampleLimits, Watcher
 from chatui.backends.context_window import ContextWindow, asked_contexts
-from chatui.backends.http import WHOLE, Upstream
+from chatui.backends.http import Upstream
 from chatui.backends.model_tasks import left_out
 from chatui.backends.route import DIRECT, Route
 from chatui.backends.separation import Known, Read, Separations
-from chatui.backends.sse import decoded, tables
+from chatui.backends.sse import tables
 from chatui.codes import ProductCode
 from chatui.observability import measures
 from renderer.harmony.vocabulary import MARKER_IDS
@@ -100,11 +99,9 @@ _SHOWN_AT_ONCE = 8
 async def _describe(upstream: Upstream, model: str, described: list[object], at_once: asyncio.Semaphore) -> None:
     """Add what Ollama says of one model."""
     with contextlib.suppress(BackendError):
-        async with at_once, aclosing(upstream.stream("/api/show", {"model": model})) as read:
-            async for event, *_ in read:
-                if event.name == WHOLE:
-                    described.append({"models": [{"id": model, "capabilities": object_of(decoded(event.data)).get("capabilities")}]})
-                return
+        async with at_once:
+            found = await upstream.post("/api/show", {"model": model})
+        described.append({"models": [{"id": model, "capabilities": found.get("capabilities")}]})
 
 
 async def ask(upstream: Upstream, product: str | None = None) -> Discovered:
@@ -160,15 +157,13 @@ async def knows_markers(upstream: Upstream, product: str | None, model: str | No
     if product != "llama.cpp":
         payload = {"prompt": text, "add_special_tokens": False, **({"model": model} if model else {})}
     try:
-        async with asyncio.timeout(upstream.limits.discover), aclosing(upstream.stream("/tokenize", payload)) as read:
-            async for event, *_ in read:
-                ids = object_of(decoded(event.data)).get("tokens") if event.name == WHOLE else None
-                if not isinstance(ids, list) or not all(type(number) is int for number in ids):
-                    return None
-                return ids[-len(_MARKERS) :] == [MARKER_IDS[token] for token in _MARKERS]
+        async with asyncio.timeout(upstream.limits.discover):
+            ids = (await upstream.post("/tokenize", payload)).get("tokens")
     except (BackendError, TimeoutError):
-        pass
-    return None
+        return None
+    if not isinstance(ids, list) or not all(type(number) is int for number in ids):
+        return None
+    return ids[-len(_MARKERS) :] == [MARKER_IDS[token] for token in _MARKERS]
 
 
 _KEEP_SECONDS = 60.0

@@ -11,22 +11,24 @@ import json
 import logging
 import random
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from typing import Any
 
 import httpx
 from yarl import URL
 
-from chatui.backends.base import Backend, BackendError, SampleEvent, SampleLimits, SampleRequest, Watcher
+from chatui.backends.base import Backend, BackendError, SampleEnded, SampleLimits, SampleRequest, Taker, Watcher
 from chatui.backends.failures import RejectedFields, blame_request, error_of_status, lost
-from chatui.backends.http1 import Answer, Connections, in_time
+from chatui.backends.http1 import FAULTS, Answer, Connections, in_time, lost_by
 from chatui.backends.pace import AnswerPace
 from chatui.backends.route import DIRECT, Route, basic_authorization
 from chatui.backends.sse import Decoder, ServerSentEvent, TooLongError, decoded, is_object
 from chatui.codes import Cause, ProductCode
 from chatui.observability import measures, request_ids
 from renderer.errors import Code
+from renderer.strict_json import object_of
 
 _log = logging.getLogger(__name__)
 
@@ -35,12 +37,16 @@ WHOLE = "chatui:whole"
 _json_of = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 # No compression: answers could inflate.
 _HEADERS = {"Accept": "*/*", "Accept-Encoding": "identity", "Connection": "keep-alive", "User-Agent": "chatui"}
+_OF_STREAMS = {"Accept": "text/event-stream", "Content-Type": "application/json"}
 _SHOWN = 200
 _PAGE = "a page of HTML in the place of an answer"
 _NO_STREAM = "something else in the place of an answer"
 _NO_OBJECT = "JSON that is cut, or no object"
 _MIN_KEY_CHARS = 6
 """Shorter keys, such as "none", are not secrets, and may be words of a message."""
+
+
+_NO_REQUEST = SampleRequest(())
 
 
 class Upstream:
@@ -97,7 +103,7 @@ class Upstream:
             BackendError: the server cannot be reached, fails, or does not answer in time.
         """
         deadline = asyncio.get_running_loop().time() + self.limits.discover
-        async with self._opened("GET", path, deadline) as answer:
+        async with self._opened(path, deadline) as answer:
             body = await _bounded(answer, self.limits.max_line_bytes, deadline)
         return answer.headers, decoded(body)
 
@@ -108,107 +114,107 @@ class Upstream:
         except BackendError:
             return None
 
+    async def post(self, path: str, payload: Mapping[str, object]) -> dict[str, Any]:
+        """The JSON object that answers ``payload``; an empty one if something else comes. Raises as ``stream``."""
+        found: list[ServerSentEvent] = []
+
+        def feed(events: list[ServerSentEvent]) -> bool:
+            found.extend(events)
+            return True
+
+        await self.stream(path, payload, feed)
+        return object_of(decoded(found[0].data)) if found and found[0].name == WHOLE else {}
+
     async def stream(
         self,
         path: str,
         payload: Mapping[str, object],
-        on_sent: Callable[[str, bytes], None] | None = None,
+        feed: Callable[[list[ServerSentEvent]], bool],
+        request: SampleRequest = _NO_REQUEST,
         is_hidden: Callable[[], bool] = lambda: False,
-        on_taken: Callable[[bool], None] | None = None,
-    ) -> AsyncGenerator[list[ServerSentEvent], None]:
-        """Send ``payload`` and yield the events of the answer in batches, as they were read, until the server closes the stream.
+    ) -> bool:
+        """Send ``payload`` and feed the events of the answer in batches, as they were read, until the server closes the stream or ``feed``
+        returns True, as this does then.
 
-        ``on_sent`` gets the path and the exact bytes of the body before the response; never the headers, which contain the key.
-        ``is_hidden``: as for AnswerPace. ``on_taken``: see ``SampleRequest``.
+        ``request``: whose ``on_sent`` and ``on_taken`` are called. ``is_hidden``: as for AnswerPace.
 
         An optional field that the server rejects is left out from then on.
 
         Raises:
             BackendError: retryable only if no event had arrived yet.
         """
-        while True:
-            sent = self._rejected.without(payload) if self._rejected.names else payload
-            try:
-                async with aclosing(self._stream(path, sent, on_sent, is_hidden, on_taken or _nobody)) as read:
-                    async for events in read:
-                        yield events
-                return
-            except BackendError as error:
-                name = self._rejected.learn(error, sent)
-                if name is None:
-                    raise
-                _log.warning("the model server at %s rejects the field %s: it is not sent there any more", self.place, name)
-
-    async def _stream(
-        self,
-        path: str,
-        payload: Mapping[str, object],
-        on_sent: Callable[[str, bytes], None] | None,
-        is_hidden: Callable[[], bool],
-        on_taken: Callable[[bool], None],
-    ) -> AsyncGenerator[list[ServerSentEvent], None]:
-        clock, pace = _Clock(self.limits), AnswerPace(self.limits.read_interval, is_hidden)
-        body = _json_of(payload).encode()
-        if on_sent is not None:
-            on_sent(path, body)
-        headers = {"Accept": "text/event-stream", "Content-Type": "application/json", **measures.trace_headers(), **request_ids.headers()}
-        async with self._opened("POST", path, clock.deadline(), body, headers) as answer:
-            on_taken(True)
+        clock = _Clock(self.limits)
+        async with self._opened(path, clock.deadline(), payload, request) as answer:
+            request.on_taken(True)
             try:
                 if "json" in answer.headers.get("content-type", ""):
                     body = await _bounded(answer, self.limits.max_line_bytes, clock.deadline())
-                    yield [ServerSentEvent(WHOLE, _json_object(body))]
-                    return
-                decoder = Decoder(self.limits.max_line_bytes)
-                is_empty = True
-                while piece := await _next(answer, clock, pace):
-                    is_empty = False
-                    if events := _fed(decoder, piece):
-                        clock.restart()
-                        yield events
-                if events := decoder.finish():
-                    clock.restart()
-                    yield events
-                if not clock.response_started:
-                    _check_is_stream(answer, is_empty)
+                    return feed([ServerSentEvent(WHOLE, _json_object(body))])
+                return await self._read(answer, clock, AnswerPace(self.limits.read_interval, is_hidden), feed)
             finally:
-                on_taken(False)
+                request.on_taken(False)
+
+    async def _read(self, answer: Answer, clock: _Clock, pace: AnswerPace, feed: Callable[[list[ServerSentEvent]], bool]) -> bool:
+        """Feed the events of a stream. One timer watches over all reads, and looks at the clock when it is over."""
+        decoder, is_empty = Decoder(self.limits.max_line_bytes), True
+        with answer.limited(clock.deadline):
+            while piece := await _next(answer, clock, pace):
+                is_empty = False
+                if events := _fed(decoder, piece):
+                    clock.restart()
+                    if feed(events):
+                        return True
+        events = decoder.finish()
+        if not events and not clock.response_started:
+            _check_is_stream(answer, is_empty)
+        return feed(events)
 
     @asynccontextmanager
     async def _opened(
-        self, method: str, path: str, deadline: float, body: bytes = b"", more_headers: Mapping[str, str] | None = None
+        self, path: str, deadline: float, payload: Mapping[str, object] | None = None, request: SampleRequest = _NO_REQUEST
     ) -> AsyncIterator[Answer]:
-        address, url = self._address(path)
-        headers = {**self._sent, **(more_headers or {})}
-        if self._cookies:
-            self._cookies.set_cookie_header(request := httpx.Request(method, address))
-            if cookies := request.headers.get("cookie"):
-                headers["Cookie"] = cookies
-        watching = self.watcher(method, address.path, body) if self.watcher else None
+        """The answer with status 200 to a GET, or to a POST of ``payload``, perhaps without what the server rejects."""
         self._open_requests += 1
         try:
-            async with in_time(deadline):
-                answer = await self._connections.answer(method, url, headers, body)
-            try:
-                if answer.cookies:
-                    request = httpx.Request(method, address)
-                    self._cookies.extract_cookies(httpx.Response(answer.status, headers=answer.cookies, request=request))
-                if watching:
-                    watching.answered(answer.status, answer.headers)
-                    answer.on_read = watching.read
-                if answer.status != 200:
-                    names_model = method == "GET" or b'"model":' in body
-                    raise await self._refusal(answer, deadline, address.path, names_model=names_model)
-                if answer.headers.get("content-encoding", "identity") != "identity":
-                    raise BackendError(ProductCode.BACKEND, "the server compressed an answer that was asked for as it is").because(
-                        Cause.UNREADABLE
-                    )
-                yield answer
-            finally:
-                answer.close()
+            while True:
+                sent = self._rejected.without(payload) if payload and self._rejected.names else payload
+                body = b"" if sent is None else _json_of(sent).encode()
+                request.on_sent(path, body)
+                answer = await self._answer("GET" if sent is None else "POST", path, deadline, body)
+                try:
+                    if answer.status == 200:
+                        _check_is_plain(answer)
+                        yield answer
+                        return
+                    names_model = sent is None or b'"model":' in body
+                    error = await self._refusal(answer, deadline, self._address(path)[0].path, names_model=names_model)
+                finally:
+                    answer.close()
+                name = self._rejected.learn(error, sent or {})
+                if name is None:
+                    raise error
+                _log.warning("the model server at %s rejects the field %s: it is not sent there any more", self.place, name)
         finally:
             self._open_requests -= 1
             await self._close_if_idle()
+
+    async def _answer(self, method: str, path: str, deadline: float, body: bytes) -> Answer:
+        address, url = self._address(path)
+        headers = {**self._sent, **_OF_STREAMS, **measures.trace_headers(), **request_ids.headers()} if body else self._sent
+        if self._cookies:
+            self._cookies.set_cookie_header(request := httpx.Request(method, address))
+            if cookies := request.headers.get("cookie"):
+                headers = {**headers, "Cookie": cookies}
+        watching = self.watcher(method, address.path, body) if self.watcher else None
+        async with in_time(deadline):
+            answer = await self._connections.answer(method, url, headers, body)
+        if answer.cookies:
+            request = httpx.Request(method, address)
+            self._cookies.extract_cookies(httpx.Response(answer.status, headers=answer.cookies, request=request))
+        if watching:
+            watching.answered(answer.status, answer.headers)
+            answer.on_read = watching.read
+        return answer
 
     async def _refusal(self, answer: Answer, deadline: float, path: str, *, names_model: bool) -> BackendError:
         """The error for a status other than 200. Its body may quote the model, so it is for staff only."""
@@ -225,10 +231,6 @@ class Upstream:
             body = body.replace(secret, "(the key)") if len(secret) >= _MIN_KEY_CHARS else body
         refused = error_of_status(answer.status, body, answer.headers.get("retry-after"), datetime.now(UTC))
         return blame_request(refused, body, path, names_model=names_model)
-
-
-def _nobody(_is_taken: bool) -> None:
-    """Nobody wants to know."""
 
 
 class _Clock:
@@ -251,10 +253,10 @@ class _Clock:
 
 async def _next(answer: Answer, clock: _Clock, pace: AnswerPace) -> bytes:
     """What has arrived, read in batches; empty at the end."""
-    if not answer.is_whole:
-        await pace.rest()
-    async with in_time(clock.deadline(), has_begun=clock.response_started):
-        return await answer.read()
+    try:
+        return await answer.read(0.0 if answer.is_whole else pace.next_read())
+    except FAULTS as error:
+        raise lost_by(error, has_begun=clock.response_started) from error
 
 
 def _fed(decoder: Decoder, chunk: bytes) -> list[ServerSentEvent]:
@@ -270,6 +272,11 @@ def _json_object(body: bytes) -> str:
     if not is_object(text):
         raise BackendError(ProductCode.BACKEND, f"{_NO_OBJECT}: {text[:_SHOWN]}", retryable=True).because(Cause.UNREADABLE, _NO_OBJECT)
     return text
+
+
+def _check_is_plain(answer: Answer) -> None:
+    if answer.headers.get("content-encoding", "identity") != "identity":
+        raise BackendError(ProductCode.BACKEND, "the server compressed an answer that was asked for as it is").because(Cause.UNREADABLE)
 
 
 def _check_is_stream(answer: Answer, is_empty: bool) -> None:
@@ -299,7 +306,7 @@ MAX_PAUSE_SECONDS = 15.0
 """A longer wait counts as a refusal: the person decides whether to wait."""
 
 
-async def sample(backend: Backend, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+async def sample(backend: Backend, request: SampleRequest, take: Taker) -> SampleEnded:
     """As ``backend.sample``, with at most two more attempts if it failed before its first event and a retry may help.
 
     ``Retry-After`` is respected. A timeout is not retried: the person has waited long enough.
@@ -308,17 +315,14 @@ async def sample(backend: Backend, request: SampleRequest) -> AsyncGenerator[Sam
         BackendError: the last attempt's.
     """
     begun_at = time.monotonic()
-    for pause in (*PAUSES, None):
-        has_begun = False
+    pauses = iter(PAUSES)
+    while True:
         try:
-            async with aclosing(backend.sample(request)) as events:
-                async for event in events:
-                    has_begun = True
-                    yield event
-            return
+            return await backend.sample(request, take)
         except BackendError as error:
+            pause = next(pauses, None)
             wait = pause if error.retry_after is None else error.retry_after
-            may_help = error.retryable and not has_begun and error.code is not ProductCode.TIMEOUT
+            may_help = error.retryable and not take.has_begun and error.code is not ProductCode.TIMEOUT
             if pause is None or wait is None or wait > MAX_PAUSE_SECONDS or not may_help:
                 _note(backend, error, time.monotonic() - begun_at)
                 raise

@@ -7,8 +7,8 @@ arrives waits in the socket, and wakes nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from io import BytesIO
 from types import SimpleNamespace
 from weakref import WeakKeyDictionary, WeakSet
@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary, WeakSet
 import aiohttp
 from yarl import URL
 
+from chatui.backends.base import BackendError
 from chatui.backends.failures import lost
 from chatui.backends.route import Route
 
@@ -111,6 +112,7 @@ class Answer:
         self.cookies = [(name, value) for name, value in response.raw_headers if name.lower() == b"set-cookie" and value.isascii()]
         self.on_read: Callable[[bytes], None] = lambda _: None
         self._response = response
+        self._loop = asyncio.get_running_loop()
         self._let_flow(False)
 
     @property
@@ -118,37 +120,61 @@ class Answer:
         """Whether all of the body has arrived."""
         return self._response.connection is None
 
-    async def read(self) -> bytes:
-        """Everything of the body that has arrived since it was last read, at least a byte; empty at its end."""
-        self._let_flow(True)
+    async def read(self, at: float = 0.0) -> bytes:
+        """Everything of the body that has arrived since it was last read, at least a byte; empty at its end. ``at``: the time of the loop
+        from which on it may arrive.
+
+        Bytes flow only during a read: a connection that breaks would take with it what nobody has read.
+        """
+        flow = self._loop.call_at(at, self._let_flow, True)
         piece = await self._response.content.readany()
+        flow.cancel()
         self._let_flow(False)
         self.on_read(piece)
         return piece
+
+    @contextmanager
+    def limited(self, deadline: Callable[[], float]) -> Iterator[None]:
+        """Reads within it raise a TimeoutError when it is later than ``deadline`` says then."""
+        self._deadline = deadline
+        self._timer = self._loop.call_at(deadline(), self._look)
+        try:
+            yield
+        finally:
+            self._timer.cancel()
+
+    def _look(self) -> None:
+        if (end := self._deadline()) > self._loop.time():
+            self._timer = self._loop.call_at(end, self._look)
+        else:
+            self._response.content.set_exception(TimeoutError())
 
     def close(self) -> None:
         """Close the connection, unless the whole body has arrived: then it may serve another request."""
         self._response.close()
 
     def _let_flow(self, flows: bool) -> None:
-        """Bytes flow only during a read: a connection that breaks would take with it what nobody has read."""
         connection = self._response.connection
-        if connection is not None and connection.transport is not None:
-            (connection.transport.resume_reading if flows else connection.transport.pause_reading)()
+        if connection is not None and (transport := connection.transport) is not None:
+            (transport.resume_reading if flows else transport.pause_reading)()
 
 
 @asynccontextmanager
-async def in_time(deadline: float, *, has_begun: bool = False) -> AsyncIterator[None]:
+async def in_time(deadline: float) -> AsyncIterator[None]:
     """Around requests and reads, never around a ``yield``: it would time, and cancel, the caller's work.
 
-    ``deadline``: in the loop's time. ``has_begun``: whether events of the answer have come. Raises BackendError.
+    ``deadline``: in the loop's time. Raises BackendError.
     """
     try:
         async with asyncio.timeout_at(deadline):
             yield
-    except tuple(known for known, _ in _NAMES) as error:
-        name = next(name for known, name in _NAMES if isinstance(error, known))
-        raise lost(name, _said(error), has_begun=has_begun) from error
+    except FAULTS as error:
+        raise lost_by(error) from error
+
+
+def lost_by(error: Exception, *, has_begun: bool = False) -> BackendError:
+    """What one of FAULTS is for the sample. ``has_begun``: whether events of the answer have come."""
+    return lost(next(name for known, name in _NAMES if isinstance(error, known)), _said(error), has_begun=has_begun)
 
 
 _NAMES: tuple[tuple[type[Exception], str], ...] = (
@@ -163,6 +189,8 @@ _NAMES: tuple[tuple[type[Exception], str], ...] = (
     (OSError, "ConnectError"),  # a file of the route's cannot be read
 )
 """What a failure is called for operators. The first that fits counts."""
+FAULTS = tuple(known for known, _ in _NAMES)
+"""What requests and reads raise."""
 
 
 def _said(error: Exception) -> str:

@@ -23,7 +23,7 @@ AT_ONCE = 3
 
 
 class Pace:
-    """Await ``rest`` between two reads. There is one Pace for all event loops: they share the process."""
+    """Says when the next read is. There is one Pace for all event loops: they share the process."""
 
     def __init__(self) -> None:
         self._measured_at = time.monotonic()
@@ -40,14 +40,12 @@ class Pace:
             self._factor = 1 + (SLOWEST - 1) * min(1.0, max(0.0, (share - IDLE_SHARE) / (BUSY_SHARE - IDLE_SHARE)))
         return self._factor
 
-    async def rest(self, seconds: float, *, may_lengthen: bool = True) -> None:
-        """Wait for about ``seconds``, or longer if the process is busy and ``may_lengthen``."""
-        if seconds <= TICK_SECONDS:
-            await asyncio.sleep(seconds)
-            return
+    def after(self, seconds: float, *, may_lengthen: bool = True) -> float:
+        """The time of the loop in about ``seconds``, or later if the process is busy and ``may_lengthen``."""
         now = asyncio.get_running_loop().time()
-        tick = math.ceil((now + seconds * (self.factor() if may_lengthen else 1)) / TICK_SECONDS)
-        await asyncio.sleep(tick * TICK_SECONDS - now)
+        if seconds <= TICK_SECONDS:
+            return now + seconds
+        return math.ceil((now + seconds * (self.factor() if may_lengthen else 1)) / TICK_SECONDS) * TICK_SECONDS
 
 
 PACE = Pace()
@@ -65,12 +63,13 @@ class AnswerPace:
         self._was_hidden = True
         self._at_once = AT_ONCE
 
-    async def rest(self) -> None:
+    def next_read(self) -> float:
+        """The time of the loop; 0 for now."""
         is_hidden = self._is_hidden()
         if self._was_hidden and not is_hidden:
             self._at_once = AT_ONCE
         self._was_hidden = is_hidden
         if self._at_once:
             self._at_once -= 1
-        else:
-            await PACE.rest(self._seconds, may_lengthen=not is_hidden)
+            return 0.0
+        return PACE.after(self._seconds, may_lengthen=not is_hidden)

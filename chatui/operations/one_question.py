@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from argparse import ArgumentParser
 from collections.abc import Callable
-from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +12,7 @@ from django.core.management.base import CommandError
 
 from chatui.backends import keys, registry
 from chatui.backends.auto import AUTO
-from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
+from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest, Taker
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.route import origin
 from chatui.backends.spec import BackendSpec, SpecError, check_spec, split_choice
@@ -122,17 +121,16 @@ class AnswerSoFar:
 
     async def run(self, backend: Backend, request: SampleRequest, on_event: Callable[[RawEvent], None]) -> None:
         """Send the question; ``on_event`` is called with each event. An error of the server is stored, not raised."""
+
+        def take(event: RawEvent) -> None:
+            if isinstance(event, FrameOpened) and event.header.role == Role.ASSISTANT and event.header.name in PRODUCT_NAMES:
+                event = FrameOpened(ASIDE)  # a summary of reasoning: people never see its text, whatever it is called
+            on_event(event)
+            if done := self.assembler.feed(event):
+                self.frames.append(done)
+
         try:
-            async with aclosing(backend.sample(request)) as events:
-                async for event in events:
-                    if isinstance(event, SampleEnded):
-                        self.ended = event
-                        continue
-                    if isinstance(event, FrameOpened) and event.header.role == Role.ASSISTANT and event.header.name in PRODUCT_NAMES:
-                        event = FrameOpened(ASIDE)  # a summary of reasoning: people never see its text, whatever it is called
-                    on_event(event)
-                    if done := self.assembler.feed(event):
-                        self.frames.append(done)
+            self.ended = await backend.sample(request, Taker(take))
         except BackendError as error:
             self.error = error
         finally:

@@ -133,7 +133,7 @@ class Runner:
         request = opening.first_request(running, spec, checked.requested if checked else None)
         running.hosted = await opening.offered(spec, running, request)
         show_asked = self._publisher.show_asked
-        taken = None if summary is None else lambda is_taken: summary.note_taken(is_taken, show_asked)
+        taken = request.on_taken if summary is None else lambda is_taken: summary.note_taken(is_taken, show_asked)
         request = replace(
             request, hosted=running.hosted, on_taken=taken, on_held=partial(self._publisher.add_event, wire.Delayed("chatui:checking"))
         )

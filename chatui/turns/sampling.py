@@ -6,7 +6,6 @@ product's own requests are short, such as for a summary line or a title.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -15,7 +14,7 @@ from dataclasses import replace
 from django.utils import timezone
 
 from chatui.backends import http
-from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest, Usage
+from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest, Taker, Usage
 from chatui.backends.context_window import weight
 from chatui.backends.registry import needs_vocabulary
 from chatui.observability import measures
@@ -73,22 +72,26 @@ class Sampling:
 
     async def _run(self, span: Span) -> None:
         begun_at = time.monotonic()
+
+        def take(event: RawEvent) -> None:
+            if not self._has_answered:
+                self._note_first(span, time.monotonic() - begun_at)
+            self._written += weight(event.text) if isinstance(event, FrameText) else 0.0
+            self._take(event)
+
         # Not an attribute: with it, this object would refer to itself, and wait for the garbage collector with all that it holds.
-        request = replace(self._request, on_sent=self._note_sent)
-        sample = self._backend.sample(request) if self._own else http.sample(self._backend, request)
-        async with contextlib.aclosing(sample) as events:
-            async for event in events:
-                if not self._has_answered and not self._own:
-                    waited = time.monotonic() - begun_at
-                    measures.FIRST_TOKEN_SECONDS.labels(self._backend.name).observe(waited)
-                    span.set_attributes(first_token_seconds=waited)
-                    self._first_token_ms = round(waited * 1000)
-                self._has_answered = True
-                if isinstance(event, SampleEnded):
-                    self.ended = event
-                else:
-                    self._written += weight(event.text) if isinstance(event, FrameText) else 0.0
-                    self._take(event)
+        request, taker = replace(self._request, on_sent=self._note_sent), Taker(take)
+        self.ended = await (self._backend.sample(request, taker) if self._own else http.sample(self._backend, request, taker))
+        if not self._has_answered:
+            self._note_first(span, time.monotonic() - begun_at)
+
+    def _note_first(self, span: Span, waited: float) -> None:
+        self._has_answered = True
+        if self._own:
+            return
+        measures.FIRST_TOKEN_SECONDS.labels(self._backend.name).observe(waited)
+        span.set_attributes(first_token_seconds=waited)
+        self._first_token_ms = round(waited * 1000)
 
     def account(self) -> TokenAccount:
         ended, reported = self.ended, self.ended.usage or Usage()

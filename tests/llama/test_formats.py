@@ -1,15 +1,15 @@
 """What every wire format does against a real llama.cpp server with a tiny gpt-oss model, and what only one of them can."""
 
 import asyncio
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 
-from chatui.backends.base import Backend, Effort, EndReason
+from chatui.backends.base import Backend, Effort, EndReason, Taker
 from chatui.backends.discovery import Discovered, discover
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.codes import ProductCode
-from renderer.events import FrameText
+from renderer.events import FrameText, RawEvent
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.harmony.vocabulary import Vocabulary
 from tests.llama.asked import ANSWERS, CANARY, KNOWN, THINK_HARD, backend_of, fetched, is_writing, over, stopped
@@ -79,11 +79,16 @@ async def test_every_reasoning_effort_is_understood(backend: Backend) -> None:
 
 
 async def test_stopping_stops_the_model_in_the_middle_of_its_answer(backend: Backend, llama_server: str) -> None:
-    events: Any = backend.sample(sample_request("Count from 1 to 200."))
-    while not isinstance(await anext(events), FrameText):
-        pass
+    has_text = asyncio.Event()
+
+    def take(event: RawEvent) -> None:
+        if isinstance(event, FrameText):
+            has_text.set()
+
+    task = asyncio.ensure_future(backend.sample(sample_request("Count from 1 to 200."), Taker(take)))
+    await has_text.wait()
     assert await is_writing(llama_server)
-    await events.aclose()
+    task.cancel()
     await stopped(llama_server)
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from chatui.backends import registry
-from chatui.backends.base import BackendError, Endpoint, SampleEnded
+from chatui.backends.base import BackendError, Endpoint, Taker
 from renderer.errors import Code
-from renderer.events import Assembler, Finished, FrameOpened, FrameText
+from renderer.events import Assembler, Finished, FrameOpened, FrameText, RawEvent
 from renderer.gate import Audience, may_see, show
 from renderer.harmony.vocabulary import Vocabulary
 from tests.llama.fixture import Server
@@ -30,16 +30,19 @@ async def test_a_server_that_is_killed_in_its_answer_leaves_what_it_wrote(
     backend = registry.build(Endpoint(doomed.url, limits=PATIENT), kind=kind, **options)
     assembler, finished = Assembler(), list[Finished]()
     is_visible = False
-    with pytest.raises(BackendError) as caught:
-        async for event in backend.sample(sample_request("Count from 1 to 200.")):
-            assert not isinstance(event, SampleEnded), "the answer is not whole"
-            if isinstance(event, FrameOpened):
-                is_visible = may_see(event.header, Audience.END_USER)
-            elif isinstance(event, FrameText) and is_visible and doomed.process.poll() is None:
-                doomed.process.kill()
-                doomed.process.wait()
-            if done := assembler.feed(event):
-                finished.append(done)
+
+    def take(event: RawEvent) -> None:
+        nonlocal is_visible
+        if isinstance(event, FrameOpened):
+            is_visible = may_see(event.header, Audience.END_USER)
+        elif isinstance(event, FrameText) and is_visible and doomed.process.poll() is None:
+            doomed.process.kill()
+            doomed.process.wait()
+        if done := assembler.feed(event):
+            finished.append(done)
+
+    with pytest.raises(BackendError) as caught:  # the answer is not whole
+        await backend.sample(sample_request("Count from 1 to 200."), Taker(take))
     await backend.aclose()
     assert caught.value.code is Code.STREAM_TRUNCATED and not caught.value.retryable
     assert assembler.open_frame() is None, "every frame that was opened is closed"

@@ -1,10 +1,9 @@
 """Samples a backend to its end and collects the result."""
 
-from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from chatui.backends.base import Backend, BackendError, Effort, SampleEnded, SampleLimits, SampleRequest
-from renderer.events import Assembler, Finished
+from chatui.backends.base import Backend, BackendError, Effort, SampleEnded, SampleLimits, SampleRequest, Taker
+from renderer.events import Assembler, Finished, RawEvent
 from renderer.frames import Frame, Header, Role
 from renderer.gate import Audience, may_see, show
 
@@ -40,14 +39,14 @@ def sample_request(text: str, *before: Frame, effort: Effort = "medium", max_tok
 async def outcome(backend: Backend, request: SampleRequest) -> Outcome:
     """Collect all frames. Fails if a frame that was opened was not closed, whatever happened."""
     result, assembler = Outcome(), Assembler()
+
+    def take(event: RawEvent) -> None:
+        assert result.ended is None, "something came after the end"
+        if done := assembler.feed(event):
+            result.finished.append(done)
+
     try:
-        async with aclosing(backend.sample(request)) as events:
-            async for event in events:
-                assert result.ended is None, "something came after the end"
-                if isinstance(event, SampleEnded):
-                    result.ended = event
-                elif done := assembler.feed(event):
-                    result.finished.append(done)
+        result.ended = await backend.sample(request, Taker(take))
     except BackendError as error:
         result.error = error
     assert assembler.finish() is None, "a frame was left open"

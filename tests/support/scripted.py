@@ -1,10 +1,10 @@
 """A backend that plays raw events from a script, and can wait, fail or break off in the middle."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 
-from chatui.backends.base import Backend, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
-from renderer.events import FrameClosed, FrameOpened, FrameText
+from chatui.backends.base import Backend, EndReason, SampleEnded, SampleRequest, Taker, Usage
+from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Header, Terminator
 
 ANALYSIS = Header("assistant", channel="analysis")
@@ -13,10 +13,10 @@ FINAL = Header("assistant", channel="final")
 CALL = Header("assistant", channel="commentary", recipient="functions.lookup", call_id="c1", constrain="json")
 REPLY = Header("tool", channel="commentary", recipient="assistant", name="functions.lookup", call_id="c1")
 
-Step = SampleEvent | Exception | asyncio.Event
+Step = RawEvent | SampleEnded | Exception | asyncio.Event
 
 
-def frame(header: Header, text: str, terminator: Terminator = Terminator.END) -> list[SampleEvent]:
+def frame(header: Header, text: str, terminator: Terminator = Terminator.END) -> list[RawEvent]:
     """A frame, with one event for each word."""
     return [FrameOpened(header), *(FrameText(word) for word in text.split(" ") for word in (word + " ",)), FrameClosed(terminator)]
 
@@ -32,7 +32,7 @@ def answer(text: str = "Four.", thought: str = "simple arithmetic") -> list[Step
 class ScriptedBackend(Backend):
     """Set ``script`` before a turn starts, and ``following`` for the samplings after the first.
 
-    ``requests`` has all requests; ``closed`` counts generators that were closed early.
+    ``requests`` has all requests; ``closed`` counts samples that were cut.
     """
 
     name = "Scripted"
@@ -46,11 +46,10 @@ class ScriptedBackend(Backend):
         self.closed = 0
         self.waiting = asyncio.Event()
 
-    async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+    async def sample(self, request: SampleRequest, take: Taker) -> SampleEnded:
         self.requests.append(request)
         script = list(self.script)
-        if request.on_taken is not None:
-            request.on_taken(True)
+        request.on_taken(True)
         if self.following:
             self.script = self.following.pop(0)
         try:
@@ -60,15 +59,17 @@ class ScriptedBackend(Backend):
                     await step.wait()
                 elif isinstance(step, Exception):
                     raise step
+                elif isinstance(step, SampleEnded):
+                    return step
                 else:
-                    yield step
+                    take(step)
                     await asyncio.sleep(0)
-        except (asyncio.CancelledError, GeneratorExit):
+            return SampleEnded(EndReason.STOP)
+        except asyncio.CancelledError:
             self.closed += 1
             raise
         finally:
-            if request.on_taken is not None:
-                request.on_taken(False)
+            request.on_taken(False)
 
     async def models(self) -> tuple[str, ...]:
         return ("scripted-model",)

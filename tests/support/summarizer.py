@@ -3,16 +3,16 @@
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
-from chatui.backends.base import Backend, EndReason, SampleEnded, SampleEvent, SampleRequest
+from chatui.backends.base import Backend, EndReason, SampleEnded, SampleRequest, Taker
 from chatui.backends.spec import BackendSpec, split_choice
 from chatui.model_servers import connected
 from chatui.turns import summarizing
 from renderer.activities import lines
-from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Terminator
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, Step, frame
 
@@ -27,7 +27,7 @@ THOUGHT = (
 COMPARING = "Comparing trains and bicycles"
 """The line about it, in English."""
 
-Says = str | float | Exception | Sequence[SampleEvent]
+Says = str | float | Exception | Sequence[RawEvent | SampleEnded]
 
 
 class Summarizer(Backend):
@@ -42,7 +42,7 @@ class Summarizer(Backend):
         self.running = self.max_running = 0
         self.broken_off = 0
 
-    async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+    async def sample(self, request: SampleRequest, take: Taker) -> SampleEnded:
         self.requests.append(request)
         self.running += 1
         self.max_running = max(self.running, self.max_running)
@@ -52,15 +52,18 @@ class Summarizer(Backend):
                     await asyncio.sleep(step)
                 elif isinstance(step, Exception):
                     raise step
+                elif isinstance(step, SampleEnded):
+                    return step
                 else:
-                    yield step
-        except (asyncio.CancelledError, GeneratorExit):
+                    take(step)
+            return SampleEnded(EndReason.STOP)
+        except asyncio.CancelledError:
             self.broken_off += 1
             raise
         finally:
             self.running -= 1
 
-    def _script(self, request: SampleRequest) -> Sequence[SampleEvent | float | Exception]:
+    def _script(self, request: SampleRequest) -> Sequence[RawEvent | SampleEnded | float | Exception]:
         says = self.says.pop(0) if len(self.says) > 1 else self.says[0]
         if isinstance(says, str):
             return says_text(numbered(request, says))
@@ -79,8 +82,8 @@ def numbered(request: SampleRequest, sentence: str) -> str:
     return json.dumps({"kind": int(found[1])}) if found else sentence
 
 
-def says_text(text: str) -> list[SampleEvent]:
-    thought: list[SampleEvent] = [FrameOpened(ANALYSIS), FrameText("I choose a number."), FrameClosed(Terminator.END)]
+def says_text(text: str) -> list[RawEvent | SampleEnded]:
+    thought: list[RawEvent] = [FrameOpened(ANALYSIS), FrameText("I choose a number."), FrameClosed(Terminator.END)]
     return [*thought, FrameOpened(FINAL), FrameText(text), FrameClosed(Terminator.RETURN), SampleEnded(EndReason.STOP)]
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from typing import Any
 
 import httpx
 
 from chatui.backends.answer_format import as_chat, as_json, tool_choice
-from chatui.backends.base import BackendError, Endpoint, SampleEvent, SampleRequest, with_fallback
+from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleRequest, Taker
 from chatui.backends.chat.deltas import Deltas
 from chatui.backends.chat.joining import StreamReader, TextBackend, asked_of, text_of_chunk
 from chatui.backends.chat.messages import messages
@@ -37,16 +35,16 @@ class ChatCompletionsBackend(TextBackend):
         super().__init__(endpoint)
         self._is_open_router = httpx.URL(endpoint.url).host.endswith(_OPEN_ROUTER)
 
-    async def _continued(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+    async def _continued(self, request: SampleRequest, take: Taker) -> SampleEnded:
         """Let the model continue inside its answer. If the server does not support that, or refuses, ask the model to continue."""
-        in_words = events = super()._continued(request)
         # Never without text: servers would then continue the reasoning as the answer.
         if await self._product() in _PREFILLING and request.cut_answer and has_text(request.cut_answer):
-            prefilled = self._within(request, self._sample)
-            events = with_fallback(prefilled, lambda error: in_words if _is_refused(error) else None)
-        async with aclosing(events):
-            async for event in events:
-                yield event
+            try:
+                return await self._within(request, take, self._sample)
+            except BackendError as error:
+                if take.has_begun or not _is_refused(error):
+                    raise
+        return await super()._continued(request, take)
 
     async def _prepared(self, request: SampleRequest) -> tuple[dict[str, Any], StreamReader]:
         payload = await self._payload(request)

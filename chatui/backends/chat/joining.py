@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Protocol
 
 from chatui.backends.answer_format import in_words, sample_in_format
-from chatui.backends.base import BackendError, EndReason, GivenReasoning, SampleEnded, SampleEvent, SampleRequest, Usage, broken_off_with
-from chatui.backends.context_fitting import Attempt, Sample, attempt, sample_attempts, without_last_reasoning
+from chatui.backends.base import BackendError, EndReason, GivenReasoning, Sample, SampleEnded, SampleRequest, Taker, Usage, broken_off_with
+from chatui.backends.context_fitting import Attempt, attempt, sample_attempts, without_last_reasoning
 from chatui.backends.continuation import continue_in_words
 from chatui.backends.discovery import DetectedServer
 from chatui.backends.failures import error_of_body
@@ -74,14 +73,11 @@ class Repetitions:
         self.are_certain = False
         """Whether the server repeats its text."""
 
-    def feed(self, events: Iterable[Decoded]) -> Iterator[Decoded]:
-        for event in events:
-            place = None if self._is_decided and not self.are_certain else self._text_of(event[1])
-            if place is not None:
-                yield from self._fed(event, *place)
-            else:
-                yield from self.finish()
-                yield event
+    def feed(self, event: Decoded) -> list[Decoded]:
+        if self._is_decided and not self.are_certain:
+            return [event]
+        place = self._text_of(event[1])
+        return [*self.finish(), event] if place is None else self._fed(event, *place)
 
     def finish(self) -> list[Decoded]:
         """The event that still waits: it repeats nothing for certain."""
@@ -109,21 +105,20 @@ class Repetitions:
         return [held, event]
 
 
-def joined(events: Iterable[Decoded]) -> Iterator[Decoded]:
+def joined(events: Sequence[Decoded]) -> Sequence[Decoded]:
     """The same events, with fewer and longer texts. White space at the beginning is not merged: by itself it can mean something else."""
+    if len(events) < 2:
+        return events
+    found: list[_Piece | Decoded] = []
     pending: _Piece | None = None
     for event, chunk in events:
         piece = _piece_of(event, chunk)
         if pending and piece and pending.matches(piece):
             pending.texts += piece.texts
             continue
-        if pending:
-            yield pending.joined()
+        found.append(piece or (event, chunk))
         pending = piece if piece and not piece.texts[0].isspace() else None
-        if pending is None:
-            yield piece.joined() if piece else (event, chunk)
-    if pending:
-        yield pending.joined()
+    return [each.joined() if isinstance(each, _Piece) else each for each in found]
 
 
 def text_of_chunk(chunk: Any) -> tuple[dict[str, Any], str] | None:
@@ -184,10 +179,12 @@ class StreamReader(ABC):
         self._repetitions = Repetitions(text_of)
         self._rest: list[RawEvent] = []
 
-    def feed(self, events: Iterable[ServerSentEvent]) -> Iterator[RawEvent]:
-        """The raw events of what was read together, up to the end of the answer."""
-        for event, data in joined(self._repetitions.feed((event, _decoded(event, self.own_names)) for event in events)):
-            yield from self._take(event, data)
+    def feed(self, events: Sequence[ServerSentEvent], take: Callable[[RawEvent], None]) -> None:
+        """Pass on the raw events of what was read together, up to the end of the answer."""
+        repeated = self._repetitions.feed
+        for event, data in joined([found for each in events for found in repeated((each, _decoded(each, self.own_names)))]):
+            for raw in self._take(event, data):
+                take(raw)
             if self.is_done:
                 return
 
@@ -244,50 +241,50 @@ class TextBackend(DetectedServer):
 
     path: ClassVar[str]
 
-    def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+    def sample(self, request: SampleRequest, take: Taker) -> Awaitable[SampleEnded]:
         request = in_words(request)
-        return self._continued(request) if request.cut_answer else self._within(request, self._sample)
+        return self._continued(request, take) if request.cut_answer else self._within(request, take, self._sample)
 
-    def _continued(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+    def _continued(self, request: SampleRequest, take: Taker) -> Awaitable[SampleEnded]:
         """Ask in words for the rest of a cut answer."""
-        return self._within(without_last_reasoning(request), partial(continue_in_words, sample=self._sample))
+        return self._within(without_last_reasoning(request), take, partial(continue_in_words, sample=self._sample))
 
-    def _within(self, request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
+    def _within(self, request: SampleRequest, take: Taker, sample: Sample) -> Awaitable[SampleEnded]:
         async def plan(max_weight: float | None) -> Attempt:
             return await attempt(await self._window(request.model), request, max_weight, sample)
 
-        return sample_attempts(plan)
+        return sample_attempts(plan, take)
 
-    def _sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
-        return sample_in_format(request, self._sample_once)
+    def _sample(self, request: SampleRequest, take: Taker) -> Awaitable[SampleEnded]:
+        return sample_in_format(request, take, self._sample_once)
 
     @abstractmethod
     async def _prepared(self, request: SampleRequest) -> tuple[dict[str, Any], StreamReader]:
         """The body of one request, as it is, and the reader of its answer."""
 
-    async def _sample_once(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+    async def _sample_once(self, request: SampleRequest, take: Taker) -> SampleEnded:
         payload, reader = await self._prepared(request)
-        parser, model, on_held, is_hidden = reader.parser, payload.get("model"), request.on_held, True
+        parser, model, is_hidden = reader.parser, payload.get("model"), True
+
+        def feed(events: Sequence[ServerSentEvent]) -> bool:
+            nonlocal is_hidden
+            reader.feed(events, take)
+            if is_hidden and (has_read := parser.read).has_text:
+                is_hidden = False
+                if has_read.is_held:
+                    request.on_held()
+            return reader.is_done
+
         try:
-            async with aclosing(self._upstream.stream(self.path, payload, request.on_sent, lambda: is_hidden, request.on_taken)) as read:
-                async for events in read:
-                    for raw in reader.feed(events):
-                        yield raw
-                    has_read = parser.read
-                    is_hidden = not has_read.has_text
-                    if on_held and has_read.is_held:
-                        on_held()
-                        on_held = None
-                    if reader.is_done:
-                        break
+            await self._upstream.stream(self.path, payload, feed, request, lambda: is_hidden)
             rest, reason = reader.finish()
         except (BackendError, asyncio.CancelledError) as error:
             rest = reader.break_off(broken_off_with(error))
             self._learn(model, parser.read)
             for raw in rest:
-                yield raw
+                take(raw)
             raise
         for raw in rest:
-            yield raw
+            take(raw)
         self._learn(model, parser.read)
-        yield SampleEnded(reason, parser.usage, self._own_name(parser.model, model), reasoning=parser.reasoning)
+        return SampleEnded(reason, parser.usage, self._own_name(parser.model, model), reasoning=parser.reasoning)

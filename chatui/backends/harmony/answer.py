@@ -5,14 +5,13 @@ Reading can pause where a message begins. A request can also be for a single wor
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from chatui.backends import sse
 from chatui.backends.answer_format import refuses_format
-from chatui.backends.base import BackendError, EndReason, Usage, with_fallback
+from chatui.backends.base import BackendError, EndReason, SampleRequest, Taker, Usage
 from chatui.backends.failures import error_of_body
 from chatui.backends.harmony.dialects import Chunks, CompletionRequest
 from chatui.backends.http import WHOLE, Upstream
@@ -111,13 +110,15 @@ class HarmonyAnswer:
             return usage
         return Usage(max(usage.prompt_tokens - self._ids_before, 0), usage.completion_tokens + self._ids_before)
 
-    def feed_all(self, events: Iterable[ServerSentEvent]) -> Iterator[RawEvent]:
-        """The raw events of a batch, until reading can stop."""
+    def feed_all(self, events: Iterable[ServerSentEvent], take: Callable[[RawEvent], None]) -> bool:
+        """Pass on the raw events of a batch; returns whether reading can stop."""
         for event in events:
-            yield from self.feed(event)
+            for raw in self.feed(event):
+                take(raw)
             check_failure(self.chunks)
             if self.is_over or self.is_paused:
-                return
+                return True
+        return False
 
     def feed(self, event: ServerSentEvent) -> list[RawEvent]:
         if is_end(event):
@@ -230,51 +231,55 @@ def decoded(event: ServerSentEvent, *, is_empty: bool) -> dict[str, Any]:
     return chunk
 
 
-OnSent = Callable[[str, bytes], None]
-OnTaken = Callable[[bool], None]
-
 _WORD_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """A connection to a token-id server. ``on_sent``, ``on_taken``: see ``SampleRequest``."""
+    """A connection to a token-id server, for ``request``."""
 
     upstream: Upstream
     dialect: type[Chunks]
     vocabulary: Vocabulary
-    on_sent: OnSent | None = None
-    on_taken: OnTaken | None = None
+    request: SampleRequest
 
     def chunks(self) -> Chunks:
         return self.dialect(self.vocabulary)
 
-    async def written(self, answer: HarmonyAnswer, asked: CompletionRequest) -> AsyncGenerator[RawEvent, None]:
+    async def write(self, answer: HarmonyAnswer, asked: CompletionRequest, take: Callable[[RawEvent], None]) -> None:
+        """Pass on what the server writes."""
         payload = self.dialect.payload(asked)
-        stream = self.upstream.stream(self.dialect.path, payload, self.on_sent, lambda: answer.is_hidden, self.on_taken)
-        async with aclosing(stream) as read:
-            async for events in read:
-                for raw in answer.feed_all(events):
-                    yield raw
-                if answer.is_over or answer.is_paused:
-                    return
 
-    def in_schema(self, answer: HarmonyAnswer, asked: CompletionRequest) -> AsyncGenerator[RawEvent, None]:
-        """As ``written``; if the server refuses the schema, for example because its grammar cannot express it, without it."""
-        without = replace(asked, schema=None)
-        return with_fallback(self.written(answer, asked), lambda error: self.written(answer, without) if refuses_format(error) else None)
+        def feed(events: list[ServerSentEvent]) -> bool:
+            return answer.feed_all(events, take)
+
+        await self.upstream.stream(self.dialect.path, payload, feed, self.request, lambda: answer.is_hidden)
+
+    async def write_in_schema(self, answer: HarmonyAnswer, asked: CompletionRequest, take: Callable[[RawEvent], None]) -> None:
+        """As ``write``; if the server refuses the schema, for example because its grammar cannot express it, without it."""
+        taken = Taker(take)
+        try:
+            await self.write(answer, asked, taken)
+        except BackendError as error:
+            if taken.has_begun or not refuses_format(error):
+                raise
+            await self.write(answer, replace(asked, schema=None), take)
 
     async def word(self, asked: CompletionRequest) -> str:
-        """The text sampled before the first marker: a word that decides about the next request. Nobody sees it. Raises as ``written``."""
+        """The text sampled before the first marker: a word that decides about the next request. Nobody sees it. Raises as ``write``."""
         chunks, text = self.chunks(), ""
-        async with aclosing(self.upstream.stream(self.dialect.path, self.dialect.payload(asked))) as read:
-            async for events in read:
-                for event in events:
-                    if is_end(event) or len(text) > _WORD_CHARS:
-                        return text
-                    for piece in chunks.feed(decoded(event, is_empty=not text)):
-                        if isinstance(piece, Marker):
-                            return text
-                        text += piece
-        check_failure(chunks)
+
+        def feed(events: list[ServerSentEvent]) -> bool:
+            nonlocal text
+            for event in events:
+                if is_end(event) or len(text) > _WORD_CHARS:
+                    return True
+                for piece in chunks.feed(decoded(event, is_empty=not text)):
+                    if isinstance(piece, Marker):
+                        return True
+                    text += piece
+            return False
+
+        if not await self.upstream.stream(self.dialect.path, self.dialect.payload(asked), feed):
+            check_failure(chunks)
         return text

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial
 from itertools import groupby
 
 from chatui.backends.answer_format import FUNCTIONS, PYTHON, refuses_format
-from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleEvent, SampleRequest, broken_off_with
+from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleRequest, Taker, broken_off_with
 from chatui.backends.context_fitting import Attempt, Fit, sample_attempts, too_long
 from chatui.backends.continuation import continue_in_words, has_text
 from chatui.backends.discovery import DetectedServer, Discovered
-from chatui.backends.harmony.answer import HarmonyAnswer, OnSent, OnTaken, ReadingPause, Wire
+from chatui.backends.harmony.answer import HarmonyAnswer, ReadingPause, Wire
 from chatui.backends.harmony.dialects import DIALECTS, CompletionRequest, ask_token_server
 from chatui.backends.harmony.prompt import answer_tokens, fitted, opened, room_of
 from chatui.backends.separation import IDS, Known
@@ -63,8 +62,8 @@ def is_no_call(tools: Tools, header: Header) -> bool:
     return recipient not in allowed or header.channel not in channels
 
 
-async def force_call(wire: Wire, answer: HarmonyAnswer, asked: CompletionRequest, tools: Tools) -> AsyncGenerator[RawEvent, None]:
-    """The events of a call after what ``answer`` has read of ``asked``; none if there is a call already, or if the model names no tool."""
+async def force_call(wire: Wire, answer: HarmonyAnswer, asked: CompletionRequest, take: Callable[[RawEvent], None], tools: Tools) -> None:
+    """Pass on a call after what ``answer`` has read of ``asked``; none if there is a call already, or if the model names no tool."""
     answer.check_end()
     offered = recipients_of(tools)
     for _ in range(TRIES):
@@ -76,9 +75,7 @@ async def force_call(wire: Wire, answer: HarmonyAnswer, asked: CompletionRequest
         answer.begin_call(header, wire.chunks(), len(following.ids) - len(asked.ids))
         # Only the arguments of Python are no JSON.
         schema = None if recipient == PYTHON else offered[recipient].parameters or {"type": "object"}
-        async with aclosing(wire.in_schema(answer, replace(following, schema=schema))) as raws:
-            async for raw in raws:
-                yield raw
+        await wire.write_in_schema(answer, replace(following, schema=schema), take)
         answer.check_end()
 
 
@@ -193,13 +190,13 @@ class HarmonyCompletionsBackend(DetectedServer):
     def known_separations(self) -> dict[str, Known]:
         return {"": IDS}
 
-    def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+    def sample(self, request: SampleRequest, take: Taker) -> Awaitable[SampleEnded]:
         in_words = request.cut_answer is not None and not has_text(request.cut_answer)
         # The request to finish the answer is a turn of its own, so the turn before it must stay as well.
         sample = partial(self._sample, min_turns=2 if in_words else 1)
-        return continue_in_words(request, sample) if in_words else sample(request)
+        return continue_in_words(request, take, sample) if in_words else sample(request, take)
 
-    def _sample(self, request: SampleRequest, *, min_turns: int) -> AsyncGenerator[SampleEvent, None]:
+    def _sample(self, request: SampleRequest, take: Taker, *, min_turns: int) -> Awaitable[SampleEnded]:
         async def plan(max_weight: float | None) -> Attempt:
             vocabulary = await self._loaded()
             model = request.model or self._model or next(iter(await self.models()), None)
@@ -212,49 +209,37 @@ class HarmonyCompletionsBackend(DetectedServer):
             fit = Fit(request, len(prompt.ids), prompt.turns_left_out, prompt.is_minimal)
             if context is not None and len(prompt.ids) >= context:
                 raise too_long(window, fit, f"{len(prompt.ids)} tokens, and the server takes {context}")
-            forced = request.tools if request.must_call and not request.cut_answer else ()
-            opening = opened(request.cut_answer)
-            complete = partial(self.complete, asked, cut_answer=opening, forced=forced, on_sent=request.on_sent, on_taken=request.on_taken)
-            return Attempt(window, fit, complete)
+            return Attempt(window, fit, partial(self._complete, request, asked))
 
-        return sample_attempts(plan)
+        return sample_attempts(plan, take)
 
-    async def complete(
-        self,
-        asked: CompletionRequest,
-        *,
-        cut_answer: Frame | None = None,
-        forced: Tools = (),
-        on_sent: OnSent | None = None,
-        on_taken: OnTaken | None = None,
-    ) -> AsyncGenerator[SampleEvent, None]:
-        """As ``sample``, for a finished prompt, which ends in ``<|start|>assistant``, or in ``cut_answer``. Raises as ``sample``.
+    async def _complete(self, request: SampleRequest, asked: CompletionRequest, take: Taker) -> SampleEnded:
+        """As ``sample``, for the finished prompt of ``request``, which ends in ``<|start|>assistant``, or in the cut answer.
 
         With a schema, it first samples up to the answer, then continues under the schema: the grammar must not apply to the reasoning.
-        ``forced``: only reasoning, preambles and a call of one of these tools are read.
+        If a call is required, only reasoning, preambles and a call of one of the tools are read.
         """
+        forced = request.tools if request.must_call and not request.cut_answer else ()
         vocabulary = await self._loaded()
         await self.models()
-        wire = Wire(self._upstream, DIALECTS[await self._product() or ""], vocabulary, on_sent, on_taken)
+        wire = Wire(self._upstream, DIALECTS[await self._product() or ""], vocabulary, request)
         pause = ReadingPause(is_answer) if asked.schema is not None else None
         if forced:
             pause = ReadingPause(partial(is_no_call, forced), drops=True)
         answer = HarmonyAnswer(wire.chunks(), self._limits.max_output_chars, pause)
-        if cut_answer:
+        if cut_answer := opened(request.cut_answer):
             answer.continue_with(cut_answer)
         try:
-            async with aclosing(_raw_events(wire, answer, asked, forced)) as raws:
-                async for raw in raws:
-                    yield raw
+            await _write(wire, answer, asked, take, forced)
             answer.check_end()
         except (BackendError, asyncio.CancelledError) as error:
             for raw in answer.break_off(broken_off_with(error)):
-                yield raw
+                take(raw)
             raise
         rest, reason = answer.finish()
         for raw in rest:
-            yield raw
-        yield SampleEnded(reason, answer.usage, self._own_name(answer.chunks.model, asked.model))
+            take(raw)
+        return SampleEnded(reason, answer.usage, self._own_name(answer.chunks.model, asked.model))
 
     async def _discover(self) -> Discovered:
         return await ask_token_server(self._upstream, self._dialect)
@@ -269,18 +254,11 @@ class HarmonyCompletionsBackend(DetectedServer):
         return self._vocabulary
 
 
-async def _raw_events(wire: Wire, answer: HarmonyAnswer, asked: CompletionRequest, forced: Tools) -> AsyncGenerator[RawEvent, None]:
-    async with aclosing(wire.written(answer, replace(asked, schema=None))) as raws:
-        async for raw in raws:
-            yield raw
+async def _write(wire: Wire, answer: HarmonyAnswer, asked: CompletionRequest, take: Taker, forced: Tools) -> None:
+    await wire.write(answer, replace(asked, schema=None), take)
     if forced:
-        rest = force_call(wire, answer, asked, forced)
+        await force_call(wire, answer, asked, take, forced)
     elif answer.needs_second_request:
         following = await asyncio.to_thread(continued_request, asked, answer.pieces, wire.vocabulary)
         answer.resume(wire.chunks(), len(following.ids) - len(asked.ids))
-        rest = wire.in_schema(answer, following)
-    else:
-        return
-    async with aclosing(rest) as raws:
-        async for raw in raws:
-            yield raw
+        await wire.write_in_schema(answer, following, take)

@@ -9,14 +9,12 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
+from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest, Taker
 from chatui.backends.chat.joining import Repetitions, text_of_chunk
 from chatui.backends.recording import RecordedExchange, Recorder
 from chatui.backends.responses.backend import text_of_event
@@ -24,7 +22,7 @@ from chatui.backends.separation import Separation
 from chatui.backends.speaker import REASONING_FIELDS
 from chatui.backends.sse import Decoder, ServerSentEvent, choice_of
 from chatui.codes import ProductCode
-from renderer.events import Assembler
+from renderer.events import Assembler, RawEvent
 from renderer.frames import Channel, Frame, Header, Intent, Role
 from renderer.gate import Audience, may_see, show
 from renderer.harmony.vocabulary import SPECIAL_IDS, Vocabulary, marker_name
@@ -104,7 +102,7 @@ def observe(exchange: RecordedExchange) -> Observed:
         _tokens(observed, chunk)
         _responses(observed, chunk)
         for each in repetitions:
-            deque(each.feed([(ServerSentEvent("", ""), chunk)]), maxlen=0)
+            each.feed((ServerSentEvent("", ""), chunk))
         if observed.pieces > before:
             observed.began = seconds if observed.began is None else observed.began
             observed.reads += seconds != observed.ended
@@ -279,13 +277,14 @@ async def attempt(backend: Backend, request: SampleRequest, seconds: float) -> T
     assembler, finished = Assembler(), []
     ended: SampleEnded | None = None
     error: BackendError | None = None
+
+    def take(event: RawEvent) -> None:
+        if done := assembler.feed(event):
+            finished.append(done)
+
     try:
-        async with asyncio.timeout(seconds), aclosing(backend.sample(request)) as events:
-            async for event in events:
-                if isinstance(event, SampleEnded):
-                    ended = event
-                elif done := assembler.feed(event):
-                    finished.append(done)
+        async with asyncio.timeout(seconds):
+            ended = await backend.sample(request, Taker(take))
     except BackendError as raised:
         error = raised
     except TimeoutError:

@@ -3,12 +3,11 @@
 import asyncio
 import json
 from collections.abc import Callable
-from contextlib import aclosing
 
 import pytest
 
 from chatui.backends import http
-from chatui.backends.base import Backend, Endpoint, SampleRequest
+from chatui.backends.base import Backend, Endpoint, SampleRequest, Taker
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.continuation import continue_in_words
 from chatui.backends.responses.backend import ResponsesBackend
@@ -51,11 +50,14 @@ async def test_nothing_of_a_cancelled_sample_is_shown_without_proof(
         await asyncio.sleep(30)
 
     async def take(backend: Backend, request: SampleRequest) -> None:
-        sample = continue_in_words(request, backend.sample) if in_words else http.sample(backend, request)
-        async with aclosing(sample) as sampled:
-            async for event in sampled:
-                assert task.cancelling(), "nothing comes before the end"
-                events.append(event)  # type: ignore[arg-type]
+        def taken(event: RawEvent) -> None:
+            assert task.cancelling(), "nothing comes before the end"
+            events.append(event)
+
+        if in_words:
+            await continue_in_words(request, Taker(taken), backend.sample)
+        else:
+            await http.sample(backend, request, Taker(taken))
 
     async with stub.running(answer) as server:
         backend = new(Endpoint(server.url, limits=PATIENT))

@@ -3,17 +3,18 @@
 import asyncio
 import json
 import logging
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from chatui import prompts
-from chatui.backends.base import EndReason, GivenReasoning, SampleEnded, SampleLimits
+from chatui.backends.base import EndReason, GivenReasoning, SampleLimits, Taker
 from chatui.codes import ProductCode
 from chatui.turns.sampling import ModelFrames
 from renderer.errors import Code, ErrorCode
-from renderer.events import FrameText
+from renderer.events import FrameText, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.harmony.prompt import FunctionTool
@@ -183,12 +184,23 @@ async def test_one_back_end_serves_many_samples_concurrently(of: Format) -> None
     assert {(result.visible, result.hidden) for result in results} == {(WORDS, SECRET)}
 
 
+def text_in(events: Iterable[RawEvent]) -> list[str]:
+    return [event.text for event in events if isinstance(event, FrameText)]
+
+
+class StoppedError(Exception):
+    pass
+
+
+def stops_at_text(event: RawEvent) -> None:
+    if isinstance(event, FrameText):
+        raise StoppedError
+
+
 async def test_stopping_closes_the_upstream_connection_within_a_second(of: Format) -> None:
     async with of.playing(then(SSE_HEAD + of.opens + of.more("Hi"), 30.0)) as (server, backend):
-        events = backend.sample(HI)
-        while not isinstance(await anext(events), FrameText):
-            pass
-        await events.aclose()
+        with pytest.raises(StoppedError):
+            await backend.sample(HI, Taker(stops_at_text))
         await asyncio.wait_for(server.dropped.wait(), 1)
 
 
@@ -307,9 +319,8 @@ async def test_only_a_refusal_of_an_open_answer_is_asked_again_in_words(of: Form
 async def test_a_character_that_comes_in_two_halves_is_whole_and_a_lone_half_is_marked(
     of: Format, pieces: tuple[str, ...], text: str
 ) -> None:
-    shown, stage = [], ModelFrames(())
+    shown, stage = list[str](), ModelFrames(())
     async with of.playing(then(of.says(*pieces))) as (_, backend):
-        async for event in backend.sample(HI):
-            shown += [each.text for each in ([] if isinstance(event, SampleEnded) else stage.feed(event)) if isinstance(each, FrameText)]
+        await backend.sample(HI, Taker(lambda event: shown.extend(text_in(stage.feed(event)))))
     assert "".join(shown) == text
     assert not stage.finish(), "the end of the frame has closed it"

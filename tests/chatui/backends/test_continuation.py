@@ -1,19 +1,19 @@
 """Continuing a cut answer in each wire format: the request, the resulting text, and that nothing hidden comes with it."""
 
 import random
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from chatui import prompts
-from chatui.backends.base import Endpoint, EndReason, SampleEnded, SampleEvent, SampleRequest
+from chatui.backends.base import Endpoint, EndReason, SampleEnded, SampleRequest, Taker
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.continuation import Seam, continue_in_words
 from chatui.backends.demo import DemoBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import ANALYSIS
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 from renderer.harmony.prompt import Prompt, SystemMessage, build
@@ -183,35 +183,38 @@ async def test_a_stopped_demo_answer_continues_at_the_same_place(text: str) -> N
 PREAMBLE = Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.PREAMBLE)
 CUT_THOUGHT = Frame(ANALYSIS, "SECRET")
 CLOSED = FrameClosed(Terminator.END)
+ENDED = SampleEnded(EndReason.STOP)
 BEFORE = "The sum of two and two"
 REPEATED = "sum of two and two is four."
 
 
-async def continued_events(*given: SampleEvent, cut: str | None = BEFORE) -> tuple[list[SampleEvent], SampleRequest]:
+async def continued_events(*given: RawEvent, cut: str | None = BEFORE) -> tuple[list[RawEvent], SampleRequest]:
     """The events that reach the caller if the model answers with ``given``, and what the model was asked."""
     asked: list[SampleRequest] = []
 
-    async def sample(request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+    async def sample(request: SampleRequest, take: Taker) -> SampleEnded:
         asked.append(request)
         for event in given:
-            yield event
+            take(event)
+        return ENDED
 
+    events: list[RawEvent] = []
     request = SampleRequest((QUESTION, CUT_THOUGHT), effort="high", cut_answer=None if cut is None else Frame(FINAL, cut))
-    return [event async for event in continue_in_words(request, sample)], asked[0]
+    assert await continue_in_words(request, Taker(events.append), sample) is ENDED
+    return events, asked[0]
 
 
-def texts(events: list[SampleEvent]) -> str:
+def texts(events: list[RawEvent]) -> str:
     """The text of all frames; ``|`` where one opens, ``#`` where one is withdrawn."""
     signs = {FrameOpened: "|", FrameWithdrawn: "#"}
     return "".join(event.text if isinstance(event, FrameText) else signs.get(type(event), "") for event in events)
 
 
 async def test_a_repetition_in_pieces_is_removed_from_the_answer() -> None:
-    ended = SampleEnded(EndReason.STOP)
     pieces = [FrameText(REPEATED[at : at + 4]) for at in range(0, len(REPEATED), 4)]
-    events, _ = await continued_events(FrameOpened(FINAL), *pieces, CLOSED, ended)
+    events, _ = await continued_events(FrameOpened(FINAL), *pieces, CLOSED)
     assert texts(events) == "| is four."
-    assert (events[0], events[-2:]) == (FrameOpened(FINAL), [CLOSED, ended]), "all other events pass, the text comes before the end"
+    assert (events[0], events[-1]) == (FrameOpened(FINAL), CLOSED), "all other events pass, the text comes before the end"
 
 
 @pytest.mark.parametrize(("given", "shown"), [
@@ -225,18 +228,18 @@ async def test_a_repetition_in_pieces_is_removed_from_the_answer() -> None:
     ),
     ([FrameOpened(FINAL), FrameText("sum of"), FrameWithdrawn(), FrameText(REPEATED), CLOSED], f"|# sum of{REPEATED}"),
 ])  # fmt: skip
-async def test_only_the_first_answer_that_is_not_withdrawn_is_joined(given: list[SampleEvent], shown: str) -> None:
+async def test_only_the_first_answer_that_is_not_withdrawn_is_joined(given: list[RawEvent], shown: str) -> None:
     assert texts((await continued_events(*given))[0]) == shown
 
 
 async def test_frames_that_are_no_answer_pass_unchanged() -> None:
-    given: list[SampleEvent] = [FrameOpened(PREAMBLE), FrameText(REPEATED), FrameWithdrawn(), CLOSED, FrameOpened(ANALYSIS), CLOSED]
+    given: list[RawEvent] = [FrameOpened(PREAMBLE), FrameText(REPEATED), FrameWithdrawn(), CLOSED, FrameOpened(ANALYSIS), CLOSED]
     assert (await continued_events(*given))[0] == given
 
 
 @pytest.mark.parametrize("cut", ["", None])
 async def test_nothing_is_joined_to_an_answer_without_text(cut: str | None) -> None:
-    given: list[SampleEvent] = [FrameOpened(FINAL), FrameText("Fo"), FrameText("ur."), FrameWithdrawn(), CLOSED]
+    given: list[RawEvent] = [FrameOpened(FINAL), FrameText("Fo"), FrameText("ur."), FrameWithdrawn(), CLOSED]
     assert (await continued_events(*given, cut=cut))[0] == given
 
 
@@ -263,11 +266,11 @@ async def test_an_answer_without_text_is_requested_without_the_reasoning_that_wa
 async def test_only_reasoning_at_the_end_of_the_history_is_left_out(frames: tuple[Frame, ...], rest: tuple[Frame, ...]) -> None:
     asked: list[SampleRequest] = []
 
-    async def sample(request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+    async def sample(request: SampleRequest, take: Taker) -> SampleEnded:
         asked.append(request)
-        yield SampleEnded(EndReason.STOP)
+        return ENDED
 
-    assert [event async for event in continue_in_words(SampleRequest(frames), sample)] == [SampleEnded(EndReason.STOP)]
+    assert await continue_in_words(SampleRequest(frames), Taker(print), sample) is ENDED
     assert asked[0].frames[:-1] == rest
 
 

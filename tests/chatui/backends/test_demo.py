@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.base import Endpoint, EndReason, SampleLimits
+from chatui.backends.base import Endpoint, EndReason, SampleLimits, Taker
 from chatui.backends.demo import DemoBackend, choose
 from chatui.backends.registry import build
 from chatui.codes import ProductCode
 from chatui.env import BASE_DIR, Environment
 from chatui.json_schemas import fault
 from renderer.activities.lines import ActivityLines, Written
-from renderer.events import FrameOpened, FrameText
+from renderer.events import FrameOpened, FrameText, RawEvent
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 from renderer.gate import Audience, may_see
 from renderer.harmony.prompt import FunctionTool
@@ -91,13 +91,17 @@ async def test_its_reasoning_is_summarized_as_that_of_a_real_model(question: str
     """At the speed that it has unless the operator changes it."""
     speed = Environment.model_fields["demo_tokens_per_second"].default
     lines, is_reasoning, seconds = ActivityLines(Written(question)), False, 0.0
-    async for event in DemoBackend(0).sample(sample_request(question)):
+
+    def take(event: RawEvent) -> None:
+        nonlocal is_reasoning, seconds
         if isinstance(event, FrameOpened):
             is_reasoning = event.header.channel == Channel.ANALYSIS
         elif isinstance(event, FrameText) and is_reasoning:
             seconds += 1 / speed
             lines.feed(event.text)
             lines.judge(seconds)
+
+    await DemoBackend(0).sample(sample_request(question), Taker(take))
     assert [line.sentence for line in lines.shown] == shown
 
 
@@ -123,8 +127,7 @@ async def test_tokens_come_at_the_configured_pace() -> None:
 
 
 async def test_stopping_the_demo_stops_it_at_once() -> None:
-    events = DemoBackend(0.01).sample(sample_request("hello"))
-    waiting = asyncio.ensure_future(anext(events))
+    waiting = asyncio.ensure_future(outcome(DemoBackend(0.01), sample_request("hello")))
     await asyncio.sleep(0.01)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):

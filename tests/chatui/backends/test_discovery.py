@@ -196,7 +196,7 @@ async def test_a_response_that_breaks_off_is_a_plain_error(limits: SampleLimits,
         with pytest.raises(BackendError) as raised:
             await upstream.get("/v1/models")
         with pytest.raises(BackendError) as sampled:
-            await anext(upstream.stream("/v1/chat/completions", {}))
+            await upstream.post("/v1/chat/completions", {})
         assert await upstream.try_get("/props") is None
         stays.set()
         await upstream.aclose()

@@ -2,16 +2,15 @@
 
 import asyncio
 import time
-from contextlib import aclosing
 
 import pytest
 
 from chatui.backends import http
-from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleLimits
+from chatui.backends.base import BackendError, Endpoint, SampleLimits, Taker
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.codes import ProductCode
 from renderer.errors import ErrorCode
-from renderer.events import FrameText
+from renderer.events import FrameText, RawEvent
 from tests.chatui.backends.wire import then
 from tests.support import stub
 from tests.support.sampling import PATIENT, sample_request
@@ -38,21 +37,22 @@ def one_after_the_other(*answers: stub.Answer) -> stub.Answer:
     return answer
 
 
+def text_of(events: list[RawEvent]) -> str:
+    return "".join(event.text for event in events if isinstance(event, FrameText))
+
+
 async def sampled(answer: stub.Answer, limits: SampleLimits = PATIENT) -> tuple[str, ErrorCode | None, int, float]:
     """The text, the error's code, the number of requests, and the seconds it took."""
-    text, code, started = "", None, time.monotonic()
+    events, code, started = list[RawEvent](), None, time.monotonic()
     async with stub.running(answer) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, model="stub", limits=limits, separates="always"))
         try:
-            async with aclosing(http.sample(backend, sample_request("Hello!"))) as events:
-                async for event in events:
-                    text += event.text if isinstance(event, FrameText) else ""
-                    assert not isinstance(event, SampleEnded) or event.model == "stub"
+            assert (await http.sample(backend, sample_request("Hello!"), Taker(events.append))).model == "stub"
         except BackendError as error:
             code = error.code
         finally:
             await backend.aclose()
-    return text, code, sum(request.method == "POST" for request in server.requests), time.monotonic() - started
+    return text_of(events), code, sum(request.method == "POST" for request in server.requests), time.monotonic() - started
 
 
 async def test_a_server_busy_twice_is_asked_three_times_and_answers_once() -> None:
@@ -80,8 +80,9 @@ async def test_a_server_started_meanwhile_is_reached() -> None:
     backend = ChatCompletionsBackend(Endpoint(f"http://127.0.0.1:{port}", model="stub", limits=PATIENT))
 
     async def ask() -> str:
-        async with aclosing(http.sample(backend, sample_request("Hello!"))) as events:
-            return "".join([event.text async for event in events if isinstance(event, FrameText)])
+        events: list[RawEvent] = []
+        await http.sample(backend, sample_request("Hello!"), Taker(events.append))
+        return text_of(events)
 
     with pytest.MonkeyPatch.context() as patience:
         patience.setattr(http, "PAUSES", (0.5, 10.0))

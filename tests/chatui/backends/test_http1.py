@@ -23,6 +23,7 @@ from chatui.backends.http import Upstream
 from chatui.backends.http1 import Answer, Connections, in_time
 from chatui.backends.pace import AnswerPace
 from chatui.backends.route import DIRECT
+from chatui.backends.sse import ServerSentEvent
 from chatui.codes import ProductCode
 from tests.support.sampling import PATIENT
 
@@ -145,14 +146,18 @@ async def test_an_abandoned_response_closes_its_connection() -> None:
 
 async def test_an_answer_that_ends_before_its_body_leaves_nothing_on_the_event_loop() -> None:
     left: list[object] = []
+
+    def stop(events: list[ServerSentEvent]) -> bool:
+        assert [event.data for event in events] == ["x", "y"]
+        return True
+
     before = sys.get_asyncgen_hooks()
     sys.set_asyncgen_hooks(finalizer=left.append)
     try:
         async with serving(CHUNKED + b"9\r\ndata: x\n\n\r\n9\r\ndata: y\n\n\r\n0\r\n\r\n") as (server, url):
             upstream = Upstream(url, None, PATIENT)
             for _ in range(2):
-                async with contextlib.aclosing(upstream.stream("/v1/chat/completions", {})) as read:
-                    assert [event.data for event in await anext(read)] == ["x", "y"]
+                await upstream.stream("/v1/chat/completions", {}, stop)
             await upstream.aclose()
     finally:
         sys.set_asyncgen_hooks(*before)
@@ -170,6 +175,12 @@ async def test_an_exchange_is_freed_at_once_without_the_garbage_collector() -> N
         def read(self, piece: bytes) -> None:
             pass
 
+    read: list[str] = []
+
+    def take(events: list[ServerSentEvent]) -> bool:
+        read.extend(event.data for event in events)
+        return False
+
     def watch(method: str, path: str, body: bytes) -> Watching:
         watching = Watching()
         made.append(ref(watching))
@@ -180,7 +191,7 @@ async def test_an_exchange_is_freed_at_once_without_the_garbage_collector() -> N
         async with serving(CHUNKED + b"9\r\ndata: x\n\n\r\n0\r\n\r\n") as (_, url):
             upstream = Upstream(url, None, PATIENT)
             upstream.watcher = watch
-            read = [event.data async for events in upstream.stream("/v1/chat/completions", {}) for event in events]
+            await upstream.stream("/v1/chat/completions", {}, take)
             left = [each() for each in made]
             await upstream.aclose()
     finally:
@@ -405,19 +416,21 @@ async def test_a_fast_body_lets_others_run_and_a_deadline_ends_it() -> None:
 
 
 async def test_a_body_that_fills_every_read_is_read_at_the_common_pace(monkeypatch: pytest.MonkeyPatch) -> None:
-    pauses = 0
+    pauses = reads = 0
 
-    async def pause(pace: AnswerPace) -> None:
+    def pause(pace: AnswerPace) -> float:
         nonlocal pauses
         pauses += 1
+        return 0.0
 
-    monkeypatch.setattr(AnswerPace, "rest", pause)
+    def read(events: list[ServerSentEvent]) -> bool:
+        nonlocal reads
+        reads += 1
+        return reads == 30
+
+    monkeypatch.setattr(AnswerPace, "next_read", pause)
     async with Flood(CHUNKED, b"9\r\ndata: x\n\n\r\n" * 100).serving() as flood:
-        upstream, reads = Upstream(flood.url, None, PATIENT), 0
-        async with contextlib.aclosing(upstream.stream("/v1/chat/completions", {})) as read:
-            async for _ in read:
-                reads += 1
-                if reads == 30:
-                    break
+        upstream = Upstream(flood.url, None, PATIENT)
+        await upstream.stream("/v1/chat/completions", {}, read)
         await upstream.aclose()
     assert pauses >= 12, "at most every second read is without one"

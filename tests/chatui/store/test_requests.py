@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 import pytest_django
 
-from chatui.backends.base import Backend, BackendError, Endpoint, SampleRequest
+from chatui.backends.base import Backend, BackendError, Endpoint, SampleRequest, Taker
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.demo import DemoBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
@@ -58,14 +58,12 @@ def test_data_that_is_no_packed_request_gives_none(packed: bytes) -> None:
     assert requests.unpack(packed) is None
 
 
-async def _first_event(backend: Backend, request: SampleRequest) -> None:
-    events = backend.sample(request)
+async def _sample(backend: Backend, request: SampleRequest) -> None:
     try:
-        await anext(events, None)
+        await backend.sample(request, Taker(lambda event: None))
     except BackendError:
         pass
     finally:
-        await events.aclose()
         await backend.aclose()
 
 
@@ -89,7 +87,7 @@ async def test_each_back_end_reports_the_exact_body_sent_without_the_key(name: s
     request = SampleRequest((Frame(Header(Role.USER), QUESTION),), on_sent=lambda *sent: received.append(sent), on_taken=taken.append)
     async with stub.running(stub.plays(b"data: [DONE]\n\n"), **options) as server:
         backend = make(server.url, vocabulary)
-        await _first_event(backend, request)
+        await _sample(backend, request)
         assert json.loads(received[0][1]) == server.posted, "the premise: the server was asked"
         assert any(KEY in value for request in server.requests for value in request.headers.values()), "the premise: with the key"
     assert [sent[0] for sent in received] == [path]
@@ -103,7 +101,7 @@ async def test_a_request_to_an_unreachable_server_is_stored() -> None:
     request = SampleRequest(
         (Frame(Header(Role.USER), QUESTION),), model="m", on_sent=lambda *sent: received.append(sent), on_taken=taken.append
     )
-    await _first_event(ChatCompletionsBackend(Endpoint("http://127.0.0.1:9", key=KEY, model="m", limits=PATIENT)), request)
+    await _sample(ChatCompletionsBackend(Endpoint("http://127.0.0.1:9", key=KEY, model="m", limits=PATIENT)), request)
     assert len(received) == 1 and QUESTION in json.loads(received[0][1])["messages"][0]["content"]
     assert taken == []
 

@@ -2,14 +2,14 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from uuid import UUID
 
 import pytest
 from channels.db import database_sync_to_async
 
 from chatui import prompts
-from chatui.backends.base import BackendError, EndReason, SampleEvent, SampleRequest
+from chatui.backends.base import BackendError, EndReason, SampleEnded, SampleRequest, Taker
 from chatui.codes import ProductCode
 from chatui.model_servers import connected
 from chatui.models.message import Message
@@ -152,15 +152,13 @@ async def test_an_answer_that_was_buffered_until_the_cut_stays_hidden(ada: User,
     """A guard releases its buffer when the sampling is cancelled: it belongs to an answer that nobody gets any more."""
 
     class Holding(ScriptedBackend):
-        async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+        async def sample(self, request: SampleRequest, take: Taker) -> SampleEnded:
             try:
-                async with contextlib.aclosing(super().sample(request)) as events:
-                    async for event in events:
-                        yield event
+                return await super().sample(request, take)
             except asyncio.CancelledError:
                 for late in (FrameClosed(Terminator.END), FrameOpened(FINAL), FrameText("HELD BACK")):
-                    yield late
-                yield FrameClosed(None, ProductCode.LENGTH)
+                    take(late)
+                take(FrameClosed(None, ProductCode.LENGTH))
                 raise
 
     backend = Holding()

@@ -9,7 +9,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.utils import timezone
 
-from chatui.backends.base import SampleEvent, SampleRequest
+from chatui.backends.base import SampleEnded, SampleRequest, Taker
 from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.spec import BackendSpec
 from chatui.database.faults import DatabaseBusyError
@@ -24,7 +24,7 @@ from chatui.turns import leases, opening, running
 from chatui.turns.asks import AskKind, QuestionFile
 from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import RunningTurn
-from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frame_kinds import ANSWER, TOOL_LINE
 from renderer.frames import Frame, Terminator
 from tests.chatui.conftest import signed_in, store
@@ -38,19 +38,18 @@ from tests.support.scripted import ScriptedBackend, answer
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SEARCH = {"type": "web_search"}
-LINE: list[SampleEvent] = [FrameOpened(TOOL_LINE), FrameText("Searching the web"), FrameClosed(Terminator.END)]
+LINE: list[RawEvent] = [FrameOpened(TOOL_LINE), FrameText("Searching the web"), FrameClosed(Terminator.END)]
 
 
 class Searching(ScriptedBackend):
     """A model server that searches the web when allowed, and cites a page."""
 
-    async def sample(self, request: Any) -> Any:
+    async def sample(self, request: SampleRequest, take: Taker) -> SampleEnded:
         if request.hosted is not None:
             self.script = [*LINE, *answer("It rains.")]
             request.hosted.used("web_search_call")
             request.hosted.cite([{"type": "url_citation", "url": "https://weather.test/today", "title": "Today's <b>weather</b>"}])
-        async for event in super().sample(request):
-            yield event
+        return await super().sample(request, take)
 
 
 @pytest.fixture
@@ -159,12 +158,11 @@ async def test_not_after_a_tool_of_ours_ran(ada: User, backend: Searching, monke
 
 
 async def test_citations_before_a_second_request_are_no_sources(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def cites_only_once(self: Searching, request: Any) -> Any:
+    async def cites_only_once(self: Searching, request: Any, take: Taker) -> SampleEnded:
         if not self.requests:
             request.hosted.used("web_search_call")
             request.hosted.cite([{"type": "url_citation", "url": "https://cut.test/", "title": "Cut"}])
-        async for event in ScriptedBackend.sample(self, request):
-            yield event
+        return await ScriptedBackend.sample(self, request, take)
 
     offer(monkeypatch, lookup)
     monkeypatch.setattr(Searching, "sample", cites_only_once)

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
 from typing import Any
 from uuid import uuid4
 
@@ -10,7 +9,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.utils import timezone
 
-from chatui.backends.base import BackendError, EndReason, SampleEvent, SampleRequest
+from chatui.backends.base import BackendError, EndReason, SampleEnded, SampleRequest, Taker
 from chatui.codes import Cause, ProductCode
 from chatui.display import conversation_actions
 from chatui.display.search import search
@@ -43,9 +42,9 @@ class TitleBackend(ScriptedBackend):
         self.titles = ScriptedBackend()
         self.titles.script = answer(TITLE, "HIDDEN-THOUGHT of a title")
 
-    def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+    async def sample(self, request: SampleRequest, take: Taker) -> SampleEnded:
         is_for_title = request.frames[0].body.startswith("You name a conversation")
-        return self.titles.sample(request) if is_for_title else super().sample(request)
+        return await (self.titles.sample(request, take) if is_for_title else super().sample(request, take))
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import asyncio
 import random
 import re
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatui.audit_log.record import SHELL
-from chatui.backends.base import BackendError, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
+from chatui.backends.base import BackendError, EndReason, SampleEnded, SampleRequest, Taker, Usage
 from chatui.codes import ProductCode
 from chatui.lifecycle.erasure import erase
 from chatui.models.conversation import Conversation
@@ -234,7 +234,7 @@ class Counting(ScriptedBackend):
         self.sent = Usage(0, 0)
         self._chance = random.Random(7)
 
-    async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+    async def sample(self, request: SampleRequest, take: Taker) -> SampleEnded:
         kind = self._chance.choice(["well"] * 6 + ["stopped", "fails", "refuses"])
         self.kinds[kind] += 1
         read, wrote = self._chance.randrange(1, 5000), self._chance.randrange(1, 900)
@@ -246,10 +246,9 @@ class Counting(ScriptedBackend):
         elif kind == "stopped":
             script = [*script[:-2], asyncio.Event()]
         self.script = script
-        async for event in super().sample(request):
-            if isinstance(event, SampleEnded):
-                self.sent = Usage((self.sent.prompt_tokens or 0) + read, (self.sent.completion_tokens or 0) + wrote)
-            yield event
+        ended = await super().sample(request, take)
+        self.sent = Usage((self.sent.prompt_tokens or 0) + read, (self.sent.completion_tokens or 0) + wrote)
+        return ended
 
 
 @pytest.mark.slow

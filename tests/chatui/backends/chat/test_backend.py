@@ -9,12 +9,12 @@ import pytest
 
 from chatui import prompts
 from chatui.backends import registry
-from chatui.backends.base import Backend, Endpoint, EndReason, GivenReasoning, SampleLimits, SampleRequest, Usage
+from chatui.backends.base import Backend, Endpoint, EndReason, GivenReasoning, SampleLimits, SampleRequest, Taker, Usage
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.codes import ProductCode
 from chatui.json_schemas import AnswerFormat
 from renderer.errors import Code
-from renderer.events import FrameText
+from renderer.events import FrameText, RawEvent
 from renderer.frames import Channel, Frame, Header, Role
 from renderer.harmony.prompt import FunctionTool
 from renderer.harmony.vocabulary import Vocabulary
@@ -53,12 +53,14 @@ async def test_the_first_token_is_read_at_once_and_the_rest_at_frame_rate() -> N
         await is_read.wait()
         await then(*tokens, chunk("stop"), DONE)(writer)
 
+    def take(event: RawEvent) -> None:
+        if isinstance(event, FrameText):
+            reads.append(event.text)
+            is_read.set()
+
     async with stub.running(answer) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=limits, separates="always"))
-        async for event in backend.sample(sample_request("Hello!")):
-            if isinstance(event, FrameText):
-                reads.append(event.text)
-                is_read.set()
+        await backend.sample(sample_request("Hello!"), Taker(take))
         await backend.aclose()
     assert (reads[0], "".join(reads)) == ("first ", "first " + "a " * 80)
     assert 2 < len(reads) < 40, "80 tokens"
@@ -74,10 +76,10 @@ async def test_a_buffered_answer_is_not_slowed_down_by_small_chunks() -> None:
     async with stub.running(then(head, b"".join(pieces), b"0\r\n\r\n")) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=limits, separates="always"))
         started = loop.time()
-        words = [event.text async for event in backend.sample(sample_request("Hello!")) if isinstance(event, FrameText)]
+        result = await outcome(backend, sample_request("Hello!"))
         took = loop.time() - started
         await backend.aclose()
-    assert "".join(words) == "a " * 500
+    assert result.visible == "a " * 500
     assert took < 5, "with a pause after each piece it would be 25 seconds"
 
 

@@ -20,7 +20,7 @@ def chunk(finish: str | None = None, more: dict[str, Any] | None = None, **delta
 
 
 def texts(*chunks: Any, name: str = "content") -> list[Any]:
-    found = [read for _, read in joined((EVENT, deepcopy(each)) for each in chunks)]
+    found = [read for _, read in joined([(EVENT, deepcopy(each)) for each in chunks])]
     return [read["choices"][0]["delta"].get(name) if isinstance(read, dict) and read.get("choices") else read for read in found]
 
 
@@ -50,7 +50,7 @@ def test_chunks_that_differ_only_in_text_are_joined() -> None:
     ],
 )
 def test_chunks_that_differ_otherwise_stay_separate(other: object) -> None:
-    found = [read for _, read in joined((EVENT, deepcopy(each)) for each in (chunk(content="a"), other, chunk(content="d")))]
+    found = [read for _, read in joined([(EVENT, deepcopy(each)) for each in (chunk(content="a"), other, chunk(content="d"))])]
     assert found == [chunk(content="a"), other, chunk(content="d")]
 
 
@@ -82,7 +82,7 @@ def deltas_of(chunks: list[dict[str, Any]]) -> list[object]:
 @given(st.lists(st.sampled_from(DELTAS), max_size=12))
 def test_joined_chunks_give_the_same_frames(received: list[dict[str, Any]]) -> None:
     chunks = [*(chunk(**delta) for delta in received), chunk("stop")]
-    assert deltas_of([read for _, read in joined((EVENT, deepcopy(each)) for each in chunks)]) == deltas_of(deepcopy(chunks))
+    assert deltas_of([read for _, read in joined([(EVENT, deepcopy(each)) for each in chunks])]) == deltas_of(deepcopy(chunks))
 
 
 def test_white_space_at_the_beginning_and_text_with_a_reason_to_stop_stay_alone() -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -60,9 +60,15 @@ def event(text: str = "", name: str = "", **more: Any) -> ServerSentEvent:
     return ServerSentEvent(name, json.dumps({"text": text, **more}))
 
 
+def fed(answer: HarmonyAnswer, events: Iterable[ServerSentEvent]) -> list[RawEvent]:
+    raws: list[RawEvent] = []
+    answer.feed_all(events, raws.append)
+    return raws
+
+
 def read(*events: ServerSentEvent, max_chars: int = 10_000, pause: ReadingPause | None = None) -> tuple[HarmonyAnswer, list[RawEvent]]:
     answer = HarmonyAnswer(Chunks(), max_chars, pause)
-    return answer, list(answer.feed_all(events))
+    return answer, fed(answer, events)
 
 
 def folded(events: list[RawEvent]) -> list[Finished]:
@@ -121,7 +127,7 @@ def test_a_few_events_are_read_after_the_end_and_no_more() -> None:
     before = [event(FINAL), *[event("Hi")] * 20, event("<|return|>")]
     events = iter([*before, *(event("more", usage=(number, 1)) for number in range(100))])
     answer = HarmonyAnswer(Chunks(), 10_000)
-    raws = list(answer.feed_all(events))
+    raws = fed(answer, events)
     assert [one for one in raws if isinstance(one, FrameText)] == [FrameText("Hi")] * 20
     assert answer.is_over and answer.usage == Usage(6, 1), "eight events: the last of the answer, and seven more"
     assert next(events).data == event("more", usage=(7, 1)).data
@@ -131,7 +137,7 @@ def test_only_what_people_may_see_is_not_hidden() -> None:
     answer = HarmonyAnswer(Chunks(), 10_000)
     hidden = [answer.is_hidden]
     for text in ("<|channel|>analysis", "<|message|>I think.", "<|end|><|start|>assistant", FINAL, "Hi"):
-        list(answer.feed_all([event(text)]))
+        fed(answer, [event(text)])
         hidden.append(answer.is_hidden)
     assert hidden == [True] * 4 + [False] * 2
     assert read(event(CALL.partition("{}")[0]))[0].is_hidden
@@ -195,7 +201,7 @@ def test_the_prompt_of_a_second_response_contains_tokens_of_the_first(
     assert answer.usage == Usage(1, 1)
     answer.resume(Chunks(), 7)
     assert answer.usage is None
-    list(answer.feed_all([event("Hi", usage=counted)]))
+    fed(answer, [event("Hi", usage=counted)])
     assert answer.usage == Usage(*expected)
 
 
@@ -209,7 +215,7 @@ def test_a_continued_answer_without_new_text_adds_no_frame(ends: Callable[[Harmo
     assert ends(answer) == []
     answer = HarmonyAnswer(Chunks(), 10_000)
     answer.continue_with(CUT)
-    list(answer.feed_all([event(" and")]))
+    fed(answer, [event(" and")])
     assert [type(one) for one in ends(answer)] == [FrameClosed]
 
 
@@ -378,11 +384,11 @@ async def test_a_required_call_comes_before_an_answer_in_a_format(vocabulary: Vo
 
 def test_a_second_response_is_read_from_its_beginning() -> None:
     answer, _ = read(event(f"{THOUGHT}{FINAL}"), pause=ReadingPause(is_answer))
-    list(answer.feed_all([ServerSentEvent("", "[DONE]")]))
+    fed(answer, [ServerSentEvent("", "[DONE]")])
     assert answer.is_over, "the premise"
     answer.resume(Chunks(), 7)
     assert not answer.is_over
-    assert [one.text for one in answer.feed_all([event("Hi")]) if isinstance(one, FrameText)] == ["Hi"]
+    assert [one.text for one in fed(answer, [event("Hi")]) if isinstance(one, FrameText)] == ["Hi"]
 
 
 def test_events_after_the_end_are_counted_anew_for_a_call_that_we_open() -> None:
@@ -391,5 +397,5 @@ def test_events_after_the_end_are_counted_anew_for_a_call_that_we_open() -> None
     assert answer.is_over, "the premise"
     answer.begin_call(Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.f"), Chunks(), 4)
     assert not answer.is_over
-    [called] = folded(list(answer.feed_all([event("{}<|call|>")])))
+    [called] = folded(fed(answer, [event("{}<|call|>")]))
     assert (called.frame.body, called.frame.terminator) == ("{}", Terminator.CALL)

@@ -6,9 +6,8 @@ from uuid import uuid4
 import pytest
 
 from chatui import wire
-from chatui.backends.base import SampleEnded, SampleEvent
 from chatui.turns.streams.end_user import EndUserStream
-from renderer.events import FrameClosed, FrameWithdrawn
+from renderer.events import FrameClosed, FrameWithdrawn, RawEvent
 from renderer.frames import Terminator
 from renderer.markup.growing import GrowingMarkdown
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, frame
@@ -26,10 +25,9 @@ WITHDRAWN = [*EVENTS[:5], *frame(FINAL, "It is")[:-1], FrameWithdrawn(), *frame(
 TURNS = {"one answer": EVENTS, "a sentence before a call": ROUNDS, "a withdrawn answer": WITHDRAWN}
 
 
-def streamed(events: Sequence[SampleEvent], *, watched_from: int) -> EndUserStream:
+def streamed(events: Sequence[RawEvent], *, watched_from: int) -> EndUserStream:
     stream, key = EndUserStream(TURN), TURN
     for number, event in enumerate(events):
-        assert not isinstance(event, SampleEnded)
         stream.take(event, key, 1000 * number)
         stream.flush(is_watched=number >= watched_from)
     return stream
