@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from renderer import strict_json
 from renderer.characters import one_line
@@ -62,6 +63,11 @@ def _size(pattern: str) -> int:
         else:
             return size
     return 0
+
+
+def can_be_matched(pattern: str) -> bool:
+    """Whether a regular expression can be checked here. Those of JavaScript that look around cannot."""
+    return _size(pattern) > 0
 
 
 SCHEMA_CHARS = 16_000
@@ -114,6 +120,23 @@ def fault(schema: Mapping[str, Any], value: Any, whole: str = "arguments") -> st
         place = ".".join(map(str, error.instance_path))
         return f"{place or whole}: {error.message}"[:MESSAGE_CHARS]
     return None
+
+
+def without_nulls(schema: Mapping[str, Any], value: Any, depth: int = 0) -> Any:
+    """The value without optional properties that are null where the schema does not allow that: models write null for what they leave
+    out."""
+    if depth > SCHEMA_DEPTH:
+        return value
+    if isinstance(value, list):
+        return [without_nulls(mapping(schema, "items"), each, depth + 1) for each in value]
+    if not isinstance(value, dict):
+        return value
+    properties, required = mapping(schema, "properties"), listed_in(schema, "required")
+    return {
+        name: without_nulls(mapping(properties, name), each, depth + 1)
+        for name, each in value.items()
+        if each is not None or name not in properties or name in required or fault(mapping(properties, name), None) is None
+    }
 
 
 def _as_text(schema: Mapping[str, Any]) -> str:
@@ -198,14 +221,19 @@ def target_of(document: Any, reference: str) -> Any:
     Raises:
         UnusableError: it points to another document, or to nothing.
     """
-    if not reference.startswith("#"):
+    own = document.get("$id") if isinstance(document, Mapping) else None
+    address, _, fragment = reference.partition("#")
+    if address and address != own:
         raise UnusableError("its schema refers to another document")
     place = document
-    for part in reference[1:].split("/")[1:]:
+    for part in unquote(fragment).split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
-        if not isinstance(place, Mapping) or name not in place:
+        if isinstance(place, list) and name.isdecimal() and len(name) < 9 and int(name) < len(place):
+            place = place[int(name)]
+        elif isinstance(place, Mapping) and name in place:
+            place = place[name]
+        else:
             raise UnusableError("its schema refers to something that does not exist")
-        place = place[name]
     return place
 
 

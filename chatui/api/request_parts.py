@@ -341,13 +341,20 @@ def parse_tools(asked: ProgramRequest, key: LiveKey) -> tuple[FunctionOffer, dic
     choice = _chosen(asked, [name for name, _ in read])
     allowed = {model: tool for model, (name, tool) in functions.items() if name in choice.names}
     own = frozenset(key.tools if choice.mode != "none" and not choice.is_limited else ())
+    hosted = catalogue.labels_of(own) if own else {}
+    if both := sorted({recipient.partition(".")[0] for recipient in hosted} & {name for name, _ in read}):
+        raise invalid(
+            f"The function {both[0]} has the name of a tool of this server that the key offers, and a model could not tell them apart."
+            " Give it another name, or use a key without that tool.",
+            param="tools",
+        )
     if choice.mode == "required" and not (allowed or own):
         raise invalid("No call can be required where there is nothing to call.", param="tool_choice")
     offer = FunctionOffer(
         functions=allowed,
         names={model: name for model, (name, _) in functions.items()},
         own_tools=own,
-        hosted=catalogue.labels_of(own) if own else {},
+        hosted=hosted,
         must_call=choice.mode == "required",
         is_parallel=asked.parallel_tool_calls is not False,
         max_calls=asked.max_calls,

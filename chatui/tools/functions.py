@@ -12,6 +12,7 @@ import inspect
 import re
 import string
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from pydantic import PydanticUserError, TypeAdapter
@@ -19,6 +20,7 @@ from pydantic import PydanticUserError, TypeAdapter
 from chatui import json_schemas
 from chatui.json_schemas import UnusableError
 from chatui.tools.remote.offers import cleaned
+from chatui.tools.remote.originals import original
 from chatui.tools.remote.schemas import reduced
 from chatui.tools.tool import DESCRIPTION_CHARS, LABEL_CHARS, NAME, TRAINED_NAMES, Tool, one_line
 
@@ -95,7 +97,7 @@ def _arguments(function: Callable[..., Any]) -> tuple[TypeAdapter[Any], dict[str
         schema = adapter.json_schema()
     except (PydanticUserError, NameError) as error:
         raise UnusableError(f"no schema can be generated from its type hints ({type(error).__name__})") from None
-    return adapter, {**reduced(schema, has_patterns=True), "additionalProperties": False}
+    return adapter, {**reduced(schema, has_patterns=True, top="shown").schema, "additionalProperties": False}
 
 
 def check_label(label: str, parameters: Mapping[str, Any]) -> None:
@@ -143,22 +145,26 @@ def function_of(name: str, description: str, parameters: Mapping[str, Any] | Non
     """
     if not json_schemas.NAME.fullmatch(name):
         raise UnusableError("its name must be 1 to 64 letters, digits, _ or -")
+    shown, checked = _program_parameters(parameters, is_strict)
     return Tool(
         name=model_name(name),
         description=cleaned(description[: 2 * PROGRAM_DESCRIPTION_CHARS], PROGRAM_DESCRIPTION_CHARS),
-        parameters=_program_parameters(parameters, is_strict),
+        parameters=shown,
         source=SOURCE,
         is_run_by_caller=True,
+        fault=None if checked is None else partial(json_schemas.fault, checked),
     )
 
 
-def _program_parameters(schema: Mapping[str, Any] | None, is_strict: bool) -> dict[str, Any]:
+def _program_parameters(schema: Mapping[str, Any] | None, is_strict: bool) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """The parameters for the model, and the program's own schema for checking, if that says more."""
     if not schema:
-        return {"type": "object", "properties": {}, "additionalProperties": True}
+        return {"type": "object", "properties": {}, "additionalProperties": True}, None
+    kind = schema.get("type", "object")
+    if "object" not in (kind if isinstance(kind, list) else [kind]):
+        raise UnusableError("its parameters must be a JSON Schema of an object")
     try:
-        found = reduced({"type": "object", **schema} if "type" not in schema else schema, schema, is_closed=is_strict)
+        found = reduced(schema, is_closed=is_strict, top="shown")
+        return {"properties": {}, **found.schema}, original(schema, schema) if found.left_out else None
     except (RecursionError, OverflowError):
         raise UnusableError("its schema is nested too deeply") from None
-    if found.get("type") != "object":
-        raise UnusableError("its parameters must be a JSON Schema of an object")
-    return {"properties": {}, **found}

@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote, urlencode
 
 import yaml
 
-from chatui.json_schemas import UnusableError, listed_in, mapping, target_of
+from chatui.json_schemas import UnusableError, check_schema, listed_in, mapping, target_of
 from chatui.tools.file_access import EndedSession
 from chatui.tools.remote import definition as credentials
 from chatui.tools.remote.definition import NEVER_SET, OpenApiSpec
@@ -30,13 +30,15 @@ from chatui.tools.remote.offers import (
     ArgumentPlace,
     Listing,
     Moment,
+    OfferedArguments,
     ServerError,
     ToolOffer,
     cleaned,
     description_of,
     listing,
 )
-from chatui.tools.remote.schemas import OfferedArguments, reduced
+from chatui.tools.remote.originals import original
+from chatui.tools.remote.schemas import reduced
 from chatui.tools.replies import in_middle
 from chatui.tools.tool import CallingTurn, ToolError
 
@@ -168,6 +170,8 @@ def offered(document: OpenApiDocument, spec: OpenApiSpec, operation_id: str, nam
         method=operation.method,
         path=operation.path,
         content_type=content_type,
+        left_out=tuple(gathered.left_out),
+        original=gathered.original(),
     )
 
 
@@ -177,6 +181,7 @@ class _Arguments(OfferedArguments):
 
     def __init__(self, document: OpenApiDocument, spec: OpenApiSpec) -> None:
         super().__init__()
+        self.originals: dict[str, Any] = {}
         self._document = document
         self._headers = {each.lower() for each in spec.header_parameters}
         schemes = map(document.resolved, mapping(mapping(document.root, "components"), "securitySchemes").values())
@@ -205,8 +210,25 @@ class _Arguments(OfferedArguments):
             raise UnusableError("it has a parameter with an unsupported style")
         explode = definition.get("explode", style in ("form", "deepObject")) is True
         place = ArgumentPlace.model_validate({"part": part, "name": wire, "style": style, "explode": explode})
-        described = {"description": definition.get("description"), **reduced(schema, self._document.root)}
-        self.add(wire, place, described, is_needed=definition.get("required") is True or part == "path")
+        words = {"description": definition["description"]} if isinstance(definition.get("description"), str) else {}
+        described = {**words, **schema} if isinstance(schema, Mapping) else schema
+        self._add(wire, place, described, is_needed=definition.get("required") is True or part == "path")
+
+    def _add(self, wire: str, place: ArgumentPlace, schema: Any, *, is_needed: bool) -> None:
+        shown = reduced(schema, self._document.root)
+        name = self.add(wire, place, shown.schema, is_needed=is_needed)
+        self.left_out += [f"{name}: {each}" for each in shown.left_out]
+        if shown.left_out and (whole := original(schema, self._document.root)) is not None:
+            self.originals[name] = whole
+
+    def original(self) -> dict[str, Any] | None:
+        """The document's own schemas of those arguments of which the model is shown less, as far as they can be checked."""
+        found = {"type": "object", "properties": self.originals}
+        try:
+            check_schema(found)
+        except UnusableError:
+            return None
+        return found if self.originals else None
 
     def add_body(self, definition: Mapping[str, Any]) -> str:
         """Add the argument ``body``. Returns its content type; empty if there is no body.
@@ -222,9 +244,9 @@ class _Arguments(OfferedArguments):
         if written is None:
             kinds = ", ".join(cleaned(each, 60) for each in list(content)[:MAX_NAMED]) or "the document names none"
             raise UnusableError(f"it has a body whose media type cannot be sent ({kinds})")
-        schema = reduced(self._document.resolved(content[written]).get("schema", True), self._document.root)
+        schema = self._document.resolved(content[written]).get("schema", True)
         name = "request_body" if "body" in self.places else "body"
-        self.add(name, ArgumentPlace(part="body", name=""), schema, is_needed=body.get("required") is True)
+        self._add(name, ArgumentPlace(part="body", name=""), schema, is_needed=body.get("required") is True)
         return JSON if written in _ANY else written
 
 

@@ -273,6 +273,7 @@ def tool_of(offer: ToolOffer, watched: ServerConnection) -> Tool:
         source=offer.server,
         seconds=watched.spec.seconds + _SLACK_SECONDS,
         revision=offer.digest(),
+        fault=offer.fault,
     )
 
 

@@ -110,6 +110,14 @@ class FunctionOffer:
         return frozenset(f"{FUNCTIONS}{name}" for name in self.functions)
 
     @property
+    def other_recipients(self) -> dict[str, str]:
+        """How else a model may call the functions, which the program's texts name as it does: by the program's own name, with or without
+        the prefix. Without it, a name of a tool of ours that may be called here is that tool's."""
+        renamed = {name: f"{FUNCTIONS}{model}" for model, name in self.names.items() if model in self.functions and model != name}
+        bare = {name: recipient for name, recipient in renamed.items() if name not in self.hosted}
+        return {**bare, **{f"{FUNCTIONS}{name}": recipient for name, recipient in renamed.items()}}
+
+    @property
     def words(self) -> str:
         """Extra instructions for the model, because not every server can force a call."""
         if not self.must_call:

@@ -127,7 +127,8 @@ class Runner:
         wanted = running.answer_format
         checked = CheckedAnswers(wanted, running) if wanted is not None else None
         before_cut = frames.before_cut if frames.continues_text else None
-        stages: tuple[Stage | None, ...] = (ModelFrames(running.call_ids), checked, self._answer_now, summary, before_cut)
+        recipients = running.program.offer.other_recipients if running.program else None
+        stages: tuple[Stage | None, ...] = (ModelFrames(running.call_ids, recipients), checked, self._answer_now, summary, before_cut)
         self._stages = [stage for stage in stages if stage is not None]
         way_back = WayBack(self._stages, frames.feed)
         request = opening.first_request(running, spec, checked.requested if checked else None)

@@ -194,15 +194,16 @@ class WayBack:
 
 class ModelFrames(Stage):
     """What a model may write: text that can be stored, calls with an id of their own, nothing after an unanswered call, and no frame under
-    a name that is reserved for the product, so that it cannot forge a summary.
+    a name that is reserved for the product, so that it cannot forge a summary. Of a program's function, only one name is passed on.
 
     JSON escapes a character such as an emoji as two halves, and servers may send each in an event of its own, in every wire format. The
     first half waits for the second.
     """
 
-    def __init__(self, call_ids: Collection[str]) -> None:
-        """``call_ids``: those of earlier calls."""
+    def __init__(self, call_ids: Collection[str], recipients: Mapping[str, str] | None = None) -> None:
+        """``call_ids``: those of earlier calls. ``recipients``: by other names under which a model may call the same."""
         self._used_ids = call_ids
+        self._recipients = recipients or {}
         self._call_ids: CallIds | None = None
         self._calls = UnansweredCalls()
         self._half = ""
@@ -225,6 +226,8 @@ class ModelFrames(Stage):
         if not isinstance(event, FrameOpened):
             return [event]
         event = replace(event, header=_without_reserved_name(event.header))
+        if called := self._recipients.get(event.header.recipient or ""):
+            event = replace(event, header=replace(event.header, recipient=called))
         if event.header.call_id is None:
             return [event]
         # Made for the first call: most turns have none.

@@ -3,7 +3,8 @@
 A JSON Schema becomes the TypeScript-like type that gpt-oss expects for its tools. The result equals that of openai-harmony, character for
 character, for schemas of the keywords ``type``, ``description``, ``properties``, ``required``, ``items``, ``enum`` and ``default``. What
 openai-harmony leaves out (``anyOf``, ``$ref``, limits, enums of anything but strings) is left out here too: the model has never seen it.
-What else it reads (``oneOf``, ``nullable``, ``title``, ``examples``) no tool's schema has, once it was reduced to what can be checked.
+What else it reads (``oneOf``, ``nullable``, ``title``, ``examples``) no tool's schema has, once it was reduced to what can be checked. An
+object or a list that may also be null keeps its parts, which openai-harmony drops.
 
 The system message has identity, dates, reasoning effort, channels and built-in tools; the developer message has instructions, functions and
 response formats. Specification: Harmony's format guide. gpt-oss was trained on this exact wording; do not improve it.
@@ -52,6 +53,8 @@ def type_of(schema: Json, indent: str = "", depth: int = 0) -> str:
     if depth > _DEPTH_LIMIT:
         return "any"
     match _get(schema, "type"):
+        case ["object" | "array" as name, "null"]:
+            return f"{type_of({**schema, 'type': name}, indent, depth)} | null"
         case list(names) if named := ["number" if name == "integer" else name for name in names if isinstance(name, str)]:
             return " | ".join(named)
         case "object":

@@ -17,7 +17,7 @@ from typing import Any
 from uuid import UUID
 from weakref import WeakValueDictionary
 
-from chatui.json_schemas import UnusableError, listed_in, mapping
+from chatui.json_schemas import UnusableError, listed_in
 from chatui.tools.file_access import EndedSession, SessionPlace, TurnSessions
 from chatui.tools.mcp import results
 from chatui.tools.mcp.http import HttpPeer
@@ -27,10 +27,10 @@ from chatui.tools.mcp.stdio import Launch, Programs, StdioPeer
 from chatui.tools.remote import definition as credentials
 from chatui.tools.remote.definition import McpSpec
 from chatui.tools.remote.offers import (
-    MAX_ARGUMENTS,
     ArgumentPlace,
     Listing,
     Moment,
+    OfferedArguments,
     ServerError,
     ToolOffer,
     cleaned,
@@ -38,7 +38,8 @@ from chatui.tools.remote.offers import (
     listing,
     without_arguments,
 )
-from chatui.tools.remote.schemas import OfferedArguments, reduced
+from chatui.tools.remote.originals import original
+from chatui.tools.remote.schemas import reduced
 from chatui.tools.replies import in_middle
 from chatui.tools.tool import CallingTurn, Noted, ToolError
 
@@ -65,18 +66,20 @@ def offered(server: str, remote: str, found: Sequence[Any], name: str) -> ToolOf
         raise UnusableError("it has no schema")
     if _MIRRORED in json.dumps(schema):
         raise UnusableError("it wants arguments as headers, which proxies may log")
-    declared, required, arguments = mapping(schema, "properties"), listed_in(schema, "required"), OfferedArguments()
-    if len(declared) > MAX_ARGUMENTS:
-        raise UnusableError("it has too many arguments")
-    for wire, each in declared.items():
-        arguments.add(wire, ArgumentPlace(part="arguments", name=wire), reduced(each, schema), is_needed=wire in required)
+    shown = reduced(schema, top="mapped")
+    arguments, required = OfferedArguments(), listed_in(shown.schema, "required")
+    for wire, each in shown.schema["properties"].items():
+        arguments.add(wire, ArgumentPlace(part="arguments", name=wire), each, is_needed=wire in required)
+    about: dict[str, Any] = {each: shown.schema[each] for each in ("description", "additionalProperties") if each in shown.schema}
     return ToolOffer(
         name=name,
         server=server,
         remote=remote,
         description=description_of(words),
-        parameters=arguments.schema(),
+        parameters={**arguments.schema(), **about},
         places=arguments.places,
+        left_out=shown.left_out,
+        original=original(schema, schema) if shown.left_out else None,
     )
 
 
@@ -181,7 +184,7 @@ class McpServer:
 
     async def _called(self, offer: ToolOffer, arguments: dict[str, Any], turn: CallingTurn, key: UUID) -> Any:
         secret = credentials.secrets(self._spec.headers, self._spec.environment)
-        named = {offer.places[name].name: value for name, value in arguments.items() if name in offer.places}
+        named = offer.named(arguments)
         try:
             found = await self._asked({"name": offer.remote, "arguments": named}, turn, key)
         except ServerRefusedError as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -17,10 +17,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from chatui import json_schemas
 from chatui.json_schemas import UnusableError
 from chatui.tools.tool import DESCRIPTION_CHARS, NAME, TRAINED_NAMES, one_line
 
 MAX_ARGUMENTS = 50
+MAX_SCHEMA_CHARS = 16_000
 
 
 class ArgumentPlace(BaseModel):
@@ -38,7 +40,9 @@ class ToolOffer(BaseModel):
     """A server's tool, as it can be offered. ``name``: our name. ``remote``: the server's name. ``method`` and ``path``: of an OpenAPI
     operation; otherwise empty.
 
-    ``parameters``: a JSON Schema of an object, see ``schemas.reduced``. ``places``: by argument name.
+    ``parameters``: a JSON Schema of an object, see ``schemas.reduced``. ``places``: by argument name. ``left_out``: what of the server's
+    schema the model is not shown. ``original``: the server's schema of the arguments, as far as it can be checked; None if ``parameters``
+    says all. That of an MCP server has its own names, that of an OpenAPI operation the model's, since places can share names.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -52,10 +56,27 @@ class ToolOffer(BaseModel):
     method: str = ""
     path: str = ""
     content_type: str = ""
+    left_out: tuple[str, ...] = ()
+    original: dict[str, Any] | None = Field(None, repr=False)
 
     def digest(self) -> str:
         """A digest over everything that the model is shown and everything that affects requests."""
-        return hashlib.sha256(json.dumps(self.model_dump(), sort_keys=True).encode()).hexdigest()
+        given = self.model_dump(mode="json")
+        # An offer that needs none of them has the digest that it had before they existed.
+        said = {name: value for name, value in given.items() if value or name not in ("left_out", "original")}
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+    def named(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments under the server's names, as an MCP server gets them. Unnamed ones, which few schemas allow, keep theirs."""
+        unnamed = {name: value for name, value in arguments.items() if name not in self.places}
+        return {**unnamed, **{self.places[name].name: value for name, value in arguments.items() if name in self.places}}
+
+    def fault(self, arguments: Mapping[str, Any]) -> str | None:
+        """What in the arguments the server's own schema does not allow, as ``json_schemas.fault``. They have been checked against
+        ``parameters``."""
+        if self.original is None:
+            return None
+        return json_schemas.fault(self.original, arguments if self.method else self.named(arguments))
 
     def lines(self) -> list[str]:
         """The offer as text lines, for people and for comparisons."""
@@ -146,12 +167,47 @@ def tool_name(server: str, remote: str, taken: Collection[str]) -> str:
     return name
 
 
-def argument_name(wire: str, taken: Collection[str]) -> str | None:
-    """An argument's name for the model; None if no valid characters are left, or the name is ``taken``."""
+def argument_name(wire: str, taken: Collection[str]) -> str:
+    """An argument's name for the model. A name of which nothing is left, or that is ``taken``, ends in a hash."""
     name = re.sub(r"[^A-Za-z0-9_]+", "_", wire).strip("_")[:_MAX_NAME_CHARS]
+    name = f"n{name}"[:_MAX_NAME_CHARS] if name[:1].isdigit() else name
     if not name or name in taken:
-        return None
-    return name if not name[0].isdigit() else f"n{name}"[:_MAX_NAME_CHARS]
+        suffix = hashlib.sha256(wire.encode("utf-8", "replace")).hexdigest()[:_HASH]
+        name = f"{name[: _MAX_NAME_CHARS - _HASH - 1] or 'argument'}_{suffix}"
+    return name
+
+
+class OfferedArguments:
+    """The arguments of a tool of another server, under our own names: the place of each in a request, and one schema of all.
+    ``left_out``: see ``ToolOffer``."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, ArgumentPlace] = {}
+        self.left_out: list[str] = []
+        self._properties: dict[str, Any] = {}
+        self._required: list[str] = []
+
+    def add(self, wire: str, place: ArgumentPlace, schema: Mapping[str, Any], *, is_needed: bool) -> str:
+        """Add an argument by the server's name for it, with its reduced schema. Returns our name.
+
+        Raises:
+            UnusableError: there are too many.
+        """
+        name = argument_name(wire, self.places)
+        if name in self.places or len(self.places) == MAX_ARGUMENTS:
+            raise UnusableError("it has too many arguments")
+        self.places[name], self._properties[name] = place, dict(schema)
+        if is_needed:
+            self._required.append(name)
+        return name
+
+    def schema(self) -> dict[str, Any]:
+        """The schema of all. Raises UnusableError if it is too large."""
+        required = {"required": self._required} if self._required else {}
+        found = {"type": "object", "properties": self._properties, "additionalProperties": False, **required}
+        if len(json.dumps(found, ensure_ascii=False)) > MAX_SCHEMA_CHARS:
+            raise UnusableError("its schema is too large")
+        return found
 
 
 def cleaned(text: str, max_chars: int) -> str:

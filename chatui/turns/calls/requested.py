@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from chatui.env import environment
-from chatui.json_schemas import UnusableError, fault
+from chatui.json_schemas import UnusableError, fault, without_nulls
 from chatui.tools import replies
 from chatui.tools.replies import Provenance, ToolReply
 from chatui.tools.tool import Tool
@@ -59,7 +59,8 @@ def requested(frame: Frame, tools: Mapping[str, Tool], *, over_ids: bool) -> Req
         call = read_call(_as_json(frame, tool))
         if not isinstance(call.arguments, dict):
             return _refused("The arguments are no JSON object.")
-        wrong = fault(tool.parameters, call.arguments)
+        arguments = call.arguments if tool.is_run_by_caller else without_nulls(tool.parameters, call.arguments)
+        wrong = fault(tool.parameters, arguments) or (tool.fault(arguments) if tool.fault else None)
     except OpenChatMLError as error:
         return _refused(f"The call could not be read: {error.hint}. The arguments must be one JSON object.")
     except UnusableError:
@@ -68,7 +69,7 @@ def requested(frame: Frame, tools: Mapping[str, Tool], *, over_ids: bool) -> Req
         return _refused(f"The arguments do not fit the tool: {wrong}.")
     ceiling = environment().tool_seconds
     wanted = ceiling if call.deadline_ms is None else call.deadline_ms / 1000
-    return Requested(frame, tool, call.arguments, min(ceiling, tool.seconds or ceiling, wanted))
+    return Requested(frame, tool, arguments, min(ceiling, tool.seconds or ceiling, wanted))
 
 
 def _called(recipient: str, tools: Mapping[str, Tool]) -> Tool | None:

@@ -58,12 +58,13 @@ def of_token_ids(name: str, words: Vocabulary) -> tuple[Callable[[Endpoint], Bac
 @pytest.mark.parametrize(
     ("kind", "asks_by"), [("chat", "responses"), ("responses", "responses"), ("harmony", "responses"), ("chat", "chat")]
 )
+@pytest.mark.parametrize("called", [model_name("weather-now"), "weather-now"])
 async def test_a_call_is_returned_and_its_reply_sent_to_the_model(
-    kind: str, asks_by: str, program: Program, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+    kind: str, asks_by: str, called: str, program: Program, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = model_name("weather-now")
     make_backend, answers, options = (
-        of_token_ids(name, vocabulary) if kind == "harmony" else (of_chat if kind == "chat" else of_responses)(name)
+        of_token_ids(called, vocabulary) if kind == "harmony" else (of_chat if kind == "chat" else of_responses)(called)
     )  # fmt: skip
     async with model(monkeypatch, make_backend, *answers, **options) as server:
         response = await (call_over_responses if asks_by == "responses" else call_over_chat)(program)

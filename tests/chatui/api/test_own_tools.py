@@ -1,6 +1,7 @@
 """The product's own tools in API requests: only those the key names, only those that need no approval, and invisible to the client."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,6 +9,8 @@ from channels.db import database_sync_to_async
 
 from chatui.models.message import Message
 from chatui.models.user import User
+from chatui.tools import catalogue
+from chatui.tools.functions import tool_of
 from tests.chatui.api.asking import Program, json_of, key_of, text_of
 from tests.chatui.api.functions import CLOCK, calling, calls_of
 from tests.chatui.tools import offering
@@ -103,3 +106,18 @@ async def test_tools_that_read_or_send_are_not_combined_with_client_functions(
     await program.ask({"input": "?", "tools": [CLOCK]})
     await program.ask({"input": "?"})
     assert [{tool.name for tool in request.tools} for request in backend.requests] == [offered, {"fetch"}]
+
+
+@pytest.fixture
+def with_python(ada: User, monkeypatch: pytest.MonkeyPatch) -> Program:
+    """A program whose key offers a tool that gpt-oss was trained to call ``python``."""
+    tool = replace(tool_of(fetch, "run_python", "tests"), recipient="python")
+    offering.offer(monkeypatch, fetch, tools=["python"], tools_without_approval=["python"], tool_facts={"python": ("neither",)})
+    monkeypatch.setattr(catalogue, "tools", lambda: {"run_python": tool})
+    return Program(key_of(ada, tools=("run_python",)))
+
+
+async def test_a_function_with_the_trained_name_of_an_offered_tool_is_refused_by_name(with_python: Program) -> None:
+    asked = {"input": "Calculate.", "tools": [{"type": "function", "name": "python"}]}
+    response = await with_python.post("/v1/responses", asked)
+    assert response.status_code == 400 and "The function python" in json_of(response)["error"]["message"]

@@ -13,9 +13,10 @@ from chatui.api.request_parts import parse_tools
 from chatui.api.response_request import ResponsesRequest
 from chatui.json_schemas import UnusableError, fault
 from chatui.tools import catalogue
-from chatui.tools.functions import tool, tool_of
+from chatui.tools.functions import function_of, model_name, tool, tool_of
 from chatui.tools.remote.schemas import reduced
 from chatui.tools.tool import ToolError, line_of
+from chatui.turns.asks import FunctionOffer
 from renderer.harmony.prompt import DeveloperMessage
 from renderer.markup import html
 
@@ -49,7 +50,7 @@ def test_a_function_is_described_by_its_type_hints_and_its_docstring() -> None:
             "query": {"type": "string", "maxLength": 200, "description": "Words to look for (maxLength 200)"},
             "kind": {"type": "string", "enum": ["page", "file"], "default": "page"},
             "order": {"type": "string", "enum": ["newest", "best"], "default": "best"},
-            "most": {"type": "integer"},
+            "most": {"type": ["integer", "null"]},
         },
         "required": ["query"],
         "additionalProperties": False,
@@ -62,7 +63,7 @@ def test_the_definition_is_in_the_trained_format() -> None:
         "namespace functions {" in text
         and "// Finds pages of the team's wiki.\ntype w = (_: {\n// Words to look for (maxLength 200)" in text
     )
-    assert 'kind?: "page" | "file", // default: page' in text and "most?: number," in text
+    assert 'kind?: "page" | "file", // default: page' in text and "most?: number | null," in text
 
 
 def test_arguments_are_converted_by_the_type_hints() -> None:
@@ -167,6 +168,17 @@ def test_the_clock_tells_the_time_of_a_zone_and_reports_errors() -> None:
             catalogue.current_time(zone)
 
 
+def test_a_functions_own_name_is_a_name_of_it() -> None:
+    functions = {name: function_of(name, "", None) for name in ("web-browsing", "python", "clock")}
+    names = {tool.name: name for name, tool in functions.items()}
+    offer = FunctionOffer({tool.name: tool for tool in functions.values()}, names)
+    python, browsing = f"functions.{model_name('python')}", f"functions.{model_name('web-browsing')}"
+    both = {"python": python, "functions.python": python, "web-browsing": browsing, "functions.web-browsing": browsing}
+    assert offer.other_recipients == both, "a name that is the same anyway is not among them"
+    hosted = FunctionOffer(offer.functions, names, hosted={"python": "Running code"})
+    assert hosted.other_recipients == {name: each for name, each in both.items() if name != "python"}, "a bare python is ours"
+
+
 PLACE = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 OPEN: dict[str, Any] = {"type": "object", "properties": {"place": PLACE}, "required": ["place"]}
 MORE: list[dict[str, Any]] = [{"place": {"city": "Tokyo"}, "days": 3}, {"place": {"city": "Tokyo", "days": 3}}]
@@ -202,4 +214,4 @@ def test_additional_properties_false_is_respected() -> None:
 
 @pytest.mark.parametrize("arguments", MORE)
 def test_schemas_of_foreign_servers_stay_closed(arguments: dict[str, Any]) -> None:
-    assert fault(reduced(OPEN), arguments) is not None
+    assert fault(reduced(OPEN).schema, arguments) is not None

@@ -55,7 +55,6 @@ def test_only_configured_operations_are_listed_and_the_rest_have_reasons(tmp_pat
         ({"summary": " \u200b"}, "/x"),
         ({"parameters": [{"name": "c", "in": "cookie", "required": True, "schema": {}}]}, "/x"),
         ({"parameters": [{"name": "Host", "in": "header", "required": True, "schema": {}}]}, "/x"),
-        ({"parameters": [{"name": "é", "in": "query", "schema": {}}]}, "/x"),
         ({"parameters": [{"name": "a", "in": "query"}]}, "/x"),
         ({"parameters": [{"name": "a", "in": "query", "schema": {}, "style": "odd"}]}, "/x"),
         ({"parameters": [{"$ref": "#/gone"}]}, "/x"),

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from tests.chatui.tools.mcp.calls import ADD, listing
-from tests.chatui.tools.remote.test_schemas import deep, doubling
 
 
 def test_arguments_get_valid_names_mapped_to_the_servers() -> None:
@@ -30,10 +29,7 @@ def test_arguments_get_valid_names_mapped_to_the_servers() -> None:
         {"description": 3},
         {"inputSchema": None},
         {"inputSchema": {"properties": {"a": {"x-mcp-header": "A"}}}},
-        {"inputSchema": {"properties": {"a-b": {}, "a_b": {}}}},
         {"inputSchema": {"properties": {f"p{n}": {} for n in range(80)}}},
-        {"inputSchema": {"properties": {"a": doubling(30)}, "$defs": doubling(30)["$defs"]}},
-        {"inputSchema": {"properties": {"a": deep(400)}}},
         {"inputSchema": {"properties": {"a": {"$ref": "https://evil.example/schema"}}}},
         {"inputSchema": {"properties": {"a": {"enum": ["}; type x = {"]}}}},
     ],
@@ -43,6 +39,14 @@ def test_invalid_tools_are_refused_quickly(listed: Any) -> None:
     tool = {**ADD, **listed} if listed else {"name": "add"}
     found = listing("demo", ["add"], [tool])
     assert not found.offers and len(found.problems["add"].split()) > 2 and time.process_time() - started < 2
+
+
+def test_arguments_whose_names_collide_are_told_apart() -> None:
+    schema = {"properties": {"page-size": {"type": "integer"}, "page_size": {"type": "integer"}, "ключ": {}, "é": {}}}
+    offer = listing("demo", ["add"], [{**ADD, "inputSchema": schema}]).offers["add"]
+    assert {place.name for place in offer.places.values()} == set(schema["properties"])
+    assert all(name.isascii() and name.isidentifier() for name in offer.places)
+    assert offer.named(dict.fromkeys(offer.places, 1)) == dict.fromkeys(schema["properties"], 1)
 
 
 def test_two_tools_with_one_name_are_both_dropped() -> None:

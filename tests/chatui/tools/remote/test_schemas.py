@@ -8,8 +8,12 @@ import pytest
 
 from chatui import json_schemas
 from chatui.json_schemas import UnusableError
-from chatui.tools.remote.schemas import reduced
+from chatui.tools.remote import schemas
 from tests.support.cases import for_each
+
+
+def reduced(schema: Any) -> dict[str, Any]:
+    return schemas.reduced(schema).schema
 
 
 def object_schema(**properties: Any) -> dict[str, Any]:
@@ -28,7 +32,7 @@ def test_references_are_inlined_and_limits_are_described_in_words() -> None:
         "type": "object",
         "properties": {
             "page": {"type": "integer", "minimum": 1, "description": "Which one (int32, minimum 1)"},
-            "kind": {"enum": ["a", "b"]},
+            "kind": {"type": ["string", "null"], "enum": ["a", "b", None], "description": "(a, b or null)"},
         },
         "required": ["page"],
         "additionalProperties": False,
@@ -79,10 +83,10 @@ def deep(levels: int) -> Any:
 
 
 @for_each([
-    doubling(30), doubling(30, "anyOf"), doubling(30, "allOf"), doubling(30, "oneOf"), deep(20), deep(900),
+    doubling(30, "allOf"),
     object_schema(**{f"p{n}": {"type": "string"} for n in range(2000)}),
-    object_schema(a={"enum": ["x"] * 500}), {"$ref": "http://127.0.0.1:9/x"}, {"$ref": "file:///etc/passwd"}, {"$ref": "other.json#/x"},
-    {"$ref": "#/gone"}, object_schema(a=3), False, None, [], object_schema(**{f"p{n}": {"description": "x" * 290} for n in range(100)}),
+    {"$ref": "http://127.0.0.1:9/x"}, {"$ref": "file:///etc/passwd"}, {"$ref": "other.json#/x"},
+    {"$ref": "#/gone"}, object_schema(a=3), False, None, [], object_schema(**{f"p{n}": {"description": "x" * 290} for n in range(300)}),
 ])  # fmt: skip
 def test_exploding_external_or_invalid_schemas_are_refused_quickly(schema: Any) -> None:
     began = time.process_time()
@@ -91,18 +95,39 @@ def test_exploding_external_or_invalid_schemas_are_refused_quickly(schema: Any) 
     assert time.process_time() - began < 1
 
 
+@pytest.mark.parametrize(
+    "schema", [doubling(30), doubling(30, "anyOf"), doubling(30, "oneOf"), deep(20), deep(900), object_schema(a=deep(13))]
+)
+def test_below_the_limit_of_levels_any_value_is_allowed(schema: dict[str, Any]) -> None:
+    began = time.process_time()
+    found = schemas.reduced(schema)
+    assert "deeper levels" in found.left_out[0] and len(json.dumps(found.schema)) < schemas.MAX_CHARS
+    assert json_schemas.fault(found.schema, {}) is None
+    assert time.process_time() - began < 1
+
+
 @for_each(['a" | "b', "x}; type y = {", "<|end|>", "a\u202eb", "two\nlines", "\U000e0041hidden", "x" * 101, "\ufe00"])
-def test_an_enum_value_that_could_end_the_definition_is_refused(word: str) -> None:
-    with pytest.raises(UnusableError):
-        reduced(object_schema(a={"type": "string", "enum": [word, "good"]}))
+def test_an_enum_value_that_could_end_the_definition_is_never_shown(word: str) -> None:
+    found = schemas.reduced(object_schema(a={"type": "string", "enum": [word, "good"]}))
+    assert word not in json.dumps(found.schema, ensure_ascii=False) and "enumeration of 2 values" in found.left_out[0]
+    assert json_schemas.fault(found.schema, {"a": "good"}) is None
+    with pytest.raises(UnusableError, match="enumeration"):
+        reduced(object_schema(a={"type": "string", "enum": [word]}))
     assert "default" not in reduced(object_schema(a={"type": "string", "default": word}))["properties"]["a"]
 
 
-@for_each(["a-b", "a b", "1", "a}", "x" * 65, "ключ", ""])
-def test_an_unsupported_property_is_dropped_or_refused_if_required(name: str) -> None:
-    assert reduced(object_schema(**{name: {"type": "string"}, "good": {}}))["properties"] == {"good": {}}
-    with pytest.raises(UnusableError):
-        reduced({**object_schema(**{name: {}}), "required": [name]})
+@for_each(["a-b", "a b", "1", "ключ", "$filter", "@type", "system.id", "page[size]"])
+def test_a_name_below_the_first_level_is_shown_as_it_is(name: str) -> None:
+    schema = object_schema(o={**object_schema(**{name: {"type": "string"}}), "required": [name]})
+    assert reduced(schema)["properties"]["o"]["required"] == [name]
+
+
+@for_each(["a}", "x" * 65, "", "a//{", "<|end|>", "a\nb", "a\u202eb", 'a"', " a", "a: any, b"])
+def test_a_name_that_cannot_be_shown_is_listed_or_refused_if_required(name: str) -> None:
+    found = schemas.reduced(object_schema(o=object_schema(**{name: {"type": "string"}, "good": {}})))
+    assert found.schema["properties"]["o"]["properties"] == {"good": {}} and "name" in found.left_out[0]
+    with pytest.raises(UnusableError, match="name that cannot be shown"):
+        reduced(object_schema(o={**object_schema(**{name: {}}), "required": [name]}))
 
 
 def test_a_model_cannot_set_undeclared_properties() -> None:

@@ -38,9 +38,10 @@ def test_tool_names_are_unique() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wire", "name"), [("page[size]", "page_size"), ("X-Tenant", "X_Tenant"), ("2nd", "n2nd"), ("", None), ("é", None)]
+    ("wire", "name"),
+    [("page[size]", "page_size"), ("X-Tenant", "X_Tenant"), ("2nd", "n2nd"), ("", "argument_e3b0c4"), ("é", "argument_4a9955")],
 )
-def test_argument_names_are_valid(wire: str, name: str | None) -> None:
+def test_argument_names_are_valid(wire: str, name: str) -> None:
     assert argument_name(wire, ()) == name
 
 

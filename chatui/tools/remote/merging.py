@@ -1,0 +1,195 @@
+"""Merges the parts of an untrusted schema into one: references, ``allOf``, conditions, and the alternatives of an object.
+
+What comes out allows everything that went in allowed, and perhaps more. What is lost is noted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chatui.json_schemas import UnusableError, listed_in, mapping, target_of
+from chatui.tools.remote.offers import cleaned, is_clean
+
+MAX_NODES = 600
+MAX_HOPS = 100
+MAX_VARIANTS = 8
+NAME_CHARS = 64
+_TYPES = ("string", "integer", "number", "boolean", "array", "object")
+_NO_OBJECT = "its schema, or a part of it, is not an object"
+
+
+class TooLargeError(UnusableError):
+    """The schema has too many parts at this depth."""
+
+
+class Merging:
+    """Merges parts of one schema. ``left_out``: what was lost, a line each. ``document``: what references refer to."""
+
+    def __init__(self, document: Any) -> None:
+        self._document = document
+        self._nodes = MAX_NODES
+        self.left_out: list[str] = []
+
+    def lose(self, place: str, what: str) -> None:
+        """Note that something at this place is not in the result."""
+        self.left_out.append(cleaned(f"{place or 'the whole'}: {what}", 200))
+
+    def enter(self) -> None:
+        """Count one part. Raises TooLargeError if there are too many."""
+        self._nodes -= 1
+        if self._nodes < 0:
+            raise TooLargeError("its schema is too large when expanded")
+
+    def flat(
+        self, schema: Mapping[str, Any], trail: tuple[str, ...], place: str, seen: tuple[str, ...] = ()
+    ) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
+        """The schema with its own reference, its ``allOf`` and its conditions merged into it, and the references followed to it; None if it
+        only leads to itself. ``seen``: more references that lead to itself.
+
+        Raises:
+            UnusableError: a part is no object, or refers to another document or to nothing.
+        """
+        flat = dict(schema)
+        while isinstance(flat.get("$ref"), str):
+            self.enter()
+            target = flat.pop("$ref")
+            if target in trail or target in seen:
+                return None, trail
+            trail = (*trail, target)
+            if len(trail) > MAX_HOPS:
+                raise TooLargeError("its schema is too large when expanded")
+            found = target_of(self._document, target)
+            flat = flat if found is True else {**_object(found), **flat}
+        parts = flat.pop("allOf", None)
+        for part in parts if isinstance(parts, list) else ():
+            self.enter()
+            # What a part refers to is not on the way to this schema's properties: it only matters here that it does not lead to itself.
+            own = {} if part is True else self.flat(_object(part), (), place, (*seen, *trail))[0]
+            flat = self._merged(flat, own or {}, place)
+        return _with_conditions(flat), trail
+
+    def _merged(self, first: Mapping[str, Any], second: Mapping[str, Any], place: str) -> dict[str, Any]:
+        """A schema that allows what both allow, and perhaps more."""
+        merged = {**second, **first}
+        own, other = mapping(first, "properties"), mapping(second, "properties")
+        if own or other:
+            both = {name: {"allOf": [own[name], other[name]]} for name in own if name in other and own[name] != other[name]}
+            merged["properties"] = {**other, **own, **both}
+        if required := [*listed_in(first, "required"), *listed_in(second, "required")]:
+            merged["required"] = required
+        if False in (first.get("additionalProperties"), second.get("additionalProperties")):
+            merged["additionalProperties"] = False
+        if True in (first.get("nullable"), second.get("nullable")):
+            merged["nullable"] = True
+        for word in first.keys() & second.keys() & {"anyOf", "oneOf", "enum"}:
+            if first[word] != second[word]:
+                self.lose(place, f"one of two {word}")
+        return merged
+
+    def united(self, flat: Mapping[str, Any], word: str, trail: tuple[str, ...], place: str) -> dict[str, Any]:
+        """An object with alternatives (under ``word``) as one object: the properties of all, of which those are required that all require.
+        Its description says which go together."""
+        base = {name: each for name, each in flat.items() if name != word}
+        variants = [each for each in flat[word] if not is_null(each)]
+        if len(variants) < len(flat[word]):
+            base["nullable"] = True
+        self.lose(place, f"which of {len(variants)} alternatives ({word}) goes with which value")
+        if not variants or not all(isinstance(each, Mapping) for each in variants):
+            return base
+        flats = [self._alternative(each, trail, place) for each in variants]
+        needs = [[name for name in listed_in(each, "required") if isinstance(name, str)] for each in flats]
+        common = [name for name in needs[0] if all(name in need for need in needs)]
+        united = {**base, "properties": _properties(base, flats), "required": [*listed_in(base, "required"), *common]}
+        if "additionalProperties" not in base and any(each.get("additionalProperties") not in (None, False) for each in flats):
+            united["additionalProperties"] = True
+        if about := _choice(needs, common):
+            united["description"] = f"{base['description']} {about}" if isinstance(base.get("description"), str) else about
+        return united
+
+    def _alternative(self, schema: Mapping[str, Any], trail: tuple[str, ...], place: str) -> dict[str, Any]:
+        self.enter()
+        flat = self.flat(schema, trail, place)[0] or {}
+        for word in ("anyOf", "oneOf"):
+            if isinstance(flat.get(word), list):
+                flat = self.united(flat, word, trail, place)
+        return flat
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise UnusableError(_NO_OBJECT)
+    return value
+
+
+def _with_conditions(flat: dict[str, Any]) -> dict[str, Any]:
+    """The schema with the properties that only its conditions name, as optional ones."""
+    conditions = [flat.get("then"), flat.get("else"), *mapping(flat, "dependentSchemas").values(), *mapping(flat, "dependencies").values()]
+    more = {name: each for found in conditions if isinstance(found, Mapping) for name, each in mapping(found, "properties").items()}
+    return {**flat, "properties": {**more, **mapping(flat, "properties")}} if more else flat
+
+
+def _properties(base: Mapping[str, Any], flats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    own = mapping(base, "properties")
+    offered: dict[str, list[Any]] = {}
+    for each in flats:
+        for name, value in mapping(each, "properties").items():
+            if name not in own and value not in offered.setdefault(name, []):
+                offered[name].append(value)
+    return {**own, **{name: values[0] if len(values) == 1 else {"anyOf": values} for name, values in offered.items()}}
+
+
+def _choice(needs: Sequence[Sequence[str]], common: Sequence[str]) -> str:
+    """A sentence about what else the alternatives require."""
+    more = [[name for name in need if name not in common and is_clean(name, NAME_CHARS)] for need in needs]
+    choices = list(dict.fromkeys(" and ".join(names) for names in more if names))[:MAX_VARIANTS]
+    return f"Needs {', or '.join(choices)}." if len(choices) > 1 else ""
+
+
+def is_null(variant: Any) -> bool:
+    """Whether an alternative is null and nothing else."""
+    if not isinstance(variant, Mapping):
+        return False
+    return variant.get("type") in ("null", ["null"]) or variant.get("enum") == [None] or ("const" in variant and variant["const"] is None)
+
+
+def joined(read: Sequence[dict[str, Any]], max_choices: int) -> dict[str, Any]:
+    """One of several reduced schemas: as a list of types or of choices, if they are nothing else."""
+    distinct = [each for at, each in enumerate(read) if each not in read[:at]]
+    if not all(distinct):
+        return {}
+    if len(distinct) == 1:
+        return dict(distinct[0])
+    named = [kind for each in distinct for kind in _listed(each.get("type"))]
+    kinds = [*sorted(set(named) - {"null"}), *(["null"] if "null" in named else [])]
+    if all(each.keys() == {"type"} for each in distinct):
+        return {"type": kinds}
+    if all(each.keys() == {"type", "enum"} or each == {"type": "null"} for each in distinct) and len(set(kinds) - {"null"}) == 1:
+        choices = [choice for each in distinct for choice in each.get("enum", [None])]
+        unique = [choice for at, choice in enumerate(choices) if choice not in choices[:at]]
+        if len(unique) <= max_choices:
+            return {"type": kinds[0] if len(kinds) == 1 else kinds, "enum": unique}
+    return {"anyOf": distinct}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def kinds_of(schema: Mapping[str, Any]) -> tuple[list[str], bool]:
+    """The types that a schema names or implies, and whether it allows null besides. No types: any value."""
+    kind = schema.get("type")
+    named = [each for each in _TYPES if each in _listed(kind)]
+    if kind is None:
+        named = ["object"] if isinstance(schema.get("properties"), Mapping) else ["array"] if "items" in schema else []
+    if "number" in named and "integer" in named:
+        named.remove("integer")
+    return named, "null" in _listed(kind) or schema.get("nullable") is True
+
+
+def kinds_of_values(values: Sequence[Any]) -> list[str]:
+    """The one type of all of these values but null, if there is one."""
+    kinds = {
+        "boolean" if isinstance(each, bool) else "string" if isinstance(each, str) else "number" for each in values if each is not None
+    }
+    return list(kinds) if len(kinds) == 1 and all(each is None or isinstance(each, bool | str | int | float) for each in values) else []
