@@ -7,7 +7,7 @@ import pytest
 
 from tests.architecture.sources import ROOT, Source, all_paths, all_sources
 
-LOCKS = ("requirements.txt", "requirements-dev.txt", "requirements-traces.txt")
+LOCKS = ("requirements.txt", "requirements-dev.txt", "requirements-traces.txt", "requirements-build.txt")
 PIN = re.compile(r"[A-Za-z0-9._-]+(?:\[[a-z0-9,-]+\])?==[^\s;]+(?: ; .+)?(?: --hash=sha256:[0-9a-f]{64})+")
 UNFINISHED = re.compile(r"\b(?:TO[D]O|FIX[M]E|X[X]X|HA[C]K)\b")
 MACHINE_PATHS = re.compile(r"(?<![\w.~-])/(?:home|Users|root|work|workspace)/[\w.]")
@@ -22,13 +22,13 @@ DATA = (".sse", ".jsonl", ".json", ".svg", ".min.js")
 @pytest.mark.parametrize("name", LOCKS)
 def test_each_requirement_is_a_pin_with_hashes_and_names_no_place(name: str) -> None:
     requirements = (ROOT / name).read_text(encoding="utf-8").replace(" \\\n   ", "").splitlines()
-    assert len(requirements) > 10
+    assert len(requirements) > 5
     assert [line for line in requirements if line.strip() and not PIN.fullmatch(line)] == []
 
 
 def test_what_tests_need_is_pinned_to_what_runs() -> None:
-    runs, tests, traces = (pins((ROOT / name).read_text(encoding="utf-8")) for name in LOCKS)
-    assert runs.items() <= traces.items() <= tests.items()
+    runs, tests, traces, builds = (pins((ROOT / name).read_text(encoding="utf-8")) for name in LOCKS)
+    assert runs.items() <= traces.items() <= tests.items() >= builds.items()
 
 
 def pins(lock: str) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """Runs the steps of the Dockerfile in a clean directory, without Docker: a rehearsal, not a build.
 
 It shows that the steps are in a working order, that the image lacks nothing that they need, that the pins install, that the product starts
-as the plain user, and that the health check passes. It cannot check the base image, or anything about Docker itself.
+as the plain user, that the health check passes, and how long that took. Each stage has a directory and a Python of its own. It cannot check
+the base image, or anything about Docker itself.
 
 Usage: ``python -m tests.tools.docker_steps``
 """
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
@@ -23,12 +25,12 @@ from pathlib import Path
 from tests.support.places import ROOT
 
 START_SECONDS = 60
-PASSED_OVER = ("FROM", "EXPOSE", "VOLUME")
+PASSED_OVER = ("EXPOSE", "VOLUME")
 
 
 @dataclass(slots=True)
 class Rehearsal:
-    """The clean directory and the state after the steps so far. ``top`` represents the image's ``/``."""
+    """The clean directory of a stage and the state after its steps so far. ``top`` represents the stage's ``/``."""
 
     top: Path
     python: Path
@@ -38,6 +40,8 @@ class Rehearsal:
     user: str = "0"
     health: list[str] = field(default_factory=list)
     command: list[str] = field(default_factory=list)
+    stages: dict[str, Path] = field(default_factory=dict)
+    """The tops of earlier stages, by name."""
 
     @property
     def here(self) -> Path:
@@ -54,13 +58,23 @@ def main() -> int:
     """Run every step, then start the product as the image would. 0 on success."""
     interpreter = _interpreter()
     with tempfile.TemporaryDirectory(prefix="chatui-image-") as directory:
-        top = Path(directory)
-        top.chmod(0o755)
-        subprocess.run([interpreter, "-m", "venv", str(top / "python")], check=True)
-        rehearsal = Rehearsal(top, top / "python" / "bin" / "python")
+        everything = Path(directory)
+        everything.chmod(0o755)
+        rehearsal, stages = None, dict[str, Path]()
         for step in steps((ROOT / "Dockerfile").read_text(encoding="utf-8")):
             print(f"  {step.splitlines()[0][:110]}", flush=True)
-            run_step(rehearsal, step)
+            if step.startswith("FROM "):
+                name = step.partition(" AS ")[2] or "image"
+                rehearsal = Rehearsal(everything / name, everything / name / "python" / "bin" / "python", stages=stages)
+                stages[name] = rehearsal.top
+                subprocess.run([interpreter, "-m", "venv", rehearsal.top / "python"], check=True)
+            elif rehearsal:
+                run_step(rehearsal, step)
+        assert rehearsal
+        for name, top in stages.items():
+            if top != rehearsal.top:
+                shutil.rmtree(top)
+                print(f"  stage {name} removed", flush=True)
         good = starts(rehearsal)
     print("The steps of the Dockerfile work in a clean directory. No image was built." if good else "The product did not start.")
     return 0 if good else 1
@@ -92,8 +106,13 @@ def run_step(rehearsal: Rehearsal, step: str) -> None:  # noqa: C901 - one case 
             rehearsal.arguments[name] = value
         case "COPY":
             *sources, target = rest.split()
-            for source in sources:
-                _copy(ROOT / source, rehearsal.here / target)
+            if sources[0].startswith("--from="):
+                earlier = rehearsal.stages[sources.pop(0).partition("=")[2]]
+                for source in sources:
+                    shutil.copytree(earlier / source.lstrip("/"), rehearsal.here / target)
+            else:
+                for source in sources:
+                    _copy(ROOT / source, rehearsal.here / target)
         case "RUN":
             subprocess.run(["sh", "-ec", _without_chown(rest)], cwd=rehearsal.here, env=rehearsal.variables(), check=True)
         case "USER":
@@ -112,7 +131,7 @@ def starts(rehearsal: Rehearsal) -> bool:
         port = str(probe.getsockname()[1])
     command = [word.replace("0.0.0.0", "127.0.0.1").replace("8000", port) for word in rehearsal.command]
     health = [word.replace(":8000", f":{port}") for word in rehearsal.health]
-    user = int(rehearsal.user) if os.geteuid() == 0 else None
+    user, begun = int(rehearsal.user) if os.geteuid() == 0 else None, time.monotonic()
     print(f"  starting as {'user ' + rehearsal.user if user is not None else 'this user, who may not become another'}", flush=True)
     with subprocess.Popen(
         command, cwd=rehearsal.here, env=rehearsal.variables(), user=user, group=user, extra_groups=None if user is None else []
@@ -122,11 +141,24 @@ def starts(rehearsal: Rehearsal) -> bool:
             while time.monotonic() < deadline and server.poll() is None:
                 checked = subprocess.run(health, cwd=rehearsal.here, env=rehearsal.variables(), check=False, capture_output=True)
                 if checked.returncode == 0:
-                    return True
+                    print(f"  alive after {time.monotonic() - begun:.1f} s", flush=True)
+                    return _serves(f"http://127.0.0.1:{port}/setup/", begun)
                 time.sleep(0.5)
             return False
         finally:
             server.terminate()
+
+
+def _serves(page: str, begun: float) -> bool:
+    """Wait for the first page."""
+    while time.monotonic() - begun < START_SECONDS:
+        try:
+            with urllib.request.urlopen(page, timeout=START_SECONDS):
+                print(f"  first page after {time.monotonic() - begun:.1f} s", flush=True)
+                return True
+        except OSError:  # 503 while it prepares
+            time.sleep(0.2)
+    return False
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -139,6 +171,8 @@ def _copy(source: Path, target: Path) -> None:
     if source.is_dir():
         shutil.copytree(source, target, ignore=lambda _, names: {name for name in names if any(fnmatch(name, rule) for rule in left_out)})
     else:
+        if not target.suffix:
+            target.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, target if target.suffix else target / source.name)
 
 

@@ -1,6 +1,7 @@
 """The Dockerfile and compose.yaml match the product: the same pins, all files that run, a plain user, real settings."""
 
 import re
+import tomllib
 
 import yaml
 
@@ -12,15 +13,22 @@ STEPS = steps((ROOT / "Dockerfile").read_text(encoding="utf-8"))
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 
 
-def words(instruction: str) -> list[str]:
+LAST = max(number for number, step in enumerate(STEPS) if step.startswith("FROM "))
+BUILD, IMAGE = STEPS[:LAST], STEPS[LAST:]
+
+
+def words(instruction: str, stage: list[str] = IMAGE) -> list[str]:
     """The arguments of each ``instruction``."""
-    return [step.partition(" ")[2].strip() for step in STEPS if step.startswith(f"{instruction} ")]
+    return [step.partition(" ")[2].strip() for step in stage if step.startswith(f"{instruction} ")]
 
 
-def test_the_image_installs_the_pins_with_their_hashes() -> None:
-    (install,) = [step for step in words("RUN") if "pip install" in step]
-    assert "--require-hashes" in install
-    assert install.endswith('--requirement "$REQUIREMENTS"') and words("ARG") == ["REQUIREMENTS=requirements.txt"]
+def test_the_image_installs_the_pins_with_their_hashes_and_the_wheel() -> None:
+    pins, wheel = [step for step in words("RUN") if "pip install" in step]
+    assert "--require-hashes" in pins
+    assert pins.endswith('--requirement "$REQUIREMENTS"') and words("ARG") == ["REQUIREMENTS=requirements.txt"]
+    assert {"--no-deps", "--no-index", "wheel/chatui-*.whl"} <= set(wheel.split()), "and nothing else"
+    (building,) = [step for step in words("RUN", BUILD) if "pip install" in step]
+    assert "--require-hashes" in building
 
 
 def test_the_packages_for_traces_can_be_built_in_and_hold_all_others() -> None:
@@ -35,16 +43,24 @@ def test_the_packages_for_traces_can_be_built_in_and_hold_all_others() -> None:
     assert rehearsal.variables()["REQUIREMENTS"] == "requirements-traces.txt"
 
 
-def test_the_image_holds_all_that_runs_and_nothing_else() -> None:
+def test_the_image_holds_no_source_tree() -> None:
     copied = {source for step in words("COPY") for source in step.split()[:-1]}
-    pins = {"requirements.txt", "requirements-traces.txt"}
-    assert copied == pins | {"manage.py", "chatui", "renderer", "templates", "static"}
+    assert copied == {"requirements.txt", "requirements-traces.txt", "--from=build", "/build/wheel"}
+    assert words("CMD") == ['["chatui", "serve", "--host", "0.0.0.0", "--port", "8000"]']
+
+
+def test_the_build_has_all_that_the_wheel_is_made_of() -> None:
+    copied = {source for step in words("COPY", BUILD) for source in step.split()[:-1]}
+    hatch = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]
+    wheel = hatch["build"]["targets"]["wheel"]
+    assert copied >= {*wheel["packages"], *wheel["force-include"], wheel["hooks"]["custom"]["path"], hatch["version"]["path"]}
 
 
 def test_the_product_runs_as_a_plain_user_and_the_image_is_pinned_to_a_version() -> None:
     assert words("USER") == ["10001:10001"]
     (base,) = words("FROM")
     assert re.fullmatch(r"python:3\.1[1-9]-slim-\w+", base)
+    assert words("FROM", BUILD) == [f"{base} AS build"]
     images = {name: service["image"] for name, service in COMPOSE["services"].items() if "image" in service}
     assert [name for name, image in images.items() if not re.search(r":\d", image)] == ["llama"], "which the operator names"
 
