@@ -74,6 +74,7 @@ class SampleRequest:
     ``today``: the date in the prompt, if the prompt is built here; None for the date of this machine's clock (UTC).
     ``counted``: the token counts of documents among the frames, where known.
     ``hosted``: the tools that the server should run by itself, if it can; collects what the server reports about them.
+    ``thoughts``: reasoning that the frames leave out, because it was cut, and that the model may still repeat.
     ``wants_summary``: if False, no server is asked to summarize its reasoning, even if its summaries are trusted.
     ``on_sent`` is called before the first event with the path and the exact JSON body of the request, which contains hidden text.
     ``on_taken`` is called with True when the server has taken the request, and with False when its answer has ended or failed.
@@ -95,6 +96,7 @@ class SampleRequest:
     given_back: Mapping[str, GivenReasoning] = field(default_factory=dict, compare=False, repr=False)
     counted: Mapping[Frame, int] = field(default_factory=dict, compare=False, repr=False)
     hosted: HostedTools | None = field(default=None, compare=False, repr=False)
+    thoughts: tuple[str, ...] = field(default=(), compare=False, repr=False)
     wants_summary: bool = True
     on_sent: Callable[[str, bytes], None] = field(default=_ignored, compare=False, repr=False)
     on_taken: Callable[[bool], None] = field(default=_ignored, compare=False, repr=False)

@@ -50,7 +50,8 @@ class AnswerNow(Stage):
         self.is_cutting = False
         self._cut += [frame for frame in written if frame.header.channel == Channel.ANALYSIS]
         frames = (*(frame for frame in request.frames if frame not in self._cut), *visible(written, Audience.END_USER))
-        return replace(request, frames=frames, effort="low", cut_answer=Frame(ANSWER, ""), tools=(), hosted=None)
+        thoughts = tuple(frame.body for frame in self._cut)
+        return replace(request, frames=frames, effort="low", cut_answer=Frame(ANSWER, ""), tools=(), hosted=None, thoughts=thoughts)
 
     def feed(self, event: RawEvent) -> Sequence[RawEvent]:
         """After the cut, new frames are hidden; a cut frame's error is ANSWER_NOW."""

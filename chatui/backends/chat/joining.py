@@ -54,7 +54,7 @@ class _Piece:
 def asked_of(request: SampleRequest) -> Asked:
     """What a request asks for, as the leak guard reads its answer."""
     thoughts = tuple(frame.body for frame in request.frames if is_reasoning(frame.header))
-    return Asked(request.answer_format is not None, request.tools, thoughts)
+    return Asked(request.answer_format is not None, request.tools, (*thoughts, *request.thoughts))
 
 
 class Repetitions:

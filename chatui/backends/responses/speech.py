@@ -15,7 +15,7 @@ from chatui.backends.base import Usage
 from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.leaks.guard import TextSpan, judged
 from chatui.backends.leaks.labels import Asked
-from chatui.backends.leaks.scanner import LeakGuard, after_thought
+from chatui.backends.leaks.scanner import LeakGuard, repeat_in
 from chatui.backends.raw_frames import Allowance, FrameSource, FrameWriter, leak
 from chatui.backends.responses.items import TEXT, OutputItem
 from chatui.backends.separation import Read, Separation
@@ -186,12 +186,12 @@ class Speech:
                 spans[item] = [TextSpan(False, text, is_withheld=True)]
                 continue
             thoughts = map("".join, (self._late_thoughts, *self._thoughts_of.values(), *self.asked.thoughts))
-            at = max(after_thought(text, thought) for thought in thoughts)
-            judgement = judged(text[at:], follows=bool(spans), asked=self.asked)
+            begin, end = repeat_in(text, thoughts)
+            judgement = judged(text[:begin] + text[end:], follows=bool(spans), asked=self.asked)
             self._has_sign = self._has_sign or judgement.has_sign
             if judgement.hides_before:
                 spans = {other: [TextSpan(False, held[other], is_withheld=True)] for other in spans}
-            spans[item] = [*([TextSpan(False, text[:at])] if at else []), *judgement.spans]
+            spans[item] = [*([TextSpan(False, text[begin:end])] if end else []), *judgement.spans]
         events: list[RawEvent] = []
         for item, of_item in spans.items():
             events += self._begin(item)

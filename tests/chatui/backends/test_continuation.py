@@ -253,6 +253,7 @@ async def test_the_cut_answer_and_the_request_for_its_rest_end_the_history() -> 
 async def test_an_answer_without_text_is_requested_without_the_reasoning_that_was_cut(cut: str | None) -> None:
     _, asked = await continued_events(cut=cut)
     assert asked.frames == (QUESTION, Frame(Header(Role.USER), prompts.read("finish")))
+    assert asked.thoughts == (CUT_THOUGHT.body,), "which the model may go on with"
     assert (asked.cut_answer, asked.effort) == (None, "low")
 
 

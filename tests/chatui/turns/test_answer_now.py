@@ -92,6 +92,7 @@ async def test_the_model_is_asked_without_its_thought_and_without_a_prefilled_an
     second = backend.requests[1]
     assert [(each.header.role, each.header.channel) for each in second.frames] == [("user", None), ("assistant", "commentary")]
     assert second.cut_answer == Frame(FINAL, "") and second.effort == "low"
+    assert "".join(second.thoughts).strip() == "a long thought", "so that it is known if it comes again"
 
 
 async def test_a_cut_call_is_not_shown_to_the_model_again(ada: User, backend: ScriptedBackend) -> None:

@@ -304,6 +304,61 @@ def test_each_thought_counts_by_itself_unless_it_is_short() -> None:
         assert visible([*spans, *guard.finish(complete=True)]).strip() == expected and not guard.hides_before
 
 
+THOUGHT = "They ask “how many” of 12's parts are left. I say: 7, it's café rules."
+AGAIN = [
+    THOUGHT,
+    THOUGHT.upper(),
+    THOUGHT.replace("“", '"').replace("”", '"').replace("'", "’"),
+    THOUGHT.replace(" ", "  ").replace(". I", ".\n\nI"),
+    THOUGHT.replace(",", " –").replace(":", "").removesuffix("."),
+    THOUGHT.replace("12", "１２").replace("é", "e\u0301"),
+    f"**{THOUGHT}**",
+    f"“{THOUGHT}”",
+]
+
+
+@for_each([
+    *[(THOUGHT, f"{again}{gap}", "") for again in AGAIN for gap in (" ", "\n\n")],
+    *[(THOUGHT, f"{first}{THOUGHT} ", first) for first in ("Sure. ", "Gut.\n\n", "好的。")],
+    *[(f"{first}{THOUGHT}", f"{THOUGHT}\n", "") for first in ("Hm. ", "Okay…\n", "Well: ")],
+    (f"Hm. {THOUGHT}", f"Right. {THOUGHT.lower()} ", "Right. "),
+])  # fmt: skip
+def test_a_thought_that_comes_again_is_told_by_its_words(thought: str, again: str, shown_of_it: str) -> None:
+    for separation in Separation:
+        for apart, pieces in product((False, True), cuts(f"{again}Yes.")):
+            guard = LeakGuard(separation, thought="" if apart else thought, asked=Asked(thoughts=(thought,) if apart else ()))
+            spans = [*(span for piece in pieces for span in guard.feed(piece)), *guard.finish(complete=True)]
+            assert "".join(visible(spans).split()) == "".join(f"{shown_of_it}Yes.".split()), (separation, pieces)
+            assert not guard.hides_before and not guard.is_repeated, "nothing of it was shown"
+            late = LeakGuard(separation)
+            spans = [span for piece in pieces for span in late.feed(piece)]
+            late.reasoned_apart(thought)
+            assert separation is Separation.UNPROVEN or visible(spans)
+            rest = late.finish(complete=True)
+            assert "".join(visible(rest).split()) == "".join(f"{shown_of_it}Yes.".split())
+            assert late.hides_before is (separation is not Separation.UNPROVEN)
+
+
+@for_each([
+    (THOUGHT, f"{THOUGHT[:-1]}, but not always."),
+    (THOUGHT, THOUGHT[:40]),
+    (THOUGHT, "They ask how many. It is 7."),
+    (THOUGHT, f"It depends on what you want to do with all of the parts. {THOUGHT}"),
+    (f"They want a greeting, in one line. {THOUGHT}", THOUGHT),
+    (f"{THOUGHT} So be short.", THOUGHT),
+    ("Say: it is 42.", "It is 42."),
+    ("It is forty-two.", "Sure. It is forty-two."),
+])  # fmt: skip
+def test_what_an_honest_answer_has_of_its_thought_stays(thought: str, text: str) -> None:
+    """A draft at the end of a thought is the answer; so is a sentence that goes on."""
+    for separation in Separation:
+        for pieces in cuts(text):
+            guard = LeakGuard(separation, thought=thought)
+            spans = [*(span for piece in pieces for span in guard.feed(piece)), *guard.finish(complete=True)]
+            assert visible(spans) == text, (separation, pieces)
+            assert not guard.hides_before and not guard.has_sign
+
+
 # Without proof
 
 
