@@ -126,9 +126,12 @@ class Answer:
 
         Bytes flow only during a read: a connection that breaks would take with it what nobody has read.
         """
-        flow = self._loop.call_at(at, self._let_flow, True)
+        later = self._loop.call_at(at, self._let_flow, True) if at else None
+        if later is None:
+            self._let_flow(True)
         piece = await self._response.content.readany()
-        flow.cancel()
+        if later is not None:
+            later.cancel()
         self._let_flow(False)
         self.on_read(piece)
         return piece

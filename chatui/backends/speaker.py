@@ -164,7 +164,8 @@ class Speaker:
         if not _is_empty(message.get("role")):
             self._role, self._ahead = message["role"], {}
         choice, *envelopes = around
-        self._places |= {name for name, value in message.items() if name not in _ALLOWED and isinstance(value, str) and _has_words(value)}
+        others = {name: value for name, value in message.items() if name not in _FIXED and name not in _ALLOWED}
+        self._places |= {name for name, value in others.items() if isinstance(value, str) and _has_words(value)}
         self._ahead = {name: value for name, value in self._ahead.items() if name not in self._places}
         of_envelopes = next((label for envelope in envelopes if (label := label_of_envelope(envelope))), None)
         if not has_text:

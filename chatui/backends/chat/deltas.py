@@ -282,6 +282,8 @@ class Deltas:
 
     def _reasoned(self, summary: str, reasoning: str) -> None:
         """Reasoning came in a field of its own. Before the first text, it proves that the server separates it."""
+        if not (summary or reasoning):
+            return
         self._thought.append(reasoning)
         if self._guard:
             self._guard.reasoned(reasoning)
