@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 from uuid import uuid4
 
 from chatui.backends.speaker import restored
@@ -49,8 +49,7 @@ def _end(error: ErrorCode | None, *, is_valid: bool) -> FrameClosed:
     return FrameClosed(None, error)
 
 
-@dataclass(frozen=True, slots=True)
-class FrameSource:
+class FrameSource(NamedTuple):
     """The source of a frame's text: the item's number, the lane, the header, and the error code, if any."""
 
     item: int
@@ -121,7 +120,7 @@ def leak(item: int, *, is_withheld: bool) -> FrameSource:
 
 def after_call(source: FrameSource) -> FrameSource:
     """The source of text after a call that has no reply yet. The calls themselves are written at the end of a sample."""
-    return replace(source, header=hidden(source.header), fault=Code.CALL_SCHEMA)
+    return source._replace(header=hidden(source.header), fault=Code.CALL_SCHEMA)
 
 
 class Allowance:

@@ -199,7 +199,7 @@ class Separations:
 
 def upstream_of(answer: Mapping[str, Any]) -> str:
     """Who answers behind a gateway, and in which version, as far as an answer or a chunk of it says so. A server may put any text there."""
-    return "\n".join(text_of(answer.get(name)) for name in ("provider", "system_fingerprint")).strip()
+    return f"{text_of(answer.get('provider'))}\n{text_of(answer.get('system_fingerprint'))}".strip()
 
 
 def digest_of(name: str) -> str:

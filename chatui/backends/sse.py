@@ -55,10 +55,10 @@ class Decoder:
         self._skip_line_feed = chunk.endswith(b"\r")
         if complete and self._line:
             complete[0], self._line = bytes(self._line + complete[0]), bytearray()
-        events = [event for line in complete if (event := self._take(line))]
-        self._check_size(len(self._line) + len(rest))
         self._line += rest
-        return events
+        if max(map(len, (*complete, self._line))) > self._max_bytes:
+            raise TooLongError(f"a line of more than {self._max_bytes} bytes")
+        return [event for line in complete if (event := self._take(line))]
 
     def finish(self) -> list[ServerSentEvent]:
         """The stream ended. Some servers leave out the blank line after the last event, or even its line end: a whole object is taken, and
@@ -68,12 +68,7 @@ class Decoder:
         self._line, self._data, self._data_size, self._name = bytearray(), [], 0, ""
         return [event for event in events if event and _is_whole(event.data)]
 
-    def _check_size(self, line: int) -> None:
-        if line > self._max_bytes:
-            raise TooLongError(f"a line of more than {self._max_bytes} bytes")
-
     def _take(self, line: bytes) -> ServerSentEvent | None:
-        self._check_size(len(line))
         if self._at_start:
             self._at_start = False
             line = line.removeprefix(_BOM)
@@ -134,7 +129,8 @@ def number(value: object) -> int | None:
 
 def choice_of(chunk: object) -> dict[str, Any] | None:
     """The one choice that is read of a completion, or of a chunk of one: that with index 0 or without an index, wherever it stands."""
-    for choice in tables(chunk.get("choices")) if isinstance(chunk, dict) else ():
-        if choice.get("index") in (0, None):
+    choices = chunk.get("choices") if isinstance(chunk, dict) else None
+    for choice in choices if isinstance(choices, list) else ():
+        if isinstance(choice, dict) and choice.get("index") in (0, None):
             return choice
     return None
