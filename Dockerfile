@@ -1,5 +1,5 @@
 # One image with the whole product, with the same pinned packages as everywhere and an unprivileged user. compose.yaml runs it with
-# PostgreSQL and Redis.
+# PostgreSQL and Redis, deploy/chart in Kubernetes.
 
 # Builds the wheel of the product, as "make package" does: with static files, catalogues and the vocabulary of gpt-oss.
 FROM python:3.13-slim-bookworm AS build

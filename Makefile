@@ -26,7 +26,7 @@ ALONE_WORDS = $(IN_PROCESS) and not slow
 ALONE = "$(ALONE_WORDS) and not extended"
 WITH_SERVERS = "not ($(ALONE_WORDS)) and not extended"
 
-.PHONY: help run test test-fast check format wire messages lock faults extended release long mutations attack accessibility bench clients package image-steps clean venv runtime development chromium fault-programs
+.PHONY: help run test test-fast check format wire messages lock faults extended release long mutations attack accessibility bench clients chart package image-steps clean venv runtime development chromium fault-programs
 
 help: ## List these commands
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -67,7 +67,7 @@ extended: development chromium fault-programs ## The tests that make test leaves
 	@$(PY) -m pytest --numprocesses $(WAITING_WORKERS) --dist loadfile --no-loadscope-reorder --quiet -m extended $(PYTEST_FLAGS)
 
 release: ## All of it, one after the other, before a release: it takes hours, and goes on where one part fails
-	@failed=; for part in test extended faults attack accessibility clients bench image-steps; do \
+	@failed=; for part in test extended faults attack accessibility clients bench image-steps chart; do \
 	  $(MAKE) $$part || failed="$$failed $$part"; \
 	done; \
 	if [ -n "$$failed" ]; then echo "Failed:$$failed"; exit 1; fi
@@ -110,6 +110,9 @@ package: development ## Build the wheels in dist/, for pip install: the product,
 	CHATUI_PACKAGED="$$packaged" CHATUI_PACKAGED_AT=$$at $(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .; \
 	CHATUI_PACKAGED_AT=$$at $(PY) -m deploy.library dist; \
 	rm -rf "$$packaged"; ls dist/*.whl
+
+chart: development ## Check the Helm chart in deploy/chart, and write the manifests of deploy/kubernetes from it
+	@$(PY) -m tests.tools.chart
 
 image-steps: development ## Run the Dockerfile's steps in a clean directory, without Docker
 	@$(PY) -m tests.tools.docker_steps

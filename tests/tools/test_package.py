@@ -48,8 +48,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def program(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return installed(wheel, tmp_path_factory.mktemp("package"))
+
+
+def installed(wheel: Path, top: Path) -> Path:
     """The command ``chatui`` of an environment with the wheel, and what it needs from that of the tests."""
-    top = tmp_path_factory.mktemp("package")
     venv.create(top / "venv", symlinks=True, with_pip=False)
     python = top / "venv" / "bin" / "python"
     Path(site_packages(python), "of-the-tests.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
@@ -129,7 +132,8 @@ def test_it_serves_from_an_empty_directory_with_all_of_its_files(program: Path, 
     assert _files(empty / "var" / "static") == _files(prepared.static_files()), "those that the wheel has, and none made there"
 
 
-async def test_a_later_wheel_goes_over_it_and_finds_its_data(program: Path, tmp_path: Path) -> None:
+async def test_a_later_wheel_goes_over_it_and_finds_its_data(wheel: Path, tmp_path: Path) -> None:
+    program = installed(wheel, tmp_path)
     there = tmp_path / "there"
     there.mkdir()
     without_home = {"PATH": USUAL["PATH"], "CHATUI_DEMO_TOKENS_PER_SECOND": "0"}
