@@ -32,7 +32,7 @@ from chatui.tools.confirmations import Confirmations
 from chatui.tools.execution import run_on_tools_loop, tools_loop
 from chatui.tools.file_access import EndedSession
 from chatui.tools.mcp.server import McpServer
-from chatui.tools.openapi import OpenApiServer
+from chatui.tools.openapi.server import OpenApiServer
 from chatui.tools.remote import definition
 from chatui.tools.remote.definition import McpSpec, OpenApiSpec, ServerSpec
 from chatui.tools.remote.exchange import Breaker

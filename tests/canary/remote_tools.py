@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from chatui.tools.openapi import OpenApiServer
+from chatui.tools.openapi.server import OpenApiServer
 from chatui.tools.server_registry import ServerConnection, tool_of
 from chatui.tools.tool import Tool
 from tests.canary.markers import Canary

@@ -160,7 +160,7 @@ def joined(read: Sequence[dict[str, Any]], max_choices: int) -> dict[str, Any]:
         return {}
     if len(distinct) == 1:
         return dict(distinct[0])
-    named = [kind for each in distinct for kind in _listed(each.get("type"))]
+    named = [kind for each in distinct for kind in _listed(each.get("type", []))]
     kinds = [*sorted(set(named) - {"null"}), *(["null"] if "null" in named else [])]
     if all(each.keys() == {"type"} for each in distinct):
         return {"type": kinds}

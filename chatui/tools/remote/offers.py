@@ -32,7 +32,7 @@ class ArgumentPlace(BaseModel):
 
     part: Literal["path", "query", "header", "body", "arguments"]
     name: str
-    style: Literal["form", "deepObject", "spaceDelimited", "pipeDelimited", "simple"] = "form"
+    style: Literal["form", "deepObject", "spaceDelimited", "pipeDelimited", "simple", "json"] = "form"
     explode: bool = True
 
 
@@ -42,7 +42,8 @@ class ToolOffer(BaseModel):
 
     ``parameters``: a JSON Schema of an object, see ``schemas.reduced``. ``places``: by argument name. ``left_out``: what of the server's
     schema the model is not shown. ``original``: the server's schema of the arguments, as far as it can be checked; None if ``parameters``
-    says all. That of an MCP server has its own names, that of an OpenAPI operation the model's, since places can share names.
+    says all. That of an MCP server has its own names, that of an OpenAPI operation the model's, since places can share names. ``encoding``:
+    how fields of a form are written, if not as text.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -58,12 +59,13 @@ class ToolOffer(BaseModel):
     content_type: str = ""
     left_out: tuple[str, ...] = ()
     original: dict[str, Any] | None = Field(None, repr=False)
+    encoding: dict[str, Literal["json", "deepObject", "form", "spaceDelimited", "pipeDelimited", "file"]] = Field(default_factory=dict)
 
     def digest(self) -> str:
         """A digest over everything that the model is shown and everything that affects requests."""
         given = self.model_dump(mode="json")
         # An offer that needs none of them has the digest that it had before they existed.
-        said = {name: value for name, value in given.items() if value or name not in ("left_out", "original")}
+        said = {name: value for name, value in given.items() if value or name not in ("left_out", "original", "encoding")}
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
     def named(self, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import pytest
 from chatui.observability.error_reports import SafeTextFormatter
 from chatui.tools import execution, server_registry
 from chatui.tools.execution import Execution
-from chatui.tools.openapi import OpenApiServer
+from chatui.tools.openapi.server import OpenApiServer
 from chatui.tools.remote import exchange
 from chatui.tools.server_registry import ServerConnection, tool_of
 from chatui.tools.tool import CallingTurn, ToolError

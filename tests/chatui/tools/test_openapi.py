@@ -11,8 +11,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from chatui.tools.openapi import listed, written
-from chatui.tools.openapi import read_document as read
+from chatui.tools.openapi.documents import read_document as read
+from chatui.tools.openapi.requests import written
+from chatui.tools.openapi.server import listed
 from chatui.tools.remote.offers import ArgumentPlace, ServerError
 from chatui.tools.tool import ToolError
 from tests.chatui.tools.wiki import WIKI, listing, offer, spec_of
@@ -52,21 +53,20 @@ def test_only_configured_operations_are_listed_and_the_rest_have_reasons(tmp_pat
 @pytest.mark.parametrize(
     ("operation", "path"),
     [
-        ({"summary": " \u200b"}, "/x"),
         ({"parameters": [{"name": "c", "in": "cookie", "required": True, "schema": {}}]}, "/x"),
         ({"parameters": [{"name": "Host", "in": "header", "required": True, "schema": {}}]}, "/x"),
-        ({"parameters": [{"name": "a", "in": "query"}]}, "/x"),
-        ({"parameters": [{"name": "a", "in": "query", "schema": {}, "style": "odd"}]}, "/x"),
+        ({"parameters": [{"name": "a", "in": "query", "required": True, "schema": {}, "style": "odd"}]}, "/x"),
         ({"parameters": [{"$ref": "#/gone"}]}, "/x"),
         ({"parameters": [{"$ref": "other.yaml#/x"}]}, "/x"),
-        ({"parameters": [{"name": f"p{n}", "in": "query", "schema": {}} for n in range(60)]}, "/x"),
+        ({"parameters": [{"name": f"p{n}", "in": "query", "required": True, "schema": {}} for n in range(60)]}, "/x"),
+        ({"parameters": [{"name": f"p{n}", "in": "query", "schema": {}} for n in range(300)]}, "/x"),
         ({"requestBody": {"required": True, "content": {}}}, "/x"),
-        ({}, "/x/{unsaid}"),
         ({}, "/../admin"),
         ({}, "//evil.example/x"),
-        ({}, "/x?y=1"),
+        ({}, "/x?y={z}"),
+        ({}, "/x?y=1&u=https://evil.example"),
         ({}, "@evil.example"),
-        ({"parameters": [{"name": "a", "in": "query", "schema": {"enum": ["<|end|>"]}}]}, "/x"),
+        ({"parameters": [{"name": "a", "in": "query", "required": True, "schema": {"enum": ["<|end|>"]}}]}, "/x"),
     ],
 )
 def test_an_unsupported_operation_is_refused(operation: dict[str, Any], path: str, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_an_unsupported_operation_is_refused(operation: dict[str, Any], path: st
 
 
 @pytest.mark.parametrize("body", [{"required": True}, {"required": False}, {}])
-@pytest.mark.parametrize("kinds", [["multipart/form-data"], ["application/octet-stream", "text/xml"]])
+@pytest.mark.parametrize("kinds", [["image/png"], ["application/zip", "application/pdf"]])
 def test_an_operation_whose_body_cannot_be_sent_is_refused_with_its_media_types(body: Any, kinds: list[str], tmp_path: Path) -> None:
     found = listing(tmp_path, {"requestBody": {**body, "content": {kind: {} for kind in kinds}}}, "/x")
     assert not found.offers and found.problems == {"op": f"it has a body whose media type cannot be sent ({', '.join(kinds)})"}
@@ -87,7 +87,11 @@ def test_a_body_that_can_be_sent_as_json_is_an_argument(kind: str, tmp_path: Pat
     assert "body" in found.offers["op"].parameters["properties"] and found.offers["op"].content_type == "application/json"
 
 
-@for_each(["", "{", "openapi: '2.0'", "[1, 2]", "a: &a [x]\nb: [*a, *a]\nopenapi: '3.0'", "{" * 100_000, "- " * 50_000, "\x00"])
+BOMB = "openapi: '3.0'\na0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9))
+"""Nine lines that are a hundred million values."""
+
+
+@for_each(["", "{", "openapi: '2.0'", "[1, 2]", "a: &a [*a]\nopenapi: '3.0'", BOMB, "{" * 100_000, "- " * 50_000, "\x00"])
 def test_an_invalid_document_is_refused_at_once(text: str) -> None:
     began = time.process_time()
     path = Path("/dev/shm") / f"document-{time.monotonic_ns()}"

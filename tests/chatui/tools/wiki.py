@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from chatui.tools.openapi import listed
+from chatui.tools.openapi.server import listed
 from chatui.tools.remote.definition import OpenApiSpec
 from chatui.tools.remote.offers import Listing, ToolOffer
 

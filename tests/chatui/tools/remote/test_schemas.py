@@ -52,6 +52,11 @@ def test_variants_of_plain_types_become_a_list_of_types() -> None:
     assert reduced({"oneOf": [{"type": "string"}, {"type": "integer"}]}) == {"type": ["integer", "string"]}
 
 
+def test_alternatives_that_are_alternatives_themselves_stay() -> None:
+    inner = {"anyOf": [object_schema(a={}), object_schema(b={}), {"type": "string"}]}
+    assert len(reduced({"anyOf": [{"type": "integer"}, inner, {"type": "null"}]})["anyOf"]) == 3
+
+
 def test_no_keyword_is_left_that_a_prompt_would_have_to_write_and_does_not() -> None:
     """``renderer.harmony.prompt`` says which."""
     variants = [{"type": "string", "title": "S", "nullable": True}, {"type": "array", "items": {"type": "integer", "examples": [1]}}]

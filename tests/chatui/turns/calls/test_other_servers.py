@@ -8,7 +8,7 @@ import pytest
 from chatui.models.user import User
 from chatui.tools import catalogue
 from chatui.tools.mcp.server import McpServer
-from chatui.tools.openapi import OpenApiServer
+from chatui.tools.openapi.server import OpenApiServer
 from chatui.tools.server_registry import ServerConnection, tool_of
 from chatui.tools.tool import Tool
 from renderer.harmony.prompt import DeveloperMessage

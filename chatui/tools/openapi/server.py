@@ -1,0 +1,105 @@
+"""A server that an OpenAPI document describes: lists the operations that the operator named, and calls them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from chatui.tools.file_access import EndedSession
+from chatui.tools.openapi.documents import read_document
+from chatui.tools.openapi.operations import offered
+from chatui.tools.openapi.requests import written
+from chatui.tools.remote import definition as credentials
+from chatui.tools.remote.definition import OpenApiSpec
+from chatui.tools.remote.exchange import FORBIDDEN, Connections, HttpRequest, StatusError, kind_of, whole
+from chatui.tools.remote.exchange import MAX_BYTES as MAX_ANSWER_BYTES
+from chatui.tools.remote.offers import Listing, Moment, ServerError, ToolOffer, listing
+from chatui.tools.replies import in_middle
+from chatui.tools.tool import CallingTurn, ToolError
+
+log = logging.getLogger(__name__)
+
+ERROR_CHARS = 800
+_TEXT = ("text/plain", "text/csv", "text/markdown", "text/xml", "application/xml", "application/yaml", "text/yaml")
+
+
+class OpenApiServer:
+    """A server that an OpenAPI document describes, as ``McpServer``."""
+
+    def __init__(self, spec: OpenApiSpec) -> None:
+        self._spec = spec
+        self._connections = Connections()
+        self._listing: tuple[tuple[int, int, int], Listing] | None = None
+
+    async def listed(self) -> Listing:
+        """What the document describes now. It may be large: it is read in a thread, and only if the file has changed."""
+        return await asyncio.to_thread(self._listed)
+
+    def _listed(self) -> Listing:
+        try:
+            status = self._spec.document.stat()
+        except OSError as error:
+            raise ServerError(f"the document cannot be read ({type(error).__name__})") from None
+        stamp = status.st_mtime_ns, status.st_ino, status.st_size
+        if self._listing is None or self._listing[0] != stamp:
+            self._listing = stamp, listed(self._spec)
+        return self._listing[1]
+
+    async def call(self, offer: ToolOffer, arguments: dict[str, Any], turn: CallingTurn) -> Any:
+        """There are no sessions: neither cookies nor anything else of one call is there in the next."""
+        spec = self._spec
+        secret = credentials.secrets(spec.headers, spec.query)
+        ask = written(spec.url, offer, arguments, credentials.texts(spec.headers), credentials.texts(spec.query))
+        async with self._connections.opened(ask) as response:
+            status = response.status_code
+            body, is_cut = await whole(response, MAX_ANSWER_BYTES)
+            found = _read(status, kind_of(response), body, is_cut)
+        if status >= 500:
+            raise StatusError(status)
+        if status in FORBIDDEN:
+            log.warning("tool server %s: the server answered with status %s", spec.name, status)
+        found = credentials.without(found, secret)
+        if status >= 400:
+            quoted = in_middle(found if isinstance(found, str) else json.dumps(found, ensure_ascii=False), ERROR_CHARS)
+            raise ToolError(f"The server answered with status {status}: {quoted}" if quoted else f"Status {status}.")
+        return found
+
+    async def ping(self, turn: CallingTurn) -> None:
+        """It is asked for nothing, and without credentials, so that a refusal is an answer, too."""
+        try:
+            async with self._connections.opened(HttpRequest("HEAD", self._spec.url, {})) as response:
+                if response.status_code >= 500:
+                    raise StatusError(response.status_code)
+        except ServerError as error:
+            if error.moment is not Moment.ANSWERED:
+                raise
+
+    async def end(self, ended: Sequence[EndedSession]) -> None:
+        """There are none."""
+
+    async def close(self) -> None:
+        await self._connections.close()
+
+
+def listed(spec: OpenApiSpec) -> Listing:
+    """The operations that the operator named. Raises as ``read_document``."""
+    document = read_document(spec.document)
+    return listing(spec.name, spec.selected, lambda operation_id, name: offered(document, spec, operation_id, name))
+
+
+def _read(status: int, kind: str, body: bytes, is_cut: bool) -> Any:
+    """The server's response, as JSON. HTML pages are refused: a model cannot use them, and they may be sign-in pages."""
+    text = body.decode("utf-8", "replace")
+    if kind == "application/json" or kind.endswith("+json"):
+        try:
+            return json.loads(text) if text.strip() and not is_cut else text
+        except (ValueError, RecursionError):
+            return text
+    if kind in _TEXT or not text:
+        return text
+    if status >= 400:
+        return ""
+    raise ServerError("the server's answer is neither JSON nor text")
