@@ -11,7 +11,8 @@ from typing import Any
 from chatui.json_schemas import UnusableError, listed_in, mapping, target_of
 from chatui.tools.remote.offers import cleaned, is_clean
 
-MAX_NODES = 600
+MAX_NODES = 900
+ENTRIES_PER_NODE = 50
 MAX_HOPS = 100
 MAX_VARIANTS = 8
 NAME_CHARS = 64
@@ -35,9 +36,10 @@ class Merging:
         """Note that something at this place is not in the result."""
         self.left_out.append(cleaned(f"{place or 'the whole'}: {what}", 200))
 
-    def enter(self) -> None:
-        """Count one part. Raises TooLargeError if there are too many."""
-        self._nodes -= 1
+    def enter(self, entries: int = 0) -> None:
+        """Count one part with so many entries, which cost time even where they are not shown. Raises TooLargeError if it is one too
+        many."""
+        self._nodes -= 1 + entries // ENTRIES_PER_NODE
         if self._nodes < 0:
             raise TooLargeError("its schema is too large when expanded")
 
@@ -51,8 +53,8 @@ class Merging:
             UnusableError: a part is no object, or refers to another document or to nothing.
         """
         flat = dict(schema)
+        self.enter(_entries(flat))
         while isinstance(flat.get("$ref"), str):
-            self.enter()
             target = flat.pop("$ref")
             if target in trail or target in seen:
                 return None, trail
@@ -61,9 +63,10 @@ class Merging:
                 raise TooLargeError("its schema is too large when expanded")
             found = target_of(self._document, target)
             flat = flat if found is True else {**_object(found), **flat}
+            self.enter(_entries(flat))
         parts = flat.pop("allOf", None)
         for part in parts if isinstance(parts, list) else ():
-            self.enter()
+            self.enter(_entries(flat))
             # What a part refers to is not on the way to this schema's properties: it only matters here that it does not lead to itself.
             own = {} if part is True else self.flat(_object(part), (), place, (*seen, *trail))[0]
             flat = self._merged(flat, own or {}, place)
@@ -114,6 +117,11 @@ class Merging:
             if isinstance(flat.get(word), list):
                 flat = self.united(flat, word, trail, place)
         return flat
+
+
+def _entries(schema: Mapping[str, Any]) -> int:
+    """How many entries the lists and properties of a schema have."""
+    return sum(len(each) for each in schema.values() if isinstance(each, list | Mapping))
 
 
 def _object(value: Any) -> Mapping[str, Any]:

@@ -7,12 +7,15 @@ never refuses what the original allows. The server checks again.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from chatui.json_schemas import UnusableError, can_be_matched, check_schema, listed_in, mapping, target_of
 
 MAX_NODES = 2000
+MAX_PATTERNS = 50
+MAX_PATTERN_CHARS = 1000
 _TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 _NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 _COUNTS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
@@ -52,11 +55,10 @@ class _Original:
         self._document = document
         self._has_patterns = has_patterns
         self._nodes = MAX_NODES
+        self._patterns = MAX_PATTERNS
 
     def of(self, schema: Any, trail: tuple[str, ...]) -> Any:
-        self._nodes -= 1
-        if self._nodes < 0:
-            raise _TooLargeError("its schema is too large to be checked")
+        self._enter()
         if isinstance(schema, bool):
             return schema
         if not isinstance(schema, Mapping):
@@ -69,19 +71,38 @@ class _Original:
             found = {"anyOf": [found, {"type": "null"}]}
         return found
 
+    def _enter(self, entries: int = 0) -> None:
+        self._nodes -= 1 + entries // 10
+        if self._nodes < 0:
+            raise _TooLargeError("its schema is too large to be checked")
+
+    def _matches(self, pattern: object) -> bool:
+        """Whether an expression can be checked. Finding out takes longest of all, so it is done for a limited number of short ones.
+
+        Raises:
+            UnusableError: there are too many.
+        """
+        if not self._has_patterns or not isinstance(pattern, str) or len(pattern) > MAX_PATTERN_CHARS:
+            return False
+        self._patterns -= 1
+        if self._patterns < 0:
+            raise UnusableError("it has too many patterns")
+        return can_be_matched(pattern)
+
     def _values(self, schema: Mapping[str, Any]) -> dict[str, Any]:
         """The keywords that have no schema in them."""
         found = _numbers(schema)
         if kinds := [each for each in _TYPES if each in _listed(schema.get("type"))]:
             found["type"] = kinds
         if isinstance(schema.get("enum"), list) and schema["enum"]:
-            found["enum"] = [each for at, each in enumerate(schema["enum"]) if each not in schema["enum"][:at]]
+            self._enter(len(schema["enum"]))
+            found["enum"] = list({json.dumps(each, sort_keys=True): each for each in schema["enum"]}.values())
         if "const" in schema:
             found["const"] = schema["const"]
         if schema.get("uniqueItems") is True:
             found["uniqueItems"] = True
         pattern = schema.get("pattern")
-        if self._has_patterns and isinstance(pattern, str) and can_be_matched(pattern):
+        if self._matches(pattern):
             found["pattern"] = pattern
         read_only = {
             name for name, each in mapping(schema, "properties").items() if isinstance(each, Mapping) and each.get("readOnly") is True
@@ -112,7 +133,7 @@ class _Original:
         if isinstance(schema.get("properties"), Mapping):
             found["properties"] = {str(name): self.of(each, trail) for name, each in schema["properties"].items()}
         patterns = mapping(schema, "patternProperties")
-        matched = {name: self.of(each, trail) for name, each in patterns.items() if self._has_patterns and can_be_matched(str(name))}
+        matched = {name: self.of(each, trail) for name, each in patterns.items() if self._matches(name)}
         if matched:
             found["patternProperties"] = matched
         if len(matched) == len(patterns) and isinstance(others := schema.get("additionalProperties"), bool | Mapping):

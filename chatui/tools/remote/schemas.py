@@ -26,7 +26,7 @@ MAX_CHOICES = 100
 MAX_LEFT_OUT = 30
 CHOICE_CHARS = 100
 NAMED_CHOICES = 5
-_ATTEMPTS = ((MAX_DEPTH, DESCRIPTION_CHARS), (6, DESCRIPTION_CHARS), (4, DESCRIPTION_CHARS), (4, 80), (3, 80), (2, 80))
+_ATTEMPTS = ((MAX_DEPTH, DESCRIPTION_CHARS), (6, DESCRIPTION_CHARS), (4, DESCRIPTION_CHARS), (4, 80), (3, 80), (2, 80), (1, 80))
 """Depth and length of descriptions: what is too large whole is shown with its first levels, and any value below them."""
 _LIMITS = {
     "string": ("minLength", "maxLength"),
@@ -117,6 +117,8 @@ class _Reduction:
             self._lose(place, "deeper levels, where any value is allowed")
             return self._described({}, schema)
         flat, trail = self._merging.flat(schema, trail, place)
+        if flat is None and self._is_top(depth):
+            raise UnusableError("its schema refers to nothing but itself")
         if flat is None:
             self._lose(place, "the repetition of a recursive schema")
             return self._described({}, schema)
@@ -214,6 +216,7 @@ class _Reduction:
                     f"a required argument has a name that cannot be shown to a model ({cleaned(str(name), CHOICE_CHARS)!r})"
                 )
             else:
+                self._merging.enter()
                 self._lose(inner, "an argument whose name cannot be shown to a model")
         found: dict[str, Any] = {"properties": properties, **self._others(flat, properties, depth, trail, place)}
         needed = [name for name in properties if name in required]

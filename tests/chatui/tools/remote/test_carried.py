@@ -2,6 +2,7 @@
 refused before it is sent, and what cannot be carried is not offered, with a reason."""
 
 import json
+import time
 from typing import Any
 
 import jsonschema_rs
@@ -11,7 +12,7 @@ from chatui.json_schemas import UnusableError, fault, without_nulls
 from chatui.tools.functions import function_of
 from chatui.tools.remote.offers import Listing, ToolOffer
 from tests.chatui.tools.mcp.calls import ADD, listing
-from tests.chatui.tools.remote.cases import CASES, NULL, OTHER_DIALECTS, STRING, SchemaCase, of
+from tests.chatui.tools.remote.cases import CASES, NULL, OTHER_DIALECTS, STRING, A, SchemaCase, of
 
 CARRIED = {name: case for name, case in CASES.items() if not case.refused}
 
@@ -70,6 +71,34 @@ def test_a_definition_that_needs_nothing_new_stays_confirmed() -> None:
     offer = offered(of("a", a=STRING)).offers["add"]
     assert not offer.left_out and offer.original is None
     assert offer.digest() == "a873006d96c7959547e7f917b286ebf6ed897d8ec9cc93b7021393b8d51eb815"
+
+
+LONG = list(map(str, range(100_000)))
+HOSTILE = {
+    "a long enumeration, often": {**of(**{f"p{n}": {"$ref": "#/$defs/e"} for n in range(400)}), "$defs": {"e": {"enum": LONG}}},
+    "many properties, merged often": {"allOf": [{"$ref": "#/$defs/o"}] * 400, "$defs": {"o": of(**dict.fromkeys(LONG, STRING))}},
+    "many properties in alternatives": {
+        "anyOf": [{"$ref": f"#/$defs/o{n}"} for n in range(50)],
+        "$defs": {f"o{n}": {"properties": {key: {"const": n} for key in LONG[:10_000]}, "required": LONG} for n in range(50)},
+    },
+    "many odd names": of(**{f"{{{n}": STRING for n in range(100_000)}),
+    "many expressions": of(**{f"p{n}": {"type": "string", "pattern": rf"\p{{L}}{{{200 + n}}}"} for n in range(300)}),
+    "a long expression": of(a={"type": "string", "pattern": "(a|b)" * 200_000}),
+    "references in a ring": {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}},
+    "allOf of itself": {"$ref": "#/$defs/a", "$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}]}}},
+    "alternatives of itself": {"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}, of(x={"$ref": "#/$defs/a"})]}}},
+    "alternatives without end": {"$ref": "#/$defs/a0", "$defs": {
+        f"a{n}": {"oneOf": [{"$ref": f"#/$defs/a{n + 1}"}] * 8} for n in range(40)
+    } | {"a40": A}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_schema_is_reduced_or_refused_in_bounded_time(name: str) -> None:
+    began = time.process_time()
+    found = offered(HOSTILE[name])
+    assert found.offers or len(found.problems["add"].split()) > 2
+    assert time.process_time() - began < 3
 
 
 def test_a_schema_that_cannot_be_expanded_is_refused() -> None:
