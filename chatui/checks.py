@@ -22,7 +22,7 @@ from django.core.checks.security import base
 from django.db import DatabaseError, connection
 from django.http.request import validate_host
 
-from chatui import instructions
+from chatui import instructions, workers
 from chatui.accounts import groups, people
 from chatui.accounts.sign_in_settings import EVERYBODY, sign_in_file
 from chatui.backends import registry
@@ -163,8 +163,10 @@ def postgresql_connections(env: Environment) -> Found:
         return
     open_ones, allowed = connections.of_server()
     used = open_ones - 1  # this one ends with the check
-    if allowed - used < CONNECTIONS_OF_PROCESS:
-        words = f"PostgreSQL allows {allowed} connections, of which {used} are open, and a process may use {CONNECTIONS_OF_PROCESS}"
+    needed = workers.count() * CONNECTIONS_OF_PROCESS
+    if allowed - used < needed:
+        who = "a process" if workers.count() == 1 else f"{workers.count()} workers"
+        words = f"PostgreSQL allows {allowed} connections, of which {used} are open, and {who} may use {needed}"
         yield "W069", f"{words}: raise max_connections (docs/operating.md, Several processes), or pages fail at busy times."
 
 

@@ -13,9 +13,11 @@ _TERMINATED = 128 + signal.SIGTERM
 def main() -> None:
     """Hand the command line to Django."""
     if sys.argv[1:2] == ["serve"]:
-        from chatui import starting
+        from chatui import starting, workers
 
-        starting.begin(sys.argv[2:])
+        count = starting.begin(sys.argv[2:])
+        if count > 1 and starting.waiting and not {"-h", "--help"} & set(sys.argv):
+            workers.run(count, starting.waiting)
     else:
         # A command that a job or the system ends removes its unfinished files, and releases its locks.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))

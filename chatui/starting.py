@@ -35,7 +35,8 @@ class Waiting:
     """The socket on which ``serve`` will listen, and the process that answers there meanwhile."""
 
     def __init__(self, place: tuple[str, int], listener: socket.socket) -> None:
-        self.place, self._listener = place, listener
+        self.place, self.listener = place, listener
+        listener.setblocking(False)  # of several processes that see a connection, one accepts it, and the others must not wait for the next
         # It ends when its input does: when this process hands over, or dies.
         ends, self._input = os.pipe()
         command = [sys.executable, __file__, str(listener.fileno())]
@@ -46,28 +47,31 @@ class Waiting:
     def _end(self) -> None:
         """The start has failed."""
         self._stop()
-        self._listener.close()
+        self.listener.close()
 
     def _stop(self) -> None:
         os.close(self._input)
         self._process.wait()
 
-    def hand_over(self) -> int | None:
-        """End the process, and return the descriptor of the socket, which goes on listening. None if somebody else has to open it anew,
-        because Daphne takes over none of IPv6."""
+    def hand_over(self) -> socket.socket:
+        """End the process, and return the socket, which goes on listening."""
         atexit.unregister(self._end)
         self._stop()
-        if self._listener.family == socket.AF_INET6:
-            self._listener.close()
-            return None
-        return self._listener.fileno()
+        return self.listener
+
+    def forget(self) -> None:
+        """In a forked process: what answers belongs to its parent, and ends with that."""
+        atexit.unregister(self._end)
+        os.close(self._input)
+        self._process.returncode = 0  # nobody here can wait for it
 
 
 waiting: Waiting | None = None
 
 
-def begin(arguments: list[str]) -> None:
-    """Answer where ``serve`` with these arguments will listen. Nothing if that cannot be had: ``serve`` says why."""
+def begin(arguments: list[str]) -> int:
+    """Answer where ``serve`` with these arguments will listen. Returns how many processes are to serve there; 0 if it cannot be had, and
+    ``serve`` says why."""
     global waiting
     parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
     add_arguments(parser)
@@ -76,13 +80,17 @@ def begin(arguments: list[str]) -> None:
         place = options.host, options.port
         waiting = Waiting(place, listening(*place))
     except (argparse.ArgumentError, OSError, OverflowError):
-        return
+        return 0
+    return int(options.workers)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Where ``serve`` listens."""
+    """Where ``serve`` listens, and with how many processes."""
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
     parser.add_argument("--port", type=int, default=8000, help="port to listen on (8000)")
+    parser.add_argument(
+        "--workers", type=int, default=1, metavar="N", help="processes that serve there together (1); several need PostgreSQL and Redis"
+    )
 
 
 def listening(host: str, port: int) -> socket.socket:

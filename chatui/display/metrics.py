@@ -8,14 +8,15 @@ from collections.abc import Iterable, Mapping
 from django.db import DatabaseError, InterfaceError, connection
 from django.db.models import Count, Sum
 from django.utils import timezone
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry, Metric, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from chatui import workers
 from chatui.codes import ProductCode
 from chatui.database import connections, faults, pools
 from chatui.database.faults import DatabaseBusyError
-from chatui.display import readiness, system
+from chatui.display import metrics_of_workers, readiness, system
 from chatui.display.readiness import Findings, RequirementState
 from chatui.models.audit import AuditEvent
 from chatui.models.turn import Turn, TurnState
@@ -23,14 +24,33 @@ from chatui.observability import measures
 from chatui.store import transcripts
 from renderer.errors import Code
 
-Families = Iterable[GaugeMetricFamily]
+Families = Iterable[Metric]
 
 
 async def text() -> str:
-    """All metrics, in Prometheus's text format, after five seconds at the latest: whatever the database and Redis do."""
+    """All metrics, in Prometheus's text format, after five seconds at the latest: whatever the database, Redis and other workers do."""
+    own = workers.own
+    others = set(range(1, own.count + 1)) - {own.number} if own else ()
     async with asyncio.TaskGroup() as group:
         checked, counted = group.create_task(readiness.check()), group.create_task(_counted())
+        asked = [group.create_task(metrics_of_workers.text_of(own.directory, each)) for each in others] if own else []
+    if own:
+        said = {own.number: written(checked.result()), **dict(zip(others, (each.result() for each in asked), strict=True))}
+        return _text_of([*metrics_of_workers.merged(said), *counted.result()])
     return written(checked.result(), counted.result())
+
+
+async def answer_workers() -> None:
+    """From now on, give the other workers behind the same address what this one has measured."""
+
+    async def own_text() -> str:
+        return written(await readiness.check())
+
+    if own := workers.own:
+        _answering.append(await metrics_of_workers.answer(own.directory, own.number, own_text))
+
+
+_answering: list[asyncio.Server] = []
 
 
 async def _counted() -> Families:
@@ -40,11 +60,15 @@ async def _counted() -> Families:
         return [_up(0)]
 
 
-def written(findings: Findings, counts: Families) -> str:
+def written(findings: Findings, counts: Families = ()) -> str:
     """The text of this process's measurements, of what ``readiness`` found, and of ``stored``."""
+    return generate_latest(measures.REGISTRY).decode() + _text_of([*_of_process(findings), *counts])
+
+
+def _text_of(families: Families) -> str:
     read = CollectorRegistry()
-    read.register(_Families([*_of_process(findings), *counts]))
-    return generate_latest(measures.REGISTRY).decode() + generate_latest(read).decode()
+    read.register(_Families(families))
+    return generate_latest(read).decode()
 
 
 class _Families(Collector):
@@ -70,7 +94,7 @@ def _of_process(findings: Findings) -> Families:
         yield GaugeMetricFamily("chatui_page_connections_limit", "How many of them pages of this process may use.", used[1])
 
 
-def stored() -> list[GaugeMetricFamily]:
+def stored() -> list[Metric]:
     """What the database says about all processes: every process reports the same values. They are gauges: a purge lowers counts of rows.
 
     Without a database, only that it is away: whoever is called at night needs the counts of the process all the more. While a lock holds

@@ -23,6 +23,7 @@ import gc
 import json
 import resource
 import signal
+import socket
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -79,13 +80,18 @@ _ACCEPT: Any = PerMessageDeflateOfferAccept  # which is not typed
 
 
 class Server(daphne.server.Server):  # type: ignore[misc]
+    endpoints: list[str]
     _ports: list[Any]
     _draining: asyncio.Task[None] | None = None
 
-    def __init__(self, on_listening: Callable[[], None], **options: Any) -> None:
-        """``on_listening``: called once the server listens, before it accepts connections; not if it cannot. For ``options`` see Daphne."""
+    def __init__(self, on_listening: Callable[[], None], listener: socket.socket | None, **options: Any) -> None:
+        """``on_listening``: called once the server listens, before it accepts connections; not if it cannot. ``listener``: a socket that
+        listens already, instead of the address in ``options``, for which see Daphne."""
         super().__init__(**options)
         self._on_listening = on_listening
+        self._listener = listener
+        if listener:
+            self.endpoints = []
 
     def run(self) -> None:
         self._ports = []
@@ -100,6 +106,9 @@ class Server(daphne.server.Server):  # type: ignore[misc]
         super().listen_success(port)
 
     def _prepare(self) -> None:
+        if self._listener:  # Daphne itself takes over none of IPv6
+            self.listen_success(reactor.adoptStreamPort(self._listener.fileno(), self._listener.family, self.http_factory))
+            self._listener.close()  # the port has its own descriptor
         self._on_listening()
         self.ws_factory.protocol = _Protocol
         self.http_factory.protocol = protocol

@@ -50,6 +50,10 @@ TESTED_BLOCKS = {
         ("scrape_configs:", "settings of Prometheus; tests/operating/test_logs_and_metrics.py reads what it would"),
     ],
     "processes": [
+        (
+            "python manage.py serve --workers 4",
+            "tests/services/test_workers.py::test_people_at_both_follow_an_answer_and_one_worker_is_killed",
+        ),
         ("export CHATUI_DATABASE_URL=", f"{MOVING}::test_all_rows_are_moved_and_people_continue_where_they_were"),
     ],
     "ratings": [

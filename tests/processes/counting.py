@@ -62,7 +62,7 @@ class Reader:
     """A page that follows one answer. ``seen``: (monotonic time, last word shown then). ``end``: the event that ended it."""
 
     def __init__(self, socket: LiveSocket) -> None:
-        self._socket = socket
+        self.socket = socket
         self._blocks: dict[tuple[str, int], str] = {}
         self.seen: list[tuple[float, int]] = []
         self.end: dict[str, Any] | None = None
@@ -70,20 +70,20 @@ class Reader:
 
     async def ask(self, text: str = "Count, please.") -> None:
         """Ask, and follow the answer."""
-        await self._socket.send("send", client_id=str(uuid4()), conversation=None, text=text, effort="low")
-        self.accepted = (await self._socket.until("chatui:accepted", "chatui:refused"))[-1]
+        await self.socket.send("send", client_id=str(uuid4()), conversation=None, text=text, effort="low")
+        self.accepted = (await self.socket.until("chatui:accepted", "chatui:refused"))[-1]
         assert self.accepted["type"] == "chatui:accepted", self.accepted
-        await self.follow(self._socket)
+        await self.follow(self.socket)
 
     async def follow(self, socket: LiveSocket) -> None:
         """Follow the requested answer through this socket; the previous socket has closed or is no longer read."""
-        self._socket = socket
+        self.socket = socket
         await socket.send("subscribe", conversation=self.accepted["conversation"])
 
     async def read(self) -> None:
         """Read until the answer or the connection ends."""
         while self.end is None:
-            event = await self._socket.next()
+            event = await self.socket.next()
             if event["type"] in (*ENDS, "chatui:idle"):
                 self.end = event
             elif event["type"] == "chatui:snapshot":

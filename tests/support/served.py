@@ -45,12 +45,13 @@ class Deployment:
         self.environment["CHATUI_DRAIN_SECONDS"] = "1"  # tests that end a server in mid-answer need not wait longer
         self.environment |= environment
         self.program: tuple[str, ...] = ("manage.py",)
+        self.workers = 1
         self.servers: list[Server] = []
         prepared.prepare(data_dir, database=self.has_database and "CHATUI_DATABASE_URL" not in environment)
 
     def start(self, **environment: str) -> "Server":
         """Start a server process, with these additional variables, and wait until it answers."""
-        server = Server(self.environment | environment, self.program)
+        server = Server(self.environment | environment, self.program, workers=self.workers)
         self.servers.append(server)
         server.wait_until_healthy()
         return server
@@ -98,10 +99,15 @@ def served(deployment: Deployment, *people: str) -> Iterator["Server"]:
 
 
 class Server:
-    """One process of ``manage.py serve``. ``url`` is its origin; ``console`` is its output."""
+    """One process of ``manage.py serve``, or the parent of its ``workers``. ``url`` is its origin; ``console`` is its output."""
 
     def __init__(
-        self, environment: dict[str, str], program: tuple[str, ...] = ("manage.py",), port: int = 0, host: str = "127.0.0.1"
+        self,
+        environment: dict[str, str],
+        program: tuple[str, ...] = ("manage.py",),
+        port: int = 0,
+        host: str = "127.0.0.1",
+        workers: int = 1,
     ) -> None:
         """``program``: the program that Python runs, with the arguments of ``manage.py``. ``port``: 0 for a free one."""
         self.port = port or free_port()
@@ -109,7 +115,8 @@ class Server:
         self._log = tempfile.TemporaryFile("w+")
         self._printed = ""
         self._clients: list[httpx.Client] = []
-        self.process = process.start([*program, "serve", "--host", host, "--port", str(self.port)], environment, self._log)
+        several = ["--workers", str(workers)] if workers > 1 else []
+        self.process = process.start([*program, "serve", "--host", host, "--port", str(self.port), *several], environment, self._log)
 
     @property
     def console(self) -> str:

@@ -51,6 +51,7 @@ STAYS = {
     "health_check_done": "read by Django's connection to PostgreSQL",
     "getconn": "called by Django's connection to PostgreSQL, on a pool",
     "putconn": "see there",
+    "server_class": "read by Daphne's command line",
     "_verify": "called by the name of a sub-command",
     "SUMMARY_BLOCKED": "a code in rows of earlier releases",
     "LOW": "a choice that is stored and offered, never named in the code; so are the next two",

@@ -18,11 +18,11 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser, SystemCheckError
 from django.db import DatabaseError, connection
 
-from chatui import starting
+from chatui import starting, workers
 from chatui.accounts import account_linking, groups, passkeys
 from chatui.accounts.sign_in import new_code
 from chatui.database import connections, faults, file_locks
-from chatui.display import process_reports, readiness
+from chatui.display import metrics, process_reports, readiness
 from chatui.env import environment
 from chatui.json_schemas import UnusableError
 from chatui.live.server import MAX_FRAME_BYTES, Server
@@ -50,8 +50,16 @@ class Command(BaseCommand):
 
     def execute(self, *args: Any, **options: Any) -> Any:
         """First see whether what it needs can be had: every system check would wait for a database that is away."""
+        if options["workers"] < 1:
+            raise CommandError("--workers takes a number of processes, from 1.")
+        if workers.own:
+            workers.own.end_with_parent(environment().drain_seconds)
+            if workers.own.number:
+                options["skip_checks"] = True  # the process that prepared has made them
         if starting.waiting is None or starting.waiting.place != (options["host"], options["port"]):
             _require_port(options["host"], options["port"])
+        if options["workers"] > 1:
+            _require_several(workers.own is not None)
         if connection.vendor != "sqlite":
             connection.ensure_connection()
         elif Path(connection.settings_dict["NAME"]).exists():
@@ -68,28 +76,52 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         self._lock = _take_serve_lock()
+        own = workers.own
         # Until this process has read the list of static files, no other one that shares the directory collects them anew.
         with file_locks.take(Path(settings.STATIC_ROOT), file_locks.COLLECTING, wait=True):
-            # In a child process: otherwise the memory for migrations and compression would stay allocated while this process serves.
-            forked.run(self._prepare)
-            import_module("chatui.asgi")
+            if own is None:
+                # In a child process: otherwise the memory for migrations and compression would stay allocated while this process serves.
+                forked.run(self._prepare)
+            elif not own.number:
+                self._prepare()
+            if own is None or own.number:
+                import_module("chatui.asgi")
+        if own is None or not own.number:
+            groups.log_missing()
+            account_linking.apply_tables()
+            sweep.interrupt_abandoned()
+            erasure.sweep()
+        if own is None or own.number:
+            self._serve(options["host"], options["port"])
+
+    def _serve(self, host: str, port: int) -> None:
         readiness.begin()
-        groups.log_missing()
-        account_linking.apply_tables()
-        sweep.interrupt_abandoned()
-        erasure.sweep()
         twisted_loop.call_soon(running.reap)
         twisted_loop.call_soon(measures.watch_loop)
         twisted_loop.call_soon(process_reports.begin)
+        twisted_loop.create_task(metrics.answer_workers(), name="metrics")
         twisted_loop.call_later(FIRST_PURGE_SECONDS, purge.begin)
-        host, port = options["host"], options["port"]
         settings.ALLOWED_HOSTS += _served_hosts(host)
         cli = CommandLineInterface()
-        cli.server_class = partial(Server, partial(self._print_address, host, port))
+        listener = workers.own.listener if workers.own else starting.waiting.hand_over() if starting.waiting else None
+        cli.server_class = partial(Server, partial(self._begin, host, port), listener)
         sizes = f"--websocket-max-message-size {MAX_FRAME_BYTES} --websocket-max-frame-size {MAX_FRAME_BYTES}"
-        descriptor = starting.waiting.hand_over() if starting.waiting else None
-        where = ["-b", host, "-p", str(port)] if descriptor is None else ["--fd", str(descriptor)]
-        cli.run([*where, *sizes.split(), "--no-server-name", "-v", "0", "chatui.asgi:application"])
+        cli.run(["-b", host, "-p", str(port), *sizes.split(), "--no-server-name", "-v", "0", "chatui.asgi:application"])
+
+    def _begin(self, host: str, port: int) -> None:
+        own = workers.own
+        if own is None or own.is_first:
+            self._print_address(host, port)
+        for spec in connected.specs():
+            choice.models_of(spec)  # starts a request in the background, so that the first page can list the models
+            connected.announce(spec)
+        if own is None or own.is_first:
+            code = new_code()
+            if code:
+                self._say(f"  There is no account yet. Open that address; the code for the first one: {code}\n")
+            self._say("")
+        if own:
+            own.serves()
 
     def _print_address(self, host: str, port: int) -> None:
         own = _own_addresses() if _is_unspecified(host) else [] if is_this_computer(host) else [host]
@@ -102,13 +134,6 @@ class Command(BaseCommand):
         names = ", ".join(spec.url or "the built-in demo" for spec in specs)
         names += " (connect a model server on the first page, or set CHATUI_BACKEND_URL)" if connected.is_demo() else ""
         self._say(f"  Answers come from {names or 'nowhere: run python manage.py check'}\n")
-        for spec in specs:
-            choice.models_of(spec)  # starts a request in the background, so that the first page can list the models
-            connected.announce(spec)
-        code = new_code()
-        if code:
-            self._say(f"  There is no account yet. Open that address; the code for the first one: {code}\n")
-        self._say("")
 
     def _prepare(self) -> None:
         self._say("\n  Preparing the database…")
@@ -185,6 +210,14 @@ def _require_port(host: str, port: int) -> None:
             other = f"serve --port {port + 1}, or make run PORT={port + 1}"
             raise CommandError(f"Port {port} of {host} is taken by another program: end it, or take another port ({other}).") from None
         raise CommandError(f"{host}:{port} cannot be listened on ({error.strerror}): take another --host or --port.") from None
+
+
+def _require_several(can_be: bool) -> None:
+    """Refuse more than one worker without what they need to know of each other. ``can_be``: there is a parent."""
+    if connection.vendor == "sqlite" or not environment().redis_url:
+        raise CommandError("--workers needs PostgreSQL and Redis (CHATUI_DATABASE_URL, CHATUI_REDIS_URL): one process serves without.")
+    if not can_be:  # the command was called by other code, or the port was free again a moment later
+        raise CommandError("The workers cannot be started: the port could not be opened. Try again.")
 
 
 def _require_writable() -> None:

@@ -58,7 +58,7 @@ def main() -> None:
 
     reactor: Any = twisted_reactor  # its types do not know which reactor is installed
     reactor.callLater(SECONDS, reactor.stop)
-    Server(lambda: None, application=application, endpoints=[f"tcp:{sys.argv[-1]}:interface=127.0.0.1"], verbosity=0).run()
+    Server(lambda: None, None, application=application, endpoints=[f"tcp:{sys.argv[-1]}:interface=127.0.0.1"], verbosity=0).run()
 
 
 if __name__ == "__main__":
