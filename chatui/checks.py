@@ -37,6 +37,7 @@ from chatui.models.model_servers import StoredBackend
 from chatui.models.sign_in import Passkey
 from chatui.models.user import User
 from chatui.observability import tracing
+from chatui.program import command
 from chatui.site import brand
 from chatui.site.catalogues import not_compiled
 from chatui.tools import catalogue
@@ -243,7 +244,10 @@ def passkeys_match_host(env: Environment) -> Found:
 def heir_is_chosen(env: Environment) -> Found:
     """Without an heir, closed accounts are neither handed over nor erased."""
     if env.closed_accounts == "hand-over" and people.heir() is None:
-        yield "W059", "CHATUI_CLOSED_ACCOUNTS: no account is the heir, so nothing is handed over. Choose one: manage.py purge --heir NAME."
+        yield (
+            "W059",
+            f"CHATUI_CLOSED_ACCOUNTS: no account is the heir, so nothing is handed over: {command('purge --heir NAME')} chooses one.",
+        )
 
 
 @_rule
@@ -346,7 +350,7 @@ def _address(env: Environment) -> Found:
     if env.backend_kind and env.backend_kind not in kinds:
         yield "E005", f"CHATUI_BACKEND_KIND must be one of {', '.join(kinds)}."
     elif env.backend_kind and registry.needs_vocabulary(env.backend_kind) and vocabulary.find(env.data_dir) is None:
-        yield "W002", "This kind of model server needs the vocabulary: run python manage.py fetch_vocabulary."
+        yield "W002", f"This kind of model server needs the vocabulary: run {command('fetch_vocabulary')}."
 
 
 @_rule
@@ -406,7 +410,7 @@ def vocabulary_of_backends(env: Environment) -> Found:
     """Model servers that use token ids need the vocabulary."""
     needing = [spec.name for spec in connected.specs() if registry.needs_vocabulary(spec.kind) and spec.name != configured.ENVIRONMENT_NAME]
     if needing and vocabulary.find(env.data_dir) is None:
-        yield "W016", f"Model server {', '.join(needing)} needs the vocabulary: run python manage.py fetch_vocabulary."
+        yield "W016", f"Model server {', '.join(needing)} needs the vocabulary: run {command('fetch_vocabulary')}."
 
 
 def _sentence(text: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Self
 
+from chatui.program import command
 from renderer.errors import Code, ErrorCode
 
 
@@ -255,7 +256,7 @@ class Cause(Fault):
         "The model server refuses this kind of request.",
         "Examine the server, and apply the recommended settings.",
         False,
-        "manage.py ask --as staff shows its message.",
+        f"{command('ask --as staff')} shows its message.",
     )
     SETUP = (
         "wrong-settings",
@@ -268,7 +269,7 @@ class Cause(Fault):
         "The model server failed, and did not say why.",
         "Read the server's log for that time, or examine it.",
         True,
-        "manage.py ask --as staff shows its message.",
+        f"{command('ask --as staff')} shows its message.",
     )
     UNREADABLE = (
         "unreadable",

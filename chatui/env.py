@@ -252,7 +252,7 @@ class Environment(BaseModel):
         le=36_500,
         description="For how many days hidden text is stored. 0: reasoning is deleted when its turn ends. -1: as long as its conversation.",
     )
-    purge_daily: bool = Field(True, description="Whether serve purges once a day by itself. Off: a timer or cron runs manage.py purge.")
+    purge_daily: bool = Field(True, description="Whether serve purges once a day by itself. Off: a timer or cron runs the command purge.")
     share_max_days: int = Field(
         30, ge=-1, le=36_500, description="Longest life of a share link in days. 0: no sharing. -1: links need not expire."
     )

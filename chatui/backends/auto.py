@@ -19,6 +19,7 @@ from chatui.backends.http import WHOLE, Upstream
 from chatui.backends.separation import Known
 from chatui.backends.sse import ServerSentEvent
 from chatui.codes import ProductCode
+from chatui.program import command
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary, VocabularyError
 from renderer.strict_json import object_of
 from renderer.tokens import Token
@@ -82,7 +83,7 @@ async def _by_ids(upstream: Upstream, named: str | None, product: str, found: Di
     try:
         vocabulary = await asyncio.to_thread(load)
     except VocabularyError:
-        why = f"{product} gives token ids, which would be better, but the vocabulary is missing: run python manage.py fetch_vocabulary"
+        why = f"{product} gives token ids, which would be better, but the vocabulary is missing: run {command('fetch_vocabulary')}"
         return ChosenFormat(CHAT, why, lasts=False, found=found, lacks_vocabulary=True)
     gives_ids = await _gives_ids(upstream, product, model, vocabulary)
     if gives_ids is None:

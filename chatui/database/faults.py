@@ -14,6 +14,7 @@ from pathlib import Path
 from django.db import DatabaseError, InterfaceError, InternalError, OperationalError, connection
 
 from chatui.codes import ProductCode
+from chatui.program import command
 from renderer.errors import ErrorCode
 
 FAULTS = (OperationalError, InterfaceError, InternalError)
@@ -124,7 +125,7 @@ def explained(error: BaseException) -> str:
             f"the disk is full, {left} bytes are free" if is_full else f"the disk cannot be read or written ({says}): ask the system's log"
         )
     if isinstance(error, DatabaseError) and (_sqlstate(error) == _NO_TABLE or says.startswith("no such table")):
-        return f"{_place()} has no tables of this product: run manage.py migrate, or correct the setting that names the database."
+        return f"{_place()} has no tables of this product: run {command('migrate')}, or correct the setting that names the database."
     if isinstance(error, DatabaseError) and says.startswith(_BAD_OPTION):
         return f"{_place()} cannot be used: {says.partition(':')[0]}."  # the value may be secret
     if (

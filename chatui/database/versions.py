@@ -12,6 +12,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from chatui import migrations
+from chatui.program import command
 
 APP = "chatui"
 _SQUASHED = re.compile(r"\d{4}_squashed_(\d{4})_")
@@ -35,9 +36,10 @@ def refuse_older(connection: BaseDatabaseWrapper) -> None:
     commits = ", then with ".join(
         f"commit {commit} (or the last one that has chatui/migrations/{last}.py)" for last, commit in _LAST_WITH if last not in names
     )
+    first = f"run {command('migrate')} (for a backup, {command('restore')}, and then backup again) with {commits}"
     raise CommandError(
-        f"This database is at {steps[-1]}, from which this version cannot continue: run manage.py migrate (for a backup, manage.py "
-        f"restore, and then backup again) with {commits}, and only then start this version (CHANGELOG.md, Upgrading); nothing was changed."
+        f"This database is at {steps[-1]}, from which this version cannot continue: {first}, and only then start this version "
+        "(CHANGELOG.md, Upgrading); nothing was changed."
     )
 
 

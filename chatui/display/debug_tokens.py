@@ -18,6 +18,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Author
 from chatui.models.turn import Turn
 from chatui.permissions import access
+from chatui.program import command
 from chatui.store import hidden_text, requests, transcripts
 from chatui.store.requests import StoredRequest
 from renderer import history
@@ -132,7 +133,8 @@ def page(row: Conversation, turn_id: object, of: str, start: int) -> TokenPage:
         vocabulary = connected.gpt_oss_vocabulary()
         ids, note = _prompt(row, turn, vocabulary) if of == PROMPT else _output(turn, vocabulary)
     except VocabularyError:
-        return TokenPage(str(turn.pk), of, _("The vocabulary of gpt-oss is not on this machine. Run: python manage.py fetch_vocabulary"))
+        words = _("The vocabulary of gpt-oss is not on this machine. Run: %(command)s")
+        return TokenPage(str(turn.pk), of, words % {"command": command("fetch_vocabulary")})
     except OpenChatMLError as error:
         return TokenPage(str(turn.pk), of, _("These frames cannot be written as Harmony: %(reason)s.") % {"reason": error.hint})
     start = min(max(start, 0), max(len(ids) - 1, 0)) // PAGE_TOKENS * PAGE_TOKENS

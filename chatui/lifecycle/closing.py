@@ -21,6 +21,7 @@ from chatui.models.turn import Turn, TurnState
 from chatui.models.user import ClosedAccount, ClosingCause, User
 from chatui.permissions import debug_requests, four_eyes
 from chatui.permissions.access import person_of
+from chatui.program import command
 from chatui.turns import running, temporary
 from chatui.wire import bus
 from chatui.wire.bus import send_from_thread
@@ -49,7 +50,7 @@ def end_running_work(person: User) -> None:
 
 CLOSED, REOPENED, REFUSED = "account closed", "account reopened", "account not closed"
 
-HEIR = "it is the heir of closed accounts: choose another one first (manage.py purge --heir)"
+HEIR = f"it is the heir of closed accounts: choose another one first ({command('purge --heir')})"
 _PROTECTED = "no directory or sign-in service may close this account"
 
 

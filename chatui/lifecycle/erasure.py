@@ -91,7 +91,7 @@ _TRIES = 3
 
 BUSY = noop(
     "The write-ahead log could not be emptied, because a reader still uses an earlier state of the database, so it still contains "
-    "erased text. manage.py purge tries again."
+    "erased text. The next purge tries again."
 )
 POSTGRESQL = noop(
     "PostgreSQL keeps deleted rows in its files until VACUUM has run and their space is reused; VACUUM FULL rewrites the files."

@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from chatui.program import command
 from renderer.harmony.vocabulary import FILE_NAME, SHA256, Vocabulary, VocabularyError
 
 DIRECTORY_VARIABLE = "TIKTOKEN_ENCODINGS_BASE"
@@ -41,7 +42,7 @@ def load(data_dir: Path) -> Vocabulary:
     """
     path = find(data_dir)
     if path is None:
-        raise VocabularyError("The vocabulary of gpt-oss is not installed. Run: python manage.py fetch_vocabulary")
+        raise VocabularyError(f"The vocabulary of gpt-oss is not installed. Run: {command('fetch_vocabulary')}")
     return Vocabulary.read(path)
 
 
@@ -88,7 +89,7 @@ def install(report: Callable[[str], object]) -> None:
     except (_UnavailableError, OSError) as error:
         report(
             f"The vocabulary of gpt-oss could not be fetched: {error}. Without it llama.cpp, vLLM and SGLang are read over Chat "
-            "Completions, not as token ids; python manage.py fetch_vocabulary tries again."
+            f"Completions, not as token ids; {command('fetch_vocabulary')} tries again."
         )
 
 

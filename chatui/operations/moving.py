@@ -25,6 +25,7 @@ from chatui.audit_log.record import SHELL, record
 from chatui.database import file_locks, versions
 from chatui.operations import backups
 from chatui.operations.backups import BackupError, Counts
+from chatui.program import command
 
 ACTION = "database moved"
 MADE_BY_MIGRATIONS = (ContentType, Permission)
@@ -84,7 +85,7 @@ def _check_same_version(source: Path) -> None:
     if newer := versions.unknown(there):
         raise BackupError(f"{source.name} was written by a newer version of the product (it has {newer[-1]}).")
     if older := sorted(name for app, name in here - there if app == "chatui"):
-        raise BackupError(f"{source.name} was written by an older version (it lacks {older[0]}). Run manage.py migrate on it first.")
+        raise BackupError(f"{source.name} was written by an older version (it lacks {older[0]}). Run {command('migrate')} on it first.")
 
 
 def _move(source: Path, counts: Counts, report_line: Callable[[str], None]) -> Moved:

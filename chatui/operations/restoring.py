@@ -40,6 +40,7 @@ from chatui.models.sign_in import Invitation, PasswordLink
 from chatui.models.user import ClosingCause, User
 from chatui.operations import backups
 from chatui.operations.backups import BackupError, Counts
+from chatui.program import command
 from chatui.store import temporary
 from chatui.tools import confirmations
 
@@ -246,7 +247,7 @@ def _erasures(prepared: Path, current: CurrentDatabase, options: RestoreOptions)
     if options.erasures is None and not options.without_erasures:
         raise BackupError(
             "It is unknown who was erased since this backup, because the current database does not continue it. Name the list that "
-            "manage.py erasures export wrote (--erasures FILE), or restore without one (--without-erasures)."
+            f"{command('erasures export')} wrote (--erasures FILE), or restore without one (--without-erasures)."
         )
     return known
 

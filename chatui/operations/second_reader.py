@@ -24,6 +24,7 @@ from chatui import processes
 from chatui.env import BASE_DIR, environment
 from chatui.model_servers import vocabulary
 from chatui.processes import LateError
+from chatui.program import command
 from renderer.command import MAX_BUFFERED_BYTES
 from renderer.errors import OpenChatMLError
 from renderer.frames import HEADER_VALUE, Channel, Frame, Header, Intent, Role, Terminator
@@ -129,7 +130,7 @@ class SecondReader:
         """
         rank_file = self.rank_file()
         if rank_file is None:
-            raise SecondReaderError("The vocabulary of gpt-oss is not installed. Run: python manage.py fetch_vocabulary")
+            raise SecondReaderError(f"The vocabulary of gpt-oss is not installed. Run: {command('fetch_vocabulary')}")
         wishes = [*([*map(asdict, one)] for one in conversations), *map(asdict, completions)]
         answers = self._run("".join(f"{json.dumps(wish)}\n" for wish in wishes), rank_file).splitlines()
         if answers == [_NO_VOCABULARY]:

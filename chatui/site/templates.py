@@ -1,4 +1,5 @@
-"""What Django's templates lack: the tags ``gap``, ``module`` and ``icon``, and a loader that makes pages and events an eighth smaller.
+"""What Django's templates lack: the tags ``gap``, ``module``, ``icon`` and ``command``, and a loader that makes pages and events an eighth
+smaller.
 
 ``translate`` and ``include`` are Django's with fewer steps, for a text and a part that a template names: a page has hundreds of them.
 
@@ -26,6 +27,7 @@ from django.templatetags.i18n import do_translate
 from django.utils.html import format_html
 from django.utils.translation import gettext, pgettext
 
+from chatui import program
 from chatui.site.static_files import imported
 
 register = template.Library()
@@ -93,6 +95,12 @@ def module(name: str) -> dict[str, object]:
     """``{% module 'js/name.js' %}``: a module that the page runs, and links with which a browser asks at once for all that it imports."""
     address, *imported = _addresses(storages["staticfiles"], name)
     return {"address": address, "imported": imported}
+
+
+@register.simple_tag
+def command(words: str) -> str:
+    """What an operator types for this command of the product."""
+    return program.command(words)
 
 
 @register.tag

@@ -22,6 +22,7 @@ from chatui.audit_log.record import NOT_BY_PERSON, record
 from chatui.codes import ProductCode
 from chatui.permissions import access, debug_views
 from chatui.permissions.administration import AdminPart
+from chatui.program import command
 from chatui.web.errors import refuse
 from chatui.web.guards import number, visitor_of
 from chatui.web.manage.parts import DaysForm, Shown, done, for_part, list_page, page
@@ -80,8 +81,8 @@ def audit_export(request: HttpRequest, kind: str) -> HttpResponse:
         return refuse(request, ProductCode.COMMAND, 400)
     filters = asked.filters()
     if lines.rows(filters)[: EXPORT_MOST + 1].count() > EXPORT_MOST:
-        words = _("More than %(count)s lines. Narrow the filter, or use manage.py audit export.")
-        asked.add_error(None, words % {"count": number_format(EXPORT_MOST, force_grouping=True)})
+        words = _("More than %(count)s lines. Narrow the filter, or use %(command)s.")
+        asked.add_error(None, words % {"count": number_format(EXPORT_MOST, force_grouping=True), "command": command("audit export")})
         return page(request, AdminPart.AUDIT, "manage/audit_log.html", {"form": asked} | _shown(asked, _NO_LINES), 400)
     aggregation.close_expired()
     record("audit export", visitor_of(request, "download"), detail=f"{kind}: {filters}")

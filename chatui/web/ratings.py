@@ -27,6 +27,7 @@ from chatui.permissions import access
 from chatui.permissions import ratings as permissions_ratings
 from chatui.permissions.administration import AdminPart
 from chatui.permissions.debug_requests import REASON_CHARS
+from chatui.program import command
 from chatui.transfer import ratings as transfer_ratings
 from chatui.transfer.ratings import ExportOptions, RatingFilters, RatingFormat
 from chatui.web import downloads
@@ -75,8 +76,8 @@ class ExportForm(DaysForm):
             wanted = self.wanted()
             most = HIDDEN_MOST if wanted.has_hidden else EXPORT_MOST
             if transfer_ratings.count(wanted.filters) > most:
-                words = gettext("More than %(count)s ratings. Narrow the filter, or use manage.py ratings.")
-                self.add_error(None, words % {"count": number_format(most, force_grouping=True)})
+                words = gettext("More than %(count)s ratings. Narrow the filter, or use %(command)s.")
+                self.add_error(None, words % {"count": number_format(most, force_grouping=True), "command": command("ratings")})
         return values
 
     def wanted(self) -> ExportOptions:

@@ -204,8 +204,10 @@ def _files(top: Path) -> set[str]:
     return {str(path.relative_to(top)) for path in top.rglob("*") if path.is_file()}
 
 
-def test_its_other_commands_work_there(program: Path, tmp_path: Path) -> None:
+def test_its_other_commands_work_there_and_name_themselves(program: Path, tmp_path: Path) -> None:
     environment = USUAL | {"CHATUI_DATA_DIR": str(tmp_path / "elsewhere")}
+    early = subprocess.run([program, "audit", "verify"], env=environment, cwd="/", capture_output=True, text=True, check=False)
+    assert "run chatui migrate, or correct the setting" in early.stderr, early.stderr
     subprocess.run([program, "migrate", "--verbosity", "0"], env=environment, cwd="/", check=True)
     for arguments in (("check",), ("migrate", "--check"), ("doctor", "--help"), ("transcript", "check", str(ROOT / "README.md"))):
         done = subprocess.run([program, *arguments], env=environment, cwd="/", capture_output=True, text=True, check=False)

@@ -87,7 +87,7 @@ def test_another_state_is_refused_and_stays_as_it_is(old: Database, later: str, 
     schema, rows = old.schema(), old.rows()
     for command in (["migrate"], ["serve", "--port", "0"]):
         said = refusal(old, *command)
-        assert f"CommandError: This database is at {last}, from which this version cannot continue: run manage.py migrate" in said
+        assert f"CommandError: This database is at {last}, from which this version cannot continue: run python manage.py migrate" in said
         assert re.findall(r"commit ([0-9a-f]{8}) \(or the last one that has chatui/migrations/(\w+)\.py\)", said) == [
             (dict(versions._LAST_WITH)[step], step) for step in commits
         ]

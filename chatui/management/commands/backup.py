@@ -11,6 +11,7 @@ from django.db import DatabaseError, connection
 
 from chatui.database import versions
 from chatui.operations import backups
+from chatui.program import command
 
 
 class Command(BaseCommand):
@@ -48,7 +49,7 @@ class Command(BaseCommand):
         head = backup.report.head
         self.stdout.write(f"{backup.path}: {backup.counts}.")
         if not backup.report.is_intact:
-            self.stderr.write("THE AUDIT LOG IS NOT INTACT: manage.py audit verify shows where. The backup contains it unchanged.")
+            self.stderr.write(f"THE AUDIT LOG IS NOT INTACT: {command('audit verify')} shows where. The backup contains it unchanged.")
             sys.exit(1)
         self.stdout.write(f"The log is intact. Head: --number {head.number} --head {head.hash}" if head else "The log is empty.")
 

@@ -10,6 +10,7 @@ from django.db import connection
 
 from chatui.database import versions
 from chatui.operations import moving
+from chatui.program import command
 
 
 class Command(BaseCommand):
@@ -28,6 +29,6 @@ class Command(BaseCommand):
             f"Moved: {moved.counts}; {sum(moved.rows.values()):,} rows in {len(moved.rows)} tables, the same number as in the file."
         )
         self.stdout.write(
-            "The audit log is intact." if moved.log.is_intact else "The audit log is NOT intact: manage.py audit verify shows where."
+            "The audit log is intact." if moved.log.is_intact else f"The audit log is NOT intact: {command('audit verify')} shows where."
         )
         self.stdout.write(f"Keep {options['file']} until you have checked the result, then delete it: it still contains all data.")

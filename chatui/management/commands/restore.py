@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from chatui.management.commands.erasures import read_erasures
 from chatui.operations import backups, restoring
 from chatui.operations.restoring import RestoreOptions
+from chatui.program import command
 
 
 class Command(BaseCommand):
@@ -22,7 +23,7 @@ class Command(BaseCommand):
         parser.add_argument("file", metavar="FILE")
         parser.add_argument("--identity", metavar="FILE", help="file with the private key, if the backup is encrypted")
         parser.add_argument(
-            "--erasures", metavar="FILE", action="append", help="list of erasures, from manage.py erasures export; may be repeated"
+            "--erasures", metavar="FILE", action="append", help=f"list of erasures, from {command('erasures export')}; may be repeated"
         )
         parser.add_argument(
             "--without-erasures", action="store_true", help="restore without a list; people erased since the backup come back"

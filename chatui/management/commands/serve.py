@@ -31,6 +31,7 @@ from chatui.model_servers import choice, connected
 from chatui.observability import measures
 from chatui.observability.error_reports import JsonFormatter
 from chatui.operations import forked
+from chatui.program import command
 from chatui.proxies import address_of, is_this_computer
 from chatui.site.static_files import collect_changed
 from chatui.store import erasure
@@ -133,7 +134,7 @@ class Command(BaseCommand):
         specs = connected.specs()
         names = ", ".join(spec.url or "the built-in demo" for spec in specs)
         names += " (connect a model server on the first page, or set CHATUI_BACKEND_URL)" if connected.is_demo() else ""
-        self._say(f"  Answers come from {names or 'nowhere: run python manage.py check'}\n")
+        self._say(f"  Answers come from {names or 'nowhere: run ' + command('check')}\n")
 
     def _prepare(self) -> None:
         self._say("\n  Preparing the database…")

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chatui.backends.separation import REMEDY, VOUCH
 from chatui.codes import Fault
+from chatui.program import command
 
 
 class Level(IntEnum):
@@ -73,7 +74,7 @@ class ServerFault(Fault):
         "Token ids could not be tried: the vocabulary of gpt-oss is not installed.",
         "The operator of this product has to install it once.",
         True,
-        "manage.py fetch_vocabulary does it.",
+        f"{command('fetch_vocabulary')} does it.",
     )
     NO_ANSWER = (
         "no-answer",

@@ -30,9 +30,6 @@ NAMES = {
     "JSON",
     "CSV",
     "Markdown",
-    "manage.py audit verify",
-    "manage.py doctor",
-    "manage.py migrate",
     "ms",
 }
 _WORD = re.compile(r"[A-Za-z]{2,}")

@@ -1,0 +1,51 @@
+"""Sentences name the command that their reader can type: that of the package, or that of a checkout."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chatui import program
+from tests.support.places import ROOT
+
+SAYS_ITSELF = {"chatui/program.py", "chatui/command_line.py"}
+"""The function, and what runs before the product can be imported, in a checkout only."""
+
+
+@pytest.mark.parametrize(
+    ("started", "named"),
+    [
+        ("manage.py", "python manage.py purge --heir NAME"),
+        ("/srv/chatui/manage.py", "python manage.py purge --heir NAME"),
+        ("/opt/chat/bin/chatui", "chatui purge --heir NAME"),
+        ("/usr/bin/pytest", "python manage.py purge --heir NAME"),
+    ],
+)
+def test_a_command_is_named_as_this_process_was_started(started: str, named: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", [started])
+    program._program.cache_clear()
+    try:
+        assert program.command("purge --heir NAME") == named
+    finally:
+        program._program.cache_clear()
+
+
+def texts(path: Path) -> Iterator[str]:
+    """The strings of a module that are no docstrings; all of a template."""
+    if path.suffix == ".html":
+        yield path.read_text(encoding="utf-8")
+        return
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
+            yield node.value
+
+
+def test_no_sentence_of_the_product_says_by_itself_how_a_command_is_called() -> None:
+    paths = [*(ROOT / "chatui").rglob("*.py"), *(ROOT / "templates").rglob("*.html")]
+    assert len(paths) > 400, "the premise"
+    found = {str(path.relative_to(ROOT)) for path in paths for text in texts(path) if re.search(r"manage\.py\b", text)}
+    assert found == SAYS_ITSELF
