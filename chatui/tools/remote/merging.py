@@ -62,7 +62,7 @@ class Merging:
             if len(trail) > MAX_HOPS:
                 raise TooLargeError("its schema is too large when expanded")
             found = target_of(self._document, target)
-            flat = flat if found is True else {**_object(found), **flat}
+            flat = flat if found is True else self._merged(flat, _object(found), place)
             self.enter(_entries(flat))
         parts = flat.pop("allOf", None)
         for part in parts if isinstance(parts, list) else ():
@@ -70,11 +70,25 @@ class Merging:
             # What a part refers to is not on the way to this schema's properties: it only matters here that it does not lead to itself.
             own = {} if part is True else self.flat(_object(part), (), place, (*seen, *trail))[0]
             flat = self._merged(flat, own or {}, place)
-        return _with_conditions(flat), trail
+        return self._with_conditions(flat, (*seen, *trail), place), trail
+
+    def _with_conditions(self, flat: dict[str, Any], seen: tuple[str, ...], place: str) -> dict[str, Any]:
+        """The schema with the properties that only its conditions name, as optional ones."""
+        conditions = [
+            flat.get("then"),
+            flat.get("else"),
+            *mapping(flat, "dependentSchemas").values(),
+            *mapping(flat, "dependencies").values(),
+        ]
+        more: dict[str, Any] = {}
+        for condition in conditions:
+            if isinstance(condition, Mapping):
+                more |= mapping(self.flat(condition, (), place, seen)[0] or {}, "properties")
+        return {**flat, "properties": {**more, **mapping(flat, "properties")}} if more else flat
 
     def _merged(self, first: Mapping[str, Any], second: Mapping[str, Any], place: str) -> dict[str, Any]:
         """A schema that allows what both allow, and perhaps more."""
-        merged = {**second, **first}
+        merged: dict[str, Any] = {**second, **first}
         own, other = mapping(first, "properties"), mapping(second, "properties")
         if own or other:
             both = {name: {"allOf": [own[name], other[name]]} for name in own if name in other and own[name] != other[name]}
@@ -85,10 +99,19 @@ class Merging:
             merged["additionalProperties"] = False
         if True in (first.get("nullable"), second.get("nullable")):
             merged["nullable"] = True
-        for word in first.keys() & second.keys() & {"anyOf", "oneOf", "enum"}:
-            if first[word] != second[word]:
-                self.lose(place, f"one of two {word}")
+        if parts := [*listed_in(first, "allOf"), *listed_in(second, "allOf")]:
+            merged["allOf"] = parts
+        for word, free in (("anyOf", "oneOf"), ("oneOf", "anyOf")):
+            if word in first and word in second and first[word] != second[word]:
+                self._keep_both(merged, free, second[word], place)
         return merged
+
+    def _keep_both(self, merged: dict[str, Any], other: str, alternatives: Any, place: str) -> None:
+        """Keep second alternatives under the other word, which is read alike."""
+        if other in merged:
+            self.lose(place, "more alternatives")
+            merged["additionalProperties"] = True  # the properties of those that are lost may be sent
+        merged.setdefault(other, alternatives)
 
     def united(self, flat: Mapping[str, Any], word: str, trail: tuple[str, ...], place: str) -> dict[str, Any]:
         """An object with alternatives (under ``word``) as one object: the properties of all, of which those are required that all require.
@@ -98,8 +121,8 @@ class Merging:
         if len(variants) < len(flat[word]):
             base["nullable"] = True
         self.lose(place, f"which of {len(variants)} alternatives ({word}) goes with which value")
-        if not variants or not all(isinstance(each, Mapping) for each in variants):
-            return base
+        if not variants or not all(isinstance(each, Mapping) and each for each in variants):
+            return {"additionalProperties": True, **base} if variants else base
         flats = [self._alternative(each, trail, place) for each in variants]
         needs = [[name for name in listed_in(each, "required") if isinstance(name, str)] for each in flats]
         common = [name for name in needs[0] if all(name in need for need in needs)]
@@ -128,13 +151,6 @@ def _object(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise UnusableError(_NO_OBJECT)
     return value
-
-
-def _with_conditions(flat: dict[str, Any]) -> dict[str, Any]:
-    """The schema with the properties that only its conditions name, as optional ones."""
-    conditions = [flat.get("then"), flat.get("else"), *mapping(flat, "dependentSchemas").values(), *mapping(flat, "dependencies").values()]
-    more = {name: each for found in conditions if isinstance(found, Mapping) for name, each in mapping(found, "properties").items()}
-    return {**flat, "properties": {**more, **mapping(flat, "properties")}} if more else flat
 
 
 def _properties(base: Mapping[str, Any], flats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -227,7 +227,7 @@ class _Reduction:
     ) -> dict[str, Any]:
         """Whether there may be unnamed properties: only if the server explicitly allows them, because a model must not set what it was
         never shown."""
-        others = True if mapping(flat, "patternProperties") else flat.get("additionalProperties")
+        others = True if mapping(flat, "patternProperties") else flat.get("additionalProperties", flat.get("unevaluatedProperties"))
         if isinstance(others, Mapping) and others:
             if self._is_top(depth):
                 self._lose(place, "what unnamed arguments may be")

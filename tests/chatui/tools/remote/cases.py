@@ -105,6 +105,24 @@ CASES: dict[str, SchemaCase] = {
     "choices by const": SchemaCase(of(a={"oneOf": [{"const": "x", "title": "X"}, {"const": "y"}]}), {"a": "y"}, {"a": "z"}),
     "choices that are lists": SchemaCase(of(a={"enum": [[1, 2], [3]]}), {"a": [3]}, {"a": [4]}),
     # parts
+    "properties beside a reference": SchemaCase(
+        {**of(o={"$ref": "#/$defs/x", "properties": {"b": INTEGER}}), "$defs": {"x": A}}, {"o": {"a": "x", "b": 1}}, {"o": {"b": 1}}
+    ),
+    "allOf beside a reference": SchemaCase(
+        {"$ref": "#/$defs/x", "allOf": [B], "$defs": {"x": {"allOf": [A]}}}, {"a": "x", "b": 1}, {"b": 1}
+    ),
+    "alternatives twice": SchemaCase(
+        {"allOf": [{"oneOf": [A, B]}, {"oneOf": [of("c", c=STRING), of("d", d=STRING)]}]}, {"a": "x", "d": "y"}, {"a": 1, "d": "y"}
+    ),
+    "alternatives three times": SchemaCase(
+        {"allOf": [{"oneOf": [A, B]}, {"oneOf": [of(c=STRING)]}, {"oneOf": [of("d", d=STRING)]}]}, {"a": "x", "d": "y"}, {"a": "x", "d": 1}
+    ),
+    "a condition by reference": SchemaCase(
+        {**of(a=STRING), "if": of(a={"const": "x"}), "then": {"$ref": "#/$defs/b"}, "$defs": {"b": B}}, {"a": "x", "b": 1}, {"a": 1}
+    ),
+    "alternatives of which one is anything": SchemaCase({"anyOf": [A, True]}, {"z": 1}),
+    "alternatives of which one is empty": SchemaCase({**of(c=STRING), "oneOf": [A, {}]}, {"z": 1}, {"c": 1}),
+    "unevaluated properties": SchemaCase({**of(a=STRING), "unevaluatedProperties": True}, {"z": 1}, {"a": 1}),
     "a recursion": SchemaCase({**TREE, **of(t={"$ref": "#/$defs/n"})}, {"t": {"v": "x", "c": [{"v": "y", "c": []}]}}, {"t": {"v": 1}}),
     "a recursive whole": SchemaCase(of(v=STRING, more={"$ref": "#"}), {"more": {"more": {"v": "x"}}}, {"v": 1}),
     "an allOf below": SchemaCase(of(o={"allOf": [A, B]}), {"o": {"a": "x", "b": 1}}, {"o": {"a": "x"}}),
