@@ -4,7 +4,7 @@ What needs Helm itself runs where ``make chart`` has installed it.
 """
 
 import re
-from ipaddress import ip_network
+from ipaddress import ip_address, ip_network
 from typing import Any
 
 import pytest
@@ -12,7 +12,9 @@ import yaml
 from django.urls import resolve
 from django.urls.exceptions import Resolver404
 
+from chatui.documents import reading
 from chatui.env import Environment
+from chatui.sandbox import ProcessLimits
 from tests.support.places import ROOT
 from tests.tools import chart
 from tests.tools.docker_steps import steps
@@ -82,7 +84,12 @@ def test_a_pod_is_the_plain_user_of_the_image_and_has_no_rights() -> None:
     written = {each["mountPath"] for each in CONTAINER["volumeMounts"] if not each.get("readOnly")}
     assert written == {"/tmp", next(step for step in IMAGE if step.startswith("VOLUME ")).split()[1]}
     assert all(volume["emptyDir"]["sizeLimit"] for volume in POD["volumes"])
-    assert CONTAINER["resources"]["limits"]["memory"] and CONTAINER["resources"]["requests"].keys() == {"cpu", "memory"}
+
+
+def test_files_that_are_read_cannot_end_the_pod() -> None:
+    limits, requests = CONTAINER["resources"]["limits"], CONTAINER["resources"]["requests"]
+    assert requests.keys() == {"cpu", "memory"}
+    assert int(limits["memory"].removesuffix("Gi")) << 30 >= reading.AT_A_TIME * ProcessLimits().memory_bytes + (512 << 20)
 
 
 def test_everything_selects_the_pods_and_nothing_else() -> None:
@@ -98,9 +105,11 @@ def test_only_named_namespaces_connect_and_no_pod_reaches_the_addresses_of_the_c
     assert policy["policyTypes"] == ["Ingress", "Egress"]
     [coming] = policy["ingress"]
     assert coming["from"] and all(each["namespaceSelector"]["matchLabels"] for each in coming["from"])
-    blocks = [each["ipBlock"] for rule in policy["egress"] for each in rule["to"] if "ipBlock" in each]
-    assert all(ip_network(left_out).is_link_local for block in blocks for left_out in block["except"]) and len(blocks) == 2
-    assert all(rule["ports"] for rule in policy["egress"])
+    names, others = policy["egress"]
+    assert {each["port"] for each in names["ports"]} == {53} and others["ports"], "no other port is open to everything"
+    left_out = [ip_network(each) for to in others["to"] if "ipBlock" in to for each in to["ipBlock"]["except"]]
+    for address in ("169.254.169.254", "fe80::a9fe:a9fe", "fd00:ec2::254"):
+        assert any(ip_address(address) in network for network in left_out), address
 
 
 def test_it_grows_by_a_metric_that_the_product_has() -> None:

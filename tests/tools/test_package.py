@@ -132,6 +132,19 @@ def test_it_serves_from_an_empty_directory_with_all_of_its_files(program: Path, 
     assert _files(empty / "var" / "static") == _files(prepared.static_files()), "those that the wheel has, and none made there"
 
 
+def test_two_directories_are_two_products_and_one_directory_is_served_once(program: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    with serving(program, tmp_path / "one", USUAL) as one, serving(program, tmp_path / "two", USUAL) as two:
+        codes = {found[1] for server in (one, two) if (found := re.search(r"code for the first one: (\S+)", server.console))}
+        assert len(codes) == 2
+        for directory, port, word in (("one", free_port(), "already serves"), ("three", two.port, f"Port {two.port}")):
+            (tmp_path / directory).mkdir(exist_ok=True)
+            command = [str(program), "serve", "--port", str(port)]
+            done = subprocess.run(command, env=USUAL, cwd=tmp_path / directory, capture_output=True, text=True, check=False)
+            assert done.returncode == 1 and word in done.stderr and "Traceback" not in done.stderr
+
+
 async def test_a_later_wheel_goes_over_it_and_finds_its_data(wheel: Path, tmp_path: Path) -> None:
     program = installed(wheel, tmp_path)
     there = tmp_path / "there"
