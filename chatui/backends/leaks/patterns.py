@@ -192,8 +192,7 @@ _TAG = regex.compile(
     rf"(?:\s+(?:[\w:-]+\s*=\s*{_VALUE}|open|hidden)){{0,6}}\s{{0,2}}/?{_GT}",
     re.IGNORECASE,
 )
-_BRACKET = regex.compile(rf"\\?\[{_Z}\s?(?P<slash>/?){_Z}\s?(?P<name>[A-Za-z][\w \u200b]{{2,40}}?)\s?{_Z}\\?\]{_Z}")
-_TRIANGLE = regex.compile(rf"◁{_Z}\s?(?P<slash>/?){_Z}\s?(?P<name>[a-z\u200b]{{3,40}})\s?{_Z}▷", re.IGNORECASE)
+_BRACKET = regex.compile(rf"(?:\\?\[|◁){_Z}\s?(?P<slash>/?){_Z}\s?(?P<name>[A-Za-z][\w \u200b]{{2,40}}?)\s?{_Z}(?:\\?\]{_Z}|▷)")
 _GAP = r"[\s\u200b]{0,4}"
 _HIDDEN_CHANNEL = f"(?:{_spread('analysis')}|{_spread('commentary')})"
 _COLLAPSED = regex.compile(rf"{_spread('assistant')}(?:{_Z}\s*\n\s*)?{_Z}(?:{_HIDDEN_CHANNEL}|{_spread('final')})")
@@ -221,8 +220,7 @@ ATTACHED = regex.compile(r"(?:(?<=[^\s\"'“‘«„「『(\[{\\])|(?<=[^\s(\[{]
 BEGINNING = rf"(?<={_LINE_BEGINS}|[{ENDS}]\s{{0,2}})"
 _BEGINS = regex.compile(rf"{BEGINNING}(?<!\?)")
 """A beginning: of the text, of a line, or behind a sentence, but not in an address. A recipient there needs nothing else."""
-_OPENING_MARKS = r"\s\"'“‘«„「『(\[{\\"
-_GOES_ON = regex.compile(rf"(?<=[^{_OPENING_MARKS}])")
+_OPENING = "\"'“‘«„「『([{\\"
 _GLUED_CHANNEL = regex.compile(
     rf"(?<={_LINE_BEGINS}|[{ENDS}]){_HIDDEN_CHANNEL}(?=[^\W\d_{PARTICLES}]|[{PARTICLES}]\S)"
     rf"|(?<=[\p{{L}}\p{{N}}]){_HIDDEN_CHANNEL}(?=\p{{Lu}})|(?<=\s){_spread('assistant')}{_HIDDEN_CHANNEL}[ \t]{{0,4}}(?=\p{{Lu}})"
@@ -250,7 +248,7 @@ HEADER = regex.compile(
     r"|channel\|>\s{0,4}(?:analysis|commentary|final)\s{0,4}<\|message)\|>"
 )
 """A whole header is one wherever it stands."""
-LEAVES_CODE = regex.compile(rf"(?<=\n[ \t]{{0,8}}|[^{_OPENING_MARKS}=]){HEADER.pattern}")
+LEAVES_CODE = regex.compile(rf"(?<=\n[ \t]{{0,8}}|[^\s{re.escape(_OPENING)}=]){HEADER.pattern}")
 """It is no code either, unless its block begins with it or has other tokens before it: the model ended its answer inside the block."""
 BEGIN_CODE = ("<", "[", "\\", "◁")
 """An indented line that begins like this is about the sign there."""
@@ -323,12 +321,6 @@ def _tag(look: _Look, match: regex.Match[str]) -> _Found:
     return SignKind.CLOSING if match["slash"] or name in _CLOSES else SignKind.OPENING, opening.partition("=")[0]
 
 
-def _triangle(_: _Look, match: regex.Match[str]) -> _Found:
-    name = bare(match["name"]).lower()
-    kind = SignKind.CLOSING if match["slash"] else SignKind.OPENING
-    return (kind, f"◁{name}") if _BRACKETED.fullmatch(name.upper()) else None
-
-
 def _bracket(look: _Look, match: regex.Match[str]) -> _Found:
     name = bare(match["name"])
     if alone := _BRACKETED_ALONE.get(name.lower()):
@@ -337,24 +329,25 @@ def _bracket(look: _Look, match: regex.Match[str]) -> _Found:
     if _BRACKETED_TOKENS.fullmatch(name):
         return SignKind.SPECIAL, name.lower()
     # ``[thinking](…)`` is a link.
-    is_link = not match["slash"] and look(_LINKS, match.end())
-    is_sign = _BRACKETED.fullmatch(name) or (_BRACKETED_SMALL.fullmatch(name) and not is_link)
-    return (SignKind.CLOSING if match["slash"] else SignKind.OPENING, f"[{name.lower()}") if is_sign else None
+    is_triangle = match[0][0] == "◁"
+    is_link = not match["slash"] and not is_triangle and look(_LINKS, match.end())
+    is_sign = _BRACKETED.fullmatch(name.upper() if is_triangle else name) or (_BRACKETED_SMALL.fullmatch(name) and not is_link)
+    return (SignKind.CLOSING if match["slash"] else SignKind.OPENING, f"{'◁' if is_triangle else '['}{name.lower()}") if is_sign else None
 
 
 def _call(look: _Look, match: regex.Match[str]) -> _Found:
     by, name, at = match["by"], match["to"], match.start()
+    before = match.string[at - 1 : at]
     if name is None:
         return SignKind.HEADER, "json"
-    is_call = bool(by or not match["value"]) and (look(_BEGINS, at) or (by and look(_GOES_ON, at)))
+    is_call = bool(by or not match["value"]) and (look(_BEGINS, at) or (by and not before.isspace() and before not in _OPENING))
     if not is_call and (body := look(_CALL_BODY, match.end())):
         is_call = by or "." in name or body["kind"] is not None
     return (SignKind.HEADER, "to") if is_call else None
 
 
 _FORMS: tuple[tuple[str, regex.Pattern[str], Callable[[_Look, regex.Match[str]], _Found]], ...] = (
-    ("◁", _TRIANGLE, _triangle),
-    ("[\\", _BRACKET, _bracket),
+    ("◁[\\", _BRACKET, _bracket),
     ("aAbBcCfFmMpPtT", _CALL, _call),
     ("ac", _GLUED_CHANNEL, lambda *_: (SignKind.HEADER, "channel")),
     ("aA", _COLLAPSED, lambda *_: (SignKind.COLLAPSED, "assistant")),

@@ -8,10 +8,8 @@ may also be a mention: then the whole text decides. Of a sign inside a word, the
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from itertools import accumulate, takewhile
 
 import regex
 
@@ -19,6 +17,7 @@ from chatui.backends.leaks import labels, patterns
 from chatui.backends.leaks.guard import STOP_TOKENS, TextSpan, call_at, ends_in_call, judged, withheld
 from chatui.backends.leaks.labels import ANY_TEXT, Asked
 from chatui.backends.leaks.patterns import ENDS, Sign, SignKind, UndecidedError, folded
+from chatui.backends.repeats import Repeats
 from chatui.backends.separation import Separation
 
 _LEAD = regex.compile(r"[ \t\u200b\ufeff\r]{0,99}+(?=\S|\n)")
@@ -30,7 +29,6 @@ _STOP = re.compile(
     r"|(?=[<\\]|ass|ana|com|to=|fun|bro|con|mul|[abcfmt](?:\u200b|\w?\w?\Z))"
 )
 """Where there may be such a place, found quickly; the end of a line; and backticks."""
-_LAST_LETTER = re.compile(r"(?<=[a-z])[a-z]\Z")
 _CONTEXT = 16
 """So many characters before a place say what it is."""
 _LONGEST_SPAN, _LONGEST_RUN = 400, 99
@@ -97,7 +95,9 @@ class Scanner:
 
     def _ends_word(self, at: int) -> bool:
         """Whether the place is the last letter so far of a word in a line. Words come in pieces, and most go on with no sign."""
-        return not (self._at_line or self._fence or self._kept is not None) and bool(_LAST_LETTER.match(self._buffer, at))
+        letters = self._buffer[max(at - 1, 0) :]
+        is_last = len(letters) == 2 and letters.isascii() and letters.isalpha() and letters.islower()
+        return is_last and not (self._at_line or self._fence or self._kept is not None)
 
     def _match(self, pattern: regex.Pattern[str], at: int) -> regex.Match[str] | None:
         return patterns.matched(pattern, self._view, at, may_grow=not self._is_end)
@@ -205,54 +205,6 @@ class Scanner:
         return "`" in line
 
 
-_LEAST_WORDS = 22
-"""A thought with fewer letters and digits than that may well be how its answer begins, too."""
-_SENTENCE = re.compile(rf"[^{ENDS}:\n]{{1,40}}[{ENDS}:\n]+\s*")
-"""A first short sentence, behind which a thought may come again."""
-_INTERJECTION = 12
-"""Without a first sentence with fewer characters (``Hm.``), a thought is the same."""
-_CLOSING = "\"'”’»)"
-
-
-def words_in(text: str) -> str:
-    """The letters and digits of a text, without differences of case, accent, width or kind: what a thought that is repeated is told by."""
-    return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", text).casefold()))
-
-
-def _forms(thoughts: Iterable[str]) -> dict[str, bool]:
-    """The words by which each thought is known again, and whether its last sentence has ended; the longest first."""
-    found = dict[str, bool]()
-    for thought in thoughts:
-        begin, is_ended = _SENTENCE.match(thought), thought.rstrip().rstrip(_CLOSING).endswith(tuple(ENDS))
-        found[words_in(thought)] = is_ended
-        if begin and begin.end() < _INTERJECTION:
-            found[words_in(thought[begin.end() :])] = is_ended
-    return {words: found[words] for words in sorted(found, key=len, reverse=True) if len(words) >= _LEAST_WORDS}
-
-
-def _end_of(text: str, forms: Mapping[str, bool]) -> int:
-    """Where the answer begins in a text that begins with all of a thought once more; 0 if it does not, or goes on in its last sentence."""
-    words = words_in(text)
-    thought = next(filter(words.startswith, forms), "")
-    if not thought:
-        return 0
-    lengths = accumulate(len(words_in(character)) for character in text)
-    rest = text[next(at for at, length in enumerate(lengths, 1) if length >= len(thought)) :].lstrip(_CLOSING)
-    goes_on = forms[thought] and rest and rest[0] not in ENDS and not rest[0].isspace()
-    around = "".join(takewhile(lambda character: not character.isalnum(), text)).strip()
-    rest = rest.lstrip(ENDS + _CLOSING)
-    if around and rest.lstrip().startswith(around):
-        rest = rest.lstrip().removeprefix(around)
-    return 0 if goes_on else len(text) - len(rest)
-
-
-def repeat_in(text: str, thoughts: Iterable[str]) -> tuple[int, int]:
-    """Where a thought comes again in a text, at its beginning or behind a first short sentence: from where to where; (0, 0): nowhere."""
-    forms, first = _forms(thoughts), _SENTENCE.match(text)
-    ends = ((begin, begin + end) for begin in (0, first.end() if first else 0) if (end := _end_of(text[begin:], forms)))
-    return next(ends, (0, 0))
-
-
 class LeakGuard:
     """Text in, spans out. ``has_sign``: something in the text is raw output."""
 
@@ -265,38 +217,15 @@ class LeakGuard:
         self._text: list[str] = []
         """What was read, without what was hidden as a thought."""
         self._whole = ""
-        self._thought, self._late = thought, ""
-        self._others = list(asked.thoughts)
-        """Reasoning that came as a whole in another place: it counts by itself."""
-        self._forms = _forms(self._thoughts)
-        self._held: str | None = "" if self._thoughts else None
-        """The text that is held as long as a thought begins so; None once that is decided."""
-        self._words = ""
-        """Those of the held text."""
-        self._first: str | None = ""
-        """The first sentence so far; None behind it."""
-        self._has_shown = self._has_hidden = False
+        self._repeats = Repeats(thought, asked.thoughts)
+        self.reasoned, self.reasoned_apart = self._repeats.reasoned, self._repeats.reasoned_apart
+        self._has_shown = False
         self._sent = 0
         """How much of the text was shown."""
         self.has_sign = self.ends_in_call = self.hides_before = self.is_repeated = False
         """``ends_in_call``: a token behind the text says that all of it was a call. ``hides_before``: what was shown before was reasoning,
         for the header of an answer came only then, or the beginning of the text, or all of it, came as reasoning as well
         (``is_repeated``), which says nothing of other texts."""
-
-    @property
-    def _thoughts(self) -> list[str]:
-        return list(filter(None, (self._thought, self._late, *self._others)))
-
-    def reasoned(self, text: str) -> None:
-        """More reasoning came after the text began: servers repeat it in pieces, too."""
-        self._thought += text
-        self._late += text
-
-    def reasoned_apart(self, text: str) -> None:
-        """Reasoning that came as a whole in another place, such as a whole message, at any time."""
-        self._others.append(text)
-        if self._held == "" and not self._text:
-            self._forms = _forms(self._thoughts)
 
     @property
     def is_data(self) -> bool:
@@ -307,53 +236,30 @@ class LeakGuard:
         if self._separation is Separation.UNPROVEN:
             self._text.append(text)
             return []
-        if self._held is None:
-            return self._read(text)
-        self._held += text
-        self._words += words_in(text)
-        return self._compared(self._held)
+        return self._read(text) if self._repeats.is_past else self._without_thought(self._repeats.feed(text))
 
     def _read(self, text: str) -> list[TextSpan]:
         self._text.append(text)
         return self._shown(self._scanner.feed(text))
 
-    def _compared(self, held: str, *, is_end: bool = False) -> list[TextSpan]:
-        """What is not held any more, as no thought begins so, and what is behind a thought that comes again, which is hidden."""
-        first, may_be = self._first, (self._words or len(held) < _LEAST_WORDS) and any(form.startswith(self._words) for form in self._forms)
-        if not first and not is_end and (may_be or (first == "" and self._thought.lstrip().startswith(held.strip()))):
-            return []
-        self._held = None
-        if not first and (end := _end_of(held, self._forms)):
-            self._has_hidden = True
-            return [TextSpan(False, held[:end]), *self._read(held[end:])]
-        if first is None or is_end:
-            return self._read(held)
-        sentence = _SENTENCE.match(first + held)
-        if sentence is None and len(first + held) < 40:
-            self._first, self._held, self._words = first + held, "", ""
-            return self._read(held)
-        behind = sentence.end() - len(first) if sentence else len(held)
-        spans = self._read(held[:behind])
-        if sentence:
-            self._first, self._held, self._words = None, held[behind:], words_in(held[behind:])
-            spans += self._compared(self._held)
-        return spans
+    def _without_thought(self, pieces: Iterable[tuple[str, bool]]) -> list[TextSpan]:
+        return [span for text, is_thought in pieces for span in (withheld(text) if is_thought else self._read(text))]
 
     def finish(self, *, complete: bool) -> list[TextSpan]:
         """The field has ended. ``complete``: the server said that the model stopped by itself."""
         if self._separation is Separation.UNPROVEN:
             self._whole = "".join(self._text)
             return self._judged(self._whole, complete=complete)
-        begun = self._decided(complete=complete)
+        begun = [] if self._repeats.is_past else self._without_thought(self._repeats.finish(complete=complete))
         whole, self._text = "".join(self._text), []
-        sent, (begin, end) = self._sent, repeat_in(whole, self._thoughts)
+        sent, (begin, end) = self._sent, self._repeats.found_in(whole)
         self._whole = rest = whole[:begin] + whole[end:]
         judgement = judged(rest, asked=replace(self._asked, is_json=self._is_any_data), separation=self._separation)
         spans = [*begun, *self._rest(has_sign=judgement.has_sign, complete=complete)]
         self.ends_in_call = complete and not self._is_own and ends_in_call(whole)
         self.has_sign |= self.ends_in_call or (self._separation is Separation.PLAIN and judgement.has_sign)
         self.is_repeated = end > 0 and not judgement.takes_back
-        if (end or self._has_hidden) and not rest.strip():
+        if (end or self._repeats.has_hidden) and not rest.strip():
             self.has_sign = self.hides_before = self.is_repeated = True
             return withheld("".join(span.text for span in spans))
         if judgement.takes_back or end:
@@ -366,7 +272,7 @@ class LeakGuard:
 
     def judged_again(self) -> list[TextSpan] | None:
         """After the end, when more reasoning has come: the text without the beginning that came as reasoning; else None."""
-        begin, end = repeat_in(self._whole, self._thoughts)
+        begin, end = self._repeats.found_in(self._whole)
         if not end:
             return None
         self._whole, self.has_sign = self._whole[:begin] + self._whole[end:], True
@@ -376,21 +282,10 @@ class LeakGuard:
         if not complete and text.strip():
             # The sign may be what is missing.
             return withheld(text)
-        begin, end = repeat_in(text, self._thoughts)
+        begin, end = self._repeats.found_in(text)
         judgement = judged(text[:begin] + text[end:], asked=self._asked)
         self.has_sign = judgement.has_sign
         return [*([TextSpan(False, text[begin:end])] if end else []), *judgement.spans]
-
-    def _decided(self, *, complete: bool) -> list[TextSpan]:
-        """What was held, at the end."""
-        held, self._held = self._held, None
-        if not held:
-            return []
-        if not complete or held.split() == self._thought.split():
-            # Cut, it may have become the thought. A short answer may well begin like it.
-            self._has_hidden = True
-            return withheld(held)
-        return self._compared(held, is_end=True)
 
     def _rest(self, *, has_sign: bool, complete: bool) -> list[TextSpan]:
         shown = self._shown(self._scanner.finish())

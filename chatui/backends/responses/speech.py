@@ -15,8 +15,9 @@ from chatui.backends.base import Usage
 from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.leaks.guard import TextSpan, judged
 from chatui.backends.leaks.labels import Asked
-from chatui.backends.leaks.scanner import LeakGuard, repeat_in
+from chatui.backends.leaks.scanner import LeakGuard
 from chatui.backends.raw_frames import Allowance, FrameSource, FrameWriter, leak
+from chatui.backends.repeats import repeat_in
 from chatui.backends.responses.items import TEXT, OutputItem
 from chatui.backends.separation import Read, Separation
 from chatui.codes import ProductCode
