@@ -87,8 +87,10 @@ def _weight(request: SampleRequest, frame: Frame, factor: float) -> float:
 
 
 def without_last_reasoning(request: SampleRequest) -> SampleRequest:
-    """The request without the reasoning at its end, which is not sent when a cut answer is continued in words."""
-    return replace(request, frames=tuple(_without_last_reasoning(list(request.frames))))
+    """The request without the reasoning at its end, which is not sent when a cut answer is continued in words. It may come again."""
+    kept = _without_last_reasoning(list(request.frames))
+    left_out = tuple(frame.body for frame in request.frames[len(kept) :])
+    return replace(request, frames=tuple(kept), thoughts=(*request.thoughts, *left_out))
 
 
 def _shortened(frames: list[Frame], cut: Frame, total: float, max_weight: float) -> tuple[list[Frame], Frame, float]:

@@ -66,10 +66,9 @@ def _in_words(request: SampleRequest) -> SampleRequest:
         tail = (replace(cut, terminator=Terminator.END), Frame(Header(Role.USER), prompts.read("continue")))
         return replace(request, frames=(*request.frames, *tail), cut_answer=None)
     # Without the reasoning that was cut, which a model may continue in its answer, and with low effort for new reasoning.
-    kept = without_last_reasoning(request).frames
-    cut_off = tuple(frame.body for frame in request.frames[len(kept) :])
-    frames = (*kept, Frame(Header(Role.USER), prompts.read("finish")))
-    return replace(request, frames=frames, cut_answer=None, effort="low", thoughts=(*request.thoughts, *cut_off))
+    request = without_last_reasoning(request)
+    frames = (*request.frames, Frame(Header(Role.USER), prompts.read("finish")))
+    return replace(request, frames=frames, cut_answer=None, effort="low")
 
 
 class Seam:
