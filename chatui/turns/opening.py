@@ -52,7 +52,7 @@ from chatui.turns.running_turn import RunningTurn
 from renderer import history
 from renderer.activities.activity import from_stored
 from renderer.frame_kinds import ANSWER, DOCUMENT_NAME, SUMMARY_NAME, TOOL_LINE_NAME, is_document
-from renderer.frames import Frame, Header, Role, Terminator
+from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.markup import citations
 from renderer.markup.citations import CitableSource
 from renderer.markup.html import SafeHtml
@@ -88,6 +88,7 @@ def first_request(running: RunningTurn, spec: BackendSpec, answer_format: Answer
         today=running.today,
         counted=running.counted,
         wants_summary=spec.summaries == "server",
+        thoughts=(running.cut_thought,) if running.cut_thought else (),
     )
     program = running.program
     if program is None:
@@ -253,6 +254,8 @@ def load_branch(running: RunningTurn) -> None:
     running.cut_answer = transcripts.frame_of(cut) if cut else None if program else _NO_ANSWER_YET
     running.cut_message_id = cut.pk if cut else None
     running.cut_stays = continuation.came_apart(cut)
+    if turn.continued_message.channel == Channel.ANALYSIS:
+        running.cut_thought = transcripts.frame_of(turn.continued_message).body
 
 
 def _documents(messages: Sequence[PromptMessage]) -> list[tuple[PromptMessage, str, int]]:

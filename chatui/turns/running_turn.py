@@ -109,6 +109,8 @@ class RunningTurn:
     """The cut answer; empty if it has no text yet."""
     cut_message_id: UUID | None = None
     """The message that the complete answer replaces."""
+    cut_thought: str = field(default="", repr=False)
+    """Reasoning that was cut, which no prompt has again."""
     cut_stays: bool = False
     """Whether it is an answer for sure (``continuation.came_apart``), so that a sign in its continuation withdraws that alone."""
     turns_left_out: int = 0

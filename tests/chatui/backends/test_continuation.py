@@ -10,6 +10,7 @@ import pytest
 from chatui import prompts
 from chatui.backends.base import Endpoint, EndReason, SampleEnded, SampleRequest, Taker
 from chatui.backends.chat.backend import ChatCompletionsBackend
+from chatui.backends.context_fitting import without_last_reasoning
 from chatui.backends.continuation import Seam, continue_in_words
 from chatui.backends.demo import DemoBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
@@ -247,6 +248,8 @@ async def test_the_cut_answer_and_the_request_for_its_rest_end_the_history() -> 
     _, asked = await continued_events()
     assert asked.frames == (QUESTION, CUT_THOUGHT, Frame(FINAL, BEFORE, Terminator.END), Frame(Header(Role.USER), prompts.read("continue")))
     assert (asked.cut_answer, asked.effort) == (None, "high")
+    shortened = without_last_reasoning(SampleRequest((QUESTION, CUT_THOUGHT), thoughts=("Before.",)))
+    assert shortened.frames == (QUESTION,) and shortened.thoughts == ("Before.", CUT_THOUGHT.body), "it is still known"
 
 
 @pytest.mark.parametrize("cut", ["", None])

@@ -133,6 +133,13 @@ async def test_an_answer_that_never_came_is_finished_without_more_reasoning(ada:
     assert [body(message) for message in (await stored_messages(first.conversation, ada))[1:]] == [f"{SECRET} ", "Four."]
 
 
+async def test_reasoning_that_was_cut_is_known_if_the_model_repeats_it(ada: User, backend: ScriptedBackend) -> None:
+    """No prompt has a cut thought again, so only the request can say what it was."""
+    await ask_and_continue(ada, backend, [*cut(ANALYSIS, SECRET), ended(EndReason.LENGTH)], continuation_steps("Four."))
+    request = backend.requests[-1]
+    assert [one.header.channel for one in request.frames] == [None] and request.thoughts == (SECRET,)
+
+
 async def test_the_later_history_holds_one_whole_answer(ada: User, backend: ScriptedBackend) -> None:
     first, _ = await ask_and_continue(ada, backend, cut_answer(), continuation_steps())
     backend.script = answer()
