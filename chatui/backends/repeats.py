@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from itertools import accumulate, takewhile
+from itertools import takewhile
 
 _LEAST = 22
 """A thought with fewer letters and digits than that may well be how its answer begins, too."""
@@ -42,8 +43,8 @@ def _end_of(text: str, forms: Mapping[str, bool]) -> int:
     thought = next(filter(words.startswith, forms), "")
     if not thought:
         return 0
-    lengths = accumulate(len(words_in(character)) for character in text)
-    rest = text[next(at for at, length in enumerate(lengths, 1) if length >= len(thought)) :].lstrip(_CLOSING)
+    end = bisect_left(range(len(text)), len(thought), key=lambda at: len(words_in(text[:at])))
+    rest = text[end:].lstrip(_CLOSING)
     if forms[thought] and rest and rest[0] not in _ENDS and not rest[0].isspace():
         return 0
     rest = rest.lstrip(_ENDS + _CLOSING)

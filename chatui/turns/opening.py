@@ -241,21 +241,25 @@ def load_branch(running: RunningTurn) -> None:
     running.imported = frozenset(document.parse_frame(message.text).body for message in questions)
     running.files = tuple(name for message, name, _ in sent if message.author == Author.PERSON)
     running.call_ids = frozenset(frame.header.call_id for frame in seen if frame.terminator is Terminator.CALL and frame.header.call_id)
-    if turn.continued_message is None:
-        return
-    answer = list(dropwhile(lambda message: message.key != turn.question_id, messages))[1:]
+    if turn.continued_message is not None:
+        _load_cut(running, turn.continued_message, cut, messages)
+
+
+def _load_cut(running: RunningTurn, end: Message, cut: Message | None, messages: Sequence[PromptMessage]) -> None:
+    """What the turn continues: the answer that was cut at ``end``. ``cut``: the same message, if it has text of the answer."""
+    answer = list(dropwhile(lambda message: message.key != running.turn.question_id, messages))[1:]
     summaries = [message.key for message in answer if message.is_visible and message.name == SUMMARY_NAME]
     shown = [(message.key, document.parse_frame(message.text)) for message in answer if message.is_visible and message.name in _SHOWN_NAMES]
     running.shown_before = (*shown, *([(cut.pk, transcripts.frame_of(cut))] if cut else []))
-    running.thought_before = _thought_before(turn.continued_message, answer)
+    running.thought_before = _thought_before(end, answer)
     if summaries:
         rows = Message.objects.filter(pk__in=summaries).order_by("position").values_list("activities", flat=True)
         running.steps_before = tuple(line for stored in rows for line in from_stored(stored))
-    running.cut_answer = transcripts.frame_of(cut) if cut else None if program else _NO_ANSWER_YET
+    running.cut_answer = transcripts.frame_of(cut) if cut else None if running.program else _NO_ANSWER_YET
     running.cut_message_id = cut.pk if cut else None
     running.cut_stays = continuation.came_apart(cut)
-    if turn.continued_message.channel == Channel.ANALYSIS:
-        running.cut_thought = transcripts.frame_of(turn.continued_message).body
+    if end.channel == Channel.ANALYSIS:
+        running.cut_thought = transcripts.frame_of(end).body
 
 
 def _documents(messages: Sequence[PromptMessage]) -> list[tuple[PromptMessage, str, int]]:
