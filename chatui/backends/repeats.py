@@ -19,6 +19,8 @@ _SENTENCE = re.compile(rf"[^{_ENDS}:\n]{{1,{_FIRST}}}[{_ENDS}:\n]+\s*")
 """A first short sentence, behind which a thought may come again."""
 _INTERJECTION = 12
 """Without a first sentence with fewer characters (``Hm.``), a thought is the same."""
+_MOST = 4
+"""So many thoughts are looked for one behind another."""
 
 
 def words_in(text: str) -> str:
@@ -38,7 +40,15 @@ def _forms(thoughts: Iterable[str]) -> dict[str, bool]:
 
 
 def _end_of(text: str, forms: Mapping[str, bool]) -> int:
-    """Where the answer begins in a text that begins with all of a thought once more; 0 if it does not, or goes on in its last sentence."""
+    """Where the answer begins in a text that begins with one or several thoughts once more; 0 if it does not."""
+    end = 0
+    for _ in range(_MOST):
+        end += _end_of_one(text[end:], forms)
+    return end
+
+
+def _end_of_one(text: str, forms: Mapping[str, bool]) -> int:
+    """The same for all of one thought, unless its last sentence goes on."""
     words = words_in(text)
     thought = next(filter(words.startswith, forms), "")
     if not thought:
@@ -55,7 +65,7 @@ def _end_of(text: str, forms: Mapping[str, bool]) -> int:
 
 
 def repeat_in(text: str, thoughts: Iterable[str]) -> tuple[int, int]:
-    """Where a whole text has a thought once more: from where to where; (0, 0): nowhere."""
+    """Where a whole text has thoughts once more: from where to where; (0, 0): nowhere."""
     forms, first = _forms(thoughts), _SENTENCE.match(text)
     ends = ((begin, begin + end) for begin in (0, first.end() if first else 0) if (end := _end_of(text[begin:], forms)))
     return next(ends, (0, 0))
@@ -98,10 +108,13 @@ class Repeats:
         """The text that is not held, in pieces, each with whether it is a thought once more."""
         self._held += text
         self._words += words_in(text)
-        may_be = (self._words or len(self._held) < _LEAST) and any(form.startswith(self._words) for form in self._forms)
         # A short thought counts if it is all of the answer.
-        may_be = may_be or (self._first == "" and self._thought.lstrip().startswith(self._held.strip()))
+        may_be = self._may_begin() or (self._first == "" and self._thought.lstrip().startswith(self._held.strip()))
         return [] if may_be and not self._first else self._decided()
+
+    def _may_begin(self) -> bool:
+        is_known = bool(self._words) or len(self._held) < _LEAST
+        return is_known and any(form.startswith(self._words) for form in self._forms)
 
     def finish(self, *, complete: bool) -> list[tuple[str, bool]]:
         """The rest. Cut, what is held may have become the thought."""
@@ -114,7 +127,11 @@ class Repeats:
         first, held = self._first, self._held
         self._held = self._words = ""
         if not first and (end := _end_of(held, self._forms)):
-            self.is_past = self.has_hidden = True
+            self.has_hidden, self._first = True, None
+            self._held, self._words = held[end:], words_in(held[end:])
+            if not is_end and self._may_begin():
+                return [(held[:end], True)]
+            self.is_past = True
             return [(held[:end], True), (held[end:], False)]
         begun = (first or "") + held
         sentence = None if first is None else _SENTENCE.match(begun)

@@ -322,6 +322,8 @@ AGAIN = [
     *[(THOUGHT, f"{first}{THOUGHT} ", first) for first in ("Sure. ", "Gut.\n\n", "好的。")],
     *[(f"{first}{THOUGHT}", f"{THOUGHT}\n", "") for first in ("Hm. ", "Okay…\n", "Well: ")],
     (f"Hm. {THOUGHT}", f"Right. {THOUGHT.lower()} ", "Right. "),
+    (THOUGHT, f"{THOUGHT} {THOUGHT}\n\n", ""),
+    (THOUGHT, f"Sure. {THOUGHT}{THOUGHT.upper()} ", "Sure. "),
 ])  # fmt: skip
 def test_a_thought_that_comes_again_is_told_by_its_words(thought: str, again: str, shown_of_it: str) -> None:
     for separation in Separation:
