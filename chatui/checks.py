@@ -158,6 +158,19 @@ def newer_database(env: Environment) -> Found:
 
 
 @_rule
+def redis_address(env: Environment) -> Found:
+    """The address of Redis may have options of the client. With one that it does not know, every request that is counted would fail."""
+    if not env.redis_url:
+        return
+    import redis  # as in ``chatui.limits``
+
+    try:
+        redis.Redis.from_url(env.redis_url).connection_pool.make_connection()
+    except (TypeError, ValueError):
+        yield "E062", "CHATUI_REDIS_URL: the client knows no such option, or not this value, behind the ? (docs/scaling.md, Redis)."
+
+
+@_rule
 def postgresql_connections(env: Environment) -> Found:
     """What this process may need must be left at the server."""
     if connection.vendor != "postgresql":

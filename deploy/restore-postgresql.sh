@@ -22,8 +22,9 @@ pg_restore --no-owner --single-transaction --exit-on-error --dbname="$CHATUI_DAT
 manage migrate
 manage audit verify
 manage erasures apply "$erasures"
-# Some sessions were ended since the dump, and some links were used.
+# Some sessions were ended since the dump, and some links were used. The keys of machines may be new: the next start records its own.
 sql 'DELETE FROM django_session' \
     'UPDATE chatui_invitation SET revoked_at = now() WHERE used_at IS NULL AND revoked_at IS NULL' \
-    'UPDATE chatui_passwordlink SET expires_at = now() WHERE used_at IS NULL'
+    'UPDATE chatui_passwordlink SET expires_at = now() WHERE used_at IS NULL' \
+    'DELETE FROM chatui_machinekey'
 echo "Restored. Everybody has to sign in again."

@@ -69,6 +69,7 @@ ACTIONS = (
     "identity removed",
     "keys and links work again",
     "link to message",
+    "machine key replaced",
     "mail password link",
     "make API key",
     "make API key for an account",

@@ -9,6 +9,7 @@ from chatui.models.audit import AttemptWarning, AuditEvent, CountedLine
 from chatui.models.conversation import ActiveLeaf, Conversation, Folder
 from chatui.models.debug_requests import DebugRequest
 from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, FileContent, FilePiece, SentDocument, StoredFile
+from chatui.models.machine_keys import MachineKey
 from chatui.models.message import Message, OpenedPage, SearchEntry
 from chatui.models.model_servers import Examination, SeparationProof, StoredBackend
 from chatui.models.programs import ApiKey, ProgramAnswer

@@ -38,7 +38,7 @@ from chatui.models.programs import ApiKey
 from chatui.models.shares import ShareLink
 from chatui.models.sign_in import Invitation, PasswordLink
 from chatui.models.user import ClosingCause, User
-from chatui.operations import backups
+from chatui.operations import backups, machine_keys
 from chatui.operations.backups import BackupError, Counts
 from chatui.program import command
 from chatui.store import temporary
@@ -278,6 +278,7 @@ def _prepare(current: CurrentDatabase, erasures: list[Erasure], options: Restore
     Invitation.objects.filter(used_at=None, revoked_at=None).update(revoked_at=now)
     PasswordLink.objects.filter(used_at=None).update(expires_at=now)
     temporary.end_all()
+    machine_keys.forget()
     people = erasure.restored(erasures)
     record(ACTION, SHELL, detail=_audit_detail(report.head, current))
     for person in people:

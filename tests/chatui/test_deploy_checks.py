@@ -14,7 +14,7 @@ from django.core import checks
 from django.middleware.security import SecurityMiddleware
 from django.utils.module_loading import import_string
 
-from chatui.checks import CONNECTIONS_OF_PROCESS, origins, postgresql_connections, values, with_our_middleware
+from chatui.checks import CONNECTIONS_OF_PROCESS, origins, postgresql_connections, redis_address, values, with_our_middleware
 from chatui.database import base, connections, pools
 from chatui.env import Environment
 from tests.services.databases import create_tables, own_server
@@ -53,6 +53,23 @@ def test_a_setting_that_does_not_do_what_is_expected_is_said(
         found = {message.id for message in values(None)}
         assert found == expected
         assert all(str(wrong) not in str(message.msg) for message in values(None)) or name == "hosts"
+
+
+@pytest.mark.parametrize(
+    ("url", "is_said"),
+    [
+        ("", False),
+        ("redis://127.0.0.1:6379/0", False),
+        ("rediss://someone:s3cret@redis.example.org:6380/0?ssl_ca_certs=/etc/ca.pem", False),
+        ("redis://127.0.0.1:6379/0?ssl_ca_certs=/etc/ca.pem", True),
+        ("rediss://:s3cret@127.0.0.1:6379/0?ssl_ca=/etc/ca.pem", True),
+        ("redis://127.0.0.1:6379/0?socket_timeout=soon", True),
+    ],
+)
+def test_an_unknown_option_of_redis_is_said(url: str, is_said: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(monkeypatch, {"redis_url": url})
+    found = redis_address(None)
+    assert [message.id for message in found] == ["chatui.E062"] * is_said and "s3cret" not in str(found)
 
 
 def test_the_connections_of_a_process_are_those_of_its_pools() -> None:

@@ -14,9 +14,10 @@ from tests.support.served import Deployment
 
 pytestmark = pytest.mark.services
 
-COUNT = "from chatui.models import User; from django.contrib.sessions.models import Session; "
-COUNT += "print('ANSWER', sorted(User.objects.values_list('username', flat=True)), Session.objects.count())"
+COUNT = "from chatui.models import MachineKey, User; from django.contrib.sessions.models import Session; "
+COUNT += "print('ANSWER', sorted(User.objects.values_list('username', flat=True)), Session.objects.count(), MachineKey.objects.count())"
 SIGN_IN = "from chatui.models import User; from django.test import Client; Client().force_login(User.objects.get(username='ada'))"
+START = "from chatui.operations import machine_keys; machine_keys.require()"
 
 
 @pytest.mark.skipif(not shutil.which("pg_dump"), reason="pg_dump and pg_restore are programs of PostgreSQL, which are not installed here.")
@@ -30,7 +31,7 @@ def test_a_database_is_dumped_changed_and_restored(tmp_path: Path) -> None:
     with own_database() as address:
         deployment = Deployment(tmp_path / "data", CHATUI_DATABASE_URL=address)
         deployment.make_people(ada=(False, []), bela=(False, []))
-        deployment.manage("shell", "--no-imports", "-c", SIGN_IN)
+        deployment.manage("shell", "--no-imports", "-c", f"{SIGN_IN}\n{START}")
         run_block(daily, deployment.environment, elsewhere)
         recorded = "from chatui.models.audit import AuditEvent as A; print('ANSWER', A.objects.filter(action='backup ended').count())"
         assert deployment.manage("shell", "--no-imports", "-c", recorded).split("ANSWER ")[1].strip() == "1"
@@ -45,9 +46,9 @@ def test_a_database_is_dumped_changed_and_restored(tmp_path: Path) -> None:
         (broken / "erasures.jsonl").write_text("")
         with pytest.raises(AssertionError, match="NOT complete"):
             run_block(restore, ours, broken, **there)
-        assert counted() == "['ada'] 1", "nothing was removed"
+        assert counted() == "['ada'] 1 3", "nothing was removed"
         printed = run_block(restore, ours, elsewhere, **there)
         assert "1 person erased" in printed and "The log is intact" in printed
-        assert counted() == "['ada'] 0"
+        assert counted() == "['ada'] 0 0"
         refused = process.run(["manage.py", "backup", str(tmp_path)], deployment.environment)
         assert refused.returncode == 1 and "pg_dump" in refused.stderr

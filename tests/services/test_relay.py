@@ -8,9 +8,13 @@ from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
+from django.core.cache.backends.redis import RedisCache
+from redis.exceptions import RedisError
 
+from chatui.env import Environment
 from chatui.wire import bus
 from chatui.wire.bus import Relay
+from tests.chatui.backends.test_route import certificate
 from tests.services.redis_server import Redis
 
 pytestmark = [pytest.mark.services, pytest.mark.faults]
@@ -122,3 +126,46 @@ async def test_a_command_does_not_wait_long_for_a_redis_that_is_away(redis: Redi
     before = asyncio.get_running_loop().time()
     await asyncio.to_thread(bus.publish_once, "a command", "group", {"n": 1})
     assert asyncio.get_running_loop().time() - before < 30
+
+
+def count(cache: RedisCache) -> None:
+    """What the product does with its cache."""
+    cache.set_many({"b": 1, "c": 1}, 60)
+    assert cache.add("a", 1, 60) and not cache.add("a", 1, 60) and cache.incr("a", 2) == 3
+    cache.set("counted", 2, 60)
+    assert cache.get_many(["a", "b", "c"]) == {"a": 3, "b": 1, "c": 1}
+    cache.delete_many(["b", "c"])
+    assert cache.delete("a") and cache.get("a") is None
+
+
+@pytest.mark.parametrize("user", ["", "chat"])
+async def test_a_redis_with_tls_and_a_password_is_used_as_the_address_says(
+    user: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As docs/scaling.md writes it, for messages and for counters."""
+    authority, own = certificate(tmp_path, "authority", is_authority=True), certificate(tmp_path, "localhost", "authority")
+    tls = ("--tls-port", "{port}", "--tls-cert-file", str(own), "--tls-key-file", str(own), "--tls-ca-cert-file", str(authority))
+    rights = ["on", ">s3cret", "~*", "&*", "+@connection", "+@pubsub", "+@transaction", "+@read", "+@write"]
+    server = Redis(tmp_path, *tls, "--tls-auth-clients", "no", "--requirepass", "s3cret", "--user", "chat", *rights)
+    url = f"rediss://{user}:s3cret@localhost:{server.port}/0?ssl_ca_certs={authority}"
+    try:
+        assert Environment.of({"CHATUI_REDIS_URL": url}).redis_url == url
+        monkeypatch.setattr(bus, "environment", lambda: SimpleNamespace(redis_url=url))
+        one, two = Process("one"), Process("two")
+        two.relay.join("group")
+        await until_it_passes(one, two, 0)
+        await asyncio.to_thread(bus.publish_once, "three", "group", {"n": 1})
+        await two.wait_for(("group", 1))
+        await asyncio.to_thread(count, RedisCache(url, {}))
+        for wrong in (
+            url.replace("s3cret", "wrong"),
+            url.replace("localhost", "127.0.0.1"),
+            url.partition("?")[0],
+            url.partition("?")[0].replace("rediss", "redis"),
+        ):
+            with pytest.raises(RedisError):
+                await asyncio.to_thread(RedisCache(wrong, {}).get, "counted")
+    finally:
+        await bus.ended(*(task for process in Process.known for task in process.relay._tasks))
+        Process.known.clear()
+        server.stop()

@@ -13,8 +13,9 @@ from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.stateful import Sessions, tools_file
 from tests.chatui.tools.peer import PeerRequest, peer
 from tests.services.databases import own_database
+from tests.support.deployments import process
 from tests.support.deployments.rows import audit_lines
-from tests.support.served import Deployment, LiveSocket, Server
+from tests.support.served import Deployment, LiveSocket, Server, free_port
 from tests.support.stub import DONE, chunk
 
 pytestmark = pytest.mark.services
@@ -81,6 +82,22 @@ async def test_a_tool_confirmed_on_one_machine_is_callable_on_the_other_at_once(
             await asyncio.to_thread(second.stop)
         lines = [line[0] for line in audit_lines(first.environment, "tool confirmed", "way")]
         assert lines == ["shell"]
+
+
+async def test_a_machine_with_other_keys_is_refused(tmp_path: Path) -> None:
+    with own_database() as database:
+        settings = {"CHATUI_DATABASE_URL": database, "CHATUI_REDIS_URL": os.environ["CHATUI_TEST_REDIS_URL"]}
+        first, second = (Deployment(tmp_path / name, **settings) for name in ("first", "second"))
+        try:
+            await asyncio.to_thread(first.start)
+            refused = await asyncio.to_thread(process.run, ["manage.py", "serve", "--port", str(free_port())], second.environment)
+            assert refused.returncode == 1 and "Traceback" not in refused.stderr
+            assert "CommandError: This machine has another secret_key and sealing_key" in refused.stderr
+            key = (tmp_path / "first/secret_key").read_text()
+            await asyncio.to_thread(second.start, CHATUI_SECRET_KEY=key)
+        finally:
+            await asyncio.to_thread(first.stop)
+            await asyncio.to_thread(second.stop)
 
 
 def confirmed_before(deployment: Deployment, data_dir: Path) -> None:

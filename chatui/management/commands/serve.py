@@ -30,7 +30,7 @@ from chatui.management.commands import purge
 from chatui.model_servers import choice, connected
 from chatui.observability import measures
 from chatui.observability.error_reports import JsonFormatter
-from chatui.operations import forked
+from chatui.operations import forked, machine_keys
 from chatui.program import command
 from chatui.proxies import address_of, is_this_computer
 from chatui.site.static_files import collect_changed
@@ -139,6 +139,10 @@ class Command(BaseCommand):
     def _prepare(self) -> None:
         self._say("\n  Preparing the database…")
         call_command("migrate", verbosity=0)
+        try:
+            machine_keys.require()
+        except machine_keys.OtherKeysError as error:
+            raise CommandError(str(error)) from None
         from chatui.tools import confirmations  # takes 1 MB, which ends with this child process
 
         try:

@@ -30,7 +30,7 @@ from chatui.models.shares import ShareLink
 from chatui.models.sign_in import Invitation, PasswordLink
 from chatui.models.tools import ToolConfirmation
 from chatui.models.user import ClosingCause, User
-from chatui.operations import backups
+from chatui.operations import backups, machine_keys
 from chatui.store import erasure, temporary
 from chatui.store.transcripts import frame_of
 from chatui.tools import confirmations
@@ -201,6 +201,16 @@ def test_temporary_chats_are_not_restored(database: Path, tmp_path: Path) -> Non
     output_of("restore", tmp_path / "backup")
     assert Conversation.objects.filter(temporary.is_over()).get().pk == row.pk
     assert Conversation.objects.filter(temporary_until=None).exists()
+
+
+def test_the_machine_that_restores_may_have_other_keys(database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine_keys.require()
+    output_of("backup", tmp_path / "backup")
+    environment.change(monkeypatch, {"secret_key": "y" * 50})
+    with pytest.raises(machine_keys.OtherKeysError):
+        machine_keys.require()
+    output_of("restore", tmp_path / "backup")
+    machine_keys.require()
 
 
 def test_sessions_are_not_restored(database: Path, tmp_path: Path) -> None:
