@@ -21,7 +21,7 @@ from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.database.faults import FAULTS, DatabaseBusyError, is_transient
 from chatui.turns import running
-from chatui.turns.asks import ProgramAsk
+from chatui.turns.asks import Ask, ProgramAsk
 from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import RunningTurn
 from chatui.turns.streams.program import Ended, ProgramEvent
@@ -70,7 +70,8 @@ class Answering:
     """A turn that was started for a program, with its key."""
 
     key: LiveKey
-    asked: ProgramAsk
+    asked: Ask
+    program: ProgramAsk
     started: RunningTurn
 
     async def events(self) -> AsyncGenerator[ProgramEvent | None, None]:
@@ -96,12 +97,12 @@ class Answering:
     async def _next(self, seconds: float) -> ProgramEvent | None:
         try:
             async with asyncio.timeout(seconds):
-                return await self.asked.stream.next()
+                return await self.program.stream.next()
         except TimeoutError:
             return None
 
 
-async def begin(key: LiveKey, asked: ProgramAsk) -> Answering:
+async def begin(key: LiveKey, asked: Ask, program: ProgramAsk) -> Answering:
     """Store the program's input, and start its turn. If the program disconnects meanwhile, the turn stops.
 
     Raises:
@@ -109,7 +110,7 @@ async def begin(key: LiveKey, asked: ProgramAsk) -> Answering:
     """
     storing = asyncio.create_task(running.ask(key.owner, asked))
     try:
-        return Answering(key, asked, await asyncio.shield(storing))
+        return Answering(key, asked, program, await asyncio.shield(storing))
     except asyncio.CancelledError:
         storing.add_done_callback(_stop_stored)
         raise

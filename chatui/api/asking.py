@@ -30,7 +30,7 @@ from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError, busy_error, is_transient
 from chatui.observability.error_reports import log_without_content
 from chatui.permissions.access import NotFoundError
-from chatui.turns.asks import ProgramAsk
+from chatui.turns.asks import Ask, AskKind, ProgramAsk
 from chatui.turns.program_start import NotStoredError, StillRunningError, UnknownCallError, UnreadableSummaryError
 from chatui.turns.slots import slots
 from chatui.turns.streams.program import Ended
@@ -81,10 +81,10 @@ async def begin(address: str, key: LiveKey, wanted: ResponsesRequest | ChatReque
     if slots().is_closed:
         # The process is ending. A person's question would be answered after the restart, but of a program's only a part is stored.
         raise of_code(ProductCode.SERVER_BUSY, RESTART_SECONDS)
-    asked = await _asked(key, wanted)
+    asked, program = await _asked(key, wanted)
     try:
-        answer = await answering.begin(key, asked)
-        return await reasoning_access.recorded(address, answer) if asked.stream.sends_reasoning else answer
+        answer = await answering.begin(key, asked, program)
+        return await reasoning_access.recorded(address, answer) if program.stream.sends_reasoning else answer
     except NotStoredError:
         raise invalid("What is not stored cannot go on from a stored response: send the whole input.", param="store") from None
     except UnknownCallError:
@@ -98,7 +98,7 @@ async def begin(address: str, key: LiveKey, wanted: ResponsesRequest | ChatReque
         raise no_previous() from None
 
 
-async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> ProgramAsk:
+async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> tuple[Ask, ProgramAsk]:
     if isinstance(wanted, ResponsesRequest) and wanted.references():
         wanted = await stored_responses.resolved(key, wanted)
     choice = request_parts.chosen(await pools.commands.run(request_parts.choices_of, key), wanted.model, key.models)
@@ -108,31 +108,28 @@ async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> Progra
     previous = wanted.previous() if isinstance(wanted, ResponsesRequest) else None
     before, question = read.question(wanted.messages_field, goes_on=previous is not None)
     effort = wanted.effort or choice.effort
-    return ProgramAsk(
-        id=uuid4(),
-        key_id=key.id,
-        question=question,
+    program = ProgramAsk(
         stream=reasoning_access.stream_for(key, wanted, offer),
         offer=offer,
-        choice=choice.value,
-        effort=effort,
         before=before,
         previous=previous,
+        only_key=key.only_key,
         instructions=(wanted.instructions or "") if isinstance(wanted, ResponsesRequest) else "",
         standing_instructions="\n\n".join(text for text in read.orders if text),
         max_tokens=wanted.max_output_tokens if isinstance(wanted, ResponsesRequest) else wanted.token_limit,
-        answer_format=answer_format,
         sampling=wanted.sampling(),
         must_fit=not (isinstance(wanted, ResponsesRequest) and wanted.truncation == "auto"),
         is_kept=wanted.store is not False,
-        reads_all=key.reads_all,
         settings_as_sent={**wanted.given(effort), **given_tools},
     )
+    kind = AskKind.CONTINUE if question is None else AskKind.SEND
+    own = Ask(kind, uuid4(), effort, choice=choice.value, text=question or "", answer_format=answer_format, key=key.id, program=program)
+    return own, program
 
 
 def head_of(answer: Answering) -> ResponseHead:
     asked, turn = answer.asked, answer.started.turn
-    return ResponseHead(asked.id, asked.choice, turn.started_at, asked.settings_as_sent)
+    return ResponseHead(asked.client_id, asked.choice or "", turn.started_at, answer.program.settings_as_sent)
 
 
 def events_of(answer: Answering, wanted: ResponsesRequest, kind: type[Events]) -> Events:

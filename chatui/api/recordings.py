@@ -66,7 +66,7 @@ class Recording:
     def __init__(self, answer: Answering, new_writer: Callable[[], BackgroundEvents]) -> None:
         """``new_writer``: creates a writer for each reader; all write the same events."""
         self.owner_id = answer.key.owner.pk
-        self.views_hidden = answer.asked.stream.sends_reasoning
+        self.views_hidden = answer.program.stream.sends_reasoning
         self.events: list[ProgramEvent] = []
         self._answer = answer
         self._new_writer = new_writer
@@ -84,9 +84,9 @@ class Recording:
                     if event is not None:
                         self._add(event)
                     if isinstance(event, MoreProgramText):
-                        await self._answer.asked.stream.rest(TEXT_SECONDS)
+                        await self._answer.program.stream.rest(TEXT_SECONDS)
         except Exception as error:  # noqa: BLE001 - readers are notified of any error
-            log_without_content(log, self._answer.asked.id, error)
+            log_without_content(log, self._answer.asked.client_id, error)
         finally:
             if self._finished_at is None:
                 self._add(Ended("failed", ProductCode.INTERNAL))
@@ -147,7 +147,7 @@ _ended: dict[UUID, asyncio.TimerHandle] = {}
 
 def record(answer: Answering, new_writer: Callable[[], BackgroundEvents]) -> Recording:
     """Begin recording a turn, which continues without any reader."""
-    key = answer.asked.id
+    key = answer.asked.client_id
     recording = _recordings[key] = Recording(answer, new_writer)
     task = asyncio.create_task(recording.record(), name=f"background {key}")
     _recording.add(task)  # the event loop keeps only a weak reference

@@ -238,7 +238,7 @@ class Connection:
                     for body in events.feed(event) if event is not None else ():
                         await self._tell(body if shows_sealed else _without_sealed(body))
         if events.ended is not None and events.ended.state == "completed" and is_kept_here:
-            self._chain.remember(answer.asked.id, whole_input, events.output)
+            self._chain.remember(answer.asked.client_id, whole_input, events.output)
         else:
             self._chain.forget()
 

@@ -482,6 +482,14 @@ def title_of(text: VisibleText, limit: int) -> str:
     return line[: limit + 1].rsplit(" ", 1)[0][:limit].rstrip(" ,;:.") + "…"
 
 
+def first_title(text: str) -> str:
+    """The provisional title of a conversation that starts with this question."""
+    return title_of(own_words(text), FIRST_TITLE_CHARS) or "New conversation"
+
+
+FIRST_TITLE_CHARS = 60
+
+
 def header_text(text: str) -> str:
     """A foreign name in a form that a document header allows: no control token, no lone surrogate, at most 200 characters."""
     return storable(text).replace("<|", "<")[:200]

@@ -1,7 +1,7 @@
 """A turn from its question to its end: ask, start, open, run, sample, record, publish, end.
 
 Begin with ``runner``, which runs a turn by calling names in order. ``asks`` is what somebody wants; ``running`` takes it, and has the turns
-of this process; ``start`` (for a program ``program_start``) stores the question and the turn in one transaction; ``slots`` lets it wait;
+of this process; ``start`` (with ``program_start``) stores the question and the turn in one transaction; ``slots`` lets it wait;
 ``running_turn`` is what is known of it, from then on; ``opening`` loads it and makes the first request; ``sampling`` asks the model once,
 and its events go the way back: through a list of stages to ``frame_recorder``, which makes frames of them, and to ``publisher``, which
 sends them to those who follow; ``ledger`` writes the frames and the end. ``leases`` and ``sweep`` see to turns whose process dies. Only

@@ -1,6 +1,6 @@
 """A person's or a program's request for a turn, from any interface, and the error for one that is refused before anything is stored.
 
-A program sends earlier messages, instructions and settings, in either API format. It lets the model call its own functions, and the
+A program also sends earlier messages, instructions and settings, in either API format. It lets the model call its own functions, and the
 product's tools that its key allows. Characters that a database or UTF-8 cannot store are removed from its texts and names.
 """
 
@@ -35,7 +35,7 @@ class AskKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a person asks for. ``client_id`` makes it idempotent; ``conversation`` None starts a new one, in ``folder``.
+    """What a person or a program asks for. ``client_id`` makes it idempotent; ``conversation`` None starts a new one, in ``folder``.
 
     ``continued_turn``: the turn whose answer is to be continued, with the settings of that turn. If ``question`` is set too, its answer
     continues after the last stored message instead, with the settings of this request. ``choice``: a model server or one of its models;
@@ -43,7 +43,8 @@ class Ask:
     conversation keeps, if ``choice`` is for this answer alone. ``tools_off``: names of tools that are off in a new
     conversation. ``answer_format``: the required format of the answers in a new conversation. ``temporary``: a new conversation is in no
     list or folder, and is soon erased. ``files``: those that come with the question; ``documents``: those files, ready to be stored.
-    ``has_own_files``: an edited question has only these files; otherwise it keeps the documents of the old version.
+    ``has_own_files``: an edited question has only these files; otherwise it keeps the documents of the old version. ``program``: what only
+    a program asks for, with its ``key``. Its ``client_id`` becomes the answer's id, and its ``answer_format`` is for this answer.
     """
 
     kind: AskKind
@@ -66,12 +67,9 @@ class Ask:
     """If set, checked again when the turn is stored."""
     language: str = ""
     """The language of the asking page."""
-    is_queued: bool = False
-    """There may be no slot for the turn when it is launched, so its row says from the start that it waits."""
     key: UUID | None = None
     """The API key with which a program asks."""
-    tokens_before: int = 0
-    """The approximate token count of a program's messages other than its question."""
+    program: ProgramAsk | None = field(default=None, repr=False)
 
 
 class AskRefusedError(Exception):
@@ -160,40 +158,26 @@ class EarlierReply:
 
 @dataclass(frozen=True, slots=True)
 class ProgramAsk:
-    """A program's request. ``id`` becomes the answer's id. ``previous``: the answer that it continues from; ``before`` then follows it.
-
-    ``question`` None: the last messages are function replies, and the answer continues after them. ``continue_after``: the message after
-    which it then continues, once that is stored.
+    """What only a program asks for. ``previous``: the answer that it continues from, of its key ``only_key``, or of any of its owner's;
+    ``before`` then follows it. Without a question, the last messages are function replies, and the answer continues after them.
 
     ``standing_instructions``: the text of its system and developer messages, which also apply to later turns, unlike ``instructions``.
-    ``sampling``: ``temperature`` and ``top_p``. ``is_kept``: whether the turn stays stored after the answer. ``reads_all``: whether it may
-    also continue from answers of its owner's other keys. ``settings_as_sent``: its settings in the format of its API.
+    ``sampling``: ``temperature`` and ``top_p``. ``is_kept``: whether the turn stays stored after the answer. ``settings_as_sent``: its
+    settings in the format of its API.
     """
 
-    id: UUID
-    key_id: UUID
-    question: str | None = field(repr=False)
     stream: ProgramStream = field(repr=False)
-    choice: str
-    effort: str = "medium"
     before: tuple[EarlierMessage | EarlierCall | EarlierReply, ...] = field(default=(), repr=False)
     offer: FunctionOffer = field(default_factory=FunctionOffer, repr=False)
-    continue_after: UUID | None = None
     previous: UUID | None = None
+    only_key: UUID | None = None
     instructions: str = field(default="", repr=False)
     standing_instructions: str = field(default="", repr=False)
     max_tokens: int | None = None
-    answer_format: AnswerFormat | None = None
     sampling: Mapping[str, float] = field(default_factory=dict)
     must_fit: bool = True
     is_kept: bool = True
-    reads_all: bool = False
     settings_as_sent: Mapping[str, Any] = field(default_factory=dict, repr=False)
-
-    @property
-    def only_key(self) -> UUID | None:
-        """The key whose answers it may continue from; None for all keys of its owner."""
-        return None if self.reads_all else self.key_id
 
     @property
     def all_instructions(self) -> str:

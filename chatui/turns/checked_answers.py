@@ -33,9 +33,9 @@ class CheckedAnswers(Stage):
     def __init__(self, wanted: AnswerFormat, running: RunningTurn) -> None:
         self._wanted = wanted
         # Part of a text matches no schema, so the continuation of a cut answer is only marked as JSON, and not checked.
-        self._checks = running.cut_answer is None or not running.cut_answer.body
+        self._checks = running.request.cut_answer is None or not running.request.cut_answer.body
         self._running = running
-        self._for_program = running.program is not None
+        self._for_program = running.ask.program is not None
         self._body: list[str] | None = None
         self._buffered: list[RawEvent] = []
         self._fault: tuple[str, str] | None = None
@@ -81,7 +81,7 @@ class CheckedAnswers(Stage):
         fault, body = self._fault
         self._fault, self._has_retried = None, True
         message = f"{Code.BODY_CONSTRAINT_VIOLATION}: {fault}\n\n{prompts.read('another_try')}"
-        frames = history.frames_for_prompt((*self._running.frames, *written, Frame(ANSWER, body)))
+        frames = history.frames_for_prompt((*self._running.request.frames, *written, Frame(ANSWER, body)))
         return replace(request, frames=(*frames, Frame(Header(Role.USER), message)), tools=(), given_back={}, cut_answer=None)
 
     def verdict(self, outcome: TurnOutcome) -> TurnOutcome:

@@ -113,9 +113,9 @@ LOST = TurnOutcome(TurnState.FAILED, ProductCode.INTERNAL)
 
 def tell_program(running: RunningTurn, outcome: TurnOutcome, at: datetime | None = None) -> None:
     """End the stream of the program that asked, if one did. Only the first call counts. ``at``: when the turn ended, if that is stored."""
-    if running.program is not None:
+    if running.ask.program is not None:
         tokens = running.account.input_tokens, running.account.output_tokens
-        running.program.stream.end(Ended(outcome.state, outcome.code, *tokens, outcome.retry_after, at))
+        running.ask.program.stream.end(Ended(outcome.state, outcome.code, *tokens, outcome.retry_after, at))
 
 
 SHOWN_SECONDS = 10.0
@@ -187,7 +187,7 @@ async def _below(running: RunningTurn, turn: Turn, publisher: Publisher, frames:
     sources = sources_of(texts, publisher.pages, [turn])
     stored = frames.stored if frames else []
     ended = EndedTurn(turn, publisher.shown(), is_first=running.has_new_question, written=stored)
-    render = partial(fragments.answer_end, ended, fragments.language_of(running.language), sources)
+    render = partial(fragments.answer_end, ended, fragments.language_of(running.ask.language), sources)
     try:
         if ended.reads_nothing:
             return render()

@@ -59,7 +59,7 @@ def author_of(frame: Frame) -> Author:
 
 def store_summary(running: RunningTurn, parents: Sequence[UUID], key: UUID, lines: Sequence[Activity]) -> list[Message]:
     """As ``store_frames``, for the frame of the summary, which the product writes, with its lines as values."""
-    places = tuple(running.program.stream.step_keys) if running.program else ()
+    places = tuple(running.ask.program.stream.step_keys) if running.ask.program else ()
     metadata = transcripts.FrameMetadata(running.turn.pk, key, activities=tuple(lines), places=places)
     return _store(running, parents, key, [(summary_frame.frame_of(lines), Author.PRODUCT, metadata)])
 
@@ -79,7 +79,7 @@ def _store(running: RunningTurn, parents: Sequence[UUID], first: UUID, frames: S
     messages = transcripts.append_chain_at(conversation, transcripts.TreePosition(parent_id, last + 1), frames)
     if ends:  # before the open branch, which a new question locks after usage count and conversation: opposite orders would deadlock
         finish(running)
-    cut, key = running.cut_answer, running.cut_message_id
+    cut, key = running.request.cut_answer, running.cut_message_id
     is_withdrawn = cut is not None and key is not None and hidden_text.hide_cut_of((frame for frame, *_ in frames), key, cut)
     instead_of = key if is_withdrawn or continuation.is_answer(messages[-1]) else None
     transcripts.follow(turn.asked_by_id, messages[-1], parent_id, instead_of=instead_of)

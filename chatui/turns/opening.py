@@ -17,6 +17,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial
 from itertools import dropwhile
+from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -33,7 +34,6 @@ from chatui.database.writer import writer
 from chatui.display import fragments
 from chatui.env import environment
 from chatui.instructions import instructions_for
-from chatui.json_schemas import AnswerFormat
 from chatui.model_servers import connected
 from chatui.models.conversation import Folder
 from chatui.models.message import Author, Message
@@ -72,31 +72,22 @@ def spec_for(turn: Turn) -> BackendSpec:
     return spec.model_copy(update={"summaries": "none", "summarizer": ""})
 
 
-def first_request(running: RunningTurn, spec: BackendSpec, answer_format: AnswerFormat | None = None) -> SampleRequest:
-    """The first request of the turn, without hosted tools."""
+def first_request(running: RunningTurn, spec: BackendSpec, **more: Any) -> SampleRequest:
+    """The first request of the turn: what was loaded, with the settings of the model server and of the program, and ``more`` fields."""
+    loaded, program, model = running.request, running.ask.program, split_choice(running.turn.choice)[1]
     most = spec.max_answer_tokens or environment().max_answer_tokens or None
-    model = split_choice(running.turn.choice)[1]
-    request = SampleRequest(
-        running.frames,
+    return replace(
+        loaded,
         model=model,
-        sampling={**spec.sampling_of(model), **running.sampling},
+        sampling={**spec.sampling_of(model), **loaded.sampling, **(program.sampling if program else {})},
         effort=_effort(running.turn.effort),
-        max_tokens=most,
-        cut_answer=running.cut_answer,
+        max_tokens=min(filter(None, (most, program.max_tokens if program else None)), default=None),
         tools=tuple(tool.definition for tool in running.tools.values()),
-        answer_format=answer_format,
-        today=running.today,
-        counted=running.counted,
         wants_summary=spec.summaries == "server",
         thoughts=(running.cut_thought,) if running.cut_thought else (),
-    )
-    program = running.program
-    if program is None:
-        return request
-    most = min(filter(None, (most, program.max_tokens)), default=None)
-    must_call = program.offer.must_call
-    return replace(
-        request, max_tokens=most, sampling={**request.sampling, **program.sampling}, must_fit=program.must_fit, must_call=must_call
+        must_fit=bool(program and program.must_fit),
+        must_call=bool(program and program.offer.must_call),
+        **more,
     )
 
 
@@ -108,11 +99,11 @@ PATIENCE = 2.0
 """How many seconds a request waits for a busy database before it is sent without hosted tools."""
 
 
-async def offered(spec: BackendSpec, running: RunningTurn, request: SampleRequest) -> HostedTools | None:
+async def offered(spec: BackendSpec, running: RunningTurn) -> HostedTools | None:
     """The hosted tools to offer. None if the server has none, a program asks, an answer is only continued, the tools may not be combined
     with the others of the conversation, or the database is busy."""
     turn = running.turn
-    if not spec.server_tools or turn.key_id is not None or request.cut_answer is not None:
+    if not spec.server_tools or turn.key_id is not None or running.request.cut_answer is not None:
         return None
     if not await pools.turns.run_with_retries(partial(server_tools_combine_with, running.tools.values(), turn.conversation)):
         return None
@@ -140,15 +131,15 @@ log = logging.getLogger(__name__)
 
 def created(running: RunningTurn) -> wire.TurnCreated:
     """The event, with the question if it is new."""
-    language = fragments.language_of(running.language)
+    language = fragments.language_of(running.ask.language)
     html = _shown_question(running, language)
     # Continuing an answer changes neither.
-    conversation = None if running.kind is AskKind.CONTINUE else running.turn.conversation
+    conversation = None if running.ask.kind is AskKind.CONTINUE else running.turn.conversation
     return wire.TurnCreated(
         str(running.turn.conversation_id),
         str(running.turn.question_id),
         str(running.after) if running.after else None,
-        running.kind,
+        running.ask.kind,
         str(running.continued_turn) if running.continued_turn else None,
         html,
         language if html else None,
@@ -158,7 +149,7 @@ def created(running: RunningTurn) -> wire.TurnCreated:
 
 
 def _shown_question(running: RunningTurn, language: str) -> SafeHtml | None:
-    if running.kind not in (AskKind.SEND, AskKind.EDIT):
+    if running.ask.kind not in (AskKind.SEND, AskKind.EDIT):
         return None
     try:
         return fragments.question(running.turn.question, running.versions, language, running.documents)
@@ -216,13 +207,13 @@ def load_branch(running: RunningTurn) -> None:
     At most one statement, and one more for each of these: a cut answer, one that was continued before, a conversation that is longer than
     any model reads, a folder, documents. A program's instructions come below the operator's, and its turn never continues a cut answer.
     """
-    turn, program = running.turn, running.program
+    turn, program, sampling = running.turn, running.ask.program, {}
     if turn.conversation.document_header:
-        running.sampling = document_headers.sampling_of(turn.conversation)
+        sampling = document_headers.sampling_of(turn.conversation)
         if hints := document_headers.unmet_capabilities(turn.conversation):
             log.info("turn %s: %s", turn.pk, "; ".join(hints))
     cut = continuation.cut_answer(turn)
-    place_id = (cut.parent_id if cut else (program and program.continue_after) or turn.continued_message_id) or turn.question_id
+    place_id = (cut.parent_id if cut else running.place_id or turn.continued_message_id) or turn.question_id
     messages = _branch(turn, place_id)
     left_out = transcripts.questions_from(messages[0].parent_id) if messages[0].parent_id else 0
     if left_out:
@@ -232,11 +223,15 @@ def load_branch(running: RunningTurn) -> None:
     # Stored system and developer frames are only a record: an import must not give instructions, and the operator's may have changed.
     said = (message for message in messages if message.role not in (Role.SYSTEM, Role.DEVELOPER))
     seen = [known.get(message.key) or document.parse_frame(message.text) for message in said]
-    running.frames = (*_instructions(turn, program), *history.frames_for_prompt(seen))
-    running.today = None if program else today(turn.asked_by)
+    running.request = SampleRequest(
+        (*_instructions(turn, program), *history.frames_for_prompt(seen)),
+        cut_answer=None if turn.continued_message is None else transcripts.frame_of(cut) if cut else None if program else _NO_ANSWER_YET,
+        sampling=sampling,
+        today=None if program else today(turn.asked_by),
+        counted={document.parse_frame(message.text): tokens for message, _, tokens in sent},
+    )
     running.place_id = place_id
     running.turns_left_out = left_out
-    running.counted = {document.parse_frame(message.text): tokens for message, _, tokens in sent}
     questions = (message for message in messages if message.role == Role.USER and message.author in (Author.IMPORT, Author.FORMER))
     running.imported = frozenset(document.parse_frame(message.text).body for message in questions)
     running.files = tuple(name for message, name, _ in sent if message.author == Author.PERSON)
@@ -255,7 +250,6 @@ def _load_cut(running: RunningTurn, end: Message, cut: Message | None, messages:
     if summaries:
         rows = Message.objects.filter(pk__in=summaries).order_by("position").values_list("activities", flat=True)
         running.steps_before = tuple(line for stored in rows for line in from_stored(stored))
-    running.cut_answer = transcripts.frame_of(cut) if cut else None if running.program else _NO_ANSWER_YET
     running.cut_message_id = cut.pk if cut else None
     running.cut_stays = continuation.came_apart(cut)
     if end.channel == Channel.ANALYSIS:
@@ -314,7 +308,7 @@ def today(person: User) -> date | None:
 
 
 def _pages(running: RunningTurn) -> Mapping[int, CitableSource]:
-    texts = [frame.body for frame in (*running.frames, *(frame for _, frame in running.shown_before))]
+    texts = [frame.body for frame in (*running.request.frames, *(frame for _, frame in running.shown_before))]
     if _has_documents(running) or "browser" in environment().tools or any(map(citations.may_cite, texts)):
         return opened_pages.of_conversation(running.turn.conversation_id)
     return {}
@@ -323,12 +317,12 @@ def _pages(running: RunningTurn) -> Mapping[int, CitableSource]:
 def _tools(running: RunningTurn, spec: BackendSpec) -> Mapping[str, Tool]:
     """The tools that the model may call in this turn: none if it continues a cut answer."""
     turn = running.turn
-    if running.program is not None:
-        return _tools_of_program(turn, running.program, is_demo=spec.is_demo)
-    if running.cut_answer is not None or not (_has_documents(running) or spec.is_demo or environment().tools):
+    if (program := running.ask.program) is not None:
+        return _tools_of_program(turn, program, is_demo=spec.is_demo)
+    if running.request.cut_answer is not None or not (_has_documents(running) or spec.is_demo or environment().tools):
         return {}
     return tools_in(turn.asked_by, turn.conversation, is_demo=spec.is_demo).offered
 
 
 def _has_documents(running: RunningTurn) -> bool:
-    return any(is_document(frame.header) for frame in running.frames)
+    return any(is_document(frame.header) for frame in running.request.frames)

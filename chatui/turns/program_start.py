@@ -1,4 +1,4 @@
-"""Starts the turn of a program. The earlier messages are stored first, in the same transaction.
+"""What is stored for the turn of a program, in the transaction that starts it: the earlier messages first, then what belongs to the turn.
 
 A program sends texts, calls to its own functions, and their results. The sealed texts that it sends back are opened, and become messages
 before the question.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from uuid import UUID, uuid4
 
 from django.utils import timezone
@@ -24,12 +24,10 @@ from chatui.models.user import User
 from chatui.permissions import programs
 from chatui.prompts import notes_message, notes_of
 from chatui.store import transcripts
-from chatui.turns import sealed, start
+from chatui.turns import sealed
 from chatui.turns.asks import FUNCTIONS, Ask, AskKind, EarlierCall, EarlierMessage, EarlierReply, ProgramAsk
 from chatui.turns.calls.requested import unanswered
-from chatui.turns.running_turn import RunningTurn
 from chatui.turns.sealed import Purpose
-from chatui.turns.start import NewConversation, first_title
 from renderer.frame_kinds import ANALYSIS, ANSWER, NOTES, PREAMBLE
 from renderer.frames import HEADER_VALUE, Channel, Frame, Header, Intent, Role, Terminator
 
@@ -156,47 +154,63 @@ class StillRunningError(Exception):
     """The answer that the program wants to continue from is still being written."""
 
 
-def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> RunningTurn:
-    """Store the program's messages and create the turn. Call inside a transaction; safe to run twice.
+@dataclass(frozen=True, slots=True)
+class BegunProgram:
+    """What a program sent, stored but for the messages that belong to its turn, ``after``. ``ask``: for the turn, in ``conversation``,
+    which is new if there is no ``previous`` turn. ``is_empty``: it has no messages yet. ``tokens``: about how many all messages have."""
+
+    ask: Ask
+    conversation: Conversation
+    previous: Turn | None
+    is_empty: bool
+    after: _Frames = field(repr=False)
+    tokens: int
+
+
+def begin(person: User, ask: Ask, asked: ProgramAsk) -> BegunProgram:
+    """Store what ``asked``, the program's part of the request, has before the turn.
 
     Raises:
         NotFoundError: this person has no such previous answer.
         NotStoredError: the request must not be stored, but continues from a stored answer.
         StillRunningError: the previous answer is still being written.
         UnknownCallError: there is a reply without a call, or no question at all.
-        AskRefusedError, IntegrityError: as ``start.start``.
+        UnreadableSummaryError: see ``unsealed``.
     """
-    if twin := Turn.objects.select_related(*_WITH).filter(asked_by=person, client_id=asked.id).first():
-        place = twin.messages.filter(author=Author.IMPORT).order_by("position").last()
-        return replace(start.started_again(twin), program=replace(asked, continue_after=place.pk if place else None))
     asked, previous = _with_previous(person, _unsealed(person, asked))
-    conversation = _conversation(person, asked, previous)
-    before, after = _earlier_frames(asked, previous, instructions_for(person.group_names) if previous is None else "")
+    conversation = _conversation(person, ask, asked, previous)
+    before, after = _earlier_frames(ask, asked, previous, instructions_for(person.group_names) if previous is None else "")
     leaf = None if previous is None else transcripts.active_leaf(conversation, person)
     leaf = _append(conversation, person, leaf, before)
     # None if the key was deleted while the request was being handled.
-    key = ApiKey.objects.filter(pk=asked.key_id).values_list("pk", flat=True).first()
-    ask = _ask(asked, conversation, leaf, previous if not before else None)
-    tokens = sum(weight(frame.body) for frame, _ in (*before, *after))
-    created = NewConversation(conversation, is_empty=not before) if previous is None else None
-    started = start.start(person, replace(ask, key=key, tokens_before=int(tokens)), lease_owner, created)
+    key = ApiKey.objects.filter(pk__in=[ask.key]).values_list("pk", flat=True).first()
+    ask = replace(ask, conversation=conversation.pk, key=key, program=asked)
+    if ask.kind is AskKind.CONTINUE:  # the last question: that of the turn before, or otherwise the last message
+        continued = None if before else previous
+        question: UUID | None = continued.question_id if continued else leaf.pk if leaf else None
+        ask = replace(ask, question=question, continued_turn=continued.pk if continued else None)
+    tokens = int(sum(weight(frame.body) for frame, _ in (*before, *after)))
+    return BegunProgram(ask, conversation, previous, previous is None and not before, after, tokens)
+
+
+def complete(person: User, begun: BegunProgram, turn: Turn) -> UUID | None:
+    """Store the rest, once the turn is stored. Returns the message after which its answer comes; None for the question."""
+    ask, conversation = begun.ask, begun.conversation
     place = None
-    if after:
-        place = _append(conversation, person, transcripts.active_leaf(conversation, person), after, started.turn)
-    answer = new(
-        ProgramAnswer,
-        id=asked.id,
-        turn=started.turn,
-        key_id=key,
-        is_kept=asked.is_kept,
-        orders=asked.standing_instructions,
-        given=dict(asked.settings_as_sent),
-    )
-    insert([answer])
-    if previous is not None:
+    if begun.after:
+        place = _append(conversation, person, transcripts.active_leaf(conversation, person), begun.after, turn)
+    if (asked := ask.program) is not None:
+        own = {"orders": asked.standing_instructions, "given": dict(asked.settings_as_sent)}
+        insert([new(ProgramAnswer, id=ask.client_id, turn=turn, key_id=ask.key, is_kept=asked.is_kept, **own)])
+    if begun.previous is not None:
         # Starting a turn took it out of the archive. Put it back where it was: a program's use must not move a person's conversation.
         Conversation.objects.filter(pk=conversation.pk).update(archived_at=conversation.archived_at)
-    return replace(started, program=replace(asked, continue_after=place.pk if place else None))
+    return place.pk if place else None
+
+
+def place_of(turn: Turn) -> UUID | None:
+    """The same of a turn that is already stored."""
+    return turn.messages.filter(author=Author.IMPORT).order_by("position").values_list("pk", flat=True).last()
 
 
 def _unsealed(person: User, asked: ProgramAsk) -> ProgramAsk:
@@ -212,7 +226,6 @@ def _unsealed(person: User, asked: ProgramAsk) -> ProgramAsk:
 
 
 _QUESTION = Header(Role.USER)
-_WITH = ("conversation", "question", "continued_message", "asked_by")
 
 
 def _with_previous(person: User, asked: ProgramAsk) -> tuple[ProgramAsk, Turn | None]:
@@ -227,28 +240,19 @@ def _with_previous(person: User, asked: ProgramAsk) -> tuple[ProgramAsk, Turn | 
     return replace(asked, standing_instructions="\n\n".join(filter(None, (previous.orders, asked.standing_instructions)))), previous.turn
 
 
-def _conversation(person: User, asked: ProgramAsk, previous: Turn | None) -> Conversation:
+def _conversation(person: User, ask: Ask, asked: ProgramAsk, previous: Turn | None) -> Conversation:
     """The conversation, with its open branch ending at the message after which the program continues."""
     if previous is None:
         questions = (each.text for each in asked.before if isinstance(each, EarlierMessage) and each.is_person)
-        title = first_title(transcripts.storable(next(questions, asked.question or "")))
-        row = new(Conversation, owner=person, title=title, effort=asked.effort, choice=asked.choice, archived_at=timezone.now())
+        title = transcripts.first_title(transcripts.storable(next(questions, ask.text)))
+        row = new(Conversation, owner=person, title=title, effort=ask.effort, choice=ask.choice or "", archived_at=timezone.now())
         insert([row])
         return row
     transcripts.activate(previous.conversation, person, next(reversed(transcripts.of_turn(previous)), previous.question))
     return previous.conversation
 
 
-def _ask(asked: ProgramAsk, conversation: Conversation, leaf: Message | None, continued: Turn | None) -> Ask:
-    """The request for the turn. Without a question it continues the last one: that of ``continued``, otherwise ``leaf``."""
-    if asked.question is not None:
-        return Ask(AskKind.SEND, asked.id, asked.effort, conversation.pk, choice=asked.choice, text=asked.question)
-    question: UUID | None = continued.question_id if continued else leaf.pk if leaf else None
-    turn = continued.pk if continued else None
-    return Ask(AskKind.CONTINUE, asked.id, asked.effort, conversation.pk, question=question, continued_turn=turn, choice=asked.choice)
-
-
-def _earlier_frames(asked: ProgramAsk, previous: Turn | None, operators: str) -> tuple[_Frames, _Frames]:
+def _earlier_frames(ask: Ask, asked: ProgramAsk, previous: Turn | None, operators: str) -> tuple[_Frames, _Frames]:
     """The instructions, stored only as a record (``operators``: the operator's), and the earlier messages: those up to the question, which
     is not one of them if the program sent it separately, and those after it, which are already part of the answer: calls of the program's
     functions and their replies.
@@ -258,7 +262,7 @@ def _earlier_frames(asked: ProgramAsk, previous: Turn | None, operators: str) ->
     """
     instructions = list(_instruction_frames(asked, operators))
     frames = list(frames_of(asked.before, calls_of(previous) if previous else {}))
-    if asked.question is not None:
+    if ask.kind is AskKind.SEND:
         return [*instructions, *frames], []
     asked_at = max((place for place, (frame, _) in enumerate(frames) if frame.header == _QUESTION), default=-1)
     if asked_at >= 0:

@@ -56,7 +56,7 @@ class Publisher:
     def __init__(self, running: RunningTurn, first: int = 1) -> None:
         """``first``: the number of the first event."""
         turn_id, is_continuation = running.turn.pk, running.continued_turn is not None
-        self._program = running.program.stream if running.program else None
+        self._program = running.ask.program.stream if running.ask.program else None
         self._turn_id = turn_id
         self._from = {"type": "turn.events", "turn": str(turn_id), "process": PROCESS}
         self._group = {audience: wire_bus.audience(running.turn.conversation_id, audience) for audience in _FOLLOWED}

@@ -41,7 +41,7 @@ class Runner:
     def __init__(self, running: RunningTurn) -> None:
         self._running = running
         self._turn_id = running.turn.pk
-        self.wait = SlotWait(running.turn, is_for_person=running.program is None)
+        self.wait = SlotWait(running.turn, is_for_person=running.ask.program is None)
         self._publisher = Publisher(running, self.wait.first_number)
         self._frames: FrameRecorder | None = None
         self._stages: list[Stage] = []
@@ -127,17 +127,16 @@ class Runner:
         wanted = running.answer_format
         checked = CheckedAnswers(wanted, running) if wanted is not None else None
         before_cut = frames.before_cut if frames.continues_text else None
-        recipients = running.program.offer.other_recipients if running.program else None
+        recipients = running.ask.program.offer.other_recipients if running.ask.program else None
         stages: tuple[Stage | None, ...] = (ModelFrames(running.call_ids, recipients), checked, self._answer_now, summary, before_cut)
         self._stages = [stage for stage in stages if stage is not None]
         way_back = WayBack(self._stages, frames.feed)
-        request = opening.first_request(running, spec, checked.requested if checked else None)
-        running.hosted = await opening.offered(spec, running, request)
-        show_asked = self._publisher.show_asked
-        taken = request.on_taken if summary is None else lambda is_taken: summary.note_taken(is_taken, show_asked)
-        request = replace(
-            request, hosted=running.hosted, on_taken=taken, on_held=partial(self._publisher.add_event, wire.Delayed("chatui:checking"))
-        )
+        if hosted := await opening.offered(spec, running):
+            running.request = replace(running.request, hosted=hosted)
+        show_asked, held = self._publisher.show_asked, partial(self._publisher.add_event, wire.Delayed("chatui:checking"))
+        taken = running.request.on_taken if summary is None else lambda is_taken: summary.note_taken(is_taken, show_asked)
+        wanted_format = checked.requested if checked else None
+        request = opening.first_request(running, spec, answer_format=wanted_format, on_taken=taken, on_held=held)
         # The backend is not loaded with the rest: it belongs to this event loop.
         return await self._sampled(connected.backend(running.turn.choice), request, frames, way_back, checked)
 
@@ -158,8 +157,8 @@ class Runner:
         """Sample the model, answer its tool calls, and sample again, until there is nothing more to ask."""
         running = self._running
         while True:
-            if running.hosted is not None:  # the sources so far belong to no answer, or to one that was cut or refused
-                running.hosted.sources.clear()
+            if running.request.hosted is not None:  # the sources so far belong to no answer, or to one that was cut or refused
+                running.request.hosted.sources.clear()
             asked = self._answer_now.applied_to(request)
             sampling = Sampling(backend, asked, way_back.feed)
             self._samplings.append(sampling)
@@ -180,7 +179,7 @@ class Runner:
             if following is None and checked is not None:
                 following = checked.follow(asked, frames.written, is_over=has_handed_back)
             if following is None:
-                outcome = ending.verdict(sampling, frames, running.program, has_handed_back=has_handed_back)
+                outcome = ending.verdict(sampling, frames, running.ask.program, has_handed_back=has_handed_back)
                 return checked.verdict(outcome) if checked else outcome
             request = following
 
@@ -241,7 +240,7 @@ class Runner:
     async def _end(self, outcome: TurnOutcome) -> None:
         await self._publisher.catch_up()
         thought, running = self._publisher.end_thinking(), self._running
-        by_server = opening.used(running.hosted)
+        by_server = opening.used(running.request.hosted)
         running.account = account_of(self._samplings, thought, turns_left_out=running.turns_left_out, by_server=by_server)
         running.outcome = outcome
         if self._is_lost:
@@ -251,7 +250,7 @@ class Runner:
     def _request_title(self) -> None:
         """Request a title for a new conversation, in a separate task. Not if part of the answer was shown and then withdrawn."""
         frames, running = self._frames, self._running
-        if frames is not None and running.after is None and not (self._is_lost or frames.is_withheld or running.program):
+        if frames is not None and running.after is None and not (self._is_lost or frames.is_withheld or running.ask.program):
             titles.begin(running, frames.written)
 
     def _on_lease_lost(self) -> None:
@@ -290,4 +289,4 @@ class Runner:
 def _show_line(publisher: Publisher, running: RunningTurn, line: Activity) -> None:
     """Show people, and a program, a line of the summary. Until that is stored, the turn's pieces have it."""
     publisher.step(line)
-    running.pieces.note_line(line, running.program.stream.step_keys[-1] if running.program else None)
+    running.pieces.note_line(line, running.ask.program.stream.step_keys[-1] if running.ask.program else None)

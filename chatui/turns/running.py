@@ -10,14 +10,13 @@ import atexit
 import logging
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
 from django.db import DatabaseError, IntegrityError, InterfaceError
 
 from chatui import wire
-from chatui.codes import ProductCode
 from chatui.database import connections, pools
 from chatui.database.faults import DatabaseBusyError, is_transient, outages
 from chatui.database.writer import writer
@@ -31,9 +30,8 @@ from chatui.store import erasure
 from chatui.tools import execution
 from chatui.turns import leases, ledger, start, sweep, temporary
 from chatui.turns import slots as turns_slots
-from chatui.turns.asks import Ask, AskKind, AskRefusedError, ProgramAsk
+from chatui.turns.asks import Ask, AskKind
 from chatui.turns.calls import file_access
-from chatui.turns.program_start import start_program
 from chatui.turns.runner import Runner
 from chatui.turns.running_turn import RunningTurn
 from chatui.turns.slots import slots
@@ -78,15 +76,15 @@ _ended: deque[UUID] = deque(maxlen=1000)
 _reaper: asyncio.Task[None] | None = None
 
 
-async def ask(person: User, wanted: Ask | ProgramAsk, stored: Callable[[RunningTurn], None] | None = None) -> RunningTurn:
+async def ask(person: User, wanted: Ask, stored: Callable[[RunningTurn], None] | None = None) -> RunningTurn:
     """Store the request of a person or a program, and launch the turn. Continues even if the caller is cancelled: a stored question gets
     its answer.
 
     ``stored`` is called in between: a socket that follows the conversation from then on misses nothing of the turn. The turn of a program
-    sends its visible events to ``wanted.stream``; one that must not be stored is erased once it has ended.
+    sends its visible events to its stream; one that must not be stored is erased once it has ended.
 
     Raises:
-        AskRefusedError, access.NotFoundError: see ``start.start``; for a program also the errors of ``program_start.start_program``.
+        AskRefusedError, access.NotFoundError: see ``start.start``; for a program also the errors of ``program_start.begin``.
         DatabaseBusyError: the request could not be stored in time; nothing was stored.
     """
     # In a task of its own: a question that is stored is also launched, even if the one who asked is gone by then.
@@ -102,24 +100,19 @@ def _asked(task: asyncio.Task[RunningTurn]) -> None:
         task.exception()  # otherwise asyncio reports a refusal that nobody waits for any more as an error
 
 
-async def _ask(person: User, wanted: Ask | ProgramAsk, stored: Callable[[RunningTurn], None] | None) -> RunningTurn:
+async def _ask(person: User, wanted: Ask, stored: Callable[[RunningTurn], None] | None) -> RunningTurn:
     try:
-        if isinstance(wanted, ProgramAsk):
-            started = await writer.run(start_program, person, wanted, leases.OWNER, patience=ASK_PATIENCE)
-        else:
-            if wanted.files:
-                wanted = await pools.documents.run(start.prepared, person, wanted)
-            # If the process is killed before the turn has got its slot, another launches it. ``_asking`` has this question, too.
-            wanted = replace(wanted, is_queued=not slots().has_room(len(_asking)))
-            started = await writer.run(start.start, person, wanted, leases.OWNER, patience=ASK_PATIENCE)
+        if wanted.files:
+            wanted = await pools.documents.run(start.prepared, person, wanted)
+        # If the process is killed before a person's turn has got its slot, another launches it. ``_asking`` has this question, too.
+        is_queued = wanted.program is None and not slots().has_room(len(_asking))
+        started = await writer.run(start.start, person, wanted, leases.OWNER, is_queued, patience=ASK_PATIENCE)
     except IntegrityError:
-        if isinstance(wanted, ProgramAsk):
-            raise AskRefusedError(ProductCode.BUSY) from None  # another turn began in the same conversation
         started = await pools.commands.run(start.started_before, person, wanted)
     if stored is not None:
         stored(started)
     # After a commit whose result was lost, the second attempt finds the turn of the first.
-    if started.program or started.is_new or (started.turn.state == TurnState.RUNNING and started.turn.lease_owner == leases.OWNER):
+    if started.ask.program or started.is_new or (started.turn.state == TurnState.RUNNING and started.turn.lease_owner == leases.OWNER):
         launch(started)
     return started
 
@@ -143,7 +136,7 @@ def launch(started: RunningTurn) -> None:
     task.add_done_callback(lambda _: _forget(turn_id))
     conversation = started.turn.conversation
     bus().send(wire_bus.turns_of(conversation.pk), {"type": "turn.begun"})
-    if started.program is None and conversation.temporary_until is None:
+    if started.ask.program is None and conversation.temporary_until is None:
         listed = conversation_list.listed(conversation, is_running=True)
         bus().send(wire_bus.person(conversation.owner_id), conversation_list.message(listed))
     runner.announce()
@@ -151,11 +144,11 @@ def launch(started: RunningTurn) -> None:
 
 async def _run(runner: Runner, started: RunningTurn) -> None:
     turn = started.turn
-    if started.program is None or not request_ids.request_id.get():
+    if started.ask.program is None or not request_ids.request_id.get():
         request_ids.begin(str(turn.pk))
     with measures.span("turn", turn=turn.pk, conversation=turn.conversation_id):
         await runner.run()
-    if started.program is not None and not started.program.is_kept:
+    if started.ask.program is not None and not started.ask.program.is_kept:
         try:
             await pools.turns.run_with_retries(_erase, turn.conversation_id)
         except Exception as error:  # noqa: BLE001 - ``erase_ended`` erases it later
@@ -271,7 +264,7 @@ def _adopted(turn: Turn) -> RunningTurn | None:
     """A queued turn of a process that has ended, which this process takes over; None if there is nothing to take over."""
     found = turns_slots.adopt(turn) if turn.is_queued else None
     # As for an old question: pages already show it, with its files and its other versions.
-    return start.started_again(found, AskKind.CONTINUE if found.continued_message else AskKind.REGENERATE) if found else None
+    return start.started_again(found, kind=AskKind.REGENERATE) if found else None
 
 
 def _never_launched() -> list[RunningTurn]:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import datetime
 from uuid import UUID
 
 from chatui import json_schemas
-from chatui.backends.base import ContextUse
-from chatui.backends.hosted_tools import HostedTools
+from chatui.backends.base import ContextUse, SampleRequest
 from chatui.json_schemas import AnswerFormat
 from chatui.models.files import SentDocument
 from chatui.models.turn import Turn, TurnState
 from chatui.tools.tool import Tool
-from chatui.turns.asks import AskKind, ProgramAsk
+from chatui.turns.asks import Ask, AskKind
 from chatui.turns.leases import Pieces
 from chatui.usage.counting import Spent
 from chatui.usage.limits import LimitLine
@@ -75,38 +74,31 @@ class RunningTurn:
     ``after``: the question before it on its branch. ``is_new`` is False if the same request came twice; ``continued_turn`` is the turn
     whose answer it continues. ``groups``: those of the person's groups that limit answers. ``documents``: those that came with the
     question. ``versions``: the keys of all versions of a new question; empty for an old question and for the first one of a conversation.
-    ``language``: the language that the asking page reported. ``near``: set if the person has used most of a limit. ``program``: the
-    request of the program that asked with an API key.
+    ``near``: set if the person has used most of a limit. ``place_id``: the parent of the turn's first frame; None for the question.
     """
 
     turn: Turn
     after: UUID | None
-    kind: AskKind
+    ask: Ask
     is_new: bool = True
     continued_turn: UUID | None = None
     groups: frozenset[str] = frozenset()
     versions: tuple[UUID, ...] = ()
     documents: tuple[SentDocument, ...] = ()
-    language: str = ""
     near: LimitLine | None = None
-    program: ProgramAsk | None = None
+    place_id: UUID | None = None
 
     # What ``opening`` adds.
 
-    frames: tuple[Frame, ...] = field(default=(), repr=False)
-    """The branch up to the question, as the model may see it again, below all instructions."""
-    sampling: Mapping[str, float] = field(default_factory=dict)
-    """What the header of an imported conversation asks for, instead of the operator's defaults."""
-    place_id: UUID | None = None
-    """The parent of the turn's first frame; None for the question."""
+    request: SampleRequest = field(default=SampleRequest(()), repr=False)
+    """The first request to the model. Its frames are the branch up to the question, below all instructions; its cut answer is empty if
+    there is no text yet."""
     shown_before: tuple[tuple[UUID, Frame], ...] = field(default=(), repr=False)
     """If the turn continues an answer, the part that people already see."""
     thought_before: int | None = None
     """How many seconds the model thought before that."""
     steps_before: tuple[Activity, ...] = field(default=(), repr=False)
     """The lines of the summary of it."""
-    cut_answer: Frame | None = field(default=None, repr=False)
-    """The cut answer; empty if it has no text yet."""
     cut_message_id: UUID | None = None
     """The message that the complete answer replaces."""
     cut_thought: str = field(default="", repr=False)
@@ -116,9 +108,6 @@ class RunningTurn:
     turns_left_out: int = 0
     call_ids: frozenset[str] = frozenset()
     """Those of all calls in the branch."""
-    today: date | None = None
-    counted: Mapping[Frame, int] = field(default_factory=dict, repr=False)
-    """The token counts of the documents among the frames."""
     imported: frozenset[str] = field(default=frozenset(), repr=False)
     """The texts of questions in the branch that the person did not write here; anybody may have written them."""
     files: tuple[str, ...] = field(default=(), repr=False)
@@ -127,9 +116,6 @@ class RunningTurn:
     """Those opened earlier in the conversation, by cursor, which the model may cite or continue reading."""
     tools: Mapping[str, Tool] = field(default_factory=dict, repr=False)
     """The tools that the model may call, by name."""
-
-    hosted: HostedTools | None = field(default=None, repr=False)
-    """The tools that the model server runs by itself; None if it is offered none."""
 
     # What its end adds.
 
@@ -144,18 +130,18 @@ class RunningTurn:
     @property
     def has_new_question(self) -> bool:
         """Whether the question was new, so that it has no other answer."""
-        return self.is_new and self.kind in (AskKind.SEND, AskKind.EDIT)
+        return self.is_new and self.ask.kind in (AskKind.SEND, AskKind.EDIT)
 
     @property
     def answer_format(self) -> AnswerFormat | None:
         """The required format for its answers: the one that its program asked for, or the one set for the conversation."""
-        if self.program is not None:
-            return self.program.answer_format
+        if self.ask.program is not None:
+            return self.ask.answer_format
         stored = self.turn.conversation.answer_format
         return json_schemas.from_stored(stored) if stored else None
 
     @property
     def own_questions(self) -> tuple[str, ...]:
         """The person's own questions in the branch, oldest first, without documents and what is ``imported``."""
-        own = (frame for frame in self.frames if frame.header.role == Role.USER and frame.header != NOTES)
+        own = (frame for frame in self.request.frames if frame.header.role == Role.USER and frame.header != NOTES)
         return tuple(frame.body for frame in own if not is_document(frame.header) and frame.body not in self.imported)

@@ -8,7 +8,7 @@ Nothing is sent to a model here. ``running.ask`` runs this in the writer, and th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import compress
 from uuid import UUID
@@ -34,17 +34,17 @@ from chatui.store import context_use, continuation, passages, temporary, transcr
 from chatui.store import documents as store_documents
 from chatui.store.documents import NoSuchFileError, PlacesError, TooLargeError
 from chatui.store.transcripts import TreePosition
-from chatui.turns import sweep
+from chatui.turns import program_start, sweep
 from chatui.turns.asks import Ask as Ask
 from chatui.turns.asks import AskKind
 from chatui.turns.asks import AskRefusedError as AskRefusedError
 from chatui.turns.leases import LEASE
+from chatui.turns.program_start import BegunProgram
 from chatui.turns.running_turn import RunningTurn
 from chatui.usage import counting, reserving
 from chatui.usage.limits import limits_of
 from chatui.usage.reserving import LimitReachedError, Reserved
 from renderer.frames import Frame, Header, Role
-from renderer.gate import Audience, show
 
 
 def reserved_for(person: User, conversation: UUID | None, text: str, tokens_before: int) -> Reserved | None:
@@ -119,28 +119,37 @@ def _choice(person: User, ask: Ask) -> str:
         return ask.choice or ""
 
 
-TITLE_CHARS = 60
-
-
-def start(person: User, ask: Ask, lease_owner: str, created: NewConversation | None = None) -> RunningTurn:
-    """Store the question and create the turn. Call inside a transaction. ``created``: the conversation of ``ask``, if the same transaction
-    has created it: then it is not read again.
+def start(person: User, ask: Ask, lease_owner: str, is_queued: bool = False) -> RunningTurn:
+    """Store the question, and what a program sent with it, and create the turn. Call inside a transaction. ``is_queued``: there may be no
+    slot for the turn when it is launched, so its row says from the start that it waits.
 
     Raises:
         IntegrityError: another process was faster, with the same request or another one in this conversation; see ``started_before``.
         AskRefusedError: the person has been signed out or has reached a limit, the text is empty or too long, an answer is being written in
             this conversation or too many in others, the answer cannot be continued, or the model is not available to this person.
         access.NotFoundError: the conversation, the folder, the question or the answer does not belong to this person.
+        Others: of a program, see ``program_start.begin``.
     """
     if ask.kind is not AskKind.CONTINUE and ask.effort not in Effort:
         raise AskRefusedError(ProductCode.COMMAND)
-    text = _checked(ask)
+    ask = _checked(ask)
     person, has_asked, elsewhere, groups = _locked(person, ask)
     if has_asked:
         return started_before(person, ask)
-    reservation = reserved_for(person, ask.conversation, text, ask.tokens_before + tokens_of(ask))
-    started = _start(person, _Wanted(ask, text, lease_owner, elsewhere, reservation.tokens if reservation else None, created))
-    return replace(started, groups=groups, language=ask.language, near=reservation.near if reservation else None)
+    sent = program_start.begin(person, ask, ask.program) if ask.program else None
+    ask = sent.ask if sent else ask
+    reservation = reserved_for(person, ask.conversation, ask.text, tokens_of(ask) + (sent.tokens if sent else 0))
+    if elsewhere >= environment().max_running_answers:
+        raise AskRefusedError(ProductCode.TOO_MANY)
+    started = _start(person, ask, sent)
+    turn, started.groups, started.near = started.turn, groups, reservation.near if reservation else None
+    turn.client_id, turn.key_id, turn.reserved_tokens = ask.client_id, ask.key, reservation.tokens if reservation else None
+    turn.lease_owner, turn.is_queued = lease_owner, is_queued
+    started.ask = replace(ask, documents=()) if ask.documents else ask  # which may be large, and are stored
+    insert([turn], lease_until=connections.after_sql(LEASE))
+    if sent:
+        started.place_id = program_start.complete(person, sent, turn)
+    return started
 
 
 def _locked(person: User, ask: Ask) -> tuple[User, bool, int, frozenset[str]]:
@@ -187,65 +196,43 @@ def started_before(person: User, ask: Ask) -> RunningTurn:
     turn = turns.select_related("conversation", "question", "continued_message", "asked_by").first()
     if turn is None:
         raise AskRefusedError(ProductCode.BUSY)
-    return replace(started_again(turn, ask.kind), language=ask.language)
+    return started_again(turn, ask)
 
 
-def started_again(turn: Turn, kind: AskKind | None = None) -> RunningTurn:
-    """A turn that is already stored. ``turn`` must come with its conversation, question, continued message and asking person."""
+def started_again(turn: Turn, ask: Ask | None = None, kind: AskKind = AskKind.SEND) -> RunningTurn:
+    """A turn that is already stored. ``turn`` must come with its conversation, question, continued message and asking person. ``kind``:
+    of its request, if that is not known, and its turn continues no answer."""
     cut = turn.continued_message
-    kind = kind or (AskKind.CONTINUE if cut else AskKind.SEND)
+    ask = ask or Ask(AskKind.CONTINUE if cut else kind, turn.client_id, turn.effort)
     question = access.message_of(turn.conversation, turn.question_id, after=transcripts.question_before())
-    started = RunningTurn(turn, vars(question)["after"], kind, is_new=False, continued_turn=cut.turn_id if cut else None)
+    started = RunningTurn(turn, vars(question)["after"], ask, is_new=False, continued_turn=cut.turn_id if cut else None)
     limited = environment().group_answers_at_once
-    return replace(started, groups=frozenset(limited.keys() & set(turn.asked_by.group_names()) if limited else ()))
+    started.groups = frozenset(limited.keys() & set(turn.asked_by.group_names()) if limited else ())
+    started.place_id = program_start.place_of(turn) if ask.program else None
+    return started
 
 
-def _checked(ask: Ask) -> str:
+def _checked(ask: Ask) -> Ask:
     text = transcripts.storable(ask.text)
     if ask.kind in (AskKind.SEND, AskKind.EDIT) and not text.strip():
         raise AskRefusedError(ProductCode.EMPTY)
     if len(text) > environment().max_message_chars:
         raise AskRefusedError(ProductCode.TOO_LARGE)
-    return text
+    return ask if text == ask.text else replace(ask, text=text)
 
 
-@dataclass(frozen=True, slots=True)
-class NewConversation:
-    """A conversation that the same transaction has created, with the model and effort of the request. ``is_empty``: it has no messages."""
-
-    conversation: Conversation
-    is_empty: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """A checked request: its storable text, the process that will run it, and how many other answers are being written."""
-
-    ask: Ask
-    text: str = field(repr=False)
-    lease_owner: str
-    running: int
-    reserved_tokens: int | None
-    created: NewConversation | None = None
-
-    def turn(self, person: User, question: Message, choice: str, effort: str, continued: Message | None = None) -> Turn:
-        turn = new(
-            Turn,
-            conversation=question.conversation,
-            question=question,
-            asked_by=person,
-            client_id=self.ask.client_id,
-            effort=effort,
-            choice=choice,
-            continued_message=continued,
-            lease_owner=self.lease_owner,
-            is_queued=self.ask.is_queued,
-            key_id=self.ask.key,
-            reserved_tokens=self.reserved_tokens,
-            error_cause="",
-        )
-        insert([turn], lease_until=connections.after_sql(LEASE))
-        return turn
+def _turn(person: User, question: Message, choice: str, effort: str, continued: Message | None = None) -> Turn:
+    """The row of the turn, as far as it is known where its question is."""
+    return new(
+        Turn,
+        conversation=question.conversation,
+        question=question,
+        asked_by=person,
+        effort=effort,
+        choice=choice,
+        continued_message=continued,
+        error_cause="",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,27 +245,26 @@ class Tree:
     position: int = 0
 
 
-def _start(person: User, wanted: _Wanted) -> RunningTurn:
-    ask = wanted.ask
+def _start(person: User, ask: Ask, sent: BegunProgram | None) -> RunningTurn:
+    """Store the question. The turn is not stored yet."""
+    is_begun = sent is not None and sent.previous is None
     # None: the question starts a new conversation.
-    tree = Tree(wanted.created.conversation) if wanted.created and wanted.created.is_empty else None
+    tree = Tree(sent.conversation) if sent and sent.is_empty else None
     if tree is None and ask.conversation is not None:
         tree = _own(person, ask.conversation)
-    if wanted.running >= environment().max_running_answers:
-        raise AskRefusedError(ProductCode.TOO_MANY)
     if tree is not None and ask.kind is AskKind.CONTINUE:
-        return _continue_answer(person, tree.conversation, wanted) if ask.question is None else _continue_exchange(person, tree, wanted)
+        return _continue_answer(person, tree.conversation, ask) if ask.question is None else _continue_exchange(person, tree, ask, is_begun)
     chosen = _chosen(person, ask.choice, tree.conversation if tree else None)
     if tree is None:
-        tree = Tree(_new_conversation(person, wanted, chosen))
-    else:
-        _touch_with_settings(tree.conversation, _remembered(person, ask, chosen, tree.conversation), wanted)
-    question, after, base = _question(tree, wanted)
+        tree = Tree(_new_conversation(person, ask, chosen))
+    elif not is_begun:  # otherwise it has these settings already
+        _touch_with_settings(tree.conversation, ask.effort, _remembered(person, ask, chosen, tree.conversation))
+    question, after, base = _question(tree, ask)
     transcripts.activate(tree.conversation, person, question)
-    is_old = ask.kind is AskKind.REGENERATE or ask.conversation is None or wanted.created is not None
+    is_old = ask.kind is AskKind.REGENERATE or ask.conversation is None or is_begun
     documents = of_question(question) if ask.documents or ask.kind is AskKind.EDIT else ()
     others = () if is_old else transcripts.question_versions(tree.conversation, base)
-    return RunningTurn(wanted.turn(person, question, chosen, ask.effort), after, ask.kind, versions=others, documents=documents)
+    return RunningTurn(_turn(person, question, chosen, ask.effort), after, ask, versions=others, documents=documents)
 
 
 def _own(person: User, key: object) -> Tree:
@@ -290,9 +276,9 @@ def _own(person: User, key: object) -> Tree:
     return Tree(row, leaf, last_question, 0 if last is None else last + 1)
 
 
-def _continue_answer(person: User, conversation: Conversation, wanted: _Wanted) -> RunningTurn:
+def _continue_answer(person: User, conversation: Conversation, ask: Ask) -> RunningTurn:
     """A turn that continues the answer of an earlier turn. Messages after that answer stay, on a branch of their own."""
-    cut = access.turn_of(conversation, wanted.ask.continued_turn, after=transcripts.question_before())
+    cut = access.turn_of(conversation, ask.continued_turn, after=transcripts.question_before())
     end = continuation.end_of(cut, with_text=True)
     if cut.state == TurnState.RUNNING:
         raise AskRefusedError(ProductCode.BUSY)
@@ -302,28 +288,28 @@ def _continue_answer(person: User, conversation: Conversation, wanted: _Wanted) 
     if end.turn_id == cut.pk:
         end.turn = cut
     transcripts.activate(conversation, person, end)
-    turn = wanted.turn(person, cut.question, _chosen_before(person, cut, conversation), cut.effort, end)
+    turn = _turn(person, cut.question, _chosen_before(person, cut, conversation), cut.effort, end)
     touch(conversation)
-    return RunningTurn(turn, vars(cut)["after"], AskKind.CONTINUE, continued_turn=cut.pk)
+    return RunningTurn(turn, vars(cut)["after"], ask, continued_turn=cut.pk)
 
 
-def _continue_exchange(person: User, tree: Tree, wanted: _Wanted) -> RunningTurn:
+def _continue_exchange(person: User, tree: Tree, ask: Ask, is_begun: bool) -> RunningTurn:
     """A turn that continues an exchange after the replies of a program's functions: its answer follows the last message."""
-    ask, conversation = wanted.ask, tree.conversation
+    conversation = tree.conversation
     question = access.message_of(conversation, ask.question, after=transcripts.question_before())
     question.conversation = conversation
     chosen = _chosen(person, ask.choice, conversation)
-    _touch_with_settings(conversation, chosen, wanted)
+    if not is_begun:
+        _touch_with_settings(conversation, ask.effort, chosen)
     last = access.message_of(conversation, tree.leaf_id) if ask.continued_turn else None
-    turn = wanted.turn(person, question, chosen, ask.effort, last)
-    return RunningTurn(turn, vars(question)["after"], AskKind.CONTINUE, continued_turn=last.turn_id if last else None)
+    turn = _turn(person, question, chosen, ask.effort, last)
+    return RunningTurn(turn, vars(question)["after"], ask, continued_turn=last.turn_id if last else None)
 
 
-def _touch_with_settings(conversation: Conversation, choice: str, wanted: _Wanted) -> None:
-    """As ``touch``, and store the model and effort of the request. A conversation that was just created has them already."""
-    if wanted.created is None:
-        conversation.effort, conversation.choice = wanted.ask.effort, choice
-        touch(conversation, "effort", "choice")
+def _touch_with_settings(conversation: Conversation, effort: str, choice: str) -> None:
+    """As ``touch``, and store the model and effort of the request."""
+    conversation.effort, conversation.choice = effort, choice
+    touch(conversation, "effort", "choice")
 
 
 def touch(conversation: Conversation, *changed: str) -> None:
@@ -373,35 +359,30 @@ def _chosen_before(person: User, cut: Turn, conversation: Conversation) -> str:
     return cut.choice if cut.choice in (found.value, found.exact) else found.exact
 
 
-def first_title(text: str) -> str:
-    """The provisional title of a conversation that starts with this question."""
-    return transcripts.title_of(show(Frame(Header(Role.USER), text), Audience.END_USER), TITLE_CHARS) or "New conversation"
-
-
-def _new_conversation(person: User, wanted: _Wanted, choice: str) -> Conversation:
-    folder = access.own_folder(person, wanted.ask.folder, locked=True) if wanted.ask.folder and not wanted.ask.temporary else None
+def _new_conversation(person: User, ask: Ask, choice: str) -> Conversation:
+    folder = access.own_folder(person, ask.folder, locked=True) if ask.folder and not ask.temporary else None
     # A temporary conversation has no title, because it would appear in the browser's history.
-    title, until = ("", temporary.end()) if wanted.ask.temporary else (first_title(wanted.text), None)
-    answers = wanted.ask.answer_format.stored() if wanted.ask.answer_format else None
+    title, until = ("", temporary.end()) if ask.temporary else (transcripts.first_title(ask.text), None)
+    answers = ask.answer_format.stored() if ask.answer_format else None
     row = new(
         Conversation,
         owner=person,
         title=title,
-        effort=wanted.ask.effort,
+        effort=ask.effort,
         choice=choice,
         folder=folder,
         answer_format=answers,
         temporary_until=until,
     )
     insert([row])
-    if wanted.ask.tools_off:
-        ToolRule.objects.bulk_create(ToolRule(conversation=row, tool=name, is_allowed=False) for name in sorted(wanted.ask.tools_off))
+    if ask.tools_off:
+        ToolRule.objects.bulk_create(ToolRule(conversation=row, tool=name, is_allowed=False) for name in sorted(ask.tools_off))
     return row
 
 
-def _question(tree: Tree, wanted: _Wanted) -> tuple[Message, UUID | None, UUID | None]:
+def _question(tree: Tree, ask: Ask) -> tuple[Message, UUID | None, UUID | None]:
     """The question of the new turn, the question before it on its branch, and the message above all its versions and their documents."""
-    ask, conversation = wanted.ask, tree.conversation
+    conversation = tree.conversation
     if ask.kind is AskKind.SEND:
         place, after = _end(tree), tree.last_question
         base = place.parent_id
@@ -420,7 +401,7 @@ def _question(tree: Tree, wanted: _Wanted) -> tuple[Message, UUID | None, UUID |
             place = store_documents.put(conversation, place, ask.documents)
         except NoSuchFileError:  # one was sent or deleted meanwhile
             raise access.NotFoundError from None
-    return transcripts.append_at(conversation, place, Frame(Header(Role.USER), wanted.text), Author.PERSON), after, base
+    return transcripts.append_at(conversation, place, Frame(Header(Role.USER), ask.text), Author.PERSON), after, base
 
 
 def _end(tree: Tree) -> TreePosition:

@@ -371,7 +371,7 @@ def kind_in(answer: str, possible: Sequence[str]) -> str | None:
 def written_of(running: RunningTurn, *, has_tools: bool) -> Written:
     """What the person wrote, from which a line of the turn's summary may name something."""
     questions = running.own_questions
-    asked = [frame.body for frame in running.frames if frame.header.role == Role.USER and may_see(frame.header, Audience.END_USER)]
+    asked = [frame.body for frame in running.request.frames if frame.header.role == Role.USER and may_see(frame.header, Audience.END_USER)]
     # A question that somebody else may have written lends no words to a line.
     is_own = bool(questions) and asked[-1:] == [questions[-1]]
     earlier = questions[:-1] if is_own else questions

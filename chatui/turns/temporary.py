@@ -22,7 +22,6 @@ from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.store import erasure, temporary, transcripts
 from chatui.turns.calls import file_access
-from chatui.turns.start import first_title
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +89,7 @@ def keep(row: Conversation) -> bool:
         if locked.first() is None or Turn.objects.filter(conversation=row, state=TurnState.RUNNING).exists():
             return False
         first = Turn.objects.filter(conversation=row).select_related("question").order_by("started_at").first()
-        row.title = first_title(transcripts.frame_of(first.question).body) if first else ""
+        row.title = transcripts.first_title(transcripts.frame_of(first.question).body) if first else ""
         row.temporary_until = None
         row.save(update_fields=["title", "temporary_until"])
         temporary.index_all(row)

@@ -33,7 +33,6 @@ from chatui.store import search_index, transcripts
 from chatui.turns import sampling
 from chatui.turns.running_turn import RunningTurn
 from chatui.turns.slots import NoSpareSlotError, slots
-from chatui.turns.start import first_title
 from chatui.usage import limits, settling
 from chatui.usage.counting import Attribution, Charge, Spent
 from chatui.wire import bus as wire_bus
@@ -88,7 +87,7 @@ def untitled(started: RunningTurn, written: Iterable[Frame]) -> FirstExchange | 
         return None
     question = transcripts.frame_of(started.turn.question)
     answers = [frame for frame in visible(written, Audience.END_USER) if is_answer(frame.header) and frame.body.strip()]
-    if not answers or row.title != first_title(question.body):
+    if not answers or row.title != transcripts.first_title(question.body):
         return None
     return FirstExchange(row, show(question, Audience.END_USER), show(answers[-1], Audience.END_USER))
 

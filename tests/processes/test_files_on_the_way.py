@@ -20,8 +20,8 @@ from tests.support.served import Deployment, LiveSocket, Server
 from tests.support.stub import DONE, SSE_HEAD, chunk
 
 ASK_FILES = 102
-PAGE_FILES = 62
-API_FILES = 94
+PAGE_FILES = 63
+API_FILES = 93
 
 TIMES = 3
 QUIET_SECONDS = 1.0

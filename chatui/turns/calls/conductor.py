@@ -99,7 +99,7 @@ class Conductor:
 
     def __init__(self, running: RunningTurn, frames: FrameRecorder, publisher: Publisher) -> None:
         """``publisher`` is given the number of calls that wait for the person, and of files; tools add to its ``pages``."""
-        row, program, pages = running.turn, running.program, publisher.pages
+        row, program, pages = running.turn, running.ask.program, publisher.pages
         self.waiting = Waiting(running.turn, publisher.set_waiting_calls)
         self._running = running
         self._frames = frames
@@ -141,7 +141,7 @@ class Conductor:
         if self._hand_back():
             return None
         self._failed_rounds += not has_run
-        frames = history.frames_for_prompt((*self._running.frames, *self._frames.written))
+        frames = history.frames_for_prompt((*self._running.request.frames, *self._frames.written))
         # Once one of our tools has run, the model may answer: if it still had to call tools, it never could.
         must_call = request.must_call and not has_run
         return replace(request, frames=frames, cut_answer=None, given_back=dict(self._given_back), must_call=must_call)
@@ -233,10 +233,10 @@ class Conductor:
 
     def _hand_back(self) -> bool:
         """Hand back the program's calls, now that no other call of the sampling is running. Returns whether there are any."""
-        if self._running.program is not None and self._own_calls:
+        if self._running.ask.program is not None and self._own_calls:
             self.has_handed_back = True
             for call in self._own_calls:
-                self._running.program.stream.call(call, self._offer.names)
+                self._running.ask.program.stream.call(call, self._offer.names)
         return self.has_handed_back
 
     async def _claimed(self, calls: Sequence[Requested]) -> list[Requested]:

@@ -8,11 +8,12 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from chatui.backends.base import SampleRequest
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.turns import frame_recorder
-from chatui.turns.asks import AskKind
+from chatui.turns.asks import Ask, AskKind
 from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.running_turn import RunningTurn
 from chatui.turns.sampling import ModelFrames, WayBack
@@ -25,11 +26,12 @@ Post = tuple[str, list[str], tuple[UUID, ...], list[UUID]]
 """What was to be stored: how, the texts, the possible parents and the keys."""
 
 
-def unstored(choice: str = "", effort: str = "high", **fields: Any) -> RunningTurn:
-    """A turn that is in no database."""
+def unstored(choice: str = "", effort: str = "high", program: Any = None, **fields: Any) -> RunningTurn:
+    """A turn that is in no database. Its first request has those of the ``fields`` that a turn does not have itself."""
     row = Turn(conversation=Conversation(), question_id=uuid4(), asked_by_id=uuid4(), started_at=datetime(2026, 1, 1, tzinfo=UTC))
     row.lease_owner, row.choice, row.effort = "owner", choice, effort
-    return RunningTurn(row, None, AskKind.SEND, **fields)
+    request = SampleRequest(**{"frames": ()} | {name: fields.pop(name) for name in fields.keys() - RunningTurn.__slots__})
+    return RunningTurn(row, None, Ask(AskKind.SEND, uuid4(), effort, program=program), request=request, **fields)
 
 
 class Recording:

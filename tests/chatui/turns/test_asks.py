@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from types import SimpleNamespace
-from uuid import uuid4
 
 import pytest
 from django.db import IntegrityError
@@ -14,7 +13,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.turns import running, start
-from chatui.turns.asks import AskKind, ProgramAsk
+from chatui.turns.asks import Ask, AskKind, ProgramAsk
 from chatui.turns.streams.program import ProgramStream
 from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support.scripted import ScriptedBackend
@@ -34,7 +33,7 @@ async def test_the_same_client_id_of_two_people_is_two_turns(ada: User, bela: Us
 
 async def test_a_program_with_another_persons_client_id_gets_its_own_turn(ada: User, bela: User, backend: ScriptedBackend) -> None:
     belas = await begin(bela, ask(text="What is his?"))
-    adas = await running.ask(ada, ProgramAsk(belas.turn.client_id, uuid4(), "What is mine?", ProgramStream(), ""))
+    adas = await running.ask(ada, Ask(AskKind.SEND, belas.turn.client_id, "low", text="What is mine?", program=ProgramAsk(ProgramStream())))
     await running.settle()
     assert adas.is_new and adas.turn.pk != belas.turn.pk
     assert (adas.turn.conversation.owner, adas.turn.asked_by, adas.turn.client_id) == (ada, ada, belas.turn.client_id)
@@ -58,8 +57,8 @@ async def test_a_repeated_ask_keeps_its_kind_and_its_question(ada: User, backend
     question = ask(kind, text, conversation=turn.conversation_id, question=turn.question_id, language="de")
     first, again = await begin(ada, question), await begin(ada, question)
     await running.settle()
-    assert (first.kind, first.is_new, first.has_new_question, first.language) == (kind, True, kind is AskKind.EDIT, "de")
-    assert (again.kind, again.is_new, again.has_new_question, again.turn) == (kind, False, False, first.turn)
+    assert (first.ask.kind, first.is_new, first.has_new_question, first.ask.language) == (kind, True, kind is AskKind.EDIT, "de")
+    assert (again.ask.kind, again.is_new, again.has_new_question, again.turn) == (kind, False, False, first.turn)
 
 
 async def test_the_database_itself_refuses_a_second_turn_for_an_ask(ada: User, backend: ScriptedBackend) -> None:

@@ -14,7 +14,7 @@ from chatui.models.message import Author
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import running
-from chatui.turns.asks import AskKind, ProgramAsk
+from chatui.turns.asks import Ask, AskKind, ProgramAsk
 from chatui.turns.streams.program import Closed, Ended, MoreProgramText, Opened, ProgramEvent, ProgramStream
 from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameText
@@ -145,11 +145,12 @@ async def test_reasoning_is_not_checked_and_calls_go_on(ada: User, backend: Scri
 
 
 async def by_program(ada: User, answer_format: AnswerFormat) -> tuple[Turn, list[ProgramEvent]]:
-    program_ask = ProgramAsk(uuid4(), uuid4(), "What is 2 + 2?", ProgramStream(), "", answer_format=answer_format)
+    stream = ProgramStream()
+    program_ask = Ask(AskKind.SEND, uuid4(), "low", text="What is 2 + 2?", answer_format=answer_format, program=ProgramAsk(stream))
     started = await running.ask(ada, program_ask)
     events: list[ProgramEvent] = []
     while not events or not isinstance(events[-1], Ended):
-        event = await program_ask.stream.next()
+        event = await stream.next()
         events += [event] if event is not None else []
     await running.settle()
     return await Turn.objects.select_related("conversation").aget(pk=started.turn.pk), events

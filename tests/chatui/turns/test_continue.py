@@ -420,7 +420,7 @@ async def test_losing_access_to_the_model_refuses_the_continuation(
 def opened(turn: Turn) -> RunningTurn:
     """The turn as it is loaded to be continued."""
     row = Turn.objects.select_related("conversation", "question", "continued_message").get(pk=turn.pk)
-    job = RunningTurn(row, None, AskKind.CONTINUE)
+    job = RunningTurn(row, None, Ask(AskKind.CONTINUE, uuid4(), "low"))
     opening.load_branch(job)
     return job
 

@@ -1,9 +1,8 @@
 """The first request of a turn: the settings of the model server, of the operator and of a program together."""
 
-from dataclasses import replace
 from datetime import date
 from types import MappingProxyType
-from uuid import uuid4
+from typing import Any
 
 import pytest
 
@@ -14,6 +13,7 @@ from chatui.models.user import User
 from chatui.permissions import shares as summaries
 from chatui.turns.asks import FunctionOffer, ProgramAsk
 from chatui.turns.opening import first_request, spec_for
+from chatui.turns.running_turn import RunningTurn
 from chatui.turns.streams.program import ProgramStream
 from renderer.frames import Frame, Header, Role
 from tests.chatui.turns.recording import unstored
@@ -28,23 +28,24 @@ SPEC = BackendSpec(
 )
 QUESTION = Frame(Header(Role.USER), "What is 2 + 2?")
 CUT = Frame(Header(Role.ASSISTANT), "Two and")
-JOB = unstored("one/n", frames=(QUESTION,), today=date(2026, 1, 2))
 
 
-def program(**fields: object) -> ProgramAsk:
-    return ProgramAsk(uuid4(), uuid4(), "What is 2 + 2?", ProgramStream(), "one", **fields)  # type: ignore[arg-type]
+def job(of_program: dict[str, Any] | None = None, **fields: Any) -> RunningTurn:
+    """A turn; with ``of_program``, of a program that asks for this."""
+    program = ProgramAsk(ProgramStream(), **of_program) if of_program is not None else None
+    return unstored("one/n", program=program, frames=(QUESTION,), today=date(2026, 1, 2), **fields)
 
 
 def test_a_request_has_the_turns_history_and_the_servers_settings() -> None:
     counted = MappingProxyType({QUESTION: 7})
-    request = first_request(replace(JOB, cut_answer=CUT, counted=counted), SPEC)
+    request = first_request(job(cut_answer=CUT, counted=counted), SPEC)
     assert (request.frames, request.model, request.effort, request.today) == ((QUESTION,), "n", "high", date(2026, 1, 2))
     assert (dict(request.sampling), request.cut_answer, request.counted) == ({"temperature": 0.5, "top_p": 0.9}, CUT, counted)
     assert not request.tools and not request.must_call and not request.must_fit
 
 
 def test_a_program_chooses_first_then_the_header_of_an_import_then_the_operator() -> None:
-    asked = replace(JOB, sampling={"temperature": 0.7, "top_p": 0.4}, program=program(sampling={"temperature": 1.0}))
+    asked = job({"sampling": {"temperature": 1.0}}, sampling={"temperature": 0.7, "top_p": 0.4})
     assert dict(first_request(asked, SPEC).sampling) == {"temperature": 1.0, "top_p": 0.4}
 
 
@@ -55,7 +56,7 @@ def test_an_unknown_effort_counts_as_medium(stored: str, sent: str) -> None:
 
 @pytest.mark.parametrize(("summaries", "wants"), [("none", False), ("model", False), ("server", True)])
 def test_only_a_server_whose_summaries_are_trusted_is_asked_for_them(summaries: str, wants: bool) -> None:
-    assert first_request(JOB, SPEC.model_copy(update={"summaries": summaries})).wants_summary is wants
+    assert first_request(job(), SPEC.model_copy(update={"summaries": summaries})).wants_summary is wants
 
 
 @pytest.mark.parametrize(
@@ -67,18 +68,17 @@ def test_the_lowest_limit_of_an_answer_applies(
 ) -> None:
     change(monkeypatch, {"max_answer_tokens": of_operator})
     spec = SPEC.model_copy(update={"max_answer_tokens": of_server})
-    assert first_request(replace(JOB, program=program(max_tokens=of_program)), spec).max_tokens == most
+    assert first_request(job({"max_tokens": of_program}), spec).max_tokens == most
     if of_program is None:
-        assert first_request(JOB, spec).max_tokens == most
+        assert first_request(job(), spec).max_tokens == most
 
 
 def test_a_program_changes_only_what_it_sends() -> None:
-    asked = program(sampling={"temperature": 0.0}, must_fit=True, offer=FunctionOffer(must_call=True))
-    request = first_request(replace(JOB, program=asked), SPEC)
+    request = first_request(job({"sampling": {"temperature": 0.0}, "must_fit": True, "offer": FunctionOffer(must_call=True)}), SPEC)
     assert dict(request.sampling) == {"temperature": 0.0, "top_p": 0.9}
     assert request.must_fit and request.must_call
     assert (request.frames, request.model, request.effort) == ((QUESTION,), "n", "high")
-    assert not first_request(replace(JOB, program=program(must_fit=False)), SPEC).must_fit
+    assert not first_request(job({"must_fit": False}), SPEC).must_fit
 
 
 @pytest.mark.parametrize("is_member", [True, False])

@@ -21,7 +21,7 @@ from chatui.permissions.tools import tools_in
 from chatui.tools import catalogue
 from chatui.tools.functions import tool
 from chatui.turns import leases, opening, running
-from chatui.turns.asks import AskKind, QuestionFile
+from chatui.turns.asks import QuestionFile
 from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import RunningTurn
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
@@ -208,7 +208,7 @@ async def test_a_turn_is_marked_before_tools_are_offered_and_not_after_its_end(a
     turn = await run(ada, ask())
     for state, marked in (("completed", None), ("running", {"tools": []})):
         await Turn.objects.filter(pk=turn.pk).aupdate(state=state, by_server=None)
-        await opening.offered(WITH_SEARCH, RunningTurn(turn, None, AskKind.SEND), SampleRequest(()))
+        await opening.offered(WITH_SEARCH, RunningTurn(turn, None, ask()))
         assert (await Turn.objects.aget(pk=turn.pk)).by_server == marked
     await Turn.objects.filter(pk=turn.pk).aupdate(state="completed")
 
@@ -216,22 +216,21 @@ async def test_a_turn_is_marked_before_tools_are_offered_and_not_after_its_end(a
 async def test_no_tools_are_offered_to_programs_or_for_a_cut_answer_or_without_any(ada: User, backend: Searching) -> None:
     turn = await run(ada, ask())
     without = WITH_SEARCH.model_copy(update={"server_tools": ()})
-    assert await opening.offered(WITH_SEARCH, RunningTurn(turn, None, AskKind.SEND), SampleRequest(())) is not None, "the premise"
-    assert await opening.offered(without, RunningTurn(turn, None, AskKind.SEND), SampleRequest(())) is None
-    assert (
-        await opening.offered(WITH_SEARCH, RunningTurn(turn, None, AskKind.SEND), SampleRequest((), cut_answer=Frame(ANSWER, "It"))) is None
-    )
+    assert await opening.offered(WITH_SEARCH, RunningTurn(turn, None, ask())) is not None, "the premise"
+    assert await opening.offered(without, RunningTurn(turn, None, ask())) is None
+    cut = SampleRequest((), cut_answer=Frame(ANSWER, "It"))
+    assert await opening.offered(WITH_SEARCH, RunningTurn(turn, None, ask(), request=cut)) is None
     turn.key_id = uuid4()
-    assert await opening.offered(WITH_SEARCH, RunningTurn(turn, None, AskKind.SEND), SampleRequest(())) is None
+    assert await opening.offered(WITH_SEARCH, RunningTurn(turn, None, ask())) is None
 
 
 async def test_no_tools_are_offered_while_the_database_is_busy(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
     turn = await run(ada, ask())
-    offered = await opening.offered(WITH_SEARCH, RunningTurn(turn, None, AskKind.SEND), SampleRequest(()))
+    offered = await opening.offered(WITH_SEARCH, RunningTurn(turn, None, ask()))
     assert offered is not None and list(offered.definitions) == [SEARCH]
 
     async def busy(*arguments: object, **settings: object) -> None:
         raise DatabaseBusyError
 
     monkeypatch.setattr(writer, "run", busy)
-    assert await opening.offered(WITH_SEARCH, RunningTurn(turn, None, AskKind.SEND), SampleRequest(())) is None
+    assert await opening.offered(WITH_SEARCH, RunningTurn(turn, None, ask())) is None

@@ -238,7 +238,7 @@ async def test_the_same_ask_through_two_sockets_is_one_turn(ada: User) -> None:
     started = await asyncio.gather(*thread_each)
     assert len({item.turn.pk for item in started}) == 1
     assert sorted(item.is_new for item in started) == [False, False, True]
-    assert {item.language for item in started} == {"de"}
+    assert {item.ask.language for item in started} == {"de"}
 
 
 def _start_and_close(person: User, question: Ask) -> RunningTurn:

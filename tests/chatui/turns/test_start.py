@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -21,10 +21,10 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.store import context_use, passages, transcripts
-from chatui.turns import leases, start, sweep
-from chatui.turns.asks import Ask, AskKind, AskRefusedError, QuestionFile
+from chatui.turns import start, sweep
+from chatui.turns.asks import Ask, AskKind, AskRefusedError, EarlierMessage, ProgramAsk, QuestionFile
 from chatui.turns.running_turn import RunningTurn
-from chatui.turns.start import NewConversation
+from chatui.turns.streams.program import ProgramStream
 from chatui.usage.limits import LimitLine
 from chatui.usage.reserving import Reserved
 from renderer.frames import Frame, Header
@@ -225,7 +225,7 @@ def test_a_cut_answer_is_continued_with_the_settings_of_its_turn(ada: User) -> N
         "medium",
         "large",
     )
-    assert (started.kind, started.continued_turn, started.has_new_question) == (AskKind.CONTINUE, first.turn.pk, False)
+    assert (started.ask.kind, started.continued_turn, started.has_new_question) == (AskKind.CONTINUE, first.turn.pk, False)
     row = Conversation.objects.get()
     assert transcripts.active_leaf(row, ada) == last_message(first)
     assert row.active_at > before and (row.archived_at, row.has_news, row.choice) == (None, False, "large")
@@ -264,7 +264,7 @@ def test_an_exchange_continues_after_its_last_message_with_the_settings_of_the_r
     turn, row = Turn.objects.get(pk=started.turn.pk), Conversation.objects.get()
     assert (turn.question, turn.effort, turn.choice) == (first.turn.question, "high", choice or "large")
     assert turn.continued_message == (last_message(first) if has_answer else None)
-    assert (started.kind, started.continued_turn) == (AskKind.CONTINUE, before)
+    assert (started.ask.kind, started.continued_turn) == (AskKind.CONTINUE, before)
     assert (row.effort, row.choice, row.archived_at) == ("high", choice or "large", None)
 
 
@@ -288,22 +288,30 @@ def test_an_answer_of_another_model_alone_leaves_the_conversation_with_its_own(a
     assert answered(ada, in_it(started)).turn.choice == "large"
 
 
-def test_a_conversation_that_a_program_has_just_begun_stays_as_it_is(ada: User) -> None:
-    now = timezone.now()
-    row = Conversation.objects.create(owner=ada, effort="high", choice="large", archived_at=now, has_news=True)
-    with transaction.atomic():
-        started = start.start(ada, ask(conversation=row.pk, choice="large"), leases.OWNER, NewConversation(row, is_empty=True))
+def of_program(*before: EarlierMessage) -> Ask:
+    return Ask(AskKind.SEND, uuid4(), "high", choice="large", text="And then?", program=ProgramAsk(ProgramStream(), before=before))
+
+
+def test_a_conversation_that_a_program_begins_is_archived_with_its_settings(ada: User) -> None:
+    started = store(ada, of_program())
     stored = Conversation.objects.get()
-    assert (stored.effort, stored.choice, stored.archived_at, stored.has_news) == ("high", "large", now, True)
+    assert (stored.effort, stored.choice, stored.archived_at is None, stored.has_news) == ("high", "large", False, False)
     assert (started.turn.question.parent_id, started.turn.question.position, started.after, started.versions) == (None, 0, None, ())
+    assert started.place_id is None and not started.turn.is_queued
 
 
 def test_a_question_follows_the_messages_with_which_a_program_has_begun(ada: User) -> None:
-    first = answered(ada, ask())
-    row = Conversation.objects.get()
-    with transaction.atomic():
-        started = start.start(ada, in_it(first), leases.OWNER, NewConversation(row, is_empty=False))
-    assert (started.turn.question.position, started.after, started.versions) == (2, first.turn.question_id, ())
+    started = store(ada, of_program(EarlierMessage("Why?", is_person=True), EarlierMessage("Because.")))
+    first = Message.objects.order_by("position")[0]
+    assert (started.turn.question.position, started.after, started.versions) == (2, first.pk, ())
+    assert Conversation.objects.get().archived_at is not None
+
+
+def test_a_repeated_request_of_a_program_stores_nothing(ada: User) -> None:
+    request = of_program(EarlierMessage("Why?", is_person=True))
+    first, again = store(ada, request), store(ada, request)
+    assert (first.is_new, again.is_new, again.turn, again.ask.program) == (True, False, first.turn, request.program)
+    assert (Conversation.objects.count(), Message.objects.count()) == (1, 2)
 
 
 def test_the_first_question_of_an_empty_conversation_is_its_first_message(ada: User, conversation: Conversation) -> None:
@@ -325,7 +333,7 @@ def test_tokens_are_reserved_for_the_question_and_what_the_program_sent_before(
     is_limited: bool, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     near = object.__new__(LimitLine)
-    asked: list[tuple[object, ...]] = []
+    asked: list[tuple[Any, ...]] = []
 
     def reserve(*arguments: object) -> Reserved | None:
         asked.append(arguments)
@@ -333,9 +341,11 @@ def test_tokens_are_reserved_for_the_question_and_what_the_program_sent_before(
 
     monkeypatch.setattr(start, "reserved_for", reserve)
     monkeypatch.setattr(start, "tokens_of", lambda question: 100)
-    started = store(ada, ask(tokens_before=5, text="Why?"))
-    assert asked == [(ada, None, "Why?", 105)]
-    assert (Turn.objects.get().reserved_tokens, started.near) == ((77, near) if is_limited else (None, None))
+    started = [store(ada, question) for question in (ask(text="Why?"), of_program(EarlierMessage("word " * 400)))]
+    assert asked[0] == (ada, None, "Why?", 100)
+    assert asked[1][0] == ada and asked[1][1] == started[1].turn.conversation_id and 400 <= asked[1][3] <= 1000
+    assert all((each.turn.reserved_tokens, each.near) == ((77, near) if is_limited else (None, None)) for each in started)
+    assert {turn.reserved_tokens for turn in Turn.objects.all()} == ({77} if is_limited else {None})
 
 
 # Preparing the documents of a question: which files it may use, what is refused, and what is left to the start of the turn.

@@ -226,7 +226,7 @@ async def test_a_line_names_only_what_the_person_wrote_in_this_question() -> Non
     job = unstored()
     first, second = Frame(Header(Role.USER), "tea or coffee?"), Frame(Header(Role.USER), QUESTION)
     files, strange = ("notes.txt",), Frame(Header(Role.DEVELOPER), "Say no.")
-    job = replace(job, frames=(strange, first, Frame(ANSWER, "Tea."), second), files=files)
+    job = unstored(frames=(strange, first, Frame(ANSWER, "Tea."), second), files=files)
     assert written_of(job, has_tools=True) == Written(QUESTION, ("tea or coffee?",), files, has_tools=True)
     job = replace(job, imported=frozenset({QUESTION}))
     assert written_of(job, has_tools=False) == Written("", ("tea or coffee?",), files), "a stranger may have written it"
@@ -415,4 +415,4 @@ def test_only_a_visible_question_that_nobody_else_wrote_lends_its_words():
     assert written_of(job, has_tools=False).question == asked.body
     assert written_of(replace(job, imported=frozenset((asked.body,))), has_tools=False).question == ""
     for frames in ((hidden,), (asked, hidden), ()):
-        assert written_of(replace(job, frames=frames), has_tools=False).question == "", "and no turn fails"
+        assert written_of(unstored(frames=frames), has_tools=False).question == "", "and no turn fails"

@@ -25,7 +25,6 @@ from chatui.turns.asks import Ask, AskKind, AskRefusedError
 from chatui.turns.leases import leases
 from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import LeaseLostError, RunningTurn
-from chatui.turns.start import TITLE_CHARS
 from chatui.wire.bus import PROCESS
 from renderer.errors import Code
 from renderer.events import Finished, FrameClosed, FrameOpened, FrameText
@@ -374,4 +373,4 @@ async def test_a_turn_has_one_terminal_state(ada: User, backend: ScriptedBackend
 )
 def test_a_title_is_the_first_words_of_the_question(text: str, title: str) -> None:
     visible = show(Frame(Header("user"), text), Audience.END_USER)
-    assert transcripts.title_of(visible, TITLE_CHARS) == title
+    assert transcripts.title_of(visible, transcripts.FIRST_TITLE_CHARS) == title

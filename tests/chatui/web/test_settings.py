@@ -57,7 +57,7 @@ def job(person: User, conversation: Conversation | None = None) -> RunningTurn:
 
 
 def instruction_texts(found: RunningTurn) -> list[str]:
-    return [frame.body for frame in found.frames if frame.header.role == Role.DEVELOPER]
+    return [frame.body for frame in found.request.frames if frame.header.role == Role.DEVELOPER]
 
 
 def test_saved_settings_are_shown_again_and_private(ada: User, bela: User) -> None:
@@ -110,7 +110,7 @@ def test_times_are_in_the_zone_of_the_browser_unless_another_is_chosen(chosen: s
 
 def test_the_model_gets_the_date_in_the_persons_time_zone(ada: User) -> None:
     """The date always differs between these two places."""
-    assert job(ada).today is None
+    assert job(ada).request.today is None
     days = []
     for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago"):
         User.objects.filter(pk=ada.pk).update(time_zone=zone)
@@ -119,7 +119,7 @@ def test_the_model_gets_the_date_in_the_persons_time_zone(ada: User) -> None:
         days.append(request.today)
     assert days[0] > days[1]
     User.objects.filter(pk=ada.pk).update(time_zone="Europe/Atlantis")
-    assert job(ada).today is None
+    assert job(ada).request.today is None
 
 
 def test_own_instructions_reach_the_model_after_the_operators(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
