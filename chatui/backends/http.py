@@ -157,7 +157,7 @@ class Upstream:
     async def _read(self, answer: Answer, clock: _Clock, pace: AnswerPace, feed: Callable[[list[ServerSentEvent]], bool]) -> bool:
         """Feed the events of a stream. One timer watches over all reads, and looks at the clock when it is over."""
         decoder, is_empty = Decoder(self.limits.max_line_bytes), True
-        with answer.limited(clock.deadline):
+        with answer.limited(clock.deadline, self.limits.idle):
             while piece := await _next(answer, clock, pace):
                 is_empty = False
                 if events := _fed(decoder, piece):

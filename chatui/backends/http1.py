@@ -137,18 +137,21 @@ class Answer:
         return piece
 
     @contextmanager
-    def limited(self, deadline: Callable[[], float]) -> Iterator[None]:
-        """Reads within it raise a TimeoutError when it is later than ``deadline`` says then."""
-        self._deadline = deadline
-        self._timer = self._loop.call_at(deadline(), self._look)
+    def limited(self, deadline: Callable[[], float], idle: float) -> Iterator[None]:
+        """Reads within it raise a TimeoutError when it is later than ``deadline`` says then. That may move meanwhile, also to an earlier
+        time, but to none that is less than ``idle`` seconds away.
+        """
+        self._deadline, self._idle = deadline, idle
+        self._timer = self._loop.call_at(min(deadline(), self._loop.time() + idle), self._look)
         try:
             yield
         finally:
             self._timer.cancel()
 
     def _look(self) -> None:
-        if (end := self._deadline()) > self._loop.time():
-            self._timer = self._loop.call_at(end, self._look)
+        end, now = self._deadline(), self._loop.time()
+        if end > now:
+            self._timer = self._loop.call_at(min(end, now + self._idle), self._look)
         else:
             self._response.content.set_exception(TimeoutError())
 

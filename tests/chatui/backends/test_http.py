@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -73,6 +74,13 @@ async def test_a_too_long_retry_after_is_not_waited_for() -> None:
     later = stub.responds("429 Too Many Requests", b"{}", "Retry-After: 3600\r\n")
     text, code, requests, seconds = await sampled(one_after_the_other(later, ANSWER))
     assert (text, code, requests) == ("", ProductCode.BACKEND_BUSY, 1) and seconds < 10
+
+
+async def test_a_server_silent_after_its_first_words_is_given_up_long_before_the_time_for_the_first() -> None:
+    limits = replace(PATIENT, first=30.0, idle=0.3)
+    silent = then(SSE_HEAD, chunk(content="Here is"), 20.0, chunk(content=" more."), chunk("stop"), DONE)
+    text, code, requests, seconds = await sampled(silent, limits)
+    assert (text, code, requests) == ("Here is", ProductCode.TIMEOUT, 1) and 0.3 <= seconds < 10
 
 
 async def test_a_server_started_meanwhile_is_reached() -> None:
