@@ -230,7 +230,8 @@ def test_a_parent_whose_workers_fail_at_their_start_ends_with_their_code(log_for
 
 
 def test_a_worker_that_fails_while_the_other_serves_is_tried_again_and_again(tmp_path: Path) -> None:
-    with parent(tmp_path, "own.serves() if own.number == 1 else sys.exit(7); time.sleep(60)") as process:
+    does = "own.serves() if own.number == 1 else (time.sleep(0.5), sys.exit(7)); time.sleep(60)"  # the other serves before five failures
+    with parent(tmp_path, does) as process:
         assert process.stderr
         lines = [process.stderr.readline() for _ in range(2 * workers.MOST_FAILED_STARTS)]
         assert all("Worker 2" in line and "It is started again" in line for line in lines), lines
