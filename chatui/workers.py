@@ -39,6 +39,8 @@ END_SECONDS = 10.0
 """How long workers have after a second signal, before they are killed."""
 ORPHAN_SECONDS = 60.0
 """How much longer than its drain a worker whose parent has died may take to end."""
+DRAIN = signal.SIGUSR1
+"""From the parent, as SIGTERM, but once: systemd sends SIGTERM to the workers as well, and a second one would end them at once."""
 _SERVES = b"s"
 _ENDING = (signal.SIGTERM, signal.SIGINT)
 
@@ -65,9 +67,14 @@ class Own:
         threading.Thread(target=self._watch, args=(seconds,), name="parent", daemon=True).start()
 
     def _watch(self, seconds: float) -> None:
-        while self.channel.recv(1):
-            pass
-        os.kill(os.getpid(), signal.SIGTERM)
+        try:
+            while self.channel.recv(1):
+                pass
+        except ConnectionResetError:
+            pass  # it died before it had read what this worker told it
+        except OSError:
+            return  # closed, because this process ends
+        os.kill(os.getpid(), DRAIN)
         time.sleep(seconds + ORPHAN_SECONDS)
         os._exit(1)
 
@@ -143,7 +150,9 @@ class _Parent:
         for each in self.wake:
             each.close()
         shutil.rmtree(self.directory, ignore_errors=True)
-        if os.WIFSIGNALED(self.status) and (number := os.WTERMSIG(self.status)) in _ENDING:
+        number = os.WTERMSIG(self.status) if os.WIFSIGNALED(self.status) else 0
+        if number in (*_ENDING, DRAIN):
+            number = signal.SIGTERM if number == DRAIN else number  # it had not begun to serve
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
         code = os.waitstatus_to_exitcode(self.status)
@@ -159,11 +168,12 @@ class _Parent:
     def _obey(self) -> None:
         if len(self.signals) > self.passed_on:
             self._close_listener()
-            if self.passed_on:
-                self.kill_at = time.monotonic() + END_SECONDS
             for number in self.signals[self.passed_on :]:
-                self._signal_all(number)
-            self.passed_on = len(self.signals)
+                is_first = number == self.signals[0] == signal.SIGTERM and not self.passed_on
+                self._signal_all(DRAIN if is_first and self.slots[0].number else number)
+                self.passed_on += 1
+            if self.passed_on > 1:
+                self.kill_at = time.monotonic() + END_SECONDS
         if time.monotonic() >= self.kill_at:
             self.kill_at = float("inf")
             self._signal_all(signal.SIGKILL)

@@ -40,6 +40,7 @@ from twisted.internet.tcp import Connection
 from twisted.python.failure import Failure
 from twisted.web.http import HTTPChannel, _GenericHTTPChannelProtocol
 
+from chatui import workers
 from chatui.env import environment
 from chatui.live.consumer import CLOSE_RESTART
 from chatui.model_servers import connected
@@ -127,11 +128,13 @@ class Server(daphne.server.Server):  # type: ignore[misc]
         loop = asyncio.get_event_loop()
         # Set after Twisted's own handler, which would stop at once. A signal handler must only schedule work.
         signal.signal(signal.SIGTERM, lambda *_: loop.call_soon_threadsafe(self._begin_to_drain, loop))
+        if workers.own:
+            signal.signal(workers.DRAIN, lambda *_: loop.call_soon_threadsafe(self._begin_to_drain, loop, True))
 
-    def _begin_to_drain(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _begin_to_drain(self, loop: asyncio.AbstractEventLoop, only_once: bool = False) -> None:
         if self._draining is None:
             self._draining = loop.create_task(self._drain(), name="drain")
-        else:
+        elif not only_once:
             self.stop()  # a second signal means: do not wait
 
     async def _drain(self) -> None:
