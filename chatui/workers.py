@@ -40,7 +40,8 @@ END_SECONDS = 10.0
 ORPHAN_SECONDS = 60.0
 """How much longer than its drain a worker whose parent has died may take to end."""
 DRAIN = signal.SIGUSR1
-"""From the parent, as SIGTERM, but once: systemd sends SIGTERM to the workers as well, and a second one would end them at once."""
+"""From the parent, for its first SIGTERM: systemd sends that to the workers as well, before or after, and a second one would end them at
+once. For the parent's second, it sends SIGINT."""
 _SERVES = b"s"
 _ENDING = (signal.SIGTERM, signal.SIGINT)
 
@@ -169,8 +170,8 @@ class _Parent:
         if len(self.signals) > self.passed_on:
             self._close_listener()
             for number in self.signals[self.passed_on :]:
-                is_first = number == self.signals[0] == signal.SIGTERM and not self.passed_on
-                self._signal_all(DRAIN if is_first and self.slots[0].number else number)
+                drains = number == signal.SIGTERM and not self.passed_on and self.slots[0].number
+                self._signal_all(DRAIN if drains else signal.SIGINT if self.passed_on else number)
                 self.passed_on += 1
             if self.passed_on > 1:
                 self.kill_at = time.monotonic() + END_SECONDS

@@ -84,6 +84,7 @@ class Server(daphne.server.Server):  # type: ignore[misc]
     endpoints: list[str]
     _ports: list[Any]
     _draining: asyncio.Task[None] | None = None
+    _sigterms = 0
 
     def __init__(self, on_listening: Callable[[], None], listener: socket.socket | None, **options: Any) -> None:
         """``on_listening``: called once the server listens, before it accepts connections; not if it cannot. ``listener``: a socket that
@@ -129,12 +130,13 @@ class Server(daphne.server.Server):  # type: ignore[misc]
         # Set after Twisted's own handler, which would stop at once. A signal handler must only schedule work.
         signal.signal(signal.SIGTERM, lambda *_: loop.call_soon_threadsafe(self._begin_to_drain, loop))
         if workers.own:
-            signal.signal(workers.DRAIN, lambda *_: loop.call_soon_threadsafe(self._begin_to_drain, loop, True))
+            signal.signal(workers.DRAIN, lambda *_: loop.call_soon_threadsafe(self._begin_to_drain, loop, 0))
 
-    def _begin_to_drain(self, loop: asyncio.AbstractEventLoop, only_once: bool = False) -> None:
+    def _begin_to_drain(self, loop: asyncio.AbstractEventLoop, sigterms: int = 1) -> None:
+        self._sigterms += sigterms
         if self._draining is None:
             self._draining = loop.create_task(self._drain(), name="drain")
-        elif not only_once:
+        elif self._sigterms > 1:
             self.stop()  # a second signal means: do not wait
 
     async def _drain(self) -> None:

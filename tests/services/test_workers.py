@@ -153,8 +153,8 @@ async def test_sigterm_lets_every_worker_finish_its_answers_and_closes_the_port(
         client = await asyncio.to_thread(server.sign_in, "ada")
         for each in await one_socket_at_each(server, client, kept):
             await Reader(each).ask()
-        for each in (server.process.pid, *processes):  # as systemd ends a unit
-            os.kill(each, signal.SIGTERM)
+        for process in (server.process.pid, *processes):  # as systemd ends a unit
+            os.kill(process, signal.SIGTERM)
         await asyncio.to_thread(until, lambda: is_closed(server))
         await asyncio.sleep(1)
         assert server.process.poll() is None and children(server.process.pid) == processes, "the answers are still written"
@@ -242,7 +242,7 @@ def test_a_worker_that_fails_while_the_other_serves_is_tried_again_and_again(tmp
 
 
 def test_a_second_signal_kills_a_worker_that_does_not_end(tmp_path: Path) -> None:
-    ignored = "import signal; [signal.signal(each, lambda *_: time.sleep(99)) for each in (signal.SIGTERM, workers.DRAIN)]"
+    ignored = "import signal; [signal.signal(each, lambda *_: time.sleep(99)) for each in (signal.SIGINT, workers.DRAIN)]"
     does = f"{ignored}; own.serves(); os.write(1, b'.'); time.sleep(99)"
     with parent(tmp_path, does) as process:
         assert process.stdout
