@@ -11,7 +11,7 @@ RUN python -m pip install --no-cache-dir --disable-pip-version-check --require-h
         --requirement requirements.txt --requirement requirements-build.txt
 
 COPY manage.py pyproject.toml LICENSE ./
-COPY deploy/package.py deploy/version.py ./deploy/
+COPY deploy ./deploy
 COPY renderer ./renderer
 COPY templates ./templates
 COPY static ./static

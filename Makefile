@@ -26,7 +26,7 @@ ALONE_WORDS = $(IN_PROCESS) and not slow
 ALONE = "$(ALONE_WORDS) and not extended"
 WITH_SERVERS = "not ($(ALONE_WORDS)) and not extended"
 
-.PHONY: help run test test-fast check format wire messages lock faults extended release long mutations attack accessibility bench clients chart package image-steps clean venv runtime development chromium fault-programs
+.PHONY: help run test test-fast check format wire messages lock faults extended release long mutations attack accessibility bench clients chart docs package image-steps clean venv runtime development chromium fault-programs
 
 help: ## List these commands
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -113,6 +113,9 @@ package: development ## Build the wheels in dist/, for pip install: the product,
 
 chart: development ## Check the Helm chart in deploy/chart, and write the manifests of deploy/kubernetes from it
 	@$(PY) -m tests.tools.chart
+
+docs: development ## Build the site of the documentation in dist/site
+	@$(PY) -m tests.tools.site
 
 image-steps: development ## Run the Dockerfile's steps in a clean directory, without Docker
 	@$(PY) -m tests.tools.docker_steps

@@ -1,17 +1,21 @@
 #!/usr/bin/env bash
-# Restores a dump of PostgreSQL (docs/operating.md, Backup), and stops at the first step that fails: then nobody may be let in.
+# Restores a dump of PostgreSQL (docs/operating/backup.md), and stops at the first step that fails: then nobody may be let in.
 # Usage, with the product's settings in the environment and every process stopped: restore-postgresql.sh DUMP ERASURES
 set -euo pipefail
 
 dump=${1:?name the dump, and the list of erasures} erasures=${2:?name the list of erasures}
 : "${CHATUI_DATABASE_URL:?is not set: it names the database to restore into}"
-product=$(cd "$(dirname "$0")/.." && pwd)
-python=${PYTHON:-$product/.venv/bin/python}
+here=$(cd "$(dirname "$0")" && pwd)
 trap 'status=$?; [ "$status" = 0 ] || echo "The restore is NOT complete: do not start the product. Mend the cause, and run this again." >&2' EXIT
 
 export PGOPTIONS="${PGOPTIONS:-} -c client_min_messages=warning"
 sql() { psql "$CHATUI_DATABASE_URL" --quiet --set=ON_ERROR_STOP=1 --single-transaction "${@/#/--command=}"; }
-manage() { "$python" "$product/manage.py" "$@"; }
+# This is in deploy/ of a checkout, or in share/chatui/ of an environment with the package.
+if [ -f "$here/../manage.py" ]; then
+    manage() { "${PYTHON:-$here/../.venv/bin/python}" "$here/../manage.py" "$@"; }
+else
+    manage() { "$here/../../bin/chatui" "$@"; }
+fi
 
 # Whatever can be missing is looked for before anything is removed.
 [ -r "$erasures" ] || { echo "$erasures cannot be read." >&2; exit 1; }

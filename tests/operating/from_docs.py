@@ -33,7 +33,7 @@ def run_block(block: str, environment: Mapping[str, str], elsewhere: Path, *, ty
     """
     for word, meant in {"/mnt/elsewhere": str(elsewhere), **other}.items():
         block = block.replace(word, meant)
-    block = re.sub(r"(?<![\w/])(?:\.venv/bin/)?python manage\.py", f"{sys.executable} {ROOT}/manage.py", block)
+    block = re.sub(r"(?<![\w/.-])(?:/usr/local/bin/)?chatui (?=[a-z])", f"{sys.executable} {ROOT}/manage.py ", block)
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", block],
         cwd=elsewhere, env=dict(environment), input=typed, capture_output=True, text=True, check=False,

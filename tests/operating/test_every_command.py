@@ -17,64 +17,93 @@ from tests.support.served import Deployment
 PAGES = "docs/operating"
 HERE = "tests/operating/test_every_command.py"
 WORST_DAY, POSTGRESQL = "tests/operating/test_worst_day.py", "tests/operating/test_postgresql_backup.py"
+FIRST_HOUR = "tests/operating/test_first_hour.py"
 MOVING = "tests/operating/test_moving_to_postgresql.py"
 TESTED_BLOCKS = {
-    "audit-log": [
-        ("python manage.py audit verify", f"{HERE}::test_the_audit_log_is_verified_exported_and_counted"),
+    "index": [
+        ("python3 -m venv chat", f"{FIRST_HOUR}::test_ten_people_chat_and_the_backup_is_restored_elsewhere"),
+        ("useradd", f"{FIRST_HOUR}::test_ten_people_chat_and_the_backup_is_restored_elsewhere"),
+        ("systemctl daemon-reload", f"{FIRST_HOUR}::test_ten_people_chat_and_the_backup_is_restored_elsewhere"),
+        ("apt install nginx certbot", "a certificate authority and a host name that it can reach are not here"),
+        ("server {", f"{FIRST_HOUR}::test_ten_people_chat_and_the_backup_is_restored_elsewhere"),
+        ("nginx -t", f"{FIRST_HOUR}::test_ten_people_chat_and_the_backup_is_restored_elsewhere"),
+        ("chat/bin/chatui backup --new-key", f"{FIRST_HOUR}::test_ten_people_chat_and_the_backup_is_restored_elsewhere"),
+        ("install -m 644 backup.pub", f"{FIRST_HOUR}::test_ten_people_chat_and_the_backup_is_restored_elsewhere"),
+        ("install -d -o chatui -g chatui -m 700 /var/lib", f"{FIRST_HOUR}::test_ten_people_chat_and_the_backup_is_restored_elsewhere"),
+        ("systemctl start chatui-daily.service", f"{FIRST_HOUR}::test_ten_people_chat_and_the_backup_is_restored_elsewhere"),
+    ],
+    "back-ends/connecting": [
+        ("CHATUI_KEY_ACME=", "a key with its origin; tests/chatui/model_servers has keys of both places"),
+    ],
+    "back-ends/several": [
+        ("[[backend]]", "tests/chatui/backends/test_spec.py::test_the_example_in_the_documentation_is_valid"),
+    ],
+    "operating/audit-log": [
+        ("chatui audit verify", f"{HERE}::test_the_audit_log_is_verified_exported_and_counted"),
         ("# every hour", f"{HERE}::test_the_audit_log_is_verified_exported_and_counted"),
     ],
-    "backup": [
-        ("python manage.py backup --new-key", f"{WORST_DAY}::test_backed_up_while_served_destroyed_and_restored"),
-        ("python manage.py backup /mnt", f"{WORST_DAY}::test_backed_up_while_served_destroyed_and_restored"),
-        ("python manage.py restore", f"{WORST_DAY}::test_backed_up_while_served_destroyed_and_restored"),
+    "operating/backup": [
+        ("chatui backup --new-key", f"{WORST_DAY}::test_backed_up_while_served_destroyed_and_restored"),
+        ("chatui backup /mnt", f"{WORST_DAY}::test_backed_up_while_served_destroyed_and_restored"),
+        ("chatui restore", f"{WORST_DAY}::test_backed_up_while_served_destroyed_and_restored"),
         ("umask 077", f"{POSTGRESQL}::test_a_database_is_dumped_changed_and_restored"),
-        ("deploy/restore-postgresql.sh", f"{POSTGRESQL}::test_a_database_is_dumped_changed_and_restored"),
+        ("bash /srv/chatui", f"{POSTGRESQL}::test_a_database_is_dumped_changed_and_restored"),
     ],
-    "health": [
+    "operating/health": [
         ("curl --fail", f"{HERE}::test_the_health_checks_answer_curl"),
     ],
-    "https": [
+    "operating/https": [
         ("CHATUI_HOSTS=", f"{HERE}::test_behind_a_proxy_the_settings_of_the_page_are_enough"),
-        ("location / {", "nginx is not here; the same headers are sent by the test above and by haproxy in tests/services"),
+        ("location / {", "tests/operating/test_balancer.py::test_while_no_process_can_serve_pages_those_that_live_say_so"),
         (
             "upstream chatui {",
             "tests/operating/test_balancer.py::test_no_page_is_lost_while_a_process_can_serve_it_and_forms_only_at_first",
         ),
         ("proxy_pass http://chatui;", "tests/operating/test_balancer.py::test_while_no_process_can_serve_pages_those_that_live_say_so"),
     ],
-    "leaks": [
-        ("python manage.py canary", "tests/chatui/operations/canary/test_runs.py::test_a_sound_deployment_is_clean"),
+    "operating/kubernetes": [
+        ("docker build", "there is no cluster here; tests/tools/test_chart.py renders the chart"),
+        ("settings:", "values of the chart; tests/tools/test_chart.py renders it with every value"),
+        ("externalRules:", "settings of an adapter of Prometheus, which is not here"),
+    ],
+    "operating/leaks": [
+        ("chatui canary", "tests/chatui/operations/canary/test_runs.py::test_a_sound_deployment_is_clean"),
         ("41 4 * * *", "tests/chatui/operations/canary/test_runs.py::test_a_sound_deployment_is_clean"),
     ],
-    "metrics": [
+    "operating/metrics": [
         ("scrape_configs:", "settings of Prometheus; tests/operating/test_logs_and_metrics.py reads what it would"),
     ],
-    "processes": [
+    "operating/processes": [
         (
-            "python manage.py serve --workers 4",
+            "chatui serve --workers 4",
             "tests/services/test_workers.py::test_people_at_both_follow_an_answer_and_one_worker_is_killed",
         ),
         ("export CHATUI_DATABASE_URL=", f"{MOVING}::test_all_rows_are_moved_and_people_continue_where_they_were"),
     ],
-    "ratings": [
-        (".venv/bin/python manage.py ratings", f"{HERE}::test_ratings_are_exported"),
+    "operating/ratings": [
+        ("chatui ratings", f"{HERE}::test_ratings_are_exported"),
     ],
-    "retention": [
-        ("python manage.py erase_person", f"{HERE}::test_a_person_is_erased_after_their_name_was_typed"),
+    "operating/retention": [
+        ("chatui erase_person", f"{HERE}::test_a_person_is_erased_after_their_name_was_typed"),
     ],
-    "sandboxes": [
+    "operating/sandboxes": [
         ("abi <abi/4.0>", "a profile of AppArmor, which needs a kernel with it"),
     ],
-    "service": [
+    "operating/service": [
+        ("useradd", f"{HERE}::test_two_pages_give_the_same_commands"),
+        ("cat > /usr/local/bin/chatui", f"{FIRST_HOUR}::test_ten_people_chat_and_the_backup_is_restored_elsewhere"),
         ("cp deploy/systemd", "tests/operating/test_systemd.py::test_systemd_accepts_the_units_without_warnings"),
-        ("set -a", f"{HERE}::test_a_command_by_hand_works_on_the_data_of_the_unit"),
     ],
-    "traces": [
+    "operating/traces": [
         (".venv/bin/python -m pip install", "tests/operating/test_traces.py has these packages"),
+    ],
+    "operating/upgrade": [
+        ("systemctl start chatui-daily.service", f"{HERE}::test_two_pages_give_the_same_commands"),
+        ("for unit in", f"{FIRST_HOUR}::test_ten_people_chat_and_the_backup_is_restored_elsewhere"),
     ],
 }
 """Of each page the beginning of each block, in order, and the test that runs it; a sentence with the reason where none can."""
-_NAMED = re.compile(r"(?:python )?manage\.py ([^`\n#]*)")
+_NAMED = re.compile(r"(?:python )?manage\.py ([^`\n#]*)|(?:^|(?<=[`(]))(?:[\w./]*bin/)?chatui ([a-z][^`\n#]*)", re.MULTILINE)
 _OTHER_FORMS = {
     "backup --to": "backup /mnt/elsewhere --to backup.pub",
     "serve --host --port": "serve --host 127.0.0.1 --port 8000",
@@ -95,16 +124,29 @@ _OTHER_FORMS = {
 
 
 def test_each_block_of_the_pages_has_a_test_that_runs_it() -> None:
-    pages = sorted((ROOT / PAGES).glob("*.md"))
-    assert {page.stem for page in pages} >= TESTED_BLOCKS.keys()
-    for page in pages:
-        begun, tested = [found.lstrip() for found in blocks(f"{PAGES}/{page.name}")], TESTED_BLOCKS.get(page.stem, [])
+    pages = [ROOT / "docs/index.md", *sorted((ROOT / "docs").glob("back-ends/*.md")), *sorted((ROOT / "docs").glob("operating/*.md"))]
+    names = {page.relative_to(ROOT / "docs").with_suffix("").as_posix() for page in pages}
+    assert names >= TESTED_BLOCKS.keys()
+    for name in names:
+        begun, tested = [found.lstrip() for found in blocks(f"docs/{name}.md")], TESTED_BLOCKS.get(name, [])
         wrong = [found for found, (begins, _) in zip(begun, tested, strict=False) if not found.startswith(begins)]
-        assert not wrong and len(begun) == len(tested), (page.name, wrong or begun[len(tested) :])
+        assert not wrong and len(begun) == len(tested), (name, wrong or begun[len(tested) :])
     for _, why in itertools.chain(*TESTED_BLOCKS.values()):
         path, mark, name = why.partition("::")
         if mark:
             assert re.search(rf"^(?:async )?def {name}\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE), why
+
+
+def test_two_pages_give_the_same_commands() -> None:
+    """What the first page does is what the page of the task says, so one test runs both."""
+    first, service, upgrade = "docs/index.md", f"{PAGES}/service.md", f"{PAGES}/upgrade.md"
+    installing = block(first, "useradd") + "\n".join(block(first, "systemctl daemon-reload").splitlines()[:2])
+    assert block(service, "useradd").replace(" && ", "\n").split() == installing.split()
+    assert block(upgrade, "systemctl start") == block(first, "systemctl start")
+    inner = block(first, "server {").partition("    location / {\n")[2]
+    assert [line.strip() for line in block(f"{PAGES}/https.md", "location").splitlines()[1:-1]] == [
+        line.strip() for line in inner.splitlines()[:-2]
+    ]
 
 
 def test_every_command_that_a_page_names_exists() -> None:
@@ -113,7 +155,7 @@ def test_every_command_that_a_page_names_exists() -> None:
         (page.name, command.strip())
         for page in (*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md")
         for quoted in re.findall(r"```(?:\w+)?\n.*?^```$|`[^`\n]+`", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-        for command in _NAMED.findall(quoted)
+        for command in map("".join, _NAMED.findall(quoted))
     }
     assert len(named) > 40, "the premise"
     wrong = []
@@ -162,26 +204,26 @@ def test_the_audit_log_is_verified_exported_and_counted(deployment: Deployment, 
     deployment.manage("close_account", "bela")
     [head] = re.findall(r"^--number \d+ --head [0-9a-f]{64}$", deployment.manage("audit", "head"), re.MULTILINE)
     changed = {"--number 4711 --head 9f86d0…": head, "2026-11-01": "2020-01-01", "2026-11-30": "2999-12-31"}
-    printed = run_block(block(f"{PAGES}/audit-log.md", "python manage.py audit"), deployment.environment, elsewhere, **changed)
+    printed = run_block(block(f"{PAGES}/audit-log.md", "chatui audit"), deployment.environment, elsewhere, **changed)
     assert printed.count("The log is intact") == 2 and head in printed
     table = (elsewhere / "november.csv").read_text(encoding="utf-8")
     assert table.startswith("number,") and "bela" in table
     hourly, nightly = scheduled(block(f"{PAGES}/audit-log.md", "# every hour"))
-    sent = {"logger -n loghost.example.org -t chatui-audit": "tee audit-head", "/srv/chatui": str(elsewhere)}
+    sent = {"logger -n loghost.example.org -t chatui-audit": "tee audit-head"}
     assert "--number" in run_block(hourly, deployment.environment, elsewhere, **sent)
     assert "The log is intact" in run_block(nightly, deployment.environment, elsewhere, **sent)
 
 
 @pytest.mark.served
 def test_a_person_is_erased_after_their_name_was_typed(deployment: Deployment, tmp_path: Path) -> None:
-    erasing = block(f"{PAGES}/retention.md", "python manage.py erase_person")
+    erasing = block(f"{PAGES}/retention.md", "chatui erase_person")
     run_block(erasing, deployment.environment, tmp_path / "elsewhere", typed="bela\n", NAME="bela")
     assert "bela" not in deployment.manage("shell", "-c", "from chatui.models import User; print(*User.objects.values_list('username'))")
 
 
 @pytest.mark.served
 def test_ratings_are_exported(deployment: Deployment, tmp_path: Path) -> None:
-    run_block(block(f"{PAGES}/ratings.md", ".venv/bin/python manage.py ratings"), deployment.environment, tmp_path / "elsewhere")
+    run_block(block(f"{PAGES}/ratings.md", "chatui ratings"), deployment.environment, tmp_path / "elsewhere")
     assert {path.name for path in (tmp_path / "elsewhere").iterdir()} == {"ratings.jsonl", "examples.jsonl"}
 
 
@@ -194,17 +236,3 @@ def test_the_health_checks_answer_curl(deployment: Deployment, tmp_path: Path) -
         run_block(checks, deployment.environment, tmp_path / "elsewhere", **{"http://127.0.0.1:8000": server.url})
     finally:
         server.stop()
-
-
-@pytest.mark.served
-def test_a_command_by_hand_works_on_the_data_of_the_unit(tmp_path: Path) -> None:
-    settings, data = tmp_path / "chatui.env", tmp_path / "data"
-    settings.write_text("CHATUI_HOSTS=chat.example.org\nCHATUI_SUCH_A_SETTING_THERE_IS_NOT=1\n", encoding="utf-8")
-    deployment = Deployment(tmp_path)
-    environment = {name: value for name, value in deployment.environment.items() if not name.startswith("CHATUI_")}
-    other = {"/etc/chatui.env": str(settings), "/var/lib/chatui": str(data), "/srv/chatui": str(ROOT)}
-    # The account does not exist here, and the user who runs the tests may not be allowed to switch to one.
-    other["setpriv --reuid chatui --regid chatui --clear-groups"] = "env"
-    output = run_block(block(f"{PAGES}/service.md", "set -a"), environment, tmp_path, **other)
-    assert "CHATUI_SUCH_A_SETTING_THERE_IS_NOT" in output, "the settings of the file are in force"
-    assert (data / "secret_key").exists(), "the directory is created, too"

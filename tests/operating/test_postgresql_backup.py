@@ -27,7 +27,7 @@ def test_a_database_is_dumped_changed_and_restored(tmp_path: Path) -> None:
 
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    daily, restore = (block("docs/operating/backup.md", begins) for begins in ("umask 077", "deploy/restore-postgresql.sh"))
+    daily, restore = (block("docs/operating/backup.md", begins) for begins in ("umask 077", "bash /srv/chatui"))
     with own_database() as address:
         deployment = Deployment(tmp_path / "data", CHATUI_DATABASE_URL=address)
         deployment.make_people(ada=(False, []), bela=(False, []))
@@ -39,7 +39,7 @@ def test_a_database_is_dumped_changed_and_restored(tmp_path: Path) -> None:
         deployment.manage("erase_person", "bela", "--yes")
         run_block(daily.splitlines()[-1], deployment.environment, elsewhere)
         ours = deployment.environment | {"PYTHON": sys.executable}
-        there = {"deploy/restore": f"{ROOT}/deploy/restore"}
+        there = {"/srv/chatui/.venv/share/chatui": f"{ROOT}/deploy"}
         broken = tmp_path / "broken"
         broken.mkdir()
         (broken / "chatui.dump").write_bytes((elsewhere / "chatui.dump").read_bytes()[:20])

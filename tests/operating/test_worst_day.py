@@ -17,7 +17,7 @@ def test_backed_up_while_served_destroyed_and_restored(tmp_path: Path) -> None:
     elsewhere.mkdir()
     deployment = Deployment(data)
     deployment.make_people(ada=(False, []), bela=(False, []))
-    beginnings = ("python manage.py backup --new-key", "python manage.py backup /mnt", "python manage.py restore")
+    beginnings = ("chatui backup --new-key", "chatui backup /mnt", "chatui restore")
     key, daily, restore = (block("docs/operating/backup.md", begins) for begins in beginnings)
     run_block(key, deployment.environment, elsewhere)
     server = deployment.start()

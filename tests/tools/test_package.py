@@ -217,6 +217,18 @@ def _files(top: Path) -> set[str]:
     return {str(path.relative_to(top)) for path in top.rglob("*") if path.is_file()}
 
 
+def test_it_brings_the_units_and_what_else_operators_copy(program: Path) -> None:
+    shared = program.parents[1] / "share" / "chatui"
+    assert {path.name for path in shared.iterdir()} >= {"systemd", "chatui.env.example", "alerts.yml", "restore-postgresql.sh"}
+    units = {unit.name: unit.read_text(encoding="utf-8") for unit in (shared / "systemd").iterdir()}
+    assert units.keys() == {unit.name for unit in (ROOT / "deploy" / "systemd").iterdir()}
+    commands = [line for text in units.values() for line in text.splitlines() if line.startswith("ExecStart=")]
+    assert len(commands) == 4 and all(line.startswith("ExecStart=/srv/chatui/.venv/bin/chatui ") for line in commands)
+    restoring = ["bash", str(shared / "restore-postgresql.sh"), "dump", "list"]
+    done = subprocess.run(restoring, env=USUAL | {"CHATUI_DATABASE_URL": "postgres://"}, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "list cannot be read." in done.stderr
+
+
 def test_its_other_commands_work_there_and_name_themselves(program: Path, tmp_path: Path) -> None:
     environment = USUAL | {"CHATUI_DATA_DIR": str(tmp_path / "elsewhere")}
     early = subprocess.run([program, "audit", "verify"], env=environment, cwd="/", capture_output=True, text=True, check=False)
