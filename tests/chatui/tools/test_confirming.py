@@ -203,9 +203,10 @@ def test_a_file_is_no_later_than_it_was_written(decision: str, age: int, is_offe
     else:
         confirmations.confirm(ToolOffer.model_validate({**offer, "description": "Of the database."}))
     confirmations.take_over(place)
-    assert (listed_tool() is not None) is is_offered
-    if decision == "--confirm":
-        assert (listed_tool().description == "Of the database.") is (age > 0)
+    tool = server_registry.tools().get("wiki_search_pages")  # as confirmed, whatever the server says of it meanwhile
+    assert (tool is not None) is is_offered
+    if tool is not None and decision == "--confirm":
+        assert (tool.description == "Of the database.") is (age > 0)
 
 
 @pytest.mark.parametrize("changes", [{"digest": "0" * 64}, {"confirmed_at": "soon"}, {"more": 1}], ids=["tampered", "damaged", "unknown"])
