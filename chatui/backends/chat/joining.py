@@ -202,7 +202,8 @@ class StreamReader(ABC):
         return [*self._rest, *self.parser.break_off(error)]
 
     def error(self, body: object) -> BackendError:
-        """An error inside a response with status 200. Its message may quote the model, so it is for staff only."""
+        """An error inside a response with status 200, which ends it. Its message may quote the model, so it is for staff only."""
+        self.is_done = True
         return error_of_body(body, is_empty=self.parser.is_empty)
 
     @abstractmethod
@@ -214,7 +215,9 @@ class StreamReader(ABC):
         """Raise a BackendError unless the stream has ended well."""
 
     def _take_waiting(self) -> None:
-        self._rest += [raw for event, data in self._repetitions.finish() for raw in self._take(event, data)]
+        # What still waits is the last event that was read. Behind the end, or an error, it is no part of the answer.
+        if not self.is_done:
+            self._rest += [raw for event, data in self._repetitions.finish() for raw in self._take(event, data)]
 
     def _take(self, event: ServerSentEvent, data: Any) -> list[RawEvent]:
         if event.data.strip() == "[DONE]":

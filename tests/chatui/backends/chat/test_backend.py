@@ -201,6 +201,12 @@ async def test_a_white_space_around_the_last_event_is_no_difference() -> None:
     assert (result.visible, result.error) == ("Hi", None)
 
 
+@pytest.mark.parametrize("end", [DONE, b"event: error\ndata: boom\n\n", b'data: {"error": {"message": "boom"}}\n\n'])
+async def test_text_behind_the_end_in_the_same_read_is_dropped(end: bytes) -> None:
+    result, _ = await answered(then(b"".join([SSE_HEAD, chunk(content="One"), end, chunk(content="One two")])))
+    assert [done.frame.body for done in result.finished] == ["One"]
+
+
 async def test_a_whole_answer_has_no_second_part() -> None:
     """A plain JSON answer is complete, also without a reason."""
     result, _ = await answered(stub.responds("200 OK", b'{"choices":[{"message":{"content":"Hi"}}]}'))
