@@ -134,7 +134,9 @@ async def test_half_harmony_is_told_as_such() -> None:
 
 
 async def test_reasoning_that_comes_apart_and_in_the_answer_too_is_a_leak() -> None:
-    report = await examined(chat_answers(sum=chat({"reasoning": THOUGHT}, {"content": f"So: {THOUGHT} 4"})))
+    report = await examined(
+        chat_answers(sum=chat({"reasoning": THOUGHT}, {"content": f"This is how I found what the sum of the two is: {THOUGHT} 4"}))
+    )
     assert found(report) == {ServerFault.LEAK_THOUGHT: L}
 
 
