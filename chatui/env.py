@@ -64,7 +64,8 @@ class Environment(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, hide_input_in_errors=True)
 
     data_dir: Path = Field(
-        (Path.cwd() if IS_INSTALLED else BASE_DIR) / "var",
+        # Asked for only where it is needed: the directory may be gone.
+        default_factory=lambda: (Path.cwd() if IS_INSTALLED else BASE_DIR) / "var",
         description="Directory for the database, the secret key and collected static files.",
     )
     secret_key: str = Field("", description="Signs sessions. Empty: generated once and stored in the data directory.")

@@ -22,6 +22,8 @@ except ValidationError as error:
     _wrong = ((".".join(map(str, each["loc"])), each["msg"].removeprefix("Value error, ")) for each in error.errors())
     # Without a traceback, in which the names of the settings would be hard to find.
     sys.exit("\n".join(f"CHATUI_{name.upper()}: {problem}" for name, problem in _wrong))
+except FileNotFoundError:
+    sys.exit("CHATUI_DATA_DIR: the directory in which this was started was deleted: start in another one, or set CHATUI_DATA_DIR.")
 _HTTPS = bool(ENVIRONMENT.origins) and all(origin.startswith("https://") for origin in ENVIRONMENT.origins)
 
 STATIC_ROOT = ENVIRONMENT.data_dir / "static"

@@ -103,7 +103,8 @@ TESTED_BLOCKS = {
     ],
 }
 """Of each page the beginning of each block, in order, and the test that runs it; a sentence with the reason where none can."""
-_NAMED = re.compile(r"(?:python )?manage\.py ([^`\n#]*)|(?:^|(?<=[`(]))(?:[\w./]*bin/)?chatui ([a-z][^`\n#]*)", re.MULTILINE)
+_NAMED = re.compile(r"(?:python )?manage\.py ([^`\n#]*)|(?:^|(?<=[`(]))(?:\w+=\S+ )*(?:[\w./]*bin/)?chatui ([a-z][^`\n#]*)", re.MULTILINE)
+WITH_COMMANDS = (*sorted((ROOT / "docs").rglob("*.md")), *(ROOT / f"{name}.md" for name in ("README", "SECURITY", "CONTRIBUTING")))
 _OTHER_FORMS = {
     "backup --to": "backup /mnt/elsewhere --to backup.pub",
     "serve --host --port": "serve --host 127.0.0.1 --port 8000",
@@ -153,7 +154,7 @@ def test_every_command_that_a_page_names_exists() -> None:
     """Includes commands within sentences. A command that the argument parser rejects does not work."""
     named = {
         (page.name, command.strip())
-        for page in (*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md")
+        for page in WITH_COMMANDS
         for quoted in re.findall(r"```(?:\w+)?\n.*?^```$|`[^`\n]+`", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
         for command in map("".join, _NAMED.findall(quoted))
     }
@@ -165,6 +166,11 @@ def test_every_command_that_a_page_names_exists() -> None:
         except (SystemExit, KeyError, Exception) as error:  # noqa: BLE001 - each is reported, with its page
             wrong.append(f"{page}: {command!r}: {error!r}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_pages_name_the_command_of_the_package_or_that_of_a_checkout_in_full() -> None:
+    short = re.compile(r"(?<!\.venv/bin/python )manage\.py [a-z]")
+    assert [page.name for page in WITH_COMMANDS if short.search(page.read_text(encoding="utf-8"))] == []
 
 
 def _parse(command: str) -> None:

@@ -138,7 +138,10 @@ def test_two_directories_are_two_products_and_one_directory_is_served_once(progr
     with serving(program, tmp_path / "one", USUAL) as one, serving(program, tmp_path / "two", USUAL) as two:
         codes = {found[1] for server in (one, two) if (found := re.search(r"code for the first one: (\S+)", server.console))}
         assert len(codes) == 2
-        for directory, port, word in (("one", free_port(), "already serves"), ("three", two.port, f"Port {two.port}")):
+        for directory, port, word in (
+            ("one", free_port(), "already serves"),
+            ("three", two.port, f"port (chatui serve --port {two.port + 1})."),
+        ):
             (tmp_path / directory).mkdir(exist_ok=True)
             command = [str(program), "serve", "--port", str(port)]
             done = subprocess.run(command, env=USUAL, cwd=tmp_path / directory, capture_output=True, text=True, check=False)
@@ -227,6 +230,18 @@ def test_it_brings_the_units_and_what_else_operators_copy(program: Path) -> None
     restoring = ["bash", str(shared / "restore-postgresql.sh"), "dump", "list"]
     done = subprocess.run(restoring, env=USUAL | {"CHATUI_DATABASE_URL": "postgres://"}, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "list cannot be read." in done.stderr
+
+
+def test_in_a_deleted_directory_it_says_so_unless_it_needs_none(program: Path, tmp_path: Path) -> None:
+    def run(arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+        shell = f'mkdir "{tmp_path}/gone" && cd "{tmp_path}/gone" && rmdir "$PWD" && exec "{program}" {arguments}'
+        return subprocess.run(["bash", "-c", shell], env=USUAL | settings, capture_output=True, text=True, check=False)
+
+    for refused in (run("check"), run(f"serve --port {free_port()}")):
+        assert refused.returncode == 1
+        assert refused.stderr.startswith("CHATUI_DATA_DIR: the directory in which this was started was deleted"), refused.stderr
+    started = run("migrate --verbosity 0", CHATUI_DATA_DIR=str(tmp_path / "data"))
+    assert started.returncode == 0, started.stderr
 
 
 def test_its_other_commands_work_there_and_name_themselves(program: Path, tmp_path: Path) -> None:

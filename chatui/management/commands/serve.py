@@ -23,7 +23,7 @@ from chatui.accounts import account_linking, groups, passkeys
 from chatui.accounts.sign_in import new_code
 from chatui.database import connections, faults, file_locks
 from chatui.display import metrics, process_reports, readiness
-from chatui.env import environment
+from chatui.env import IS_INSTALLED, environment
 from chatui.json_schemas import UnusableError
 from chatui.live.server import MAX_FRAME_BYTES, Server
 from chatui.management.commands import purge
@@ -212,7 +212,7 @@ def _require_port(host: str, port: int) -> None:
         raise CommandError(f"{port} is no port: take one from 1 to 65535.") from None
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            other = f"serve --port {port + 1}, or make run PORT={port + 1}"
+            other = command(f"serve --port {port + 1}") + ("" if IS_INSTALLED else f", or make run PORT={port + 1}")
             raise CommandError(f"Port {port} of {host} is taken by another program: end it, or take another port ({other}).") from None
         raise CommandError(f"{host}:{port} cannot be listened on ({error.strerror}): take another --host or --port.") from None
 
