@@ -6,7 +6,7 @@ Time zones have the IANA names that this machine knows.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
@@ -83,9 +83,21 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(name for name in available_timezones() if name.startswith(_PLACES)))
 
 
+class Zone(ZoneInfo):
+    """A zone whose times say how far it is from UTC, such as ``UTC+5:30``. Browsers can write that, but not "CET" for every language."""
+
+    def tzname(self, when: datetime | None, /) -> str | None:
+        offset = self.utcoffset(when)
+        if offset is None:
+            return None
+        minutes = abs(offset) // timedelta(minutes=1)
+        sign = "-" if offset < timedelta() else "+"
+        return "UTC" + (f"{sign}{minutes // 60}" if minutes else "") + (f":{minutes % 60:02}" if minutes % 60 else "")
+
+
 def zone_of(name: str) -> tzinfo:
     """The zone of that name; UTC for an empty name, and for one that this machine no longer knows."""
     try:
-        return ZoneInfo(name) if name else UTC
+        return Zone(name) if name else UTC
     except (ZoneInfoNotFoundError, ValueError, OSError):
         return UTC

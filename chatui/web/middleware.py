@@ -276,8 +276,8 @@ class RefusedMethodMiddleware(MiddlewareMixin):
 _WITHOUT_LANGUAGE = ("/healthz", "/readyz", "/metrics", "/brand/", "/v1/", "/scim/")
 
 
-_IN_UTC = re.compile(r"/(audit|admin|usage|manage)/|/c/[^/]+/debug/")
-"""Pages that several people compare, or filter by days, use one time zone."""
+_IN_UTC = re.compile(r"/(audit|admin)/")
+"""What several people compare, line by line, is in one time zone."""
 
 
 class LanguageMiddleware(MiddlewareMixin):

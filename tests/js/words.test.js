@@ -66,6 +66,22 @@ test("a form that is missing is shown in English", () => {
   assert.equal(tn("%(n)s result", "%(n)s results", 5), "5 results");
 });
 
+test("a time is written in the form and the zone that the page names, as the server writes it", async () => {
+  /** @type {[string, string, string][]} */
+  const pages = [
+    ["j M Y, H:i e", "Asia/Kolkata", "6 Sep 2026, 00:04 UTC+5:30"],
+    ["j M Y, H:i e", "America/Phoenix", "5 Sep 2026, 11:34 UTC-7"],
+    ["d.m.Y, H:i e", "UTC", "05.09.2026, 18:34 UTC"],
+    ["Y년 n월 j일, H:i e", "Asia/Seoul", "2026년 9월 6일, 03:34 UTC+9"],
+  ];
+  for (const [timeForm, timeZone, written] of pages) {
+    Object.assign(globalThis, { document: { documentElement: { lang: "de", dataset: { timeForm, timeZone } } } });
+    const { moment } = await import(`../../static/js/language/words.js?${encodeURIComponent(timeForm + timeZone)}`);
+    assert.equal(moment("2026-09-05T18:34:09Z"), written);
+  }
+  Reflect.deleteProperty(globalThis, "document");
+});
+
 test("a refusal is shown by its code, also one that the page does not know", () => {
   assert.equal(refusal("E-X-BUSY"), "An answer is still being written in this conversation.");
   assert.equal(refusal("toString"), "The server refused this (toString). Reload the page.");

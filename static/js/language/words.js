@@ -11,6 +11,7 @@
 
 /** The code of the page's language, as the server names it. */
 export const LANGUAGE = globalThis.document?.documentElement.lang.toLowerCase() || "en";
+const FORM = globalThis.document?.documentElement.dataset.timeForm ?? "j M Y, H:i e";
 const time = times(globalThis.document?.documentElement.dataset.timeZone);
 /** Separates a context from its word, as in gettext. */
 const CONTEXT_END = "\u0004";
@@ -64,15 +65,25 @@ export function number(value, options) {
   return value.toLocaleString(LANGUAGE, options);
 }
 
-/** Format a time in the person's time zone. @param {string | number} at in ISO 8601, or milliseconds */
+/** Write a time as the server does, in the person's zone. @param {string | number} at in ISO 8601, or milliseconds */
 export function moment(at) {
-  return time.format(new Date(at));
+  const parts = time.formatToParts(new Date(at)).map(({ type, value }) => [type, value]);
+  const { day, month, year, hour, minute, timeZoneName: zone } = Object.fromEntries(parts);
+  /** @type {Record<string, string>} */
+  const written = {
+    d: day.padStart(2, "0"), j: day, m: month.padStart(2, "0"), n: month, M: month, Y: year, H: hour, i: minute,
+    e: zone.replace(/^GMT(\+0$)?/, "UTC"),
+  };
+  return FORM.replace(/[a-z]/gi, (letter) => written[letter] ?? letter);
 }
 
 /** @param {string} [timeZone] the person's choice; by default, or if the browser does not know it, the browser's */
 function times(timeZone) {
   try {
-    return new Intl.DateTimeFormat(LANGUAGE, { dateStyle: "medium", timeStyle: "short", timeZone });
+    return new Intl.DateTimeFormat("en-US", {
+      day: "numeric", month: FORM.includes("M") ? "short" : "numeric", year: "numeric",
+      hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone, timeZoneName: "shortOffset",
+    });
   } catch {
     return times();
   }

@@ -67,15 +67,15 @@ def test_saved_settings_are_shown_again_and_private(ada: User, bela: User) -> No
     assert answer.cookies["chatui_language"].value == "de"
     page = client.get("/settings/?saved").content.decode()
     assert (
-        'lang="de"' in page
-        and f'<html lang="de" dir="ltr" data-theme="dark" data-person="{ada.pk}" data-time-zone="Pacific/Auckland">'
+        '<html lang="de" dir="ltr" data-time-form' in page
+        and f'data-time-form="d.m.Y, H:i e" data-theme="dark" data-person="{ada.pk}" data-time-zone="Pacific/Auckland">'
         in " ".join(page.split())
         and 'value="Ada L."' in page
         and "Be brief." in page
     )
     assert 'value="Pacific/Auckland" selected' in page
     others = signed_in(bela).get("/settings/").content.decode()
-    assert "Ada L" not in others and 'ltr" data-theme' not in " ".join(others.split()) and "Be brief." not in others
+    assert "Ada L" not in others and ' data-theme="' not in " ".join(others.split()) and "Be brief." not in others
     bela.refresh_from_db()
     assert (bela.language, bela.instructions) == ("", "")
 
