@@ -71,6 +71,11 @@ def is_reasoning(header: Header) -> bool:
     return is_analysis and header.intent is None and is_for_people(header.recipient)
 
 
+def is_thought(header: Header) -> bool:
+    """Whether the frame is raw reasoning, or a model server's own summary of it, which several servers fill with the same text."""
+    return is_reasoning(header) or header == ASIDE
+
+
 def is_tool_line(header: Header) -> bool:
     """Whether the frame is the product's line about a tool at work. Only frames that the product itself writes have that name."""
     return header == TOOL_LINE

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from chatui import prompts
 from chatui.backends.base import Sample, SampleEnded, SampleRequest, Taker
 from chatui.backends.context_fitting import without_last_reasoning
+from chatui.backends.repeats import Repeats
+from chatui.codes import ProductCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
-from renderer.frame_kinds import is_answer
+from renderer.frame_kinds import BROKEN, is_answer, is_reasoning
 from renderer.frames import Frame, Header, Role, Terminator
 
 _MAX_REPEATED = 2000
@@ -25,16 +28,23 @@ _FIRST_WITHOUT_SPACES = "\u2e80"
 async def continue_in_words(request: SampleRequest, take: Taker, sample: Sample) -> SampleEnded:
     """Sample the missing rest of ``request.cut_answer`` by asking for it in words. Raises as ``sample``."""
     cut, asked = request.cut_answer, _in_words(request)
-    return await sample(asked, _Joined(take, cut.body) if cut and has_text(cut) else take)
+    if cut is None or not has_text(cut):
+        return await sample(asked, take)
+    thoughts = (*(frame.body for frame in request.frames if is_reasoning(frame.header)), *request.thoughts)
+    return await sample(asked, _Joined(take, cut.body, thoughts))
 
 
 class _Joined(Taker):
-    """Passes on events, and joins the first answer that is not withdrawn to the text before the cut."""
+    """Passes on events, and joins the first answer that is not withdrawn to the text before the cut. A thought that comes again behind
+    what the answer repeats is hidden: it stands where the rest begins, and the leak guard looks only where the answer does.
+    """
 
-    def __init__(self, take: Taker, before: str) -> None:
+    def __init__(self, take: Taker, before: str, thoughts: Sequence[str]) -> None:
         super().__init__(take)
-        self._before = before
+        self._before, self._thoughts = before, thoughts
         self._seam: Seam | None = Seam(before)
+        self._repeats = Repeats("", thoughts)
+        self._hidden = ""
         self._is_open = False
 
     def __call__(self, event: RawEvent) -> None:
@@ -44,14 +54,30 @@ class _Joined(Taker):
         elif seam and self._is_open:
             match event:
                 case FrameText(text=text):
-                    event = FrameText(seam.feed(text))
+                    event = FrameText(self._without_thought(seam.feed(text)))
                 case FrameWithdrawn():
                     self.take(event)
-                    event, self._seam, self._is_open = FrameText(seam.finish()), Seam(self._before), False
-                case FrameClosed():
-                    self.take(FrameText(seam.finish()))
+                    event, self._seam, self._is_open = FrameText(self._rest(seam, complete=True)), Seam(self._before), False
+                    self._repeats = Repeats("", self._thoughts)
+                case FrameClosed(error=error):
+                    self.take(FrameText(self._rest(seam, complete=error is None)))
                     self._seam, self._is_open = None, False
         self.take(event)
+        if self._hidden and isinstance(event, FrameClosed):
+            hidden, self._hidden = self._hidden, ""
+            for each in (FrameOpened(BROKEN), FrameText(hidden), FrameClosed(Terminator.END, ProductCode.WITHHELD)):
+                self.take(each)
+
+    def _rest(self, seam: Seam, *, complete: bool) -> str:
+        text = self._without_thought(seam.finish())
+        return text if self._repeats.is_past else text + self._shown(self._repeats.finish(complete=complete))
+
+    def _without_thought(self, text: str) -> str:
+        return text if self._repeats.is_past or not text else self._shown(self._repeats.feed(text))
+
+    def _shown(self, pieces: Sequence[tuple[str, bool]]) -> str:
+        self._hidden += "".join(text for text, is_thought in pieces if is_thought)
+        return "".join(text for text, is_thought in pieces if not is_thought)
 
 
 def has_text(cut_answer: Frame) -> bool:

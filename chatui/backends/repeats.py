@@ -15,12 +15,21 @@ _LEAST = 22
 """A thought with fewer letters and digits than that may well be how its answer begins, too."""
 _ENDS, _CLOSING = ".!?…。！？", "\"'”’»)"
 _FIRST = 40
-_SENTENCE = re.compile(rf"[^{_ENDS}:\n]{{1,{_FIRST}}}[{_ENDS}:\n]+\s*")
-"""A first short sentence, behind which a thought may come again."""
+_SENTENCE = re.compile(rf"(?:\s*[<\[◁][^<>\[\]◁▷\n]{{1,{_FIRST}}}[>\]▷]|[^{_ENDS}:\n]{{1,{_FIRST}}}[{_ENDS}:\n]+)\s*")
+"""A first short sentence, or a tag, behind which a thought may come again."""
 _INTERJECTION = 12
 """Without a first sentence with fewer characters (``Hm.``), a thought is the same."""
 _MOST = 4
 """So many thoughts are looked for one behind another."""
+
+
+_TAG = re.compile(r"[<\[◁][^<>\[\]◁▷]*(?:[>\]▷]|\Z)")
+"""A tag or a token around a thought, or its beginning."""
+
+
+def is_thought(text: str) -> bool:
+    """Whether it holds a letter or a digit: neither invisible characters nor punctuation nor the tag around a thought are one."""
+    return any(map(str.isalnum, _TAG.sub("", text)))
 
 
 def words_in(text: str) -> str:

@@ -8,6 +8,7 @@ after a restart. Behind a gateway, each upstream proves it for itself.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -198,8 +199,10 @@ class Separations:
 
 
 def upstream_of(answer: Mapping[str, Any]) -> str:
-    """Who answers behind a gateway, and in which version, as far as an answer or a chunk of it says so. A server may put any text there."""
-    return f"{text_of(answer.get('provider'))}\n{text_of(answer.get('system_fingerprint'))}".strip()
+    """Who answers behind a gateway, with which model and in which version, as far as an answer or a chunk of it says so. A server may put
+    any text there: nothing in one field looks like two."""
+    named = [text_of(answer.get(name)) for name in ("provider", "model", "system_fingerprint")]
+    return json.dumps(named) if any(named) else ""
 
 
 def digest_of(name: str) -> str:

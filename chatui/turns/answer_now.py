@@ -50,7 +50,7 @@ class AnswerNow(Stage):
         self.is_cutting = False
         self._cut += [frame for frame in written if frame.header.channel == Channel.ANALYSIS]
         frames = (*(frame for frame in request.frames if frame not in self._cut), *visible(written, Audience.END_USER))
-        thoughts = tuple(frame.body for frame in self._cut)
+        thoughts = (*request.thoughts, *(frame.body for frame in self._cut))
         return replace(request, frames=frames, effort="low", cut_answer=Frame(ANSWER, ""), tools=(), hosted=None, thoughts=thoughts)
 
     def feed(self, event: RawEvent) -> Sequence[RawEvent]:

@@ -24,7 +24,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from django.core.exceptions import SynchronousOnlyOperation
 
 from chatui import wire
-from chatui.backends.base import Effort, SampleRequest
+from chatui.backends.base import BackendError, Effort, SampleRequest
 from chatui.backends.context_window import SEEN_CHARS
 from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.spec import BackendSpec, split_choice
@@ -84,7 +84,7 @@ def first_request(running: RunningTurn, spec: BackendSpec, **more: Any) -> Sampl
         max_tokens=min(filter(None, (most, program.max_tokens if program else None)), default=None),
         tools=tuple(tool.definition for tool in running.tools.values()),
         wants_summary=spec.summaries == "server",
-        thoughts=(running.cut_thought,) if running.cut_thought else (),
+        thoughts=running.cut_thoughts,
         must_fit=bool(program and program.must_fit),
         must_call=bool(program and program.offer.must_call),
         **more,
@@ -252,8 +252,19 @@ def _load_cut(running: RunningTurn, end: Message, cut: Message | None, messages:
         running.steps_before = tuple(line for stored in rows for line in from_stored(stored))
     running.cut_message_id = cut.pk if cut else None
     running.cut_stays = continuation.came_apart(cut)
-    if end.channel == Channel.ANALYSIS:
-        running.cut_thought = transcripts.frame_of(end).body
+    thoughts = [end] if end.channel == Channel.ANALYSIS else []
+    if _sends_summaries(running.turn.choice):
+        own = Message.objects.filter(turn=end.turn_id, channel=Channel.ANALYSIS, name=SUMMARY_NAME).exclude(pk=end.pk)
+        thoughts = [*own.order_by("position"), *thoughts]
+    running.cut_thoughts = tuple(transcripts.frame_of(message).body for message in thoughts)
+
+
+def _sends_summaries(choice: str) -> bool:
+    """Whether this model server may have sent summaries of its own. Nearly always it is the one that wrote what is continued."""
+    try:
+        return connected.spec_of(choice).summaries == "server"
+    except BackendError:
+        return False  # the turn fails for the same reason
 
 
 def _documents(messages: Sequence[PromptMessage]) -> list[tuple[PromptMessage, str, int]]:

@@ -101,8 +101,8 @@ class RunningTurn:
     """The lines of the summary of it."""
     cut_message_id: UUID | None = None
     """The message that the complete answer replaces."""
-    cut_thought: str = field(default="", repr=False)
-    """Reasoning that was cut, which no prompt has again."""
+    cut_thoughts: tuple[str, ...] = field(default=(), repr=False)
+    """Reasoning of the answer that is continued, which no prompt has again: what was cut, and the model server's own summaries."""
     cut_stays: bool = False
     """Whether it is an answer for sure (``continuation.came_apart``), so that a sign in its continuation withdraws that alone."""
     turns_left_out: int = 0

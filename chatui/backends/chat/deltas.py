@@ -18,6 +18,7 @@ from chatui.backends.leaks.guard import TextSpan, judged
 from chatui.backends.leaks.labels import ANY_TEXT, Asked
 from chatui.backends.leaks.scanner import LeakGuard
 from chatui.backends.raw_frames import Allowance, FrameSource, FrameWriter, after_call, leak
+from chatui.backends.repeats import is_thought
 from chatui.backends.separation import Read, Separation, digest_of, upstream_of
 from chatui.backends.speaker import REASONING_FIELDS, REASONING_TEXTS, Speaker, SpeakerLabel, other_label
 from chatui.backends.sse import choice_of, is_object, tables
@@ -130,6 +131,8 @@ class Deltas:
         self._proves = False
         self._is_whole = self._ends_in_call = False
         self._thought, self._thoughts_of_messages = list[str](), list[str]()
+        self._summaries, self._late_summaries = list[str](), list[str]()
+        """The server's summary of its reasoning: servers call the reasoning itself so, too."""
         self._blank = self._after_call = ""
         self._speaker = Speaker()
         self._summaries_are_trusted = summaries_are_trusted
@@ -213,6 +216,9 @@ class Deltas:
     def _answer_ended(self, *, complete: bool) -> list[RawEvent]:
         """The rest of the answer. A label behind it hides all of it."""
         self._is_whole = complete
+        if self._guard:
+            for thought in filter(None, ("".join(self._summaries), "".join(self._late_summaries))):
+                self._guard.reasoned_apart(thought)
         spans = self._guard.finish(complete=complete) if self._guard else []
         # A sign behind a call says of the text before it that it was raw output, too.
         is_raw = self._ends_in_call or (
@@ -285,10 +291,12 @@ class Deltas:
         if not (summary or reasoning):
             return
         self._thought.append(reasoning)
+        self._summaries.append(summary)
         if self._guard:
             self._guard.reasoned(reasoning)
+            self._late_summaries.append(summary)
             return
-        self._proves = self._proves or bool((summary + reasoning).strip())
+        self._proves = self._proves or is_thought("".join((*self._thought, *self._summaries)))
 
     def _answer(self, text: str) -> list[RawEvent]:
         if self._is_after_call:
@@ -304,9 +312,9 @@ class Deltas:
                 self._separation = Separation.OWN
             elif self._upstream and self._of_upstream:
                 self._separation = self._of_upstream(digest_of(self._upstream))
-            self._guard = LeakGuard(self._separation, thought="".join(self._thought), asked=self._asked)
-            for thought in self._thoughts_of_messages:
-                self._guard.reasoned_apart(thought)
+            thoughts = filter(None, (*self._asked.thoughts, *self._thoughts_of_messages, "".join(self._summaries)))
+            asked = replace(self._asked, thoughts=tuple(thoughts))
+            self._guard = LeakGuard(self._separation, thought="".join(self._thought), asked=asked)
         return self._spans(self._guard.feed(text))
 
     def _reasoning(self, delta: Mapping[str, Any]) -> tuple[str, str]:

@@ -221,6 +221,8 @@ class Reducer:
             # A lane of its own, so that it is not part of the message's text.
             lane = THOUGHT
         flow = item.flows[lane]
+        if lane == TEXT and text.strip():
+            self._speech.arrived(item)
         if is_whole:
             flow.claim(part, text)
             return []
@@ -337,6 +339,8 @@ class Reducer:
         text, item.waiting = "".join(item.waiting), []
         if item.kind == MESSAGE:
             return self._speech.write(item, text)
+        if item.kind == REASONING:
+            self._speech.reasoned(item, text)
         return self._speech.aside(FrameSource(item.number, TEXT, ANALYSIS if item.kind == REASONING else BROKEN), text)
 
     def _route(self, item: OutputItem, lane: str, text: str) -> list[RawEvent]:
@@ -380,7 +384,12 @@ class Reducer:
 
     def _hide_repeated(self) -> list[RawEvent]:
         """Text that is reasoning elsewhere in the response, all of it or its beginning, is no message, whichever of the two came first."""
-        thoughts = {whole for item in self.items for lane in (THOUGHT, SUMMARY) for whole in item.flows[lane].wholes()}
+        thoughts = {
+            whole
+            for item in self.items
+            for lane in ((THOUGHT, SUMMARY, TEXT) if item.kind == REASONING else (THOUGHT, SUMMARY))
+            for whole in item.flows[lane].wholes()
+        }
         events: list[RawEvent] = []
         for item in self.items:
             if not thoughts.isdisjoint(item.flows[TEXT].wholes()):

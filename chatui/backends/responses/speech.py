@@ -17,8 +17,8 @@ from chatui.backends.leaks.guard import TextSpan, judged
 from chatui.backends.leaks.labels import Asked
 from chatui.backends.leaks.scanner import LeakGuard
 from chatui.backends.raw_frames import Allowance, FrameSource, FrameWriter, leak
-from chatui.backends.repeats import repeat_in
-from chatui.backends.responses.items import TEXT, OutputItem
+from chatui.backends.repeats import is_thought, repeat_in
+from chatui.backends.responses.items import MESSAGE, TEXT, OutputItem
 from chatui.backends.separation import Read, Separation
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
@@ -114,7 +114,9 @@ class Speech:
         self._late_thoughts: list[str] = []
         self._thoughts_of: dict[int, list[str]] = {}
         """By the number of the item."""
-        self._has_text = self._has_sign = self._is_whole = False
+        self._has_text = self._has_sign = self._is_whole = self._proves = False
+        self._arrived: set[OutputItem] = set()
+        """The items of which text has come, although some may not be known to be messages yet."""
         self._held: dict[OutputItem, list[str]] = {}
         """The text of each message, where nothing is shown before the end."""
         self._current: OutputItem | None = None
@@ -133,20 +135,25 @@ class Speech:
     @property
     def read(self) -> Read:
         """How the sampling was read, at its end."""
-        return Read(self._separation, bool(self._thoughts), self._has_sign, self._has_text, self._is_whole)
+        return Read(self._separation, self._proves, self._has_sign, self._has_text, self._is_whole)
 
     def known(self, separation: Separation) -> None:
         """Who answers is known before the first output, and what that one has proved."""
         self._separation = separation
 
+    def arrived(self, item: OutputItem) -> None:
+        """Text of this item has come: perhaps only as a claim, or before the server said what it is. Reasoning after it proves nothing."""
+        self._arrived.add(item)
+
     def reasoned(self, item: OutputItem, text: str) -> None:
         """Reasoning came in an item of its own. Before the first text, it proves that the server separates it."""
         self._thoughts_of.setdefault(item.number, []).append(text)
-        if text.strip() and not self._has_text:
-            self._separation = Separation.OWN
-            self._thoughts.append(text)
-        else:
+        if self._has_text or any(other.kind in (MESSAGE, "") for other in self._arrived):
             self._late_thoughts.append(text)
+            return
+        self._thoughts.append(text)
+        if not self._proves and is_thought("".join(self._thoughts)):
+            self._proves, self._separation = True, Separation.OWN
 
     def write(self, item: OutputItem, text: str) -> list[RawEvent]:
         """Text of a message. It passes the leak guard, and nothing interrupts it until the message is done."""

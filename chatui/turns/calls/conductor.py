@@ -39,7 +39,7 @@ from chatui.turns.running_turn import RunningTurn
 from chatui.turns.sampling import Sampling
 from renderer import history
 from renderer.errors import Code
-from renderer.frame_kinds import TOOL_LINE
+from renderer.frame_kinds import TOOL_LINE, is_thought
 from renderer.frames import Frame
 from renderer.gate import Audience, may_see
 
@@ -144,6 +144,9 @@ class Conductor:
         frames = history.frames_for_prompt((*self._running.request.frames, *self._frames.written))
         # Once one of our tools has run, the model may answer: if it still had to call tools, it never could.
         must_call = request.must_call and not has_run
+        # The prompt leaves out some of the reasoning so far, which the model may repeat.
+        thoughts = dict.fromkeys((*request.thoughts, *(frame.body for frame in self._frames.written if is_thought(frame.header))))
+        request = replace(request, thoughts=tuple(thoughts))
         return replace(request, frames=frames, cut_answer=None, given_back=dict(self._given_back), must_call=must_call)
 
     async def _store_pages(self) -> None:

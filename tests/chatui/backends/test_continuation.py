@@ -15,7 +15,7 @@ from chatui.backends.continuation import Seam, continue_in_words
 from chatui.backends.demo import DemoBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
-from renderer.frame_kinds import ANALYSIS
+from renderer.frame_kinds import ANALYSIS, BROKEN
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 from renderer.harmony.prompt import Prompt, SystemMessage, build
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
@@ -189,7 +189,7 @@ BEFORE = "The sum of two and two"
 REPEATED = "sum of two and two is four."
 
 
-async def continued_events(*given: RawEvent, cut: str | None = BEFORE) -> tuple[list[RawEvent], SampleRequest]:
+async def continued_events(*given: RawEvent, cut: str | None = BEFORE, thought: str = "SECRET") -> tuple[list[RawEvent], SampleRequest]:
     """The events that reach the caller if the model answers with ``given``, and what the model was asked."""
     asked: list[SampleRequest] = []
 
@@ -200,7 +200,7 @@ async def continued_events(*given: RawEvent, cut: str | None = BEFORE) -> tuple[
         return ENDED
 
     events: list[RawEvent] = []
-    request = SampleRequest((QUESTION, CUT_THOUGHT), effort="high", cut_answer=None if cut is None else Frame(FINAL, cut))
+    request = SampleRequest((QUESTION, Frame(ANALYSIS, thought)), effort="high", cut_answer=None if cut is None else Frame(FINAL, cut))
     assert await continue_in_words(request, Taker(events.append), sample) is ENDED
     return events, asked[0]
 
@@ -231,6 +231,22 @@ async def test_a_repetition_in_pieces_is_removed_from_the_answer() -> None:
 ])  # fmt: skip
 async def test_only_the_first_answer_that_is_not_withdrawn_is_joined(given: list[RawEvent], shown: str) -> None:
     assert texts((await continued_events(*given))[0]) == shown
+
+
+@pytest.mark.parametrize(("text", "shown"), [
+    ("sum of two and two {} is four.", "| is four.|{}"),
+    ("sum of two and two {}", "||{}"),
+    ("{} is four.", "| is four.|{}"),
+    ("sum of two and two is four, as {}", "| is four, as {}"),
+])  # fmt: skip
+@pytest.mark.parametrize("size", [4, 1000])
+async def test_a_thought_behind_the_repetition_is_hidden(text: str, shown: str, size: int) -> None:
+    thought = "The user wants a SECRET sum, so I add."
+    text = text.format(thought)
+    pieces = [FrameText(text[at : at + size]) for at in range(0, len(text), size)]
+    events, _ = await continued_events(FrameOpened(FINAL), *pieces, CLOSED, thought=thought)
+    assert "|".join(map(str.strip, texts(events).split("|"))) == "|".join(map(str.strip, shown.format(thought).split("|")))
+    assert [event.header for event in events if isinstance(event, FrameOpened)] == [FINAL, BROKEN][: shown.count("|")]
 
 
 async def test_frames_that_are_no_answer_pass_unchanged() -> None:

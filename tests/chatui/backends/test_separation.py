@@ -12,7 +12,7 @@ from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.chat.deltas import Deltas
 from chatui.backends.discovery import Discovered
 from chatui.backends.responses.backend import ResponsesBackend
-from chatui.backends.separation import MAX_UPSTREAMS, OwnProofs, Read, Separates, Separation, Separations
+from chatui.backends.separation import MAX_UPSTREAMS, OwnProofs, Read, Separates, Separation, Separations, upstream_of
 from chatui.backends.sse import Decoder
 from chatui.json_schemas import AnswerFormat
 from renderer.frame_kinds import ANALYSIS, PREAMBLE
@@ -215,7 +215,7 @@ async def are_held(*answers: bytes) -> list[bool]:
 ])  # fmt: skip
 async def test_over_responses_too_a_proof_ends_when_the_server_names_another_version(proved: dict[str, Any], other: dict[str, Any]) -> None:
     same, changed = response({"model": "m"}, proved), response({"model": "m"}, other)
-    assert await are_held(response({}, proved, thought="Hm."), same, changed, same) == [False, False, False, True]
+    assert await are_held(response({"model": "m"}, proved, thought="Hm."), same, changed, same) == [False, False, False, True]
 
 
 @pytest.mark.parametrize(("begins", "ends", "is_held"), [
@@ -230,6 +230,29 @@ async def test_over_responses_too_each_upstream_proves_it_for_itself(
     begins: dict[str, Any], ends: dict[str, Any], *, is_held: bool
 ) -> None:
     assert await are_held(response(ONE, ONE, thought="Hm."), response(begins, ends)) == [False, is_held]
+
+
+async def test_another_model_that_is_named_before_the_first_text_has_no_proof_of_the_first() -> None:
+    one, two = ({"model": name} for name in ("m", "a model behind it"))
+    assert await are_held(response(one, one, thought="Hm."), response(two, two), response(one, one)) == [False, True, False]
+
+
+def test_who_answers_is_told_apart_whatever_the_names_hold() -> None:
+    names = [{"provider": "a", "system_fingerprint": "b"}, {"system_fingerprint": "a\nb"}, {"provider": "a\nb"}, {"model": "a\nb"}, {}]
+    assert len({upstream_of(each) for each in names}) == len(names) and upstream_of({"provider": "", "model": None}) == ""
+
+
+@pytest.mark.parametrize("thought", ["\u200b", "…", "<think>", "<|channel|>", "[THINK]\n"])
+@pytest.mark.parametrize("way", ["chat", "responses"])
+async def test_reasoning_without_a_word_proves_nothing(way: str, thought: str) -> None:
+    answer = chunk(reasoning=thought) + chunk(content="Hi") + END if way == "chat" else response({}, {}, thought=thought)
+    told: list[str] = []
+    async with stub.running(stub.plays(answer)) as server:
+        endpoint = Endpoint(server.url, model="m", limits=PATIENT)
+        backend = ChatCompletionsBackend(endpoint) if way == "chat" else ResponsesBackend(endpoint)
+        got = await outcome(backend, replace(sample_request("Hello!"), on_held=partial(told.append, "held")))
+        await backend.aclose()
+    assert (got.visible, told) == ("Hi", ["held"])
 
 
 @pytest.mark.parametrize("way", ["chat", "responses"])

@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
+from types import SimpleNamespace
+from typing import cast
 from uuid import UUID
 
 import pytest
@@ -16,7 +18,9 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import leases, running, sweep
+from chatui.turns.answer_now import AnswerNow
 from chatui.turns.asks import AskKind
+from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.runner import Runner
 from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import RunningTurn
@@ -93,6 +97,12 @@ async def test_the_model_is_asked_without_its_thought_and_without_a_prefilled_an
     assert [(each.header.role, each.header.channel) for each in second.frames] == [("user", None), ("assistant", "commentary")]
     assert second.cut_answer == Frame(FINAL, "") and second.effort == "low"
     assert "".join(second.thoughts).strip() == "a long thought", "so that it is known if it comes again"
+
+
+def test_what_was_thought_in_earlier_rounds_is_still_known() -> None:
+    stage, frames = AnswerNow(), SimpleNamespace(written=[Frame(ANALYSIS, "cut")], open_header=None)
+    stage.press(cast(FrameRecorder, frames), 0, is_cutting=True)
+    assert stage.applied_to(SampleRequest((), thoughts=("before",))).thoughts == ("before", "cut")
 
 
 async def test_a_cut_call_is_not_shown_to_the_model_again(ada: User, backend: ScriptedBackend) -> None:

@@ -14,6 +14,7 @@ from chatui.codes import ProductCode
 from chatui.display import windows
 from chatui.display.conversation import ShownAnswer, shown_exchange
 from chatui.model_servers import choice as model_choice
+from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
 from chatui.models.turn import Turn, TurnState
@@ -28,6 +29,7 @@ from chatui.wire.bus import PROCESS
 from renderer.activities.activity import Activity
 from renderer.errors import ErrorCode
 from renderer.events import Finished, FrameClosed, FrameOpened, FrameText
+from renderer.frame_kinds import SUMMARY
 from renderer.frames import Frame, Header, Terminator
 from renderer.markup import html
 from renderer.ocml import document as ocml
@@ -477,3 +479,13 @@ def test_the_cost_of_a_page_with_many_continued_answers_stays_linear(ada: User, 
     work(2)
     few, many = work(8), work(80)
     assert many < 12 * few, f"{few} calls for 10 answers, {many} for 90"
+
+
+async def test_a_summary_by_the_server_is_known_if_the_continuation_begins_with_it(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The prompt leaves it out, and servers call the reasoning itself a summary."""
+    known = connected.spec_of
+    monkeypatch.setattr(connected, "spec_of", lambda choice: known(choice).model_copy(update={"summaries": "server"}))
+    await ask_and_continue(ada, backend, [*frame(SUMMARY, SECRET), *cut_answer()], continuation_steps())
+    assert [[text.strip() for text in request.thoughts] for request in backend.requests] == [[], [SECRET]]

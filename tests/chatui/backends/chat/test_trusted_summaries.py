@@ -7,8 +7,9 @@ import pytest
 from chatui.backends.base import BackendError, Endpoint
 from chatui.backends.chat.deltas import Deltas
 from chatui.backends.registry import build
+from chatui.backends.separation import Separation
 from renderer.errors import Code
-from renderer.events import Assembler, Finished
+from renderer.events import Assembler, Finished, FrameWithdrawn
 from renderer.frames import Frame
 from renderer.gate import Audience, may_see
 from renderer.history import frames_for_prompt
@@ -109,3 +110,18 @@ async def test_an_interrupted_summary_is_closed_as_incomplete() -> None:
         await backend.aclose()
     assert isinstance(result.error, BackendError)
     assert [(done.frame.body, done.error) for done in result.finished] == [("I comp", Code.STREAM_TRUNCATED)]
+
+
+@pytest.mark.parametrize("separation", Separation)
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_summary_that_comes_again_as_the_answer_is_hidden(separation: Separation, *, is_late: bool) -> None:
+    thought = f"The user asks for the fastest way, so I compare {RAW} first."
+    summary, answer = details(part("summary", thought)), [{"content": thought}, {"content": " By train."}]
+    deltas = [details(part("summary", "Routes.")), *answer, summary] if is_late else [summary, *answer]
+    reader, assembler = Deltas(lambda: "c", max_chars=10_000, separation=separation, summaries_are_trusted=True), Assembler()
+    events = [event for delta in deltas for event in reader.feed({"choices": [{"index": 0, "delta": delta}]})]
+    events += reader.finish()[0]
+    finished = [done for event in events if (done := assembler.feed(event))]
+    assert [text.strip() for name, text in visible(finished) if name is None] == ["By train."]
+    if not is_late:
+        assert not any(isinstance(event, FrameWithdrawn) for event in events), "it was not shown for a moment"

@@ -38,6 +38,27 @@ def thought(delta: str, item_id: str = "r") -> dict[str, Any]:
     return text(delta, item_id, "reasoning_text.delta")
 
 
+RAW = f"I weigh {SECRET} first.</think>It is 42."
+HINT = done("reasoning", "r", content=[part("A hint.", "reasoning_text")])
+
+
+@pytest.mark.parametrize("separation", [Separation.UNPROVEN, Separation.STRUCTURED])
+@pytest.mark.parametrize("events", [
+    [text(RAW), HINT, ended(body=RAW)],
+    [text(RAW), HINT, message(), ended(body=RAW)],
+    [message(), whole(RAW), HINT, ended(body=RAW)],
+])  # fmt: skip
+def test_reasoning_that_comes_after_text_proves_nothing_of_it(events: list[dict[str, Any]], separation: Separation) -> None:
+    result = read(*events, completed(), separation=separation)
+    assert result.visible == "It is 42." and SECRET in result.hidden and not result.reducer.read.proves
+
+
+def test_text_that_waited_for_its_item_and_was_reasoning_is_known_when_it_comes_again() -> None:
+    events = [text(WEIGHED, "r"), WEIGHING, message(), text(ANSWERED), ended(body=ANSWERED), completed()]
+    result = read(*events)
+    assert result.visible.split() == ["It", "is", "42."] and result.reducer.read.proves
+
+
 # Headers
 
 
@@ -82,6 +103,8 @@ REPEATED: dict[str, tuple[list[dict[str, Any]], str]] = {
         [message(), text(WEIGHED), ended(body=WEIGHED), WEIGHING, message("n"), text("It is 42.", "n"), completed()], "It is 42."),
     "the second of two thoughts": (
         [done("reasoning", "q", content=[part("Hm.")]), WEIGHING, message(), *map(text, ANSWERED), completed()], "It is 42."),
+    "reasoning behind a closing tag": (
+        [WEIGHING, message(), *map(text, f"</think>{ANSWERED}"), completed()], "It is 42."),
     "a message before it": (
         [message("n"), text("Hello.", "n"), message(), text(ANSWERED), ended(body=ANSWERED), WEIGHING, completed()], "Hello. It is 42."),
     "a message before the open one": (

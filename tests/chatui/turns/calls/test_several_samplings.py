@@ -9,6 +9,7 @@ from chatui.codes import ProductCode
 from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
+from renderer.frame_kinds import SUMMARY
 from renderer.frames import Terminator
 from tests.chatui.tools import offering
 from tests.chatui.turns.test_turns import ask, run, shape
@@ -73,3 +74,14 @@ async def test_a_turn_with_only_visible_preambles_has_no_answer(ada: User, backe
     turn = await run(ada, ask())
     assert (await rows(turn))[-1].is_visible, "the premise: people see the preamble"
     assert (turn.state, turn.error_code) == ("failed", ProductCode.ONLY_THINKING)
+
+
+async def test_a_summary_of_an_earlier_sampling_is_known_if_it_comes_again(ada: User, backend: ScriptedBackend) -> None:
+    """The prompt leaves it out, and servers call the reasoning itself a summary."""
+    backend.script = [*frame(SUMMARY, "The user wants a count."), *CALLS]
+    backend.following = [CALLS, answer("There are four.")]
+    await run(ada, ask())
+    assert [[text.strip() for text in request.thoughts] for request in backend.requests] == [
+        [],
+        *[["The user wants a count.", "I look it up"]] * 2,
+    ]
