@@ -19,6 +19,7 @@ HERE = "tests/operating/test_every_command.py"
 WORST_DAY, POSTGRESQL = "tests/operating/test_worst_day.py", "tests/operating/test_postgresql_backup.py"
 FIRST_HOUR = "tests/operating/test_first_hour.py"
 MOVING = "tests/operating/test_moving_to_postgresql.py"
+UNITS = "tests/operating/test_systemd.py"
 TESTED_BLOCKS = {
     "index": [
         ("python3 -m venv chat", f"{FIRST_HOUR}::test_ten_people_chat_and_the_backup_is_restored_elsewhere"),
@@ -30,6 +31,7 @@ TESTED_BLOCKS = {
         ("chat/bin/chatui backup --new-key", f"{FIRST_HOUR}::test_ten_people_chat_and_the_backup_is_restored_elsewhere"),
         ("install -m 644 backup.pub", f"{FIRST_HOUR}::test_ten_people_chat_and_the_backup_is_restored_elsewhere"),
         ("install -d -o chatui -g chatui -m 700 /var/lib", f"{FIRST_HOUR}::test_ten_people_chat_and_the_backup_is_restored_elsewhere"),
+        ("chown chatui:", f"{FIRST_HOUR}::test_ten_people_chat_and_the_backup_is_restored_elsewhere"),
         ("systemctl start chatui-daily.service", f"{FIRST_HOUR}::test_ten_people_chat_and_the_backup_is_restored_elsewhere"),
     ],
     "back-ends/connecting": [
@@ -47,7 +49,7 @@ TESTED_BLOCKS = {
         ("chatui backup /mnt", f"{WORST_DAY}::test_backed_up_while_served_destroyed_and_restored"),
         ("chatui restore", f"{WORST_DAY}::test_backed_up_while_served_destroyed_and_restored"),
         ("umask 077", f"{POSTGRESQL}::test_a_database_is_dumped_changed_and_restored"),
-        ("bash /srv/chatui", f"{POSTGRESQL}::test_a_database_is_dumped_changed_and_restored"),
+        ("set -a; . /etc/chatui.env", f"{POSTGRESQL}::test_a_database_is_dumped_changed_and_restored"),
     ],
     "operating/health": [
         ("curl --fail", f"{HERE}::test_the_health_checks_answer_curl"),
@@ -78,7 +80,8 @@ TESTED_BLOCKS = {
             "chatui serve --workers 4",
             "tests/services/test_workers.py::test_people_at_both_follow_an_answer_and_one_worker_is_killed",
         ),
-        ("export CHATUI_DATABASE_URL=", f"{MOVING}::test_all_rows_are_moved_and_people_continue_where_they_were"),
+        ("[Service]", f"{UNITS}::test_a_change_of_a_unit_runs_commands_that_exist"),
+        ("systemctl stop chatui.service", f"{MOVING}::test_all_rows_are_moved_and_people_continue_where_they_were"),
     ],
     "operating/ratings": [
         ("chatui ratings", f"{HERE}::test_ratings_are_exported"),
@@ -92,7 +95,8 @@ TESTED_BLOCKS = {
     "operating/service": [
         ("useradd", f"{HERE}::test_two_pages_give_the_same_commands"),
         ("cat > /usr/local/bin/chatui", f"{FIRST_HOUR}::test_ten_people_chat_and_the_backup_is_restored_elsewhere"),
-        ("cp deploy/systemd", "tests/operating/test_systemd.py::test_systemd_accepts_the_units_without_warnings"),
+        ("[Service]", f"{UNITS}::test_a_change_of_a_unit_runs_commands_that_exist"),
+        ("cp deploy/systemd", f"{UNITS}::test_systemd_accepts_the_units_without_warnings"),
     ],
     "operating/traces": [
         (".venv/bin/python -m pip install", "tests/operating/test_traces.py has these packages"),

@@ -162,9 +162,12 @@ async def test_ten_people_chat_and_the_backup_is_restored_elsewhere(machines: tu
 
     installed(other)
     (other.top / "etc/chatui.env").write_text((machine.top / "etc/chatui.env").read_text())
+    other.run(block(PAGE, "install -d -o chatui -g chatui -m 700 /var"))
+    key = (machine.top / "lib" / "secret_key").read_text()
+    (other.top / "lib" / "secret_key").write_text(key)
     (tmp_path / "elsewhere" / "backup.key").write_text((machine.top / "home" / "backup.key").read_text())
-    printed = other.run(block(PAGE, "install -d -o chatui -g chatui -m 700 /var"), **{"chatui-20261121-040000.sqlite3.age": backup})
-    assert "11 accounts" in printed
+    printed = other.run(block(PAGE, "chown chatui:"), **{"chatui-20261121-040000.sqlite3.age": backup})
+    assert "11 accounts" in printed and (other.top / "lib" / "secret_key").read_text() == key
     other.wait_until_it_serves()
     with nginx(other) as https, Person(https, 1) as bela:
         assert bela.fill("/sign-in/", username="bela", password=PASSWORD).status_code == 302

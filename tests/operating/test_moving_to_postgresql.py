@@ -94,9 +94,9 @@ async def test_all_rows_are_moved_and_people_continue_where_they_were(tmp_path: 
             )
             assert "A row of chatui_conversation with keys" in refusal(environment, data / "chatui.sqlite3")
             database.execute("UPDATE chatui_conversation SET title = rtrim(title, '!')")
-        moving = block("docs/operating/processes.md", "export CHATUI_DATABASE_URL=")
-        names = {"postgres://chatui:password@127.0.0.1:5432/chatui": address, "var/chatui.sqlite3": f"{data}/chatui.sqlite3"}
-        printed = run_block(moving, small.environment, tmp_path, **names)
+        moving = block("docs/operating/processes.md", "systemctl stop chatui.service")
+        names = {"systemctl": "echo", "/var/lib/chatui/": f"{data}/"}
+        printed = run_block(moving, environment, tmp_path, **names)
         assert "2 accounts, 4 conversations, 36" in printed and "The log is intact" in printed
 
         large = Deployment(data, CHATUI_DATABASE_URL=address)

@@ -27,19 +27,27 @@ def test_a_database_is_dumped_changed_and_restored(tmp_path: Path) -> None:
 
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    daily, restore = (block("docs/operating/backup.md", begins) for begins in ("umask 077", "bash /srv/chatui"))
+    daily, restore = (block("docs/operating/backup.md", begins) for begins in ("umask 077", "set -a; . /etc/chatui.env"))
     with own_database() as address:
         deployment = Deployment(tmp_path / "data", CHATUI_DATABASE_URL=address)
         deployment.make_people(ada=(False, []), bela=(False, []))
         deployment.manage("shell", "--no-imports", "-c", f"{SIGN_IN}\n{START}")
-        run_block(daily, deployment.environment, elsewhere)
+        settings, nothing = tmp_path / "chatui.env", tmp_path / "nothing.env"
+        settings.write_text(f"CHATUI_DATABASE_URL='{address}'\n")
+        nothing.write_text("")
+        # The shell that backs up and restores has no settings of the product.
+        bare = {name: value for name, value in deployment.environment.items() if name != "CHATUI_DATABASE_URL"}
+        places = {"/etc/chatui.env": str(settings), "/var/lib/chatui": str(tmp_path / "data")}
+        with pytest.raises(AssertionError, match="CHATUI_DATABASE_URL: parameter null or not set"):
+            run_block(daily, bare, elsewhere, **places | {"/etc/chatui.env": str(nothing)})
+        run_block(daily, bare, elsewhere, **places)
         recorded = "from chatui.models.audit import AuditEvent as A; print('ANSWER', A.objects.filter(action='backup ended').count())"
         assert deployment.manage("shell", "--no-imports", "-c", recorded).split("ANSWER ")[1].strip() == "1"
         assert (elsewhere / "chatui.dump").stat().st_mode & 0o077 == 0
         deployment.manage("erase_person", "bela", "--yes")
         run_block(daily.splitlines()[-1], deployment.environment, elsewhere)
-        ours = deployment.environment | {"PYTHON": sys.executable}
-        there = {"/srv/chatui/.venv/share/chatui": f"{ROOT}/deploy"}
+        ours = bare | {"PYTHON": sys.executable}
+        there = places | {"/srv/chatui/.venv/share/chatui": f"{ROOT}/deploy"}
         broken = tmp_path / "broken"
         broken.mkdir()
         (broken / "chatui.dump").write_bytes((elsewhere / "chatui.dump").read_bytes()[:20])

@@ -105,10 +105,12 @@ class Machine:
     def run(self, block: str, **other: str) -> str:
         """Run a block of a page in the home directory, with other places and accounts, and return its output."""
         changed = {
+            "/usr/bin/python3": "python3",
             "python3 -m venv": f"{sys.executable} -m venv --symlinks",
             "pip install": "pip install --quiet --disable-pip-version-check --no-index --no-deps",
             "chatui-*.whl": str(self.wheel),
             "-o chatui -g chatui ": "",
+            "chown chatui: ": "ls ",
             "setpriv --reuid chatui --regid chatui --clear-groups": "env",
             **self.places,
             **other,
