@@ -109,3 +109,16 @@ def test_the_address_that_was_given_is_named_and_answers_and_no_other_name_does(
             assert httpx.get(f"{server.url}/setup/", headers={"Host": host}, trust_env=False).status_code == status, host
     finally:
         deployment.stop()
+
+
+def test_the_first_public_address_is_named_and_where_it_listens(tmp_path: Path) -> None:
+    deployment = NewDeployment(tmp_path)
+    public = {"CHATUI_ORIGINS": "http://chat.example.org,http://other.example.org", "CHATUI_HOSTS": "chat.example.org,other.example.org"}
+    server = Server(deployment.environment | public, (*deployment.program,), free_port(), "127.0.0.1")
+    deployment.servers.append(server)
+    try:
+        until(lambda: "the code for the first one: " in server.console)
+        assert f"Chat is at http://chat.example.org/ (it listens on 127.0.0.1:{server.port})" in server.console
+        assert server.console.count("Chat is at") == 1 and "reads passwords" not in server.console
+    finally:
+        deployment.stop()

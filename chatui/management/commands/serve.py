@@ -127,8 +127,11 @@ class Command(BaseCommand):
     def _print_address(self, host: str, port: int) -> None:
         own = _own_addresses() if _is_unspecified(host) else [] if is_this_computer(host) else [host]
         named = passkeys.named_origin("http", _place(host, port)) if _is_unspecified(host) or host in _LOCALHOST else None
-        self._say(f"\n  Chat is at {named or f'http://{_place(host, port)}'}/\n")
-        if own and not environment().origins:
+        if public := environment().origins:  # any other address may be refused, such as one that is only for the proxy
+            self._say(f"\n  Chat is at {public[0]}/ (it listens on {_place(host, port)})\n")
+        else:
+            self._say(f"\n  Chat is at {named or f'http://{_place(host, port)}'}/\n")
+        if own and not public:
             self._say(f"  Others on its network open {' or '.join(f'http://{_place(each, port)}/' for each in own)}")
             self._say("  Over http, whoever can listen there reads passwords: put https in front (README.md, Letting others in).\n")
         specs = connected.specs()
