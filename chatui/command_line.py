@@ -6,12 +6,17 @@ import os
 import signal
 import sys
 
+from chatui.program import version
+
 _TERMINATED = 128 + signal.SIGTERM
 """The exit code that a shell gives for a program that the signal ended."""
 
 
 def main() -> None:
-    """Hand the command line to Django."""
+    """Hand the command line to Django, whose own version is not the product's."""
+    if sys.argv[1:] in (["--version"], ["version"]):
+        sys.stdout.write(f"{version()}\n")
+        return
     if sys.argv[1:2] == ["serve"]:
         from chatui import starting, workers
 

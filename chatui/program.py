@@ -1,10 +1,12 @@
-"""How the product's commands are called here: sentences name the one that their reader can type."""
+"""How the product's commands are called here, and which version it is: sentences name the command that their reader can type."""
 
 from __future__ import annotations
 
 import sys
 from functools import cache
 from pathlib import Path
+
+from chatui import __version__
 
 INSTALLED = "chatui"
 """The program of the installed package."""
@@ -18,7 +20,21 @@ def command(words: str) -> str:
 
 
 @cache
+def version() -> str:
+    """The full version of the installed package, such as 0.1.0.dev20261129123629; in a checkout, that of its source."""
+    from importlib import metadata  # takes some milliseconds, which a command that does not ask need not wait for
+
+    try:
+        return __version__ if _is_checkout() else metadata.version("chatui")
+    except metadata.PackageNotFoundError:
+        return __version__
+
+
+@cache
 def _program() -> str:
     by_name = {"manage.py": CHECKOUT, "chatui": INSTALLED}
-    is_checkout = (Path(__file__).resolve().parents[1] / "manage.py").is_file()
-    return by_name.get(Path(sys.argv[0]).name, CHECKOUT if is_checkout else INSTALLED)
+    return by_name.get(Path(sys.argv[0]).name, CHECKOUT if _is_checkout() else INSTALLED)
+
+
+def _is_checkout() -> bool:
+    return (Path(__file__).resolve().parents[1] / "manage.py").is_file()

@@ -25,7 +25,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_noop as noop
 
-from chatui import __version__
+from chatui import program
 from chatui.display import readiness
 from chatui.display.readiness import RequirementState
 from chatui.env import environment
@@ -142,7 +142,7 @@ async def own_report() -> Report:
     findings = await readiness.check()
     return Report(
         PROCESS,
-        __version__,
+        program.version(),
         _begun,
         time.time(),
         {name: str(state) for name, state in findings.items()},
@@ -225,7 +225,7 @@ def _shown(report: Report, is_alive: bool, work: tuple[int, int]) -> ShownProces
         f"{host} · {rest}",
         report.version,
         report.process == PROCESS,
-        is_alive and report.version != __version__,
+        is_alive and report.version != program.version(),
         not is_alive,
         not (is_alive and is_ready),
         state,

@@ -20,7 +20,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as noop
 
-from chatui import __version__
+from chatui import program
 from chatui.audit_log import words
 from chatui.display import readiness
 from chatui.env import Environment, environment
@@ -106,7 +106,7 @@ def system() -> System:
     files = FileContent.objects.aggregate(bytes=Sum("size"))
     disk = shutil.disk_usage(environment().data_dir)
     return System(
-        version=__version__,
+        version=program.version(),
         database=f"{connection.display_name} {'.'.join(map(str, connection.get_database_version()))}".strip(),
         last_applied=own[-1] if own else "",
         applied=len(applied),

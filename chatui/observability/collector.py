@@ -25,7 +25,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from chatui import __version__
+from chatui import program
 from chatui.observability.measures import NAMES, Kind, Span, SpanAttributes
 
 log = logging.getLogger(__name__)
@@ -53,10 +53,10 @@ class Collector:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         inner = OTLPSpanExporter(url, headers=dict(headers), timeout=SEND_SECONDS, session=_Session())
         self._exporter = MonitoredExporter(inner)
-        resource = Resource.create({"service.name": "chatui", "service.version": __version__})
+        resource = Resource.create({"service.name": "chatui", "service.version": program.version()})
         self._provider = TracerProvider(sampler=ParentBased(TraceIdRatioBased(share)), resource=resource, shutdown_on_exit=False)
         self._provider.add_span_processor(_Processor(self._exporter))
-        self._tracer = self._provider.get_tracer("chatui", __version__)
+        self._tracer = self._provider.get_tracer("chatui", program.version())
         self._propagator = TraceContextTextMapPropagator() if propagates_to_model_servers else None
 
     @contextmanager

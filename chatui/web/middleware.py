@@ -33,7 +33,7 @@ from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 
-from chatui import __version__
+from chatui import program
 from chatui.accounts import header_sign_in, passkeys, password_links, profile, second_factor, sign_in
 from chatui.accounts.header_sign_in import SESSION_KEY
 from chatui.accounts.openid import SingleSignOnError
@@ -89,7 +89,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "may_add_servers": partial(administration.may_add_servers, person),
         "can_share": shares.may_share(person),
         "has_worker": environment().service_worker,
-        "version": __version__,
+        "version": program.version(),
     }
 
 

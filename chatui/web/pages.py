@@ -21,7 +21,7 @@ from django.urls import reverse
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET
 
-from chatui import __version__
+from chatui import program
 from chatui.display import operator_pages
 from chatui.env import environment
 from chatui.permissions.access import existing
@@ -121,7 +121,7 @@ def service_worker(request: HttpRequest) -> HttpResponse:
     is_on = environment().service_worker
     name = "site/worker.js" if is_on else "site/worker_off.js"
     # A digest that changes with any static file, the operator's brand and the release. Caches are named after it.
-    release = "-".join([__version__, getattr(staticfiles_storage, "manifest_hash", ""), brand_for_installing().digest])
+    release = "-".join([program.version(), getattr(staticfiles_storage, "manifest_hash", ""), brand_for_installing().digest])
     context = {"release": release, "shell": [static(file) for file in SHELL]} if is_on else {}
     response = HttpResponse(render_to_string(name, context), content_type="text/javascript; charset=utf-8")
     response.headers["Cache-Control"] = "no-cache"

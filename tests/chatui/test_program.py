@@ -2,12 +2,15 @@
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
-from chatui import program
+from chatui import __version__, program
 from tests.support.places import ROOT
 
 SAYS_ITSELF = {"chatui/program.py", "chatui/command_line.py"}
@@ -30,6 +33,34 @@ def test_a_command_is_named_as_this_process_was_started(started: str, named: str
         assert program.command("purge --heir NAME") == named
     finally:
         program._program.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("is_checkout", "installed", "named"),
+    [(True, "9.9.dev1", __version__), (False, "9.9.dev1", "9.9.dev1"), (False, None, __version__)],
+)
+def test_the_version_is_that_of_the_installed_package(
+    is_checkout: bool, installed: str | None, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def asked(name: str) -> str:
+        assert name == "chatui"
+        if installed is None:
+            raise metadata.PackageNotFoundError
+        return installed
+
+    monkeypatch.setattr(metadata, "version", asked)
+    monkeypatch.setattr(program, "_is_checkout", lambda: is_checkout)
+    program.version.cache_clear()
+    try:
+        assert program.version() == named
+    finally:
+        program.version.cache_clear()
+
+
+@pytest.mark.parametrize("words", ["--version", "version"])
+def test_the_command_says_the_version_of_the_product_and_not_djangos(words: str) -> None:
+    said = subprocess.run([sys.executable, ROOT / "manage.py", words], capture_output=True, text=True, check=True, timeout=60)
+    assert said.stdout == f"{__version__}\n"
 
 
 def texts(path: Path) -> Iterator[str]:

@@ -249,6 +249,8 @@ def test_its_other_commands_work_there_and_name_themselves(program: Path, tmp_pa
     early = subprocess.run([program, "audit", "verify"], env=environment, cwd="/", capture_output=True, text=True, check=False)
     assert "run chatui migrate, or correct the setting" in early.stderr, early.stderr
     subprocess.run([program, "migrate", "--verbosity", "0"], env=environment, cwd="/", check=True)
+    said = subprocess.run([program, "--version"], env=environment, cwd="/", capture_output=True, text=True, check=True).stdout.strip()
+    assert (Path(site_packages(program.parent / "python")) / f"chatui-{said}.dist-info").is_dir(), said
     for arguments in (("check",), ("migrate", "--check"), ("doctor", "--help"), ("transcript", "check", str(ROOT / "README.md"))):
         done = subprocess.run([program, *arguments], env=environment, cwd="/", capture_output=True, text=True, check=False)
         assert "Traceback" not in done.stderr and "No module" not in done.stderr, (arguments, done.stderr)

@@ -9,7 +9,7 @@ import pytest
 from django.core.cache import cache
 from django.utils import timezone
 
-from chatui import __version__
+from chatui import __version__, program
 from chatui.display import process_reports, readiness
 from chatui.display.process_reports import Report
 from chatui.limits import CACHE_ERRORS
@@ -49,6 +49,12 @@ def page_of(person: User) -> str:
 def card_of(page: str, name: str) -> str:
     [card] = [each for each in re.findall(r'<li class="manage-card.*?</li>', page) if f"{name}</bdi>" in each]
     return card
+
+
+def test_the_version_is_the_full_one(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "version", lambda: "0.1.0.dev20261129123629")
+    page = page_of(root)
+    assert page.count("0.1.0.dev20261129123629") == 2, "of the release, and of the process"
 
 
 def test_one_process_knows_itself_without_redis(root: User) -> None:
