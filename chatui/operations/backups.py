@@ -65,7 +65,12 @@ def recipients(named: list[str]) -> list[Any]:
     """Parse public keys of age or SSH, or names of files with one on each line. Raises BackupError, which never quotes a private key."""
     keys: list[Any] = []
     for name in named:
-        lines = _lines(Path(name)) if not name.startswith(("age1", "ssh-")) else [name]
+        try:
+            lines = _lines(Path(name)) if not name.startswith(("age1", "ssh-")) else [name]
+        except PermissionError as error:
+            raise BackupError(f"The file of public keys {name} cannot be read: {error.strerror}.") from None
+        except OSError:
+            raise BackupError(f"{name} is neither a public key nor a readable file.") from None
         keys += [_recipient(line) for line in lines]
         if not keys:
             raise BackupError(f"{name} contains no public key.")
@@ -74,7 +79,10 @@ def recipients(named: list[str]) -> list[Any]:
 
 def identities(path: Path) -> list[Any]:
     """The private keys in a file: any number of age, or one of SSH. Raises BackupError."""
-    lines = _lines(path)
+    try:
+        lines = _lines(path)
+    except OSError as error:
+        raise BackupError(f"The private key {path} cannot be read: {error.strerror}.") from None
     try:
         if lines and lines[0].startswith("-----BEGIN"):
             return [pyrage.ssh.Identity.from_buffer(path.read_bytes())]
@@ -109,10 +117,11 @@ def _recipient(line: str) -> Any:
 
 
 def _lines(path: Path) -> list[str]:
+    """The lines with keys. Raises OSError, and BackupError if it is no file of text."""
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise BackupError(f"{path} is neither a public key nor a readable file.") from None
+    except UnicodeDecodeError:
+        raise BackupError(f"{path} is not a file of keys: it is not text.") from None
     return [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
 

@@ -104,6 +104,31 @@ def test_a_file_can_name_the_keys_and_a_private_one_is_refused_without_being_quo
         assert "AGE-SECRET" not in str(refused.value) and not (tmp_path / "b").exists()
 
 
+@pytest.mark.parametrize(
+    ("reading", "of_private", "of_public"),
+    [
+        (
+            PermissionError(13, "Permission denied"),
+            "private key K cannot be read: Permission denied",
+            "public keys K cannot be read",
+        ),
+        (FileNotFoundError(2, "No such file"), "private key K cannot be read: No such file.", "K is neither a public key nor a readable"),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no"), "K is not a file of keys", "K is not a file of keys"),
+    ],
+)
+def test_a_file_of_keys_that_cannot_be_read_is_named_for_what_it_is(
+    reading: Exception, of_private: str, of_public: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, **kwargs: str) -> str:
+        raise reading
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    with pytest.raises(BackupError, match=of_private):
+        backups.identities(Path("K"))
+    with pytest.raises(BackupError, match=of_public):
+        backups.recipients(["K"])
+
+
 def test_no_file_is_overwritten_and_no_partial_file_is_left(database: Path, tmp_path: Path) -> None:
     (tmp_path / "there").write_text("mine")
     with pytest.raises(CommandError, match="exists already"):
