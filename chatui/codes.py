@@ -36,6 +36,7 @@ class ProductCode(ErrorCode):
     INTERNAL = "E-X-INTERNAL", "Something went wrong on our side."
     LENGTH = "E-X-LENGTH", "The answer reached its length limit."
     LINK = "E-X-LINK", "This link does not work: it has expired, was revoked, or never existed."
+    LINK_USED = "E-X-LINK-USED", "This link was used. It works once."
     LINKED_ELSEWHERE = (
         "E-X-LINKED-ELSEWHERE",
         "This could not be connected: it is already connected to an account, or your account is connected to another one.",

@@ -123,6 +123,12 @@ def find_valid(invitation_id: UUID | str, token: str) -> Invitation:
     return _find_valid(Invitation.objects.all(), invitation_id, token)
 
 
+def was_used(invitation_id: UUID | str, token: str) -> bool:
+    """Whether this is the whole link of an invitation that was used: only whoever was sent it can ask, and learns no name."""
+    row = Invitation.objects.filter(pk=invitation_id, used_at__isnull=False).first()
+    return row is not None and constant_time_compare(_token_like(token, row), token)
+
+
 def accept(visitor: Visitor, invitation_id: UUID | str, token: str, person: User) -> None:
     """Use an invitation for an account that has just been created. Call it in the transaction that creates the account. Recorded.
     Raises NotFoundError as ``find_valid``, and if somebody else has just used it."""

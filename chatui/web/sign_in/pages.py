@@ -196,6 +196,8 @@ def invitation(request: HttpRequest, invitation_id: UUID, token: str) -> HttpRes
                 return session.begin(request, person, "")
             return session.enter(request, person, session.Entrance("by invitation"))
     except NotFoundError:
+        if invitations.was_used(invitation_id, token):
+            return refuse(request, ProductCode.LINK_USED, 404)
         CODE_GUESSES.miss(visitor.address)  # a valid link is never refused; guesses have to wait
         return refuse(request, ProductCode.LINK, 404)
     shown = {"form": form, "providers": sign_in_file().providers, "inviter": row.made_by.get_username()}

@@ -65,6 +65,17 @@ def test_an_invited_person_creates_an_account_and_is_signed_in(asker: User, read
     assert Client().get(path).status_code == 404 and Client().post(path, NEW | {"username": "two"}).status_code == 404
 
 
+def test_a_used_link_says_so_to_whoever_has_all_of_it_and_leads_to_the_sign_in(asker: User, ada: User) -> None:
+    path = link_by(asker)
+    other = f"{path.rpartition('/')[0][:-1]}{'b' if path[-2] == 'a' else 'a'}/"
+    assert Client().post(path, NEW).status_code == 302
+    used, wrong, own = (each.content.decode() for each in (Client().get(path), Client().get(other), signed_in(ada).get(path)))
+    assert "This link was used." in used and "Then sign in." in used and 'href="/sign-in/"' in used and "nora" not in used
+    assert "This link was used." not in wrong and "never existed" in wrong and 'href="/sign-in/"' in wrong
+    assert "This link was used." in own and "Back to your conversations" in own and 'href="/sign-in/"' not in own
+    assert {Client().get(path).status_code for _ in range(20)} == {404}, "who has it guesses nothing"
+
+
 @pytest.mark.parametrize("ending", ["time", "revoked", "maker closed", "maker deleted", "group deleted", "another group", "another token"])
 def test_a_link_stops_working(ending: str, asker: User, readers: Group) -> None:
     path = link_by(asker, readers)
