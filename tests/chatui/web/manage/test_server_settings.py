@@ -528,6 +528,7 @@ def test_a_server_that_passes_the_test_is_saved_and_offered_with_its_key(sera: C
         shown = sera.post(LIST, {"test": "1", "url": peer.url, "key": KEY, "is_enabled": "on"})
         page, form = shown.content.decode(), shown.context["form"]
         assert "The test has passed." in page and "vLLM" in page and MODEL in page and "comes apart from the answer" in page
+        assert "Nothing is saved yet: press Save." in page
         assert form["name"].value() == form["proposed"].value() == MODEL and not StoredBackend.objects.exists(), "a test saves nothing"
         assert {request.headers.get("authorization") for request in peer.requests} == {f"Bearer {KEY}"}
         assert THOUGHT not in page and KEY not in page
@@ -616,6 +617,7 @@ def test_a_server_that_fails_the_test_is_offered_only_on_purpose(case: str, sera
         entered = {"url": peer.url, "is_enabled": "on", "name": "one"}
         shown = sera.post(LIST, entered | {"test": "1"})
         assert "The test has not passed." in shown.content.decode() and words in shown.content.decode()
+        assert "Nothing is saved yet" not in shown.content.decode()
         assert "No test of these settings has passed" in errors(sera.post(LIST, entered | {"save": "1", "proof": "forged"}))
         assert not StoredBackend.objects.exists()
         assert sera.post(LIST, {"url": peer.url, "name": "later", "save": "1"}).status_code == 302, "not offered"
