@@ -123,7 +123,7 @@ def origins(env: Environment) -> Found:
     secure = next((origin for origin in env.origins if urlsplit(origin).scheme == "https"), None)
     if secure is not None and not env.trusted_proxies:
         words = "only a proxy can speak HTTPS, and what it says is believed only if it is trusted. Without it every page there is an error"
-        yield "W063", f"CHATUI_ORIGINS has {secure}, but CHATUI_TRUSTED_PROXIES is empty: {words} (docs/operating.md)."
+        yield "W063", f"CHATUI_ORIGINS has {secure}, but CHATUI_TRUSTED_PROXIES is empty: {words} (docs/operating/https.md)."
 
 
 @_rule
@@ -181,7 +181,7 @@ def postgresql_connections(env: Environment) -> Found:
     if allowed - used < needed:
         who = "a process" if workers.count() == 1 else f"{workers.count()} workers"
         words = f"PostgreSQL allows {allowed} connections, of which {used} are open, and {who} may use {needed}"
-        yield "W069", f"{words}: raise max_connections (docs/operating.md, Several processes), or pages fail at busy times."
+        yield "W069", f"{words}: raise max_connections (docs/operating/processes.md), or pages fail at busy times."
 
 
 CONNECTIONS_OF_PROCESS = 39
@@ -329,7 +329,7 @@ def search_engine(env: Environment) -> Found:
 @register(deploy=True)
 def reading_of_files(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """A process that reads uploaded files must be sandboxed on this machine, and must survive decompression bombs. Takes two seconds."""
-    return [checks.Warning(f"Uploaded files: {fault}; see docs/operating.md.", id="chatui.W056") for fault in reading.faults()]
+    return [checks.Warning(f"Uploaded files: {fault}; see docs/operating/sandboxes.md.", id="chatui.W056") for fault in reading.faults()]
 
 
 @_rule

@@ -105,7 +105,7 @@ class SetupFaults:
     def note_spoilt(self, header: str) -> None:
         """The handshake of a WebSocket came without this header."""
         self._spoilt_at = time.monotonic()
-        self._say("a proxy does not pass on the header %s to /ws/, so no page gets a connection (docs/operating.md)", header)
+        self._say("a proxy does not pass on the header %s to /ws/, so no page gets a connection (docs/operating/https.md)", header)
 
     def note_origin(self, origin: str) -> None:
         """A socket was refused for its origin."""

@@ -65,7 +65,7 @@ def sentence(unknown: list[str]) -> str:
     own = max(_on_disk())
     return (
         f"The database was migrated by a newer version of the product: it has {unknown[-1]}, and this version ends at {own}. "
-        "Start the newer version, or go back with the backup from before the upgrade (docs/operating.md, Upgrade)."
+        "Start the newer version, or go back with the backup from before the upgrade (docs/operating/upgrade.md, Going back)."
     )
 
 

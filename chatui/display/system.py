@@ -168,7 +168,9 @@ GROUPS = (
         "docs/back-ends.md",
         ("backend", "title", "max_", "group_answers_", "group_instructions_", "demo_", "instructions", "summary_"),
     ),
-    SettingGroup(noop("Hidden channels and audit"), "docs/operating.md", ("debug_", "four_eyes_", "alert_", "tell_owners", "hidden_days")),
+    SettingGroup(
+        noop("Hidden channels and audit"), "docs/operating/debug-views.md", ("debug_", "four_eyes_", "alert_", "tell_owners", "hidden_days")
+    ),
     SettingGroup(noop("Tools"), "docs/tools.md", ("tool", "search", "browser_", "python_")),
     SettingGroup(noop("Files"), "docs/files.md", ("file_", "files_")),
     SettingGroup(noop("Sharing and deleting"), "docs/settings.md", ("share_", "bin_", "purge_")),

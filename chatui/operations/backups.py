@@ -216,7 +216,7 @@ def _refuse_existing(path: Path) -> None:
 def database_file() -> Path:
     """The product's own SQLite file. Raises BackupError if it uses PostgreSQL."""
     if connection.vendor != "sqlite":
-        raise BackupError("This database is PostgreSQL: use pg_dump and pg_restore, as in docs/operating.md.")
+        raise BackupError("This database is PostgreSQL: use pg_dump and pg_restore, as in docs/operating/backup.md.")
     return Path(connection.settings_dict["NAME"]).resolve()
 
 

@@ -22,7 +22,7 @@ def test_new_migrations_are_numbered_after_committed_ones() -> None:
 
 
 def test_a_new_migration_leaves_processes_of_the_release_before_what_they_read_and_write() -> None:
-    """They go on while one after another is restarted (docs/operating.md, Upgrade). A removal is one of the state alone; the next release
+    """They go on while one after another is restarted (docs/operating/upgrade.md). A removal is one of the state alone; the next release
     removes it from the database."""
     for name in sorted(set(names()) - set(listed())):
         for operation in import_module(f"chatui.migrations.{name}").Migration.operations:

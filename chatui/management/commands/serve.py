@@ -250,5 +250,5 @@ def _take_serve_lock() -> IO[str] | None:
     except file_locks.LockTakenError:
         raise CommandError(
             f"Another process already serves {database}, or restores a backup of it. Stop it first. With PostgreSQL and Redis "
-            "several processes can serve (docs/operating.md)."
+            "several processes can serve (docs/operating/processes.md)."
         ) from None

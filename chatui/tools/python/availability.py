@@ -18,13 +18,14 @@ from chatui.tools.python.launch import CannotLaunchError, Launch
 log = logging.getLogger(__name__)
 
 RECIPIENT = "python"
-_NAMESPACES = "the kernel or the container must let ordinary users create namespaces, see docs/operating.md"
+_SEE = "see docs/operating/sandboxes.md"
+_NAMESPACES = f"the kernel or the container must let ordinary users create namespaces, {_SEE}"
 _REMEDIES = {
     "disable-userns": "bubblewrap 0.8 or newer is needed",
-    "uid map": "AppArmor must let bubblewrap create user namespaces (Ubuntu: a profile for /usr/bin/bwrap), see docs/operating.md",
+    "uid map": f"AppArmor must let bubblewrap create user namespaces (Ubuntu: a profile for /usr/bin/bwrap), {_SEE}",
     "new namespace": _NAMESPACES,
     "not permitted": _NAMESPACES,
-    "permission denied": "the user that runs the product must be able to read the interpreter and create namespaces, see docs/operating.md",
+    "permission denied": f"the user that runs the product must be able to read the interpreter and create namespaces, {_SEE}",
 }
 """Remedies, by fragments of bubblewrap's messages."""
 
@@ -78,7 +79,7 @@ def _tried() -> str:
         reason = f"the sandbox could not be tested ({type(error).__name__})"
     else:
         escapes = ", ".join(name for name, has_succeeded in made.items() if has_succeeded)
-        reason = escapes and f"the sandbox of this machine is not secure, code in it could: {escapes}; see docs/operating.md"
+        reason = escapes and f"the sandbox of this machine is not secure, code in it could: {escapes}; {_SEE}"
     if reason:
         log.error("the tool python is off: %s", reason)
     return reason

@@ -101,7 +101,7 @@ class ServerForm(forms.Form):
         label=_("Wire format"),
         choices=[(kind, kind) for kind in stored.KINDS],
         required=False,
-        help_text=_("auto: chosen by examining the server. docs/back-ends.md says which format suits which server."),
+        help_text=_("auto: chosen by examining the server. docs/back-ends/formats.md says which format suits which server."),
     )
     key_name = forms.CharField(
         label=_("Key name"),

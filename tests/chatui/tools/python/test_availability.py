@@ -88,7 +88,7 @@ def test_one_escape_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(availability, "launch", sandbox)
     monkeypatch.setattr(examination, "attempts", leaks)
-    assert "not secure, code in it could: read /etc/passwd; see docs/operating.md" in availability.why_off()
+    assert "not secure, code in it could: read /etc/passwd; see docs/operating/sandboxes.md" in availability.why_off()
     assert catalogue.offered_to((), is_demo=False) == {}
 
 
