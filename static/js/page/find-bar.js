@@ -146,9 +146,13 @@ export class FindBar {
     const isBefore = (/** @type {Range} */ range) =>
       before?.startContainer === range.startContainer && before.startOffset === range.startOffset;
     if (before) this.#current = this.#ranges.findIndex(isBefore);
-    if (before && this.#current < 0) this.#current = Math.min(place, this.#ranges.length - 1);
+    const isReplaced = before && this.#current < 0;
+    if (isReplaced) this.#current = Math.min(place, this.#ranges.length - 1);
     this.#mark();
     this.#say();
+    // Code that gets its colours after it was shown has new elements, and may have lost its place sideways.
+    const range = this.#ranges[this.#current];
+    if (isReplaced && range) requestAnimationFrame(() => reveal(range));
   }
 
   /** @param {1 | -1} by */

@@ -73,7 +73,7 @@ def test_the_words_are_seen_wherever_they_stand(demo_deployment: Deployment, dem
             expect(page.locator(".code-frame[data-diagram=source]")).to_have_count(1)
         if "python" in answer:
             expect(page.locator("code[data-coloured]")).to_have_count(1)
-        assert page.evaluate(PLACE) == f"{word} is seen", place
+        page.wait_for_function(f"() => ({PLACE})() === '{word} is seen'")
         page.keyboard.type("go on")
         expect(Chat(page).box).to_have_value("go on")
         Chat(page).box.fill("")
