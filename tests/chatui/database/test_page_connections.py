@@ -26,7 +26,12 @@ def opening(*kinds: Callable[[], object]) -> PageConnections:
 
 def test_a_server_that_opens_none_is_not_waited_for() -> None:
     end = threading.Event()
-    pages = opening(Mock, end.wait)
+
+    def slow() -> object:
+        end.wait()
+        return Mock()
+
+    pages = opening(Mock, slow)
     pages.putconn(pages.getconn())
     with pytest.raises(psycopg.OperationalError, match="it does not answer"):
         pages.getconn()
@@ -34,9 +39,10 @@ def test_a_server_that_opens_none_is_not_waited_for() -> None:
 
 
 def test_a_slow_one_is_waited_for_while_the_server_opens_others() -> None:
-    end, wanted = threading.Event(), Mock()
+    begun, end, wanted = threading.Event(), threading.Event(), Mock()
 
     def slow() -> object:
+        begun.set()
         end.wait()
         return wanted
 
@@ -44,6 +50,7 @@ def test_a_slow_one_is_waited_for_while_the_server_opens_others() -> None:
     pages.putconn(pages.getconn())
     with ThreadPoolExecutor(1) as other:
         waiting = other.submit(pages.getconn)
+        assert begun.wait(60), "the slow one is the first of these, not one of those below"
         for _ in range(60):
             pages.putconn(pages.getconn())
             threading.Event().wait(0.05)
