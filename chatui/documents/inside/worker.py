@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from chatui import sandbox
 from chatui.documents import plain_text
-from chatui.documents.inside import html, office, pdf, probes, sheets, xml
+from chatui.documents.inside import html, opendocument, pdf, probes, sheets, slides, word, xml
 from chatui.documents.inside.text_collector import LENGTH_BYTES, NOT_PREPARED, FullError, TextCollector, UnreadableFileError
 from chatui.documents.kinds import NoTextReason
 from chatui.sandbox import NotConfinedError, ProcessLimits
@@ -88,12 +88,12 @@ def _plain(data: bytes, collector: TextCollector) -> None:
 READERS = {
     "bomb of memory": FileReader(probes.fill),
     "bomb of time": FileReader(probes.spin),
-    "docx": FileReader(office.read_word, xml.prepare),
+    "docx": FileReader(word.read, xml.prepare),
     "html": FileReader(html.read, html.prepare),
-    "odt": FileReader(office.read_opendocument, xml.prepare),
+    "odt": FileReader(opendocument.read, xml.prepare),
     "pdf": FileReader(pdf.read, pdf.prepare),
     "plain": FileReader(_plain, lambda data: plain_text.prepare(), is_exact=True),
-    "pptx": FileReader(office.read_slides, xml.prepare),
+    "pptx": FileReader(slides.read, xml.prepare),
     "probes": FileReader(probes.read),
     "web page": FileReader(html.read_page, html.prepare_page, is_exact=True),
     "xlsx": FileReader(sheets.read, xml.prepare),
