@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chatui.audit_log.record import Visitor
-from chatui.documents.kinds import HiddenPart, NoTextReason
+from chatui.documents.kinds import HiddenPart, NoTextReason, UnreadThing
 from chatui.env import environment
 from chatui.model_servers import choice as model_choice
 from chatui.model_servers.choice import NoSuchModelError
@@ -247,7 +247,9 @@ def _note(text: DocumentText) -> str:
     without_text = _("No text on %(count)d of %(all)d pages.") % values if text.places_without_text else ""
     end = _("The file is too long to be read completely: its end is missing.") if text.is_cut else without_text
     hidden = [_LEFT_OUT[kind]() % {"names": names} for kind, names in store_documents.left_out(text).items()]
-    return " ".join(filter(None, [end, *hidden]))
+    counts = [_UNREAD[kind](count) % {"count": count} for kind, count in store_documents.unread(text)]
+    unread = _("Left out: %(things)s.") % {"things": ", ".join(counts)} if counts else ""
+    return " ".join(filter(None, [end, *hidden, unread]))
 
 
 _LEFT_OUT: dict[HiddenPart, Callable[[], str]] = {
@@ -256,6 +258,30 @@ _LEFT_OUT: dict[HiddenPart, Callable[[], str]] = {
     HiddenPart.SLIDE: lambda: _("Hidden slides were left out: %(names)s."),
     HiddenPart.OBJECTS: lambda: _("Hidden objects were left out of these slides: %(names)s."),
     HiddenPart.TEXT: lambda: _("Hidden text was left out."),
+}
+
+
+_UNREAD: dict[UnreadThing, Callable[[int], str]] = {
+    UnreadThing.PICTURE: lambda count: ngettext("%(count)d picture", "%(count)d pictures", count),
+    UnreadThing.CHART: lambda count: ngettext("%(count)d chart", "%(count)d charts", count),
+    UnreadThing.DIAGRAM: lambda count: ngettext("%(count)d diagram", "%(count)d diagrams", count),
+    UnreadThing.SHAPE: lambda count: ngettext("%(count)d drawn shape", "%(count)d drawn shapes", count),
+    UnreadThing.EQUATION: lambda count: ngettext("%(count)d equation", "%(count)d equations", count),
+    UnreadThing.COMMENT: lambda count: ngettext("%(count)d comment", "%(count)d comments", count),
+    UnreadThing.NOTE: lambda count: ngettext("%(count)d note", "%(count)d notes", count),
+    UnreadThing.HEADER: lambda count: ngettext("%(count)d header or footer", "%(count)d headers or footers", count),
+    UnreadThing.TEXT_BOX: lambda count: ngettext("%(count)d text box", "%(count)d text boxes", count),
+    UnreadThing.LINK: lambda count: ngettext("%(count)d link", "%(count)d links", count),
+    UnreadThing.FIELD: lambda count: ngettext("%(count)d form field", "%(count)d form fields", count),
+    UnreadThing.FILE: lambda count: ngettext("%(count)d file inside it", "%(count)d files inside it", count),
+    UnreadThing.MEDIA: lambda count: ngettext("%(count)d sound or film", "%(count)d sounds or films", count),
+    UnreadThing.PIVOT: lambda count: ngettext("%(count)d pivot table", "%(count)d pivot tables", count),
+    UnreadThing.SCRIPT: lambda count: ngettext("%(count)d script", "%(count)d scripts", count),
+    UnreadThing.CHANGE: lambda count: ngettext("%(count)d tracked change", "%(count)d tracked changes", count),
+    UnreadThing.LAYER: lambda count: ngettext("%(count)d layer that is off", "%(count)d layers that are off", count),
+    UnreadThing.PART: lambda count: ngettext("%(count)d part", "%(count)d parts", count),
+    UnreadThing.CHARACTER: lambda count: ngettext("%(count)d unreadable character", "%(count)d unreadable characters", count),
+    UnreadThing.OTHER: lambda count: ngettext("%(count)d other thing", "%(count)d other things", count),
 }
 
 

@@ -34,6 +34,31 @@ class HiddenPart(StrEnum):
     TEXT = "text"  # of a text document, which has no names for it
 
 
+class UnreadThing(StrEnum):
+    """What a file has that is neither in its text nor marked there. It is counted: one line says how many there are of each kind."""
+
+    PICTURE = "picture"
+    CHART = "chart"
+    DIAGRAM = "diagram"
+    SHAPE = "shape"
+    EQUATION = "equation"
+    COMMENT = "comment"
+    NOTE = "note"
+    HEADER = "header"
+    TEXT_BOX = "text-box"
+    LINK = "link"
+    FIELD = "field"  # of a form
+    FILE = "file"  # in the file
+    MEDIA = "media"  # sounds and films
+    PIVOT = "pivot"  # tables that are computed from others
+    SCRIPT = "script"
+    CHANGE = "change"  # tracked, deleted or moved
+    LAYER = "layer"  # switched off
+    PART = "part"  # of a mail or an archive
+    CHARACTER = "character"  # without a meaning in the file's encoding or font
+    OTHER = "other"  # unknown, but with text or a value, or pointing to something
+
+
 @dataclass(frozen=True, slots=True)
 class DetectedKind:
     """The detected type of a file. ``kind``: how the file is read; empty if unknown. ``reason``: why it is not read."""

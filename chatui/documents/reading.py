@@ -21,8 +21,8 @@ from typing import Any
 from chatui import processes
 from chatui.documents import kinds, plain_text
 from chatui.documents.inside import probes
-from chatui.documents.inside.text_collector import LABEL_CHARS, LENGTH_BYTES, MAX_LEFT_OUT, MAX_PARTS, NOT_PREPARED
-from chatui.documents.kinds import HiddenPart, NoTextReason
+from chatui.documents.inside.text_collector import LABEL_CHARS, LENGTH_BYTES, MAX_LEFT_OUT, MAX_PARTS, MAX_UNREAD, NOT_PREPARED
+from chatui.documents.kinds import HiddenPart, NoTextReason, UnreadThing
 from chatui.env import BASE_DIR
 from chatui.processes import LateError
 from chatui.sandbox import ProcessLimits
@@ -56,6 +56,7 @@ class TextPart:
 class FileReading:
     """What was read from a file. With a ``reason`` there are no parts; otherwise at least one has text. ``places``: the number of pages,
     sheets or slides, or 0. ``is_cut``: the text was truncated. ``left_out``: what is hidden in the file, kind and name of each.
+    ``unread``: how many things of each kind are neither in the text nor marked there.
     """
 
     kind: str = ""
@@ -65,6 +66,7 @@ class FileReading:
     reason: NoTextReason = NoTextReason.NONE
     is_cut: bool = False
     left_out: tuple[tuple[HiddenPart, str], ...] = field(default=(), repr=False)
+    unread: tuple[tuple[UnreadThing, int], ...] = ()
 
     @property
     def state(self) -> ReadingState:
@@ -165,7 +167,10 @@ def _parsed_answer(output: bytes, max_bytes: int) -> FileReading:
     is_long = len(left_out) > MAX_LEFT_OUT + 1 or any("\n" in name for _, name in left_out)
     if is_long or not 0 <= without_text <= places or any(part.text for part in parts) is bool(about["reason"]):
         raise ValueError
-    return FileReading("", tuple(parts), places, without_text, NoTextReason(about["reason"]), about["is_cut"] is True, left_out)
+    unread = tuple((UnreadThing(kind), count) for kind, count in about["unread"].items())
+    if any(type(count) is not int or not 0 < count <= MAX_UNREAD for _, count in unread):
+        raise ValueError
+    return FileReading("", tuple(parts), places, without_text, NoTextReason(about["reason"]), about["is_cut"] is True, left_out, unread)
 
 
 def _checked(text: str, max_chars: int) -> str:

@@ -15,10 +15,11 @@ from datetime import UTC, datetime, time, timedelta
 from xml.etree.ElementTree import Element
 
 from chatui.documents.inside import xml
+from chatui.documents.inside.contents import KnownThings
 from chatui.documents.inside.office import main_part, of_kind, relations
 from chatui.documents.inside.text_collector import FullError, TextCollector, UnreadableFileError
 from chatui.documents.inside.xml import Archive
-from chatui.documents.kinds import HiddenPart, NoTextReason
+from chatui.documents.kinds import HiddenPart, NoTextReason, UnreadThing
 
 _BUILT_IN = frozenset([*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)])
 _NO_CODES = re.compile(r'"[^"]*"|\\.|_.|\[[^\]]*\]')
@@ -80,12 +81,50 @@ class Formats:
         return when.strftime("%Y-%m-%d" if when.time() == time.min else "%Y-%m-%d %H:%M:%S")
 
 
+_SHEET_ELEMENTS = KnownThings(
+    read=frozenset(["cols", "sheetData"]),
+    plain=frozenset(
+        [
+            *("autoFilter", "cellWatches", "colBreaks", "conditionalFormatting", "customProperties", "customSheetViews", "dataConsolidate"),
+            *("dataValidations", "dimension", "drawing", "drawingHF", "hyperlinks", "ignoredErrors", "legacyDrawing", "legacyDrawingHF"),
+            *("mergeCells", "pageMargins", "pageSetup", "phoneticPr", "printOptions", "protectedRanges", "rowBreaks", "scenarios"),
+            *("sheetCalcPr", "sheetPr", "sheetProtection", "sheetViews", "sortState", "tableParts", "webPublishItems"),
+        ]
+    ),
+    counted={
+        "control": UnreadThing.FIELD,
+        "headerFooter": UnreadThing.HEADER,
+        "hyperlink": UnreadThing.LINK,
+        "oleObject": UnreadThing.FILE,
+        "picture": UnreadThing.PICTURE,
+    },
+)
+_SHEET_PARTS = KnownThings(
+    read=frozenset(),
+    plain=frozenset(["customProperty", "hyperlink", "person", "printerSettings", "queryTable", "table", "vmlDrawing"]),
+    counted={
+        "comments": UnreadThing.COMMENT,
+        "control": UnreadThing.FIELD,
+        "ctrlProp": UnreadThing.FIELD,
+        "drawing": UnreadThing.SHAPE,
+        "image": UnreadThing.PICTURE,
+        "oleObject": UnreadThing.FILE,
+        "package": UnreadThing.FILE,
+        "pivotTable": UnreadThing.PIVOT,
+        "threadedComment": UnreadThing.COMMENT,
+    },
+)
+
+
 MAX_CELLS = 200_000
 MAX_STRINGS = 500_000
 MAX_GAP = 50
 """The largest gap of empty cells or rows that is written out. Larger gaps are collapsed."""
 MAX_CELL_CHARS = 32_767
 _MAX_COLUMNS = 16_384
+
+
+_OF_CELLS = ("sheetFormatPr", "col", "row")
 
 
 def read(data: bytes, collector: TextCollector) -> None:
@@ -104,8 +143,12 @@ def read(data: bytes, collector: TextCollector) -> None:
         kind, place = related.get(relation, ("", ""))
         if kind == "worksheet":
             cells.begin(name)
-            for element in archive.each(place, "sheetFormatPr", "col", "row"):
-                cells.read(element)
+            _SHEET_PARTS.count_parts((kind for kind, _ in relations(archive, place).values()), collector)
+            for element in archive.each(place, *_OF_CELLS, within=("worksheet",)):
+                if element.tag in _OF_CELLS:
+                    cells.read(element)
+                else:
+                    _SHEET_ELEMENTS.look_into(element, collector)
 
 
 def _strings(archive: Archive, place: str) -> Iterator[str]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 
-from chatui.documents.kinds import HiddenPart, NoTextReason
+from chatui.documents.kinds import HiddenPart, NoTextReason, UnreadThing
 from chatui.documents.plain_text import clean
 
 MAX_PARTS = 5000
 LABEL_CHARS = 80
 MAX_LEFT_OUT = 10
+MAX_UNREAD = 1_000_000
+"""The largest count of one kind of things."""
 LENGTH_BYTES = 4
 NOT_PREPARED = 70
 """The worker's exit code if nothing was read because a library is missing, or the process could not be confined. It is here, like the
@@ -38,6 +41,7 @@ class TextCollector:
     """The collected text. For each part, call ``begin``, then ``put`` its text; at the end, call ``end``. ``places``: the number of pages,
     sheets or slides; ``without_text``: of those without text. ``max_bytes``: the limit for all text, in UTF-8. ``cpu_seconds``: the limit
     of the process. ``is_exact``: the white space is kept as it is. ``left_out``: what is hidden in the file, kind and name of each.
+    ``unread``: how many things of each kind are neither in the text nor marked there.
     """
 
     max_bytes: int
@@ -48,6 +52,7 @@ class TextCollector:
     is_cut: bool = False
     parts: list[tuple[str, bytes]] = field(default_factory=list)
     left_out: list[tuple[HiddenPart, str]] = field(default_factory=list)
+    unread: Counter[UnreadThing] = field(default_factory=Counter)
     _label: str = ""
     _pieces: list[str] = field(default_factory=list)
     _room: int = 0
@@ -72,6 +77,11 @@ class TextCollector:
         found = kind, _name(name)
         if found not in self.left_out and len(self.left_out) <= MAX_LEFT_OUT:
             self.left_out.append(found if len(self.left_out) < MAX_LEFT_OUT else (kind, "…"))
+
+    def count(self, kind: UnreadThing, number: int = 1) -> None:
+        """Note things that are not read: they are neither in the text nor marked in their places."""
+        if number > 0:
+            self.unread[kind] = min(self.unread[kind] + number, MAX_UNREAD)
 
     def put(self, text: str) -> None:
         """Add text to the current part.

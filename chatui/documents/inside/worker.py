@@ -70,6 +70,7 @@ def _write(reason: NoTextReason, collector: TextCollector) -> None:
         "without_text": collector.without_text,
         "is_cut": collector.is_cut,
         "left_out": collector.left_out,
+        "unread": collector.unread,
         "parts": [[label, len(text)] for label, text in parts],
     }
     head = json.dumps(about).encode()

@@ -4,7 +4,7 @@ import pytest
 
 from chatui.checks import reading_of_files
 from chatui.documents import reading
-from chatui.documents.kinds import HiddenPart, NoTextReason
+from chatui.documents.kinds import HiddenPart, NoTextReason, UnreadThing
 from chatui.documents.reading import FileReading, ReadingState, TextPart, read
 from chatui.sandbox import ProcessLimits
 from tests.chatui.documents import samples
@@ -41,6 +41,10 @@ async def test_without_confinement_nothing_is_read(monkeypatch: pytest.MonkeyPat
     assert (found.state, found.reason) == (ReadingState.FAILED, NoTextReason.UNAVAILABLE) and "are not read" in caplog.text
 
 
+def _about(content: bytes, reason: bytes = b"") -> bytes:
+    return b'{"reason": "%b", "places": 0, "without_text": 0, "is_cut": false, %b}' % (reason, content)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "reason"),
@@ -58,9 +62,13 @@ async def test_without_confinement_nothing_is_read(monkeypatch: pytest.MonkeyPat
                 NoTextReason.BROKEN,
             )
             for output in (
-                b'{"reason": "", "places": 0, "without_text": 0, "is_cut": false, "left_out": [], "parts": [["", -1], ["", 6]]}',
-                b'{"reason": "", "places": 0, "without_text": 0, "is_cut": false, "left_out": [], "parts": []}',
-                b'{"reason": "blank", "places": 0, "without_text": 0, "is_cut": false, "left_out": [["slide", "\\u202e"]], "parts": []}',
+                _about(b'"left_out": [], "unread": {}, "parts": [["", -1], ["", 6]]'),
+                _about(b'"left_out": [], "unread": {}, "parts": []'),
+                _about(b'"left_out": [["slide", "\\u202e"]], "unread": {}, "parts": []', b"blank"),
+                *(
+                    _about(b'"left_out": [], "unread": %b, "parts": [["", 6]]' % unread)
+                    for unread in (b'{"salary": 1}', b'{"chart": -1}', b'{"chart": "5"}', b'{"chart": 1000001}', b'["chart"]')
+                ),
                 b"[" * 100_000,
             )
         ),
@@ -75,10 +83,11 @@ def test_every_end_of_the_process_gives_a_result(program: str, reason: NoTextRea
 
 
 def test_a_valid_result_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    output = b'{"reason": "", "places": 2, "without_text": 1, "is_cut": true, "left_out": [["slide", "2"]], "parts": [["page 1", 3]]}'
+    about = b'"left_out": [["slide", "2"]], "unread": {"chart": 3}, "parts": [["page 1", 3]]'
+    output = b'{"reason": "", "places": 2, "without_text": 1, "is_cut": true, %b}' % about
     monkeypatch.setattr(reading, "_PROGRAM", f"import sys; sys.stdout.buffer.write(len(b := {output!r}).to_bytes(4, 'big') + b + b'abc')")
     assert reading.read_confined("pdf", b"", 1000, ProcessLimits()) == FileReading(
-        "", (TextPart("page 1", "abc"),), 2, 1, NoTextReason.NONE, True, ((HiddenPart.SLIDE, "2"),)
+        "", (TextPart("page 1", "abc"),), 2, 1, NoTextReason.NONE, True, ((HiddenPart.SLIDE, "2"),), ((UnreadThing.CHART, 3),)
     )
 
 
