@@ -120,8 +120,9 @@ def as_debug_text(text: str) -> VisibleText:
 
 
 def approval_text(text: str) -> VisibleText:
-    """Part of a tool call that waits for approval, for the conversation's owner alone. This is the only exception to the table, because
-    nobody can approve what they cannot read. The frame of the call stays hidden, from the owner too.
+    """Part of a tool call that waits for approval, or of what a tool's server says to the conversation's owner, who alone sees it. These
+    are the only exceptions to the table: nobody can approve what they cannot read, and what a server says to the owner is in no frame. The
+    frames of the call and of its reply stay hidden, from the owner too.
     """
     return VisibleText(text)
 

@@ -26,7 +26,7 @@ from chatui.display.conversation_list import address
 from chatui.display.failures import Notice
 from chatui.display.files import ShownDocument, ShownFile
 from chatui.display.ratings import ShownRating, unrated, verdicts_of
-from chatui.display.tools import ShownCard
+from chatui.display.tools import AnyCard
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation, Effort
 from chatui.models.message import Author, Message
@@ -141,7 +141,7 @@ class ShownAnswer:
     context: int | None = None
     continuation: str = ""
     sources: tuple[CitableSource, ...] = ()
-    cards: tuple[ShownCard, ...] = ()
+    cards: tuple[AnyCard, ...] = ()
     rated: ShownRating | None = None
     files: tuple[ShownFile, ...] = ()
     at: datetime | None = None

@@ -1,7 +1,8 @@
 """Prepares tool calls and tools for people: the approval cards, the decisions on them, and the tool menu at the message box.
 
-A call's text is made safe to judge: every character in it is visible, and none can reorder the text. The cards are for the conversation's
-owner only: no share link, search, event or file contains them. Only the first decision on a call counts, and it is written to the audit
+A call's text is made safe to judge: every character in it is visible, and none can reorder the text. What a tool's server says to the
+person is shown likewise, under the server's name. The cards are for the conversation's owner only: no share link, search, event or file
+contains them. Only the first decision on a call counts, and it is written to the audit
 log.
 
 An API key can allow the tools of its owner that run without approval, because nobody is there to give one. The menu has the tools that are
@@ -27,7 +28,7 @@ from chatui.audit_log.record import Visitor, record
 from chatui.database import connections
 from chatui.model_servers import choice, connected
 from chatui.models.conversation import Conversation
-from chatui.models.tools import Decision, ToolApproval, ToolRule
+from chatui.models.tools import CardKind, Decision, ToolApproval, ToolRule
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access
@@ -81,17 +82,29 @@ class ShownCard:
         return {word: _outcome(decision) for word, decision in _BY_WORD.items()}
 
 
-def of_turns(keys: Iterable[UUID]) -> dict[UUID, list[ShownCard]]:
+@dataclass(frozen=True, slots=True)
+class ShownText:
+    """What a tool's server says to the owner, as plain text, and the server's name."""
+
+    id: str
+    title: VisibleText
+    said: VisibleText = field(repr=False)
+
+
+AnyCard = ShownCard | ShownText
+
+
+def of_turns(keys: Iterable[UUID]) -> dict[UUID, list[AnyCard]]:
     """The cards of these turns, oldest first, by the key of the turn. One statement; none if there are no turns."""
     wanted = set(keys)
-    found: dict[UUID, list[ShownCard]] = {}
+    found: dict[UUID, list[AnyCard]] = {}
     rows = ToolApproval.objects.filter(turn__in=wanted).exclude(arguments="").select_related("turn").defer("turn__request")
     for row in rows.order_by("asked_at", "pk") if wanted else ():
-        found.setdefault(row.turn_id, []).append(card(row))
+        found.setdefault(row.turn_id, []).append(_text(row) if row.kind == CardKind.TEXT else card(row))
     return found
 
 
-def of_turn(conversation: Conversation, turn_id: object) -> list[ShownCard]:
+def of_turn(conversation: Conversation, turn_id: object) -> list[AnyCard]:
     """The cards of one turn of a conversation."""
     turn = access.turn_of(conversation, turn_id)
     return of_turns([turn.pk]).get(turn.pk, [])
@@ -99,7 +112,9 @@ def of_turn(conversation: Conversation, turn_id: object) -> list[ShownCard]:
 
 def decisions_of(conversation: Conversation) -> dict[tuple[UUID | None, str], str]:
     """The decision about each call of a conversation, in words for staff, by turn and call id. Contains no arguments."""
-    rows = ToolApproval.objects.filter(turn__conversation=conversation).only("turn", "call_id", "decision", "asked_at", "decided_at")
+    rows = ToolApproval.objects.filter(turn__conversation=conversation, kind=CardKind.CALL).only(
+        "turn", "call_id", "decision", "asked_at", "decided_at"
+    )
     return {(row.turn_id, row.call_id): _for_staff(row) for row in rows}
 
 
@@ -109,6 +124,11 @@ def _for_staff(row: ToolApproval) -> str:
         return words
     seconds = number_format((row.decided_at - row.asked_at).total_seconds(), 1)
     return _("%(decision)s, after %(seconds)s s") % {"decision": words, "seconds": seconds}
+
+
+def _text(row: ToolApproval) -> ShownText:
+    said = str(json.loads(row.arguments).get("text", ""))
+    return ShownText(str(row.pk), approval_text(escape(row.title)), approval_text(escape(said)))
 
 
 def card(row: ToolApproval) -> ShownCard:

@@ -1,5 +1,5 @@
-"""Tool calls: their approval, a person's rules for tools in one conversation, the claims that let each run only once, the sessions with
-tool servers, and the operator's confirmations of their tools.
+"""Tool calls: their approval, what tools say to the person, a person's rules for tools in one conversation, the claims that let each run
+only once, the sessions with tool servers, and the operator's confirmations of their tools.
 
 A rule says that a tool runs without asking, or that it is off. A claim is written before the tool runs, so that no call is ever executed
 twice.
@@ -18,7 +18,7 @@ from chatui.models.turn import Turn
 
 class Decision(models.TextChoices):
     """The decision about a call: ``waiting``, or exactly one final decision. ``ruled``: nobody was asked, because the person had allowed
-    the tool earlier."""
+    the tool earlier. ``none``: there is nothing to decide."""
 
     WAITING = "waiting", _("Waiting for a decision")
     ONCE = "once", _("Allowed once")
@@ -27,6 +27,7 @@ class Decision(models.TextChoices):
     NEVER = "never", _("Declined and switched off in this conversation")
     LAPSED = "lapsed", _("Declined, because nobody decided in time")
     RULED = "ruled", _("Allowed earlier in this conversation")
+    NONE = "none", "Nothing to decide"
 
     @property
     def allows(self) -> bool:
@@ -34,17 +35,27 @@ class Decision(models.TextChoices):
         return self in (Decision.ONCE, Decision.ALWAYS, Decision.RULED)
 
 
+class CardKind(models.TextChoices):
+    """What a card below an answer shows its owner."""
+
+    CALL = "call", "A call that needs approval"
+    TEXT = "text", "A text of a tool's server"
+
+
 class ToolApproval(Row):
-    """A call that needs approval. ``arguments``: JSON, as checked and as the call would run; only for the conversation's owner. Empty if
-    nobody is asked. ``title``: the tool's title for people. ``fingerprint``: identifies the version of the tool that was shown.
-    ``lapses_at``: by the database's clock.
+    """A card below an answer, for the conversation's owner only: a call that needs approval, or a text of a tool's server (``kind``).
+
+    ``arguments``: JSON, those of the call as checked and as it would run, or the text. Empty if nobody is asked. ``title``: the tool's
+    title for people, or the server's name. ``fingerprint``: identifies the version of the tool that was shown. ``lapses_at``: by the
+    database's clock. ``call_id``: the call's; of a text, a key of its own.
     """
 
+    kind = models.CharField(max_length=8, choices=CardKind, default=CardKind.CALL, db_default=CardKind.CALL)
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="approvals")
     call_id = models.CharField(max_length=128)
-    tool = models.CharField(max_length=64)
+    tool = models.CharField(max_length=64, blank=True)
     title = models.CharField(max_length=80)
-    fingerprint = models.CharField(max_length=32)
+    fingerprint = models.CharField(max_length=32, blank=True)
     arguments = models.TextField(blank=True)
     decision = models.CharField(max_length=8, choices=Decision, default=Decision.WAITING)
     asked_at = models.DateTimeField(auto_now_add=True)

@@ -9,7 +9,7 @@ from uuid import UUID
 from chatui.audit_log.record import Visitor
 from chatui.env import environment
 from chatui.models.conversation import Conversation
-from chatui.models.tools import ToolApproval, ToolCall, ToolRule
+from chatui.models.tools import CardKind, ToolApproval, ToolCall, ToolRule
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access
@@ -96,5 +96,5 @@ def own_approval(visitor: Visitor, conversation_id: UUID, approval_id: UUID) -> 
     Raises NotFoundError if there is none, or it is for somebody else.
     """
     conversation = access.own_conversation(visitor.user, conversation_id)
-    found = ToolApproval.objects.filter(pk=approval_id, turn__conversation=conversation).exclude(arguments="")
+    found = ToolApproval.objects.filter(pk=approval_id, turn__conversation=conversation, kind=CardKind.CALL).exclude(arguments="")
     return access.existing(found.select_related("turn__conversation__owner").defer("turn__request").first())

@@ -16,6 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from chatui.tools.file_access import TurnDocuments, TurnFiles, TurnSessions
+from chatui.tools.person import TurnPerson
 from renderer import characters
 from renderer.harmony.prompt import FunctionTool
 from renderer.markup.citations import CitableSource
@@ -54,7 +55,7 @@ class CallingTurn:
     on this branch, oldest first. ``shared``: state that the tools of one turn share, such as a browser's open pages; it is dropped after
     the turn. ``pages``: the pages opened in this conversation, by cursor, which may be cited; the browser adds to them. ``files``: stores
     files for the person; None if files are off. ``documents``: the documents to search; None if there are none. ``sessions``: those with
-    tool servers.
+    tool servers. ``person``: whom a tool may speak to; None if a program asks, which has no page.
     """
 
     turn_id: UUID
@@ -66,6 +67,7 @@ class CallingTurn:
     files: TurnFiles | None = field(default=None, repr=False)
     documents: TurnDocuments | None = field(default=None, repr=False)
     sessions: TurnSessions | None = field(default=None, repr=False)
+    person: TurnPerson | None = field(default=None, repr=False)
 
 
 def _only_in_a_turn(arguments: Mapping[str, Any]) -> object:

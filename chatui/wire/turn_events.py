@@ -166,11 +166,12 @@ class Queued(TurnEvent):
 
 @dataclass(frozen=True, slots=True)
 class CallsWait(TurnEvent):
-    """``count`` tool calls now wait for the person, or one of them was decided. The page fetches their cards: no event contains anything of
-    a call."""
+    """``count`` tool calls now wait for the person, or one of them was decided, or a tool's server said something to the person; ``told``:
+    how many such texts there are. The page fetches the cards: no event contains anything of a call or a text."""
 
     types = ("chatui:calls_wait",)
     count: int
+    told: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +255,7 @@ class Snapshot(Event):
     """The running turn so far, up to and including ``sequence_number``. ``place``: as in Queued.
 
     ``thought`` is None until the answer begins. From then on it includes the seconds of the continued answer, and ``steps`` its lines.
-    ``can_answer_now``: as in WorkingBegan. ``calls_wait``: as in CallsWait. ``files``: as in FilesCame.
+    ``can_answer_now``: as in WorkingBegan. ``calls_wait`` and ``told``: as in CallsWait. ``files``: as in FilesCame.
     ``delay``: the type of the Delayed that still holds. ``asked``: the line of the last AskedFor. ``uses_tool``: the newest thing that
     people see is that a tool is called, and no hidden work has begun since.
     """
@@ -274,6 +275,7 @@ class Snapshot(Event):
     delay: Delay | None = None
     asked: SummaryLine | None = None
     uses_tool: bool | None = None
+    told: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

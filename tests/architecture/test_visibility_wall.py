@@ -41,9 +41,10 @@ READERS = {
     ),
 }
 READERS |= {
-    # asked and lapsed; looked for by its owner; shown to its owner, and decided; erased
+    # asked and lapsed; told to its owner; looked for by its owner; shown to its owner, and decided; erased
     "ToolApproval": (
         *("chatui/models/", "chatui/migrations/", "chatui/turns/calls/approvals.py", "chatui/permissions/tools.py"),
+        "chatui/turns/calls/person.py",
         *("chatui/display/tools.py", "chatui/store/erasure.py"),
         "chatui/store/hidden_text.py",
     ),

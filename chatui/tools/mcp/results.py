@@ -1,7 +1,8 @@
 """Reads the result of an MCP tool (specification of 2025-11-25, server/tools): all that it says reaches the model, or a mark with its kind
 and size does.
 
-What a server says for the person alone (``annotations.audience``) is not for the model, which gets its kind and size.
+What a server says for the person alone (``annotations.audience``) is not for the model, which gets its kind and size. Of it, only text
+can be shown to the person.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ _READABLE = ("text/", "application/json", "application/xml", "application/yaml",
 _SUFFIXES = ("+json", "+xml", "+yaml")
 
 
-def read(result: Mapping[str, Any]) -> Any:
+def read(result: Mapping[str, Any], *, is_told: bool = False) -> Any:
     """The result of a call, as JSON for the model. If it has both text and structure, and they do not say the same, the model gets both.
+    ``is_told``: the person is shown ``for_person``.
 
     Raises:
         ToolError: the tool reports a failure, or requests more input.
     """
     if result.get("resultType", "complete") != "complete":
         raise ToolError(_NO_MORE)
-    content = result.get("content")
-    listed = content if isinstance(content, list) else [] if content is None else [content]
+    listed = _content(result)
     is_private = any(map(_is_for_person, listed))
-    texts = [f"[left out: {_part(each).kind}, for the person alone]" if _is_for_person(each) else _part(each).text for each in listed]
+    texts = [_mark(each, is_told=is_told) if _is_for_person(each) else _part(each).text for each in listed]
     text = "\n".join(texts)
     structure = _structure(result)
     if structure is None or (text and not is_private and _says_same(texts, structure)):
@@ -52,6 +53,29 @@ def read(result: Mapping[str, Any]) -> Any:
         said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
         raise ToolError(f"The tool failed: {in_middle(said, ERROR_CHARS)}" if said else "The tool failed.")
     return _NOTHING if value == "" else value
+
+
+def for_person(result: Mapping[str, Any]) -> str:
+    """What the server says for the person alone, as far as it is text; empty if there is none."""
+    return "\n".join(filter(None, (_own_text(each) for each in _content(result) if _is_for_person(each)))).strip()
+
+
+def _own_text(part: Mapping[str, Any]) -> str:
+    """The text of a part, without any mark of ours; empty if it is none."""
+    inner = mapping(part, "resource") if part.get("type") == "resource" else part if part.get("type") == "text" else {}
+    text = inner.get("text") if isinstance(inner.get("text"), str) else _decoded(inner.get("mimeType"), inner.get("blob"))
+    return text or ""
+
+
+def _mark(part: Mapping[str, Any], *, is_told: bool) -> str:
+    """What the model gets instead of a part for the person alone."""
+    kind = _part(part).kind
+    return f"[{kind}, which the person alone is shown]" if is_told and _own_text(part) else f"[left out: {kind}, for the person alone]"
+
+
+def _content(result: Mapping[str, Any]) -> list[Any]:
+    content = result.get("content")
+    return content if isinstance(content, list) else [] if content is None else [content]
 
 
 def _structure(result: Mapping[str, Any]) -> Any:

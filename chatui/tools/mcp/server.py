@@ -190,7 +190,15 @@ class McpServer:
         except ServerRefusedError as error:
             message = in_middle(credentials.without(error.server_message, secret), ERROR_CHARS)
             raise ToolError(f"The server refused the call: {message}") from None
-        return results.read(credentials.without(found, secret))
+        found = credentials.without(found, secret)
+        return results.read(found, is_told=await self._told(found, turn))
+
+    async def _told(self, found: Mapping[str, Any], turn: CallingTurn) -> bool:
+        """Show the person what in a result is for them alone, if the operator allows that. Returns whether it is shown."""
+        if not self._spec.speaks_to_person or turn.person is None:
+            return False
+        text = results.for_person(found)
+        return bool(text) and await turn.person.tell(self._spec.name, text)
 
     async def _asked(self, params: dict[str, Any], turn: CallingTurn, key: UUID) -> dict[str, Any]:
         if turn.sessions is None:

@@ -161,7 +161,7 @@ class OpenApiSpec(ServerSpec):
 class McpSpec(ServerSpec):
     """An MCP server, from an ``[[mcp]]`` table. It has either ``url`` (streamable HTTP) or ``command`` (stdio), which is started with only
     the variables in ``environment``. ``sessions``: who has a session or program of their own. ``programs``: the most programs at a time in
-    one process of the product."""
+    one process of the product. ``speaks_to_person``: whether the server's words may reach the person whose turn it is."""
 
     url: Annotated[str, AfterValidator(lambda url: url and _address(url))] = ""
     command: list[str] = Field(default_factory=list)
@@ -169,6 +169,7 @@ class McpSpec(ServerSpec):
     directory: FilePath | None = None
     sessions: Literal["conversation", "person", "shared"] = "conversation"
     programs: int = Field(20, ge=1, le=1000, strict=True)
+    speaks_to_person: bool = False
     selected: SelectedNames = Field(alias="tools")
 
     @model_validator(mode="after")

@@ -32,6 +32,7 @@ from chatui.turns.asks import FunctionOffer
 from chatui.turns.calls import claims
 from chatui.turns.calls.approvals import Waiting
 from chatui.turns.calls.file_access import DocumentsOfTurn, FilesOfTurn, SessionsOfTurn
+from chatui.turns.calls.person import PersonOfTurn
 from chatui.turns.calls.requested import Requested, reply_frame, requested, unanswered
 from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.publisher import Publisher
@@ -98,7 +99,8 @@ class Conductor:
     """Runs the calls of one turn. It is made for the first one. Call ``follow`` after each sampling."""
 
     def __init__(self, running: RunningTurn, frames: FrameRecorder, publisher: Publisher) -> None:
-        """``publisher`` is given the number of calls that wait for the person, and of files; tools add to its ``pages``."""
+        """``publisher`` is given the numbers of calls that wait for the person, of texts for them, and of files; tools add to its
+        ``pages``."""
         row, program, pages = running.turn, running.ask.program, publisher.pages
         self.waiting = Waiting(running.turn, publisher.set_waiting_calls)
         self._running = running
@@ -108,7 +110,8 @@ class Conductor:
         files = FilesOfTurn(row, lambda count: publisher.add_event(wire.FilesCame(count))) if has_files else None
         documents = DocumentsOfTurn(row.conversation_id, row.question_id)
         of_turn = (row.pk, row.conversation_id, row.asked_by_id, running.own_questions)
-        turn = CallingTurn(*of_turn, pages=pages, files=files, documents=documents, sessions=SessionsOfTurn(row))
+        person = PersonOfTurn(row, publisher.set_told) if program is None else None
+        turn = CallingTurn(*of_turn, pages=pages, files=files, documents=documents, sessions=SessionsOfTurn(row), person=person)
         self._pages = pages
         self._stored_pages = set(pages)
         self._tools = {name: tool.for_turn(turn) for name, tool in running.tools.items()}

@@ -118,7 +118,7 @@ class EndUserStream:
         self.place = 0
         """The turn's position in the queue; 0 if it is not queued."""
         self._files = 0
-        self._waiting_calls = self._waits_since = self._waited = 0
+        self._waiting_calls = self._told = self._waits_since = self._waited = 0
         self._asked: wire.SummaryLine | None = None
         self._steps: list[wire.SummaryLine] = []
         self._thinking = _Thinking()
@@ -229,7 +229,12 @@ class EndUserStream:
         elif self._waiting_calls and not count:
             self._waited += elapsed - self._waits_since
         self._waiting_calls = count
-        self._pending.append(wire.CallsWait(count))
+        self._pending.append(wire.CallsWait(count, self._told or None))
+
+    def set_told(self, count: int) -> None:
+        """Set how many texts of tools' servers there are for the person."""
+        self._told = count
+        self._pending.append(wire.CallsWait(self._waiting_calls, count))
 
     def flush(self, *, is_watched: bool = True, now: float = math.inf) -> list[wire.Numbered]:
         """New events since the last flush, numbered. At most STEP_CHARS of text are rendered: if ``has_unshown``, call this again after
@@ -282,7 +287,17 @@ class EndUserStream:
         steps = (*(self._steps_before if is_over else ()), *self._steps)
         can_answer_now, calls_wait = self._can_answer_now and thinking.is_on, self._waiting_calls
         uses_tool = is_working and not self._working and bool(messages) and messages[-1].kind == "tool"
-        more = (tuple(messages), self.place, can_answer_now, calls_wait, self._files, self._delay, self._asked, uses_tool or None)
+        more = (
+            tuple(messages),
+            self.place,
+            can_answer_now,
+            calls_wait,
+            self._files,
+            self._delay,
+            self._asked,
+            uses_tool or None,
+            self._told or None,
+        )
         return wire.Snapshot(self._turn, self._number, elapsed, is_working, steps, thought, *more)
 
     def _show_working(self, elapsed: int) -> None:

@@ -75,7 +75,7 @@ export class ServerEvents {
       case "chatui:queued":
         return announcer.say(transcript.byTurn(event.turn)?.thinking.showQueued(event.place));
       case "chatui:calls_wait":
-        return callsWait(transcript.byTurn(event.turn), event.count);
+        return callsWait(transcript.byTurn(event.turn), event.count, event.told);
       case "chatui:files":
         return filesCame(transcript.byTurn(event.turn), event.count);
       case "chatui:checking":
@@ -183,7 +183,7 @@ export class ServerEvents {
     const exchange = transcript.byTurn(snapshot.turn);
     exchange?.showSnapshot(snapshot);
     if (snapshot.delay) void this.#apply({ ...snapshot, type: snapshot.delay });
-    callsWait(exchange, snapshot.calls_wait);
+    callsWait(exchange, snapshot.calls_wait, snapshot.told);
     filesCame(exchange, snapshot.files);
     if (exchange && !exchange.isQuestionWhole) void this.#fetch(exchange);
     composer.running = transcript.running.length > 0;
@@ -211,15 +211,17 @@ export class ServerEvents {
   }
 }
 
-// Fetches parts of a running turn that no event contains: cards of calls that wait for the person, and files.
+// Fetches parts of a running turn that no event contains: cards of calls that wait for the person, texts for them,
+// and files.
 
 /**
  * @param {Exchange | null} exchange
  * @param {number} count how many of its calls wait
+ * @param {number | null} [told] how many texts of tools' servers it has
  */
-function callsWait(exchange, count) {
+function callsWait(exchange, count, told) {
   const isShown = exchange && seek(exchange.element, "[data-waiting]", HTMLElement) !== null;
-  if (!exchange || !(count || isShown)) return;
+  if (!exchange || !(count || told || isShown)) return;
   void import("../exchange/cards.js").then(({ showCards }) => showCards(exchange.element));
 }
 

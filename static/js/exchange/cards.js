@@ -55,7 +55,8 @@ export async function showCards(exchange) {
  * @param {ParentNode} place
  */
 function stateOf(place) {
-  const cards = /** @type {HTMLElement[]} */ ([...place.querySelectorAll("[data-waiting], [data-decided]")]);
+  const all = place.querySelectorAll("[data-waiting], [data-decided], [data-told]");
+  const cards = /** @type {HTMLElement[]} */ ([...all]);
   return cards.map((card) => {
     const copy = /** @type {HTMLElement} */ (card.cloneNode(true));
     for (const left of copy.querySelectorAll(".approval-hint, input[type=hidden]")) left.remove();

@@ -66,7 +66,8 @@
  * @typedef {{ type: "response.delta.flush", turn: string, sequence_number: number, message_id: string, block: number,
  *   html: string }} BlockFlushed
  * @typedef {{ type: "chatui:queued", turn: string, sequence_number: number, place: number }} Queued
- * @typedef {{ type: "chatui:calls_wait", turn: string, sequence_number: number, count: number }} CallsWait
+ * @typedef {{ type: "chatui:calls_wait", turn: string, sequence_number: number, count: number, told?: number | null }}
+ *   CallsWait
  * @typedef {{ type: "chatui:files", turn: string, sequence_number: number, count: number }} FilesCame
  * @typedef {{ type: "chatui:checking" | "chatui:saving", turn: string, sequence_number: number }} Delayed
  * @typedef {{ type: "response.completed" | "response.incomplete" | "response.failed" | "response.cancel", turn: string,
@@ -76,7 +77,7 @@
  * @typedef {{ type: "chatui:snapshot", turn: string, sequence_number: number, elapsed: number, working: boolean,
  *   steps: SummaryLine[], thought?: number | null, messages: MessageSoFar[], place: number, can_answer_now: boolean,
  *   calls_wait: number, files: number, delay?: "chatui:checking" | "chatui:saving" | null, asked?: SummaryLine | null,
- *   uses_tool?: boolean | null }} Snapshot
+ *   uses_tool?: boolean | null, told?: number | null }} Snapshot
  * @typedef {{ type: "chatui:frame.opened", turn: string, sequence_number: number, message_id: string,
  *   header: Record<string, string>, why_hidden?: string | null }} FrameBegan
  * @typedef {{ type: "chatui:frame.delta", turn: string, sequence_number: number, message_id: string, text: string }}
