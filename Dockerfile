@@ -44,8 +44,8 @@ RUN python -m pip install --no-cache-dir --disable-pip-version-check --require-h
 COPY --from=build /build/wheel ./wheel
 RUN python -m pip install --no-cache-dir --disable-pip-version-check --no-deps --no-index wheel/chatui-*.whl
 
-# Without bubblewrap for the Python tool: it does not work with the default permissions of containers. See "Running code on another machine"
-# in docs/tools.md.
+# Without bubblewrap and the packages of the Python tool: its sandbox does not work with the default permissions of containers. Set
+# CHATUI_PYTHON_SERVICE_URL to a service that has both: see "Running code on another machine" in docs/tools.md.
 
 # Everything but the data belongs to root, so that an intruder cannot change the program. The data directory is created here, because only
 # its owner can read one that the product creates.

@@ -10,6 +10,7 @@ VENV = .venv
 PY = $(VENV)/bin/python
 UV_VERSION = 0.13.8
 LOCK_FLAGS =
+PYTHON_TOOL_LOCK = chatui/tools/python/requirements.txt
 PYTEST_FLAGS =
 CHECK_FLAGS =
 BENCH_FLAGS =
@@ -26,7 +27,7 @@ ALONE_WORDS = $(IN_PROCESS) and not slow
 ALONE = "$(ALONE_WORDS) and not extended"
 WITH_SERVERS = "not ($(ALONE_WORDS)) and not extended"
 
-.PHONY: help run test test-fast check format wire messages lock faults extended release long mutations attack accessibility bench clients chart docs package image-steps clean venv runtime development chromium fault-programs
+.PHONY: help run test test-fast check format wire messages lock python-tool faults extended release long mutations attack accessibility bench clients chart docs package image-steps clean venv runtime development chromium fault-programs
 
 help: ## List these commands
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -121,7 +122,7 @@ image-steps: development ## Run the Dockerfile's steps in a clean directory, wit
 	@$(PY) -m tests.tools.docker_steps
 
 # The requirements contain pins and hashes, never download addresses. LOCK_FLAGS=--upgrade takes the newest versions that pyproject.toml allows.
-lock: venv ## Regenerate the four requirements files from pyproject.toml
+lock: venv ## Regenerate the requirements files from pyproject.toml
 	@set -e; scratch=$$(mktemp -d); trap 'rm -rf "$$scratch"' EXIT; \
 	$(PY) -m venv "$$scratch"; \
 	"$$scratch/bin/python" -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION); \
@@ -130,7 +131,11 @@ lock: venv ## Regenerate the four requirements files from pyproject.toml
 	$$compile pyproject.toml --group dev --extra traces --constraint requirements.txt --output-file requirements-dev.txt >/dev/null; \
 	$$compile pyproject.toml --extra traces --constraint requirements.txt --output-file requirements-traces.txt >/dev/null; \
 	$$compile --group build --constraint requirements-dev.txt --output-file requirements-build.txt >/dev/null; \
-	echo "requirements.txt, requirements-dev.txt, requirements-traces.txt and requirements-build.txt are written. Look at the difference, then run make test."
+	$$compile --group python-tool --output-file $(PYTHON_TOOL_LOCK) >/dev/null; \
+	echo "requirements.txt, requirements-dev.txt, requirements-traces.txt, requirements-build.txt and $(PYTHON_TOOL_LOCK) are written. Look at the difference, then run make test."
+
+python-tool: runtime ## Install numpy, pandas, matplotlib and others for the tool python, into the data directory
+	@$(PY) manage.py python_tool
 
 clean: ## Remove what the other commands created; keeps the data in var/
 	@rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache tests/js/node_modules

@@ -41,7 +41,7 @@ from chatui.program import command
 from chatui.site import brand
 from chatui.site.catalogues import not_compiled
 from chatui.tools import catalogue
-from chatui.tools.python import availability
+from chatui.tools.python import availability, packages
 
 Found = Iterator[tuple[str, str]]
 """Pairs of an id, whose letter is the level (E, W, I), and a sentence."""
@@ -312,6 +312,8 @@ def python_sandbox(env: Environment) -> Found:
     """If the tool ``python`` is offered, its sandbox must start on this machine, and all attempts to escape from it must fail."""
     if availability.RECIPIENT in env.tools and (reason := availability.why_off()):
         yield "W040", f"CHATUI_TOOLS: python is off, because {reason}."
+    if availability.RECIPIENT in env.tools and packages.program(env.data_dir) and not packages.is_current(env.data_dir):
+        yield "I041", f"The packages of the tool python have other versions than this release pins. Replace them: {command('python_tool')}"
 
 
 @_rule

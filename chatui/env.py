@@ -226,11 +226,13 @@ class Environment(BaseModel):
     )
     browser_deny_hosts: list[str] = Field([], description="Hosts whose pages the browser never opens, with their subdomains.")
     tool_threads: int = Field(16, gt=0, description="How many tools that are plain functions run at a time in one process.")
-    python_program: str = Field("", description="Interpreter that the tool python uses. Empty: the system's own python3.")
+    python_program: str = Field(
+        "", description="Interpreter that the tool python uses. Empty: the one with packages in the data directory, or else the system's."
+    )
     python_seconds: float = Field(
         50.0, gt=0, description="Longest time for one call of the tool python. Then the code is interrupted; its results are kept."
     )
-    python_memory_mb: int = Field(512, ge=128, le=65_536, description="How much memory an interpreter may have, in MiB.")
+    python_memory_mb: int = Field(1024, ge=128, le=65_536, description="How much memory an interpreter may have, in MiB.")
     python_data_mb: int = Field(64, ge=1, le=4096, description="How much /mnt/data of a conversation may hold, in MiB of memory.")
     python_interpreters: int = Field(8, gt=0, description="How many interpreters there may be at a time in one process.")
     python_interpreters_of_person: int = Field(2, gt=0, description="How many of them one person may have.")

@@ -90,6 +90,7 @@ class Tool:
     ``reads_private_data``: it can return data that not everybody may know. ``sends_outside``: its arguments can leave the organization. By
     default, a tool does both (``tools.catalogue``). ``revision``: if it differs, a call does something else, even if the definition is the
     same. ``is_run_by_caller``: a function of the calling program. Its calls are handed back to that program, and never run here.
+    ``note``: what is known only while the product runs, and added to the description, as a sentence; empty if nothing is.
     ``fault``: what else is wrong with arguments that fit ``parameters``, as a message for the model; None if nothing is.
     """
 
@@ -111,6 +112,7 @@ class Tool:
     sends_outside: bool = True
     revision: str = ""
     is_run_by_caller: bool = False
+    note: Callable[[], str] | None = field(default=None, repr=False)
     fault: Callable[[Mapping[str, Any]], str | None] | None = field(default=None, repr=False)
 
     @property
@@ -128,7 +130,8 @@ class Tool:
     @property
     def definition(self) -> FunctionTool:
         parameters = self.parameters if self.parameters.get("properties") or self.parameters.get("description") else None
-        return FunctionTool(self.name, self.description, parameters, self.recipient)
+        note = self.note() if self.note else ""
+        return FunctionTool(self.name, f"{self.description} {note}".strip(), parameters, self.recipient, note)
 
     @property
     def offered_as(self) -> str:

@@ -141,13 +141,14 @@ class FunctionTool:
     """A function that the model may call. ``parameters`` is a JSON Schema; None if it takes none.
 
     ``recipient`` is set for a tool that gpt-oss was trained with, such as ``browser.search``: a Harmony prompt then describes it in the
-    system message, in the trained wording. Elsewhere it is an ordinary function.
+    system message, in the trained wording, followed by the ``note``. Elsewhere it is an ordinary function.
     """
 
     name: str
     description: str = ""
     parameters: Mapping[str, Json] | None = None
     recipient: str | None = None
+    note: str = ""
 
     def __post_init__(self) -> None:
         """Raises ParseHeaderError if the name is not allowed in a header."""
@@ -173,13 +174,15 @@ _CALLS = f"\nCalls to these tools must go to the commentary channel: '{FUNCTIONS
 class SystemMessage:
     """The content of the system message. ``date`` is today's, as YYYY-MM-DD; ``effort`` that of reasoning. Either may be left out.
 
-    ``browser``: the functions of the browser that are offered; ``python``: whether that is.
+    ``browser``: the functions of the browser that are offered; ``python``: whether that is, and ``python_note``: what is said of it after
+    the trained words.
     """
 
     date: str | None = None
     effort: str | None = "medium"
     browser: Collection[str] = ()
     python: bool = False
+    python_note: str = ""
 
     def text(self, *, has_functions: bool) -> str:
         """The text of the message. ``has_functions``: the developer message defines tools, which are called on commentary."""
@@ -193,6 +196,8 @@ class SystemMessage:
         return "\n\n".join(filter(None, sections))
 
     def _offered(self, whole: Namespace) -> Namespace:
+        if whole.name == "python" and self.python_note:
+            return replace(whole, description=f"{whole.description}\n\n{self.python_note}")
         return replace(whole, tools=tuple(tool for tool in whole.tools if tool.name in self.browser))
 
 

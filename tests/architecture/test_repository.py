@@ -19,7 +19,7 @@ OF_OURS = ("/CHECKSUMS", "/README.md", ".d.ts")
 DATA = (".sse", ".jsonl", ".json", ".svg", ".min.js")
 
 
-@pytest.mark.parametrize("name", LOCKS)
+@pytest.mark.parametrize("name", [*LOCKS, "chatui/tools/python/requirements.txt"])
 def test_each_requirement_is_a_pin_with_hashes_and_names_no_place(name: str) -> None:
     requirements = (ROOT / name).read_text(encoding="utf-8").replace(" \\\n   ", "").splitlines()
     assert len(requirements) > 5

@@ -17,11 +17,13 @@ from chatui.backends import registry
 from chatui.backends.spec import BackendSpec
 from chatui.codes import Cause
 from chatui.database import versions
+from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.operations.doctor.examination import SECONDS, ExaminedServer, examine
 from chatui.operations.doctor.report import DoctorReport, WrittenSettings, as_json, as_text, unasked, write
 from chatui.operations.one_question import UNUSABLE, server_for
 from chatui.operations.second_reader import SecondReader
+from chatui.tools.python import availability
 from renderer.characters import safe_for_terminal
 
 _NAMELESS = "server"
@@ -82,10 +84,17 @@ class Command(BaseCommand):
                 place = str(written.place) if written and written.place else None
                 objects[best]["settings"] = written and {"file": place, "toml": written.toml}
             results += objects
+        if not options["json"] and not options["url"] and not options["backend"]:
+            self._say_of_tools()
         if options["json"]:
             self.stdout.write(json.dumps({"backends": results, "exit": code}))
         if code:
             sys.exit(code)
+
+    def _say_of_tools(self) -> None:
+        """What else of this machine a model cannot use, and the remedy. ``check`` says it, too."""
+        if availability.RECIPIENT in environment().tools and (reason := availability.why_off()):
+            self.stdout.write(f"Tools: python is off, because {reason}.")
 
     def _examined(self, selected: _Selected, options: dict[str, Any]) -> Iterator[DoctorReport]:
         """Examine each address, and print and return its report."""

@@ -13,7 +13,7 @@ from functools import cache
 from chatui.env import BASE_DIR, environment
 from chatui.tools.python import examination
 from chatui.tools.python import launch as launching
-from chatui.tools.python.launch import CannotLaunchError, Launch
+from chatui.tools.python.launch import CannotLaunchError, Launch, LaunchLimits
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,13 @@ def launch() -> Launch:
     if os.geteuid() == 0:
         raise CannotLaunchError("the product runs as root, for whom there is no sandbox; run it as an ordinary user")
     env = environment()
-    return launching.found(env.python_program, (BASE_DIR, env.data_dir), env.python_memory_mb, env.python_data_mb)
+    limits = LaunchLimits(env.python_memory_mb, env.python_data_mb)
+    return launching.found(env.python_program, (BASE_DIR, env.data_dir), limits, env.data_dir)
+
+
+def packages() -> tuple[str, ...]:
+    """The packages that code can import, with their versions, as far as they are known. Does not wait."""
+    return launch().packages if is_on() and not environment().python_service_url else ()
 
 
 @cache

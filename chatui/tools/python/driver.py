@@ -13,6 +13,8 @@ The code runs in the same process, so it can write such an answer itself: the re
 import ast
 import base64
 import contextlib
+import functools
+import importlib.machinery
 import io
 import json
 import linecache
@@ -48,8 +50,9 @@ def main() -> NoReturn:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests, inbox), daemon=True).start()
-    # Matplotlib's warning about plt.show() does not apply: figures become files.
+    # Matplotlib's warning about fig.show() does not apply: figures become files.
     warnings.filterwarnings("ignore", message=".*non-interactive.*cannot be shown")
+    sys.meta_path.insert(0, _Changed)
     module = types.ModuleType("__main__")
     vars(module)["display"] = _display
     sys.modules["__main__"] = module
@@ -118,6 +121,7 @@ def _run(code: str, name: str, namespace: dict[str, Any]) -> bool:
             if value is not None:
                 namespace["_"] = value
                 print(repr(value))  # noqa: T201
+                _keep_picture(value)
 
     return _run_guarded(whole, namespace)
 
@@ -138,24 +142,88 @@ def _run_guarded(task: Any, namespace: dict[str, Any]) -> bool:
     return False
 
 
+class _Changed:
+    """A finder of modules that changes some of them after their import, so that what shows pictures on a screen keeps them as files."""
+
+    @classmethod
+    def find_spec(cls, name: str, path: Any = None, _: Any = None) -> Any:
+        """The module's own specification, which runs our function for it as well."""
+        change = _CHANGES.get(name)
+        spec: Any = importlib.machinery.PathFinder.find_spec(name, path) if change else None
+        if change is None or spec is None:
+            return None
+        execute = spec.loader.exec_module
+
+        def executed(module: Any) -> None:
+            execute(module)
+            change(module)
+
+        spec.loader.exec_module = executed
+        return spec
+
+
+def _change_pyplot(pyplot: Any) -> None:
+    """As in notebooks, ``show`` shows all open figures and closes them, so that the next plot begins with an empty one."""
+    pyplot.show = lambda *_, **__: _save_figures(None)
+    # The first font has neither Chinese nor Korean characters. Matplotlib takes those that one font lacks from the next in the list.
+    from matplotlib.font_manager import fontManager
+
+    installed = {font.name for font in fontManager.ttflist}
+    pyplot.rcParams["font.family"] = ["sans-serif", *(name for name in _WIDE_FONTS if name in installed)]
+
+
+def _change_figure(module: Any) -> None:
+    """Note which figures the code saves: models often save a figure and then show it, in other sizes, and one picture is enough."""
+    save = module.Figure.savefig
+
+    @functools.wraps(save)
+    def savefig(self: Any, fname: Any, *arguments: Any, **options: Any) -> None:
+        save(self, fname, *arguments, **options)
+        if isinstance(fname, str | os.PathLike):
+            self._is_saved = os.path.abspath(os.fspath(fname)).startswith(DATA)
+
+    module.Figure.savefig = savefig
+
+
+def _change_pillow(module: Any) -> None:
+    module.Image.show = lambda self, *_, **__: _display(self)
+
+
+_CHANGES = {"matplotlib.figure": _change_figure, "matplotlib.pyplot": _change_pyplot, "PIL.Image": _change_pillow}
+_WIDE_FONTS = (
+    *("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei", "Droid Sans Fallback"),
+    *("Noto Sans KR", "NanumGothic", "UnDotum"),
+)
+
+
 def _save_figures(_: Any) -> None:
-    """Save matplotlib's open figures as files, because there is no screen."""
+    """Save matplotlib's open figures as files, because there is no screen, and close them."""
     pyplot: Any = sys.modules.get("matplotlib.pyplot")
     for number in pyplot.get_fignums() if pyplot else ():
         figure = pyplot.figure(number)
         pyplot.close(number)
-        _save_picture(_drawn(figure))
+        if not getattr(figure, "_is_saved", False):
+            _keep_picture(figure)
 
 
 def _display(*values: Any) -> None:
     """The function ``display`` of notebooks: pictures are saved as files, everything else is printed."""
     for value in values:
-        if hasattr(value, "savefig"):
-            _save_picture(_drawn(value))
-        elif isinstance(data := getattr(value, "_repr_png_", lambda: None)(), bytes):
-            _save_picture(data)
-        else:
+        if not _keep_picture(value):
             print(value if isinstance(value, str) else repr(value))  # noqa: T201
+
+
+def _keep_picture(value: Any) -> bool:
+    """Save a figure or a picture as a file. Returns whether it is one."""
+    data = None
+    # Looked up at the type, as Python does with special methods: a mock has every attribute.
+    if hasattr(type(value), "savefig"):
+        data = _drawn(value)
+    elif draw := getattr(type(value), "_repr_png_", None):
+        data = draw(value)
+    if isinstance(data, bytes):
+        _save_picture(data)
+    return isinstance(data, bytes)
 
 
 def _drawn(figure: Any) -> bytes:

@@ -9,7 +9,6 @@ import secrets
 import socket
 from collections.abc import Iterator
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from chatui import sandbox
@@ -49,7 +48,7 @@ def _code(launch: Launch, tcp: int, abstract: str) -> str:
     tables = (sandbox.REFUSED, sandbox.UNIMPLEMENTED, sandbox.RESTRICTED)
     host: dict[str, Any] = {
         "readable": launch.hidden,
-        "shown": sorted({str(parent) for tree in launch.trees for parent in Path(tree).parents}),
+        "shown": launch.shown(),
         "tcp": tcp,
         "abstract": abstract,
         "numbers": {name: number for table in tables for name, number in sandbox.call_numbers(table, machine).items()},

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 from chatui import sandbox
+from chatui.program import command
+from chatui.tools.python import packages
 
 MEBIBYTE = 1024 * 1024
 TEMPORARY_MEBIBYTES = 64
@@ -23,6 +24,7 @@ PROCESSOR_SECONDS = 3600
 """The limit of processor time for all calls of one interpreter together. Each call is limited in elapsed time."""
 THREADS = 64
 OPEN_FILES = 256
+OWN_DIRECTORIES = ("/tmp", "/mnt/data")  # noqa: S108 - in the sandbox
 SYSTEM_DIRECTORIES = ("/usr", "/lib", "/lib64", "/bin", "/sbin")
 _LIBRARY_SETTINGS = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/localtime")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
@@ -31,8 +33,9 @@ _ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "MALLOC_ARENA_MAX": "2",
     "MPLBACKEND": "agg",
-    "OMP_NUM_THREADS": "2",
-    "OPENBLAS_NUM_THREADS": "2",
+    # Each thread reserves 35 MiB of the memory that an interpreter may have, and several interpreters share the processors.
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
     "PATH": "/usr/local/bin:/usr/bin:/bin",
     "USER": "user",
 }
@@ -45,14 +48,16 @@ class CannotLaunchError(Exception):
 @dataclass(frozen=True, slots=True)
 class Launch:
     """The settings of a sandbox. ``python``: the interpreter. ``trees``: the directories with it and its libraries, except the system's
-    directories. ``hidden``: directories in either that must not be visible. ``user``: the user to switch to first, for tests.
+    directories. ``hidden``: directories in either that must not be visible. Of the trees, only the environment that the product built may
+    be in one of them. ``packages``: which it has, with versions. ``user``: the user to switch to first, for tests.
     """
 
     bwrap: str
     python: str
     trees: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
-    memory_mebibytes: int = 512
+    packages: tuple[str, ...] = ()
+    memory_mebibytes: int = 1024
     data_mebibytes: int = 64
     user: int | None = None
 
@@ -66,9 +71,11 @@ class Launch:
             *(part for name, value in _ENVIRONMENT.items() for part in ("--setenv", name, value)),
             *_system(),
             *(part for path in _LIBRARY_SETTINGS for part in ("--ro-bind-try", path, path)),
-            *(part for tree in self.trees for part in ("--ro-bind", tree, tree)),
+            *(part for tree in self.trees if not self._is_inside(tree) for part in ("--ro-bind", tree, tree)),
             *(part for path in _DEVICES for part in ("--dev-bind", path, path)),
-            *(part for path in self._masked() for part in ("--size", "4096", "--tmpfs", path, "--remount-ro", path)),
+            *(part for path in self._masked() for part in ("--size", "4096", "--tmpfs", path)),
+            *(part for tree in self.trees if self._is_inside(tree) for part in ("--ro-bind", tree, tree)),
+            *(part for path in self._masked() for part in ("--remount-ro", path)),
             *("--size", str(TEMPORARY_MEBIBYTES * MEBIBYTE), "--tmpfs", "/tmp"),  # noqa: S108 - in the sandbox
             *("--size", str(self.data_mebibytes * MEBIBYTE), "--tmpfs", "/mnt/data"),
             *("--remount-ro", "/", "--chdir", "/mnt/data"),
@@ -87,8 +94,19 @@ class Launch:
         except sandbox.NotConfinedError as error:
             raise CannotLaunchError(str(error)) from None
 
+    def shown(self) -> dict[str, list[str]]:
+        """The directories above the trees, and the names in them that lead there: all that code can see of them."""
+        found: dict[str, list[str]] = {}
+        for tree in self.trees:
+            for path in (Path(tree), *Path(tree).parents):
+                found.setdefault(str(path.parent), []).append(path.name)
+        return found
+
     def _masked(self) -> list[str]:
         return [path for path in self.hidden if any(Path(path).is_relative_to(tree) for tree in (*SYSTEM_DIRECTORIES, *self.trees))]
+
+    def _is_inside(self, tree: str) -> bool:
+        return any(Path(tree).is_relative_to(path) for path in self.hidden)
 
     def _limits(self) -> dict[str, int]:
         return {
@@ -102,8 +120,17 @@ class Launch:
         }
 
 
-def found(python: str, hidden: Sequence[Path], memory_mebibytes: int, data_mebibytes: int) -> Launch:
-    """The launch settings for this machine. ``python``: the path of an interpreter; empty for the system's. Takes a few milliseconds.
+@dataclass(frozen=True, slots=True)
+class LaunchLimits:
+    """The memory that an interpreter may have, as address space, and the size of ``/mnt/data``, both in MiB."""
+
+    memory_mebibytes: int
+    data_mebibytes: int
+
+
+def found(python: str, hidden: Sequence[Path], limits: LaunchLimits, data_dir: Path | None = None) -> Launch:
+    """The launch settings for this machine. ``python``: the path of an interpreter; empty for that of the environment in ``data_dir``, or
+    else the system's. Takes a few milliseconds.
 
     Raises:
         CannotLaunchError: something is missing, or the interpreter's directories contain or are inside one of the hidden directories.
@@ -111,26 +138,31 @@ def found(python: str, hidden: Sequence[Path], memory_mebibytes: int, data_mebib
     bwrap = shutil.which("bwrap", path="/usr/bin:/usr/local/bin:/bin")
     if bwrap is None:
         raise CannotLaunchError("there is no bubblewrap (Debian and Ubuntu: apt-get install bubblewrap)")
-    program = python or shutil.which("python3", path="/usr/local/bin:/usr/bin")
+    own = packages.program(data_dir) if data_dir and not python else ""
+    program = python or own or shutil.which("python3", path="/usr/local/bin:/usr/bin")
     if not program or not os.access(program, os.X_OK):
-        raise CannotLaunchError("there is no interpreter; name one with CHATUI_PYTHON_PROGRAM")
-    trees = tuple(tree for tree in _trees(program) if not any(Path(tree).is_relative_to(system) for system in SYSTEM_DIRECTORIES))
-    secret = [str(path.resolve()) for path in hidden]
-    for tree in trees:
-        if any(Path(path).is_relative_to(tree) or Path(tree).is_relative_to(path) for path in secret):
-            raise CannotLaunchError(f"CHATUI_PYTHON_PROGRAM is in {tree}, with files of the product; use an interpreter elsewhere")
-    return Launch(bwrap, program, trees, tuple(secret), memory_mebibytes, data_mebibytes)
-
-
-def _trees(program: str) -> set[str]:
-    """The directories of an interpreter's own files and libraries, as it reports them."""
-    asking = "import json, sys; print(json.dumps([sys.prefix, sys.base_prefix]))"
+        again = f"the packages for it were installed for a Python that is gone; run {command('python_tool')} again"
+        raise CannotLaunchError(again if own else "there is no interpreter; name one with CHATUI_PYTHON_PROGRAM")
     try:
-        done = subprocess.run([program, "-I", "-c", asking], env={}, capture_output=True, timeout=20, check=True)  # noqa: S603 - the operator's
-        trees = set(json.loads(done.stdout))
-    except (OSError, subprocess.SubprocessError, ValueError):
+        reported, versions = packages.asked(program)
+    except ValueError:
         raise CannotLaunchError("CHATUI_PYTHON_PROGRAM is not an interpreter that starts") from None
-    return trees | {os.path.realpath(tree) for tree in trees}
+    reported |= {os.path.realpath(tree) for tree in reported}
+    trees = tuple(tree for tree in sorted(reported) if not any(Path(tree).is_relative_to(system) for system in SYSTEM_DIRECTORIES))
+    secret = [str(path.resolve()) for path in hidden]
+    _check(trees, secret, str(packages.place(data_dir)) if own and data_dir else "")
+    has = tuple(f"{name} {version}" for name, version in versions.items())
+    return Launch(bwrap, program, trees, tuple(secret), has, limits.memory_mebibytes, limits.data_mebibytes)
+
+
+def _check(trees: Sequence[str], hidden: Sequence[str], own: str) -> None:
+    """Raises CannotLaunchError if one of the trees has files of the product, or is where the sandbox has directories of its own."""
+    for tree in trees:
+        if tree != own and any(Path(path).is_relative_to(tree) or Path(tree).is_relative_to(path) for path in hidden):
+            raise CannotLaunchError(f"CHATUI_PYTHON_PROGRAM is in {tree}, with files of the product; use an interpreter elsewhere")
+        if any(Path(tree).is_relative_to(place) for place in OWN_DIRECTORIES):
+            own_places = " and ".join(OWN_DIRECTORIES)
+            raise CannotLaunchError(f"the interpreter is in {tree}, which code does not see: the sandbox has {own_places} of its own")
 
 
 def _system() -> list[str]:

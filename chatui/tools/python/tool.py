@@ -72,7 +72,8 @@ _NOTE_CHARS = 1500
 _MIN_SECONDS = 1.0
 _DESCRIPTION = (
     "Runs Python code in an interpreter that this conversation keeps between calls. The reply is what it prints, and the value of the "
-    "last expression. Files in /mnt/data go to the person; others belong in /tmp. There is no internet access, and no other programs."
+    "last expression. Files in /mnt/data, and figures that plt.show() shows, go to the person; other files belong in /tmp. There is no "
+    "internet access, and no other programs."
 )
 _SCHEMA = {
     "type": "object",
@@ -107,6 +108,12 @@ async def run(turn: CallingTurn, arguments: Mapping[str, Any]) -> str:
         except FileNotStoredError as error:
             left_out.append((made.name, str(error)))
     return reply(outcome, stored, left_out)
+
+
+def _note() -> str:
+    """What the model is told of the packages."""
+    has = availability.packages()
+    return f"Installed: {', '.join(has)}; no other packages can be installed." if has else ""
 
 
 @cache
@@ -161,6 +168,7 @@ PYTHON = Tool(
     code_argument=_CODE,
     begin=lambda turn: partial(run, turn),
     is_ready=availability.is_on,
+    note=_note,
     title="Python",
     reads_private_data=False,
     sends_outside=False,

@@ -1,6 +1,7 @@
 """The real sandbox for tests, as an unprivileged user: tests that run as root switch to another user first."""
 
 import asyncio
+import fcntl
 import os
 import sys
 from collections.abc import Awaitable, Callable
@@ -10,11 +11,12 @@ from typing import Any, TypeVar
 import pytest
 
 from chatui.env import BASE_DIR
-from chatui.tools.python import launch
+from chatui.tools.python import launch, packages
 from chatui.tools.python.answers import CodeOutcome
 from chatui.tools.python.interpreter import Interpreter
-from chatui.tools.python.launch import Launch
-from tests.tools import fault_programs
+from chatui.tools.python.launch import Launch, LaunchLimits
+from tests.support.places import CACHE
+from tests.tools import fault_programs, not_run
 
 T = TypeVar("T")
 
@@ -28,7 +30,25 @@ def sandbox() -> Launch:
     if not sys.platform.startswith("linux"):
         pytest.skip("The sandbox needs Linux.")
     assert fault_programs.find("bwrap"), fault_programs.why_not("bwrap")
-    found = launch.found("/usr/bin/python3", (BASE_DIR,), MEMORY_MEBIBYTES, DATA_MEBIBYTES)
+    return _as_ordinary_user(launch.found("/usr/bin/python3", (BASE_DIR,), LaunchLimits(MEMORY_MEBIBYTES, DATA_MEBIBYTES)))
+
+
+def sandbox_with_packages(memory_mebibytes: int) -> Launch:
+    """The sandbox of ``make python-tool``, which is built in the cache, the first time only. Where that is not possible, the test is
+    skipped."""
+    assert fault_programs.find("bwrap"), fault_programs.why_not("bwrap")
+    with (CACHE / "python-tool.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not packages.is_current(CACHE) or not packages.versions(CACHE):
+            try:
+                packages.build(CACHE, lambda _: None)
+            except packages.PackagesError as error:
+                not_run.note(f"The packages of the tool python were not tried. {error}")
+                pytest.skip(str(error))
+    return _as_ordinary_user(launch.found("", (BASE_DIR, CACHE), LaunchLimits(memory_mebibytes, DATA_MEBIBYTES), CACHE))
+
+
+def _as_ordinary_user(found: Launch) -> Launch:
     return replace(found, user=NOBODY) if os.geteuid() == 0 else found
 
 
@@ -37,11 +57,11 @@ def as_nobody() -> dict[str, Any]:
     return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
 
 
-def within(task: Callable[[Interpreter], Awaitable[T]]) -> T:
-    """The result of a task with an interpreter."""
+def within(task: Callable[[Interpreter], Awaitable[T]], how: Launch | None = None) -> T:
+    """The result of a task with an interpreter. ``how``: of another sandbox."""
 
     async def run() -> T:
-        interpreter = await Interpreter.start(sandbox())
+        interpreter = await Interpreter.start(how or sandbox())
         try:
             return await task(interpreter)
         finally:

@@ -17,7 +17,7 @@ from chatui.env import BASE_DIR
 from chatui.tools import catalogue
 from chatui.tools.python import availability, examination, launch, tool
 from chatui.tools.python.interpreter import Interpreter
-from chatui.tools.python.launch import CannotLaunchError, Launch
+from chatui.tools.python.launch import CannotLaunchError, Launch, LaunchLimits
 from chatui.tools.tool import CallingTurn, ToolError
 from tests.chatui.tools.python.sandbox import sandbox
 from tests.support import environment
@@ -135,17 +135,18 @@ def test_a_sandbox_that_fakes_its_probe_results_is_rejected(monkeypatch: pytest.
 @for_each(["/nonexistent/python3", "/usr/bin/false", "/etc/passwd"])
 def test_an_invalid_interpreter_is_reported(program: str) -> None:
     with pytest.raises(CannotLaunchError, match="CHATUI_PYTHON_PROGRAM"):
-        launch.found(program, (BASE_DIR,), 256, 16)
+        launch.found(program, (BASE_DIR,), LaunchLimits(256, 16))
 
 
 def test_an_interpreter_inside_the_data_directory_is_refused(tmp_path: Path) -> None:
     program = tmp_path / "python3"
-    program.write_text(f'#!/bin/sh\necho \'["{tmp_path}", "/usr"]\'\n')
+    program.write_text(f'#!/bin/sh\necho \'[["{tmp_path}", "/usr"], {{}}]\'\n')
     program.chmod(0o755)
     for hidden in (tmp_path / "var", tmp_path.parent):
         with pytest.raises(CannotLaunchError, match="use an interpreter elsewhere"):
-            launch.found(str(program), (hidden,), 256, 16)
-    assert launch.found(str(program), (tmp_path.parent / "var",), 256, 16).trees == (str(tmp_path),)
+            launch.found(str(program), (hidden,), LaunchLimits(256, 16))
+    with pytest.raises(CannotLaunchError, match="which code does not see"):  # beside it, but in /tmp
+        launch.found(str(program), (tmp_path.parent / "var",), LaunchLimits(256, 16))
 
 
 def test_a_virtual_environment_elsewhere_can_be_used() -> None:
@@ -153,14 +154,14 @@ def test_a_virtual_environment_elsewhere_can_be_used() -> None:
     with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
         Path(directory).chmod(0o755)
         subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", f"{directory}/science"], check=True, env={}, timeout=60)
-        found = launch.found(f"{directory}/science/bin/python3", (BASE_DIR,), 256, 16)
+        found = launch.found(f"{directory}/science/bin/python3", (BASE_DIR,), LaunchLimits(256, 16))
         found = replace(found, user=sandbox().user)
         assert found.trees == (f"{directory}/science",) and not any(asyncio.run(examination.attempts(found)).values())
 
 
 def test_other_files_in_a_system_directory_are_hidden() -> None:
     async def listed() -> str:
-        found = launch.found("/usr/bin/python3", (Path("/usr/share/doc"),), 256, 16)
+        found = launch.found("/usr/bin/python3", (Path("/usr/share/doc"),), LaunchLimits(256, 16))
         interpreter = await Interpreter.start(replace(found, user=sandbox().user))
         try:
             return (await interpreter.run("import os; os.listdir('/usr/share/doc')", 20, 100)).text

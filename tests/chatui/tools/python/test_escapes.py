@@ -50,7 +50,7 @@ def test_the_path_to_an_interpreter_elsewhere_is_no_escape() -> None:
         return listed.text, any((await examination.attempts(found)).values())
 
     assert asyncio.run(run()) == ("['tmp']\n", False)
-    assert "'/srv', '/srv/ada'" in examination._code(replace(found, trees=("/srv/ada/python",)), 9, "x")
+    assert "'/srv': ['ada']" in examination._code(replace(found, trees=("/srv/ada/python",)), 9, "x")
 
 
 def test_a_product_that_is_installed_below_tmp_is_neither_read_nor_written() -> None:
@@ -95,7 +95,7 @@ def test_an_unprivileged_server_has_the_same_sandbox() -> None:
     """Not only a server that root starts as another user: this one is started by a process that never had any rights."""
     code = (
         "import asyncio; from pathlib import Path; from chatui.tools.python import examination, launch;"
-        "found = launch.found('/usr/bin/python3', (Path.cwd(),), 256, 16);"
+        "found = launch.found('/usr/bin/python3', (Path.cwd(),), launch.LaunchLimits(256, 16));"
         "made = asyncio.run(examination.attempts(found)); print(len(made), any(made.values()))"
     )
     nobody = as_nobody()
