@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+PDF = "application/pdf"
 HEAD_BYTES = 8192
 """How many bytes of a file are checked."""
 

@@ -105,13 +105,19 @@ def read(fetched: FetchedPage) -> TextPage:
     answer = reading.read_confined("web page", about.encode() + b"\n" + fetched.body, MAX_BYTES, LIMITS)
     parts = {part.label: part.text for part in answer.parts}
     if answer.reason not in (NoTextReason.NONE, NoTextReason.BLANK):
-        raise FetchError("This page cannot be read as text.")
+        raise FetchError(_UNREADABLE.get(answer.reason, "This page cannot be read as text."))
     if not parts.get("lines", "").strip():
         raise FetchError("There is no text on this page.")
-    cut = ("", "[The page is longer. The rest was not loaded.]") if fetched.is_cut else ()
+    cut = ("", "[The page is longer. The rest was not loaded.]") if fetched.is_cut or answer.is_cut else ()
     links = tuple(filter(None, parts.get("links", "").split("\n")))
     return TextPage(fetched.url, parts.get("title") or fetched.url, (*parts["lines"].split("\n"), *cut), links)
 
+
+_UNREADABLE = {
+    NoTextReason.SCANNED: "This PDF has only pictures of pages, and no text.",
+    NoTextReason.ENCRYPTED: "This PDF is encrypted, and cannot be read without its password.",
+    NoTextReason.LIMIT: "This page is too large or too complicated to be read here.",
+}
 
 WINDOW_CHARS = 4000
 """About 1,024 tokens: the window that gpt-oss was trained with."""

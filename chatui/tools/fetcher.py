@@ -21,6 +21,7 @@ import httpcore
 import httpx
 
 from chatui.documents.inside.html import URL_CHARS, joined
+from chatui.documents.kinds import PDF
 from chatui.json_requests import tls
 
 _IPV4_EMBEDDING = (
@@ -191,19 +192,21 @@ USER_AGENT = "Mozilla/5.0 (compatible; chatui)"
 _MAX_REDIRECTS = 5
 _REDIRECTS = (301, 302, 303, 307, 308)
 _SUCCESS = range(200, 300)
-_TYPES = (
-    *("text/html", "application/xhtml+xml", "text/plain", "text/markdown", "text/csv"),
-    *("application/json", "application/xml", "text/xml"),
-)
-_ACCEPT = "text/html,application/xhtml+xml,text/plain,application/json;q=0.8,*/*;q=0.1"
+_TYPES = re.compile(r"text/(?:html|plain|markdown|csv|xml|json)|application/(?:pdf|(?:[\w.-]+\+)?(?:json|xml)|(?:x-)?ndjson)")
+"""What is read as text: HTML, plain text, JSON and XML with feeds of any name, and PDF."""
+_OTHER_NAMES = {"application/x-pdf": PDF, "application/json-seq": "application/ndjson", "application/jsonlines": "application/ndjson"}
+_UNTYPED = ("application/octet-stream", "binary/octet-stream", "application/force-download")
+_ACCEPT = "text/html,application/xhtml+xml,text/plain,application/pdf,application/json;q=0.8,*/*;q=0.1"
 
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """The limits of a fetch. ``seconds``: for the whole fetch. ``bytes``: of the body as received, and also of the decompressed body."""
+    """The limits of a fetch. ``seconds``: for the whole fetch. ``bytes``: of the body as received, and also of the decompressed body; it is
+    cut there. ``pdf_bytes``: of a PDF, which is refused if it is larger, because its end is needed."""
 
     seconds: float = 20.0
     bytes: int = 2_000_000
+    pdf_bytes: int = 20_000_000
     ports: Collection[int] = (80, 443)
 
 
@@ -263,16 +266,19 @@ class Fetcher:
                 return following
             if response.status not in _SUCCESS:
                 raise FetchError(f"The server answered with the status {response.status}.")
-            kind, charset = _kind(named.get("content-type", "text/plain"))
-            if kind not in _TYPES:
+            kind, charset = _kind(named.get("content-type", "text/plain"), target.path)
+            if not _TYPES.fullmatch(kind):
                 raise FetchError("This content cannot be read as text.")
-            body, is_cut = await self._body(response, named.get("content-encoding", "identity").strip().lower())
+            most = self.limits.pdf_bytes if kind == PDF else self.limits.bytes
+            body, is_cut = await self._body(response, named.get("content-encoding", "identity").strip().lower(), most)
+            if is_cut and kind == PDF:
+                raise FetchError(f"This PDF is larger than {most / 1_000_000:g} MB, and is not read.")
             return FetchedPage(target.url, kind, charset, body, is_cut)
 
-    async def _body(self, response: httpcore.Response, encoding: str) -> tuple[bytes, bool]:
-        """The body up to the limit, and whether there was more. It is decompressed piece by piece, never beyond the limit."""
+    async def _body(self, response: httpcore.Response, encoding: str, most: int) -> tuple[bytes, bool]:
+        """The body up to ``most`` bytes, and whether there was more. It is decompressed piece by piece, never beyond the limit."""
         unpack = _unpacker(encoding)
-        most, taken, body = self.limits.bytes, 0, bytearray()
+        taken, body = 0, bytearray()
         async for chunk in response.aiter_stream():
             taken += len(chunk)
             body += unpack(chunk, most + 1 - len(body))
@@ -290,7 +296,9 @@ def _unpacker(encoding: str) -> Callable[[bytes, int], bytes]:
     return lambda chunk, most: opened.decompress(chunk, max(most, 1))
 
 
-def _kind(content_type: str) -> tuple[str, str]:
+def _kind(content_type: str, path: str) -> tuple[str, str]:
+    """The media type and the charset. ``path``: many servers send a PDF without a type."""
     kind, *parameters = (part.strip() for part in content_type.split(";"))
     charset = next((each.partition("=")[2].strip("\"' ") for each in parameters if each.lower().startswith("charset=")), "")
-    return kind.lower(), charset
+    kind = _OTHER_NAMES.get(kind.lower(), kind.lower())
+    return PDF if kind in _UNTYPED and path.partition("?")[0].lower().endswith(".pdf") else kind, charset

@@ -6,7 +6,6 @@ If links are kept, each is written as ``【id†text†host】``, and ``links[id
 from __future__ import annotations
 
 import codecs
-import json
 import re
 import textwrap
 from typing import Any
@@ -25,6 +24,8 @@ _WEB_ENCODINGS = re.compile(
     r"|gbk|gb2312|gb18030|big5(?:-hkscs)?|euc-(?:jp|kr)|shift[_-]jis|iso-2022-jp",
     re.IGNORECASE,
 )
+_DECLARED_IN_HTML = re.compile(rb"<meta[^>]{0,200}charset=[\"']?([A-Za-z0-9_-]{2,40})")
+_DECLARED_IN_XML = re.compile(rb"\A\s*<\?xml[^>]{0,200}encoding=[\"']([A-Za-z0-9_-]{2,40})")
 _SKIPPED_TAGS = frozenset(
     [
         *("audio", "button", "canvas", "embed", "head", "iframe", "input", "math", "noscript", "object", "script", "select", "style"),
@@ -97,12 +98,14 @@ class HtmlReader:
         if tag == "a" and self._link is not None:
             (target, words), self._link = self._link, None
             text = " ".join("".join(words).split())[:TITLE_CHARS]
-            if text and len(self.links) < MAX_LINKS:
-                where = host(target)
-                text = f"【{len(self.links)}†{text}{'' if where == self._host else f'†{where}'}】"
-                self.links.append(target)
-            self._append(text)
+            self._append(self.linked(target, text) if text and len(self.links) < MAX_LINKS else text)
         self._break(tag)
+
+    def linked(self, target: str, text: str) -> str:
+        """Add a link with this cleaned text, and return how it is written."""
+        where = host(target)
+        self.links.append(target)
+        return f"【{len(self.links) - 1}†{text}{'' if where == self._host else f'†{where}'}】"
 
     def _add_text(self, text: str) -> None:
         plain = clean(text) if self._has_links else drop(text)
@@ -149,8 +152,10 @@ def encoding_of(page: bytes, charset: str = "", kind: str = "html") -> str:
     """The encoding of a page: that of the response header (``charset``) or its own, if the web standard has it; otherwise UTF-8. Python has
     others, which could hide markup from checks."""
     named = charset
-    if not named and "html" in kind and (found := re.search(rb"<meta[^>]{0,200}charset=[\"']?([A-Za-z0-9_-]{2,40})", page[:4096])):
-        named = found[1].decode("ascii")
+    declared = {"html": _DECLARED_IN_HTML, "xml": _DECLARED_IN_XML}
+    for words, declaration in declared.items():
+        if not named and words in kind and (found := declaration.search(page[:4096])):
+            named = found[1].decode("ascii")
     try:
         return codecs.lookup(named).name if _WEB_ENCODINGS.fullmatch(named) else "utf-8"
     except LookupError:
@@ -180,35 +185,6 @@ def read(data: bytes, collector: TextCollector) -> None:
 
 WIDTH = 80
 MAX_LINES = 20_000
-
-
-def prepare_page(data: bytes) -> None:
-    """As ``prepare``, for ``read_page``."""
-    about, page = _page(data)
-    prepare(b"")
-    encoding_of(page, about["charset"], about["kind"])
-
-
-def read_page(data: bytes, collector: TextCollector) -> None:
-    """Read a fetched page as three parts: its title, its lines of text, and the targets of its links, one a line. ``data``: a line of
-    JSON (``url``, ``kind``, ``charset``), then the page."""
-    about, page = _page(data)
-    text = page.decode(encoding_of(page, about["charset"], about["kind"]), "replace")
-    reader = HtmlReader(about["url"])
-    if "html" in about["kind"]:
-        reader.read(text)
-        text = "".join(reader.parts)
-    else:
-        text = clean(text)
-    lines = wrapped(text[:TEXT_CHARS])
-    for label, each in (("title", [reader.title]), ("lines", lines), ("links", reader.links)):
-        collector.begin(label)
-        collector.put("\n".join(each))
-
-
-def _page(data: bytes) -> tuple[dict[str, str], bytes]:
-    head, _, page = data.partition(b"\n")
-    return json.loads(head), page
 
 
 def wrapped(text: str) -> list[str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from chatui import sandbox
 from chatui.documents import plain_text
-from chatui.documents.inside import html, opendocument, pdf, probes, sheets, slides, word, xml
+from chatui.documents.inside import html, opendocument, pdf, probes, sheets, slides, web_pages, word, xml
 from chatui.documents.inside.text_collector import LENGTH_BYTES, NOT_PREPARED, FullError, TextCollector, UnreadableFileError
 from chatui.documents.kinds import NoTextReason
 from chatui.sandbox import NotConfinedError, ProcessLimits
@@ -96,6 +96,6 @@ READERS = {
     "plain": FileReader(_plain, lambda data: plain_text.prepare(), is_exact=True),
     "pptx": FileReader(slides.read, xml.prepare),
     "probes": FileReader(probes.read),
-    "web page": FileReader(html.read_page, html.prepare_page, is_exact=True),
+    "web page": FileReader(web_pages.read, web_pages.prepare, is_exact=True),
     "xlsx": FileReader(sheets.read, xml.prepare),
 }

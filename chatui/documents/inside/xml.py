@@ -62,7 +62,7 @@ class _Builder:
         raise UnreadableFileError(NoTextReason.BROKEN)
 
 
-def _built(blocks: Iterable[bytes], builder: _Builder) -> Iterator[None]:
+def _built(blocks: Iterable[bytes | str], builder: _Builder) -> Iterator[None]:
     """Parses the next block at each step."""
     parser = expat.ParserCreate(namespace_separator=_NAMESPACE_SEPARATOR)
     parser.buffer_text = True
@@ -78,6 +78,18 @@ def _built(blocks: Iterable[bytes], builder: _Builder) -> Iterator[None]:
     except (expat.ExpatError, LookupError, ValueError):
         raise UnreadableFileError(NoTextReason.BROKEN) from None
     yield
+
+
+def parsed(text: str) -> Element:
+    """A document of its own.
+
+    Raises:
+        UnreadableFileError: it is not XML, has a document type, or exceeds a limit.
+    """
+    builder = _Builder(())
+    for _ in _built([text.lstrip()], builder):  # as text, for which no declared encoding counts
+        pass
+    return cast(Element, builder.root)
 
 
 def attribute(attributes: Mapping[str, str], wanted: str, in_namespace: str = "") -> str:
