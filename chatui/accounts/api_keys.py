@@ -29,6 +29,7 @@ from chatui.accounts import second_factor, sign_in_settings
 from chatui.accounts.secret_texts import digest_of, note_use, readable
 from chatui.audit_log.aggregation import RepeatedAction
 from chatui.audit_log.record import Visitor, record
+from chatui.database.statements import read
 from chatui.env import environment
 from chatui.limits import CACHE_ERRORS, GuessLimit, Scope, Throttle, ThrottledError
 from chatui.models.programs import ApiKey
@@ -122,7 +123,7 @@ def admit(text: str, address: str) -> LiveKey:
 
 def admit_again(key: LiveKey, address: str) -> LiveKey:
     """Check the same key again, for another request over the same connection. Raises as ``admit``."""
-    row = _rows().filter(pk=key.id).first()
+    row = _row_where("id = %s", key.id)
     if row is None:
         raise KeyRefusedError
     return _admit(row, address)
@@ -130,7 +131,7 @@ def admit_again(key: LiveKey, address: str) -> LiveKey:
 
 def valid_among(keys: Iterable[UUID]) -> set[UUID]:
     """Which of these keys are still valid. One statement for all."""
-    return {row.pk for row in _rows().filter(pk__in=list(keys)) if is_valid(row)}
+    return {row.pk for row in ApiKey.objects.select_related("owner").filter(pk__in=list(keys)) if is_valid(row)}
 
 
 def _admit(row: ApiKey, address: str) -> LiveKey:
@@ -149,7 +150,7 @@ def _admit(row: ApiKey, address: str) -> LiveKey:
 
 def is_still_valid(key: LiveKey) -> bool:
     """Whether the key is still valid, with all its permissions. Checked again while an answer is sent."""
-    row = _rows().filter(pk=key.id).first()
+    row = _row_where("id = %s", key.id)
     return row is not None and is_valid(row) and (not key.views_hidden or _views_hidden(row))
 
 
@@ -188,12 +189,17 @@ def _views_hidden(row: ApiKey) -> bool:
 
 def _row(text: str) -> ApiKey | None:
     prefix = prefix_of(text)
-    row = _rows().filter(prefix=prefix).first() if prefix else None
+    row = _row_where("prefix = %s", prefix) if prefix else None
     return row if row is not None and constant_time_compare(row.digest, digest_of(text)) else None
 
 
-def _rows() -> QuerySet[ApiKey]:
-    return ApiKey.objects.select_related("owner")
+def _row_where(where: str, value: object) -> ApiKey | None:
+    """The row of a key with its owner's. In plain SQL, because each request of a program reads them."""
+    for key, _ in read(ApiKey, where, value):
+        for owner, _ in read(User, "id = %s", key.owner_id):
+            key.owner = owner
+            return key
+    return None
 
 
 CREATED, REVOKED, REVOKED_BY_ADMIN = "make API key", "revoke API key", "revoke somebody's API key"

@@ -14,11 +14,11 @@ from uuid import UUID, uuid4
 from django.utils import timezone
 
 from chatui.backends.context_window import weight
-from chatui.database.statements import insert, new
+from chatui.database.statements import insert, new, query
 from chatui.instructions import instructions_for
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
-from chatui.models.programs import ApiKey, ProgramAnswer
+from chatui.models.programs import ProgramAnswer
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import programs
@@ -183,7 +183,7 @@ def begin(person: User, ask: Ask, asked: ProgramAsk) -> BegunProgram:
     leaf = None if previous is None else transcripts.active_leaf(conversation, person)
     leaf = _append(conversation, person, leaf, before)
     # None if the key was deleted while the request was being handled.
-    key = ApiKey.objects.filter(pk__in=[ask.key]).values_list("pk", flat=True).first()
+    key = ask.key if query("SELECT 1 FROM chatui_apikey WHERE id = %s", ask.key) else None
     ask = replace(ask, conversation=conversation.pk, key=key, program=asked)
     if ask.kind is AskKind.CONTINUE:  # the last question: that of the turn before, or otherwise the last message
         continued = None if before else previous

@@ -22,12 +22,16 @@ from datetime import UTC, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from asgiref.sync import iscoroutinefunction, markcoroutinefunction
+from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
+from csp.middleware import CSPMiddleware
 from django.conf import settings
 from django.contrib import auth
+from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed, HttpResponsePermanentRedirect
+from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.common import CommonMiddleware as DjangoCommon
+from django.middleware.csrf import CsrfViewMiddleware
 from django.middleware.security import SecurityMiddleware as DjangoSecurity
 from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
@@ -258,19 +262,56 @@ def _count(request: HttpRequest, response: HttpResponseBase, begun: float) -> No
         measures.count_request("static" if is_static else "api" if is_api else "page", response.status_code, begun)
 
 
+_DJANGOS: Any = MiddlewareMixin.__acall__
+_COMPUTING = (
+    AuthenticationMiddleware,
+    CSPMiddleware,
+    CsrfViewMiddleware,
+    DjangoCommon,
+    DjangoSecurity,
+    HeadersMiddleware,
+    XFrameOptionsMiddleware,
+)
+"""What never waits, neither before a response nor after it."""
+
+
+async def _on_the_event_loop(self: Any, request: HttpRequest) -> Any:
+    """The steps of a middleware of Django's, which would take each to a thread and back: twenty times for a request, and each costs more
+    than the step. Only steps that may wait for the database are taken there; those of requests without a session never do."""
+    if not isinstance(self, _COMPUTING) and not request.path_info.startswith(_WITHOUT_SESSIONS):
+        return await _DJANGOS(self, request)
+    before, after = getattr(self, "process_request", None), getattr(self, "process_response", None)
+    response = (before(request) if before else None) or await self.get_response(request)
+    return after(request, response) if after else response
+
+
+MiddlewareMixin.__acall__ = _on_the_event_loop  # type: ignore[method-assign]
+
+
 class RefusedMethodMiddleware(MiddlewareMixin):
     """Replaces a blank 405 by the error page, and refuses what a proxy without trust passes on. The innermost middleware, so that the page
     has a language."""
+
+    async def __acall__(self, request: HttpRequest) -> Any:
+        """See Django. In a thread only where there is a page to show, because that reads the database."""
+        if hasattr(request, "is_misled"):
+            return await sync_to_async(self.process_request)(request)
+        response: Any = await self.get_response(request)  # type: ignore[misc]
+        return await sync_to_async(self.process_response)(request, response) if _is_blank(response) else response
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         return refuse(request, ProductCode.WRONG_PROXY, 400) if hasattr(request, "is_misled") else None
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        if not isinstance(response, HttpResponseNotAllowed) or response.content:
+        if not _is_blank(response):
             return response
         page = refuse(request, ProductCode.NOT_FOUND, response.status_code)
         page.headers["Allow"] = response.headers["Allow"]
         return page
+
+
+def _is_blank(response: HttpResponseBase) -> bool:
+    return isinstance(response, HttpResponseNotAllowed) and not response.content
 
 
 _WITHOUT_LANGUAGE = ("/healthz", "/readyz", "/metrics", "/brand/", "/v1/", "/scim/")

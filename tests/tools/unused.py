@@ -59,7 +59,6 @@ STAYS = {
     "SERVER": "see there",
     "is_cancelled": "called by tools that teams write",
     "raise_for_error": "see there",
-    "process_response": "called by Django's mixin for middleware",
     "*_EVENTS": "found by what generates the scripts' types",
 }
 """Names, or patterns of names, that are reported as unused but must stay, and why."""
