@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from functools import cache
 from typing import Any, TypeVar
 from uuid import UUID
@@ -147,18 +147,20 @@ def _executed(sql: str, values: Iterable[object]) -> Any:
 
 
 def _adapted(value: object, connection: Any) -> object:
-    """The value as the database's driver takes it."""
+    """The value as the database's driver takes it. SQLite's knows neither keys nor times."""
     match value:
+        case UUID() | date() if connection.features.has_native_uuid_field:
+            return value
         case UUID():
-            return value if connection.features.has_native_uuid_field else value.hex
+            return value.hex
         case str():  # an enumeration, or text of a kind
             return str.__str__(value)
         case int():
             return int(value)
         case datetime():
-            return connection.ops.adapt_datetimefield_value(value)
+            return str(value.astimezone(UTC).replace(tzinfo=None))
         case date():
-            return connection.ops.adapt_datefield_value(value)
+            return str(value)
         case dict() | list() | tuple():
             return connection.ops.adapt_json_value(value, None)
     return value

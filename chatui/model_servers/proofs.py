@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from uuid import UUID
 
 from django.utils import timezone
@@ -75,7 +76,12 @@ def remove_of(places: Collection[str], models: Iterable[str]) -> None:
 
 
 def _server_of(place: str, model: str) -> str:
-    return salted_hmac("chatui.separation", f"{place} {model}", algorithm="sha256").hexdigest()
+    return _digest(f"{place} {model}")
+
+
+@lru_cache(256)
+def _digest(text: str) -> str:
+    return salted_hmac("chatui.separation", text, algorithm="sha256").hexdigest()
 
 
 class StoredProofs(Proofs):
@@ -119,7 +125,7 @@ class StoredProofs(Proofs):
     def _digests(self, model: str, upstream: str) -> tuple[str, str]:
         """Of model and upstream, and of the model alone."""
         server = _server_of(self._place, model)
-        return salted_hmac("chatui.separation", f"{server} {upstream}", algorithm="sha256").hexdigest(), server
+        return _digest(f"{server} {upstream}"), server
 
 
 def _post(digest: str, write: Callable[[], None], patience: float | None = _PATIENCE) -> asyncio.Future[None]:

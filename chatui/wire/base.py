@@ -10,7 +10,16 @@ from typing import ClassVar
 
 from renderer.markup.html import SafeHtml
 
-_ENCODE = json.JSONEncoder(separators=(",", ":")).encode
+
+def _plain(value: object) -> object:
+    if isinstance(value, Item):
+        return value.as_json()
+    if isinstance(value, SafeHtml):
+        return value.html
+    raise TypeError(type(value).__name__)
+
+
+_ENCODE = json.JSONEncoder(separators=(",", ":"), default=_plain).encode
 
 
 @cache
@@ -23,12 +32,8 @@ class Item:
     """A value with named fields inside an event."""
 
     def as_json(self) -> dict[str, object]:
-        found: dict[str, object] = {}
-        for name in _names(type(self)):  # type: ignore[arg-type]  # classes have a hash
-            value = getattr(self, name)
-            if value is not None:
-                found[name] = _plain(value)
-        return found
+        names = _names(type(self))  # type: ignore[arg-type]  # classes have a hash
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
 
     @property
     def as_text(self) -> str:
@@ -61,13 +66,3 @@ class Numbered:
 def encode(events: Iterable[Event | Numbered]) -> str:
     """Encode events as one WebSocket frame: a JSON array in ASCII only, so that no server in between can misread it."""
     return _ENCODE([event.as_json() for event in events])
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, SafeHtml):
-        return value.html
-    if isinstance(value, Item):
-        return value.as_json()
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return value
