@@ -15,11 +15,12 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from functools import cache
+from html import escape
 from pathlib import Path
 
 from django import template
 from django.core.files.storage import Storage, storages
-from django.template import Engine, Origin
+from django.template import Engine, Origin, base
 from django.template.base import FilterExpression, NodeList, Parser, TextNode, Token
 from django.template.context import Context
 from django.template.loader_tags import do_include
@@ -45,6 +46,19 @@ class GapNode(template.Node):
     def render(self, context: Context) -> str:
         context[self._name] = self.nodelist.render(context)
         return ""
+
+
+class ValueNode(base.VariableNode):
+    """``{{ value }}``, of which a page has hundreds: most are text, which is only escaped. Of anything else Django knows what to do."""
+
+    def render(self, context: Context) -> str:
+        value = self.filter_expression.resolve(context)
+        if type(value) is str:
+            return escape(value) if context.autoescape else value
+        return str(base.render_value_in_context(value, context))
+
+
+base.VariableNode = ValueNode  # type: ignore[misc] # what Django's parser makes
 
 
 class SaidNode(template.Node):
