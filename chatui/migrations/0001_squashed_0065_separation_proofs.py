@@ -470,7 +470,13 @@ class Migration(migrations.Migration):
                     "imported_from",
                     models.CharField(
                         blank=True,
-                        choices=[("chatgpt", "ChatGPT"), ("open_webui", "Open WebUI"), ("librechat", "LibreChat")],
+                        choices=[
+                            ("chatgpt", "ChatGPT"),
+                            ("open_webui", "Open WebUI"),
+                            ("librechat", "LibreChat"),
+                            ("claude", "Claude"),
+                            ("deepseek", "DeepSeek"),
+                        ],
                         db_default="",
                         default="",
                         max_length=16,

@@ -39,6 +39,8 @@ class ImportSource(models.TextChoices):
     CHATGPT = "chatgpt", "ChatGPT"
     OPEN_WEBUI = "open_webui", "Open WebUI"
     LIBRECHAT = "librechat", "LibreChat"
+    CLAUDE = "claude", "Claude"
+    DEEPSEEK = "deepseek", "DeepSeek"
 
 
 class Conversation(models.Model):

@@ -118,7 +118,7 @@ def complete(conversation: Conversation, last: UUID) -> None:
     renew(conversation)
     conversation.deleted_at = conversation.unfinished_until = None
     try:
-        conversation.save(update_fields=["deleted_at", "unfinished_until", "created_at", "active_at"])
+        conversation.save(update_fields=["deleted_at", "unfinished_until", "created_at", "active_at", "archived_at", "is_pinned", "folder"])
     except IntegrityError as error:
         raise ImportedMeanwhileError from error
     transcripts.activate(conversation, conversation.owner, Message(pk=last))

@@ -25,6 +25,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as noop
 
 from chatui.codes import ProductCode, counted
+from chatui.display import folders
 from chatui.models.conversation import Conversation, Effort
 from chatui.models.user import User
 from chatui.permissions import access
@@ -261,6 +262,18 @@ def import_export(person: User, data: bytes) -> ImportedExport:
     return result
 
 
+def _put_away(conversation: Conversation, exported: ExportedConversation) -> None:
+    """Archived, pinned and in a folder as it was there. A folder is found by its name, or made."""
+    conversation.archived_at = conversation.active_at if exported.is_archived else None
+    conversation.is_pinned = exported.is_pinned and not exported.is_archived
+    if not (name := folders.clean_name(transcripts.storable(exported.folder))):
+        return
+    own = {folder.name: folder for folder in access.own_folders(conversation.owner)}
+    conversation.folder = own.get(name) or folders.create(conversation.owner, name, "")
+    if conversation.folder is None:
+        exported.left_out[DroppedKind.FOLDER] += 1
+
+
 class _Limit:
     """Counts the messages and the time of one upload."""
 
@@ -296,6 +309,7 @@ def _store(person: User, key: str, exported: ExportedConversation, result: Impor
     bulk_append.begin(conversation)
     conversation.active_at = exported.active_at or exported.created_at or timezone.now()
     conversation.created_at = min(exported.created_at or conversation.active_at, conversation.active_at)
+    _put_away(conversation, exported)
     try:
         store_frames(conversation, placed, leaf)
     except bulk_append.ImportedMeanwhileError:

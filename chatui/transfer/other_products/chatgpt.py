@@ -20,7 +20,7 @@ from chatui.transfer.other_products.conversation_tree import (
     time_of,
 )
 from renderer.frames import Frame
-from renderer.strict_json import JsonValue, list_of, object_of, text_of
+from renderer.strict_json import JsonValue, list_of, loads, object_of, text_of
 
 
 def is_conversation(value: Object) -> bool:
@@ -29,6 +29,8 @@ def is_conversation(value: Object) -> bool:
 
 def read(value: Object) -> ExportedConversation:
     counts = Counts()
+    # A project has an id that begins like this, and the file has no name of it. Other ids are those of assistants.
+    counts[DroppedKind.FOLDER] += text_of(value.get("conversation_template_id")).startswith("g-p-")
     nodes = [_node(key, object_of(node), counts) for key, node in object_of(value["mapping"]).items()]
     return ExportedConversation(
         source=ImportSource.CHATGPT,
@@ -39,6 +41,8 @@ def read(value: Object) -> ExportedConversation:
         created_at=time_of(value.get("create_time")),
         active_at=time_of(value.get("update_time")),
         left_out=counts,
+        is_archived=is_set(value.get("is_archived")),
+        is_pinned=is_set(value.get("is_starred")) or is_set(value.get("pinned_time")),
     )
 
 
@@ -62,10 +66,70 @@ def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
     why = _why_hidden(message, role, kind)
     if why is None or role == "tool":  # an image-generating tool replies with images
         _count_parts(content, counts)
+    # Calls are on the channel commentary, and what they wrote into the canvas was shown beside the conversation all the same.
+    if why is DroppedKind.TOOL_CALL and not _is_marked({**message, "channel": None}, role) and message.get("channel") != "analysis":
+        if written := _document(text_of(message.get("recipient")), text_of(content.get("text"))):
+            return frames.answer(written, counts)
+        why = DroppedKind.DOCUMENT_CHANGE if text_of(message.get("recipient")).startswith(_CANVAS) else why
     if why is not None:
         return frames.hidden(why, text, counts)
     shown = frames.joined(_visible_text(part) for part in list_of(content.get("parts")))
-    return frames.question(shown) if role == "user" else frames.answer(_CITATION.sub("", shown), counts)
+    # Text in a place where none is known may be anything.
+    counts[DroppedKind.UNKNOWN_PART] += not content.get("parts") and bool(text.strip())
+    metadata = object_of(message.get("metadata"))
+    if role == "assistant":
+        return frames.answer(_with_links(shown, metadata, counts), counts)
+    counts.update(_attachments(metadata, content))
+    return frames.question(frames.joined((frames.quoted(text_of(metadata.get("targeted_reply")), counts), shown)))
+
+
+_CANVAS = "canmore."
+
+
+def _document(recipient: str, call: str) -> str:
+    """The document that a call wrote into the canvas, where people read it; empty for any other call, and for a change of some lines."""
+    try:
+        given = object_of(loads(call)) if recipient.startswith(_CANVAS) else {}
+    except ValueError:
+        return ""
+    if recipient == f"{_CANVAS}create_textdoc":
+        kind = text_of(given.get("type"))
+        language = kind.rpartition("/")[2] if kind.startswith("code") else ""
+        return frames.document(text_of(given.get("name")), text_of(given.get("content")), language)
+    updates = [object_of(update) for update in list_of(given.get("updates"))]
+    is_whole = recipient == f"{_CANVAS}update_textdoc" and len(updates) == 1 and updates[0].get("pattern") == ".*"
+    return frames.document("", text_of(updates[0].get("replacement"))) if is_whole else ""
+
+
+def _attachments(metadata: Object, content: Object) -> Counts:
+    """The files of a question. Its pictures are parts of it as well, and are counted there."""
+    found = Counts(frames.kind_of_file(object_of(file)) for file in list_of(metadata.get("attachments")))
+    has_pictures = any("image" in text_of(object_of(part).get("content_type")) for part in list_of(content.get("parts")))
+    return Counts({kind: count for kind, count in found.items() if not (has_pictures and kind is DroppedKind.IMAGE)})
+
+
+def _with_links(text: str, metadata: Object, counts: Counts) -> str:
+    """The text with a link in the place of each citation whose address the file has."""
+    references = {text_of(each.get("matched_text")): each for each in map(object_of, list_of(metadata.get("content_references")))}
+
+    def linked(found: re.Match[str]) -> str:
+        if not found["mark"]:
+            return ""
+        links = _links(references.get(found["mark"], {}))
+        counts[DroppedKind.CITATION] += not links
+        return f" ({', '.join(links)})" if links else ""
+
+    return _CITATION.sub(linked, text)
+
+
+def _links(reference: Object) -> list[str]:
+    """The links of a citation, each once."""
+    items = [object_of(item) for item in list_of(reference.get("items"))]
+    items += [object_of(site) for item in items for site in list_of(item.get("supporting_websites"))]
+    found = {text_of(each.get("url")): text_of(each.get("title")) for each in (*items, reference)}
+    named = {address: frames.link(address, name) for address, name in found.items() if address}
+    bare = {address: frames.link(address) for address in map(text_of, list_of(reference.get("safe_urls")))}
+    return [link for link in (named or bare).values() if link][:_MAX_LINKS]
 
 
 def _why_hidden(message: Object, role: str, kind: str) -> DroppedKind | None:
@@ -128,4 +192,5 @@ def _all_text(content: Object) -> str:
 
 _PARTS = {"image": DroppedKind.IMAGE, "audio": DroppedKind.RECORDING, "video": DroppedKind.RECORDING, "file": DroppedKind.FILE}
 # References that ChatGPT's page shows as footnotes: names of tool results, between private-use characters.
-_CITATION = re.compile("\ue200[^\ue200\ue201]{0,2000}\ue201|[\ue200-\ue206]")
+_CITATION = re.compile(" ?(?P<mark>\ue200[^\ue200\ue201]{0,2000}\ue201)|[\ue200-\ue206]")
+_MAX_LINKS = 8

@@ -44,6 +44,20 @@ class DroppedKind(Enum):
         "%(count)d part of an answer is hidden, because it looked like private reasoning.",
         "%(count)d parts of answers are hidden, because they looked like private reasoning.",
     )
+    CITATION = ngettext_noop(
+        "%(count)d citation was left out, because the file has no address for it.",
+        "%(count)d citations were left out, because the file has no addresses for them.",
+    )
+    DOCUMENT_CHANGE = ngettext_noop(
+        "%(count)d change to a document that was written beside the conversation is hidden; the document is shown as it was before.",
+        "%(count)d changes to documents that were written beside the conversation are hidden; the documents are shown as they were before.",
+    )
+    ERROR = ngettext_noop("%(count)d error message was left out.", "%(count)d error messages were left out.")
+    TAG = ngettext_noop("%(count)d tag was left out: there are no tags here.", "%(count)d tags were left out: there are no tags here.")
+    FOLDER = ngettext_noop(
+        "%(count)d conversation was in a folder or project there, whose name is not in the file; it is in none here.",
+        "%(count)d conversations were in folders or projects there, whose names are not in the file; they are in none here.",
+    )
     UNKNOWN_PART = ngettext_noop("%(count)d part of an unknown kind was left out.", "%(count)d parts of unknown kinds were left out.")
     UNREADABLE = ngettext_noop("%(count)d message could not be read.", "%(count)d messages could not be read.")
     TOO_LONG = ngettext_noop(
@@ -73,6 +87,9 @@ class DroppedKind(Enum):
     CONVERSATION_POSTPONED = ngettext_noop(
         "%(count)d conversation was not imported yet: upload the same file again to import it.",
         "%(count)d conversations were not imported yet: upload the same file again to import more of them.",
+    )
+    OTHER_FILE = ngettext_noop(
+        "%(count)d other data file of the archive was not read.", "%(count)d other data files of the archive were not read."
     )
     FILE_CUT = ngettext_noop(
         "The end of the file was not read, because the file is too large.",
@@ -106,7 +123,8 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class ExportedConversation:
-    """One conversation of an export. ``current``: the key of the node that was open there. ``title`` is unchanged from the file."""
+    """One conversation of an export. ``current``: the key of the node that was open there. ``title``, and ``folder``, the name of its
+    folder, are unchanged from the file."""
 
     source: ImportSource
     nodes: Sequence[Node]
@@ -116,6 +134,9 @@ class ExportedConversation:
     created_at: datetime | None = None
     active_at: datetime | None = None
     left_out: Counts = field(default_factory=Counts)
+    is_archived: bool = False
+    is_pinned: bool = False
+    folder: str = field(default="", repr=False)
 
 
 Object = dict[str, JsonValue]

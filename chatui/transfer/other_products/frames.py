@@ -16,10 +16,11 @@ from dataclasses import dataclass, field
 
 from chatui.backends.leaks.guard import judged
 from chatui.backends.speaker import other_label
+from chatui.documents.inside import html
 from chatui.transfer.other_products.conversation_tree import Counts, DroppedKind, Object
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN
 from renderer.frames import Channel, Frame, Header, Intent, Role
-from renderer.strict_json import object_of
+from renderer.strict_json import object_of, text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +70,13 @@ _REASONING = re.compile(r"reason|think|thought|analysis", re.IGNORECASE)
 MAX_ANSWER_CHARS = 100_000
 """The longest answer, in characters. Checking it for reasoning takes time, and no genuine answer is longer."""
 
+_NAME_CHARS = 120
+
 _COMMENTARY = Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.DEBUG)
 _HIDDEN: dict[DroppedKind, Header] = {
     DroppedKind.REASONING: ANALYSIS,
     DroppedKind.TOOL_CALL: Header(Role.ASSISTANT, Channel.COMMENTARY, name="tool_call", intent=Intent.DEBUG),
+    DroppedKind.DOCUMENT_CHANGE: Header(Role.ASSISTANT, Channel.COMMENTARY, name="tool_call", intent=Intent.DEBUG),
     DroppedKind.TOOL_RESULT: Header(Role.ASSISTANT, Channel.COMMENTARY, name="tool_result", intent=Intent.DEBUG),
     DroppedKind.INSTRUCTIONS: Header(Role.SYSTEM),
     DroppedKind.FOLDED: _COMMENTARY,
@@ -136,6 +140,41 @@ def title(text: str) -> str:
 def joined(parts: Iterable[str]) -> str:
     """Join several texts of one message, without empty ones."""
     return "\n\n".join(part for part in parts if part.strip())
+
+
+def quoted(text: str, counts: Counts) -> str:
+    """A passage that a question is about, as a quotation in Markdown; nothing, which is counted, if a part of it would be hidden in an
+    answer."""
+    text = text.strip()
+    if len(text) > MAX_ANSWER_CHARS or _guarded(text)[1].strip() or not all(section.is_visible for section in sections(text)):
+        counts[DroppedKind.WITHHELD] += 1
+        return ""
+    return "\n".join(f"> {line}" for line in text.splitlines())
+
+
+def document(name: str, text: str, language: str = "") -> str:
+    """A document that was shown beside the conversation, as Markdown. ``language``: of code, which is fenced."""
+    if language:
+        fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 3)
+        text = f"{fence}{re.sub(r'[^a-z0-9+#-]', '', language.lower())}\n{text}\n{fence}"
+    return joined((f"**{plain(name)}**" if name.strip() else "", text))
+
+
+def link(address: str, name: str = "") -> str:
+    """A link to a web page as Markdown, under its name or else its host; empty if the address is none of the web."""
+    found = html.joined(address, "").translate({ord("<"): "%3C", ord(">"): "%3E"})
+    return f"[{plain(name) or html.host(found)}](<{found}>)" if found else ""
+
+
+def kind_of_file(file: Object) -> DroppedKind:
+    """What is counted for an attached file, by what the export says of it."""
+    said = " ".join(text_of(file.get(name)) for name in ("type", "mime_type", "file_kind", "file_type"))
+    return DroppedKind.IMAGE if "image" in said else DroppedKind.FILE
+
+
+def plain(text: str) -> str:
+    """One line without anything that means something in Markdown."""
+    return re.sub(r"([\\`*_\[\]<>#|~])", r"\\\1", " ".join(text.split())[:_NAME_CHARS])
 
 
 def _guarded(text: str) -> tuple[str, str]:

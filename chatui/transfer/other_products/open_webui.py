@@ -30,6 +30,11 @@ def read(value: Object) -> ExportedConversation:
         [_node(key, message, counts) for key, message in messages.items()] if messages else _chain(list_of(chat.get("messages")), counts)
     )
     frames.hidden(DroppedKind.INSTRUCTIONS, text_of(object_of(chat.get("params")).get("system")) or text_of(chat.get("system")), counts)
+    folder = text_of(object_of(value.get("folder")).get("name"))
+    counts[DroppedKind.FOLDER] += not folder and is_set(value.get("folder_id"))
+    counts[DroppedKind.TAG] += len(
+        {*map(text_of, list_of(object_of(value.get("meta")).get("tags"))), *map(text_of, list_of(chat.get("tags")))}
+    )
     return ExportedConversation(
         source=ImportSource.OPEN_WEBUI,
         nodes=nodes,
@@ -39,6 +44,9 @@ def read(value: Object) -> ExportedConversation:
         created_at=time_of(value.get("created_at")) or time_of(chat.get("timestamp")),
         active_at=time_of(value.get("updated_at")),
         left_out=counts,
+        is_archived=is_set(value.get("archived")),
+        is_pinned=is_set(value.get("pinned")),
+        folder=folder,
     )
 
 
@@ -63,7 +71,9 @@ def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
         counts[DroppedKind.UNREADABLE] += 1
         return ()
     for file in list_of(message.get("files")):
-        counts[DroppedKind.IMAGE if text_of(object_of(file).get("type")) == "image" else DroppedKind.FILE] += 1
+        counts[frames.kind_of_file(object_of(file))] += 1
+    counts[DroppedKind.ERROR] += is_set(message.get("error"))
+    counts[DroppedKind.UNKNOWN_PART] += is_set(message.get("merged"))
     if role in _HIDDEN_ROLES:
         return frames.hidden(_HIDDEN_ROLES[role], text, counts)
     if is_set(message.get("hidden")) or (role == "user" and frames.is_labelled({"visible": message.get("visible")})):
@@ -74,7 +84,22 @@ def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
         return frames.hidden(DroppedKind.REASONING, text, counts)
     thought = frames.hidden(DroppedKind.REASONING, text_of(message.get("reasoning_content")) or text_of(message.get("reasoning")), counts)
     counts[DroppedKind.TOOL_CALL] += len(list_of(message.get("tool_calls")))
-    return (*thought, *frames.answer(text, counts))
+    return (*thought, *frames.answer(frames.joined((text, _sources(message, counts))), counts))
+
+
+def _sources(message: Object, counts: Counts) -> str:
+    """The list of the answer's sources, which its numbers in brackets mean."""
+    lines = list[str]()
+    for number, source in enumerate(map(object_of, list_of(message.get("sources")) or list_of(message.get("citations"))), 1):
+        about = object_of(source.get("source"))
+        name = text_of(about.get("name"))
+        addresses = [text_of(about.get("url")), *(text_of(object_of(each).get("source")) for each in list_of(source.get("metadata"))), name]
+        links = filter(None, (frames.link(address, name) for address in addresses))
+        if entry := next(links, "") or frames.plain(name):
+            lines.append(f"{number}. {entry}")
+        else:
+            counts[DroppedKind.CITATION] += 1
+    return "\n".join(lines)
 
 
 def _text(content: JsonValue, counts: Counts) -> str:

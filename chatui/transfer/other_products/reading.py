@@ -21,7 +21,7 @@ from django.utils.translation import gettext
 
 from chatui.codes import ProductCode
 from chatui.transfer import upload
-from chatui.transfer.other_products import chatgpt, librechat, open_webui
+from chatui.transfer.other_products import chatgpt, claude, deepseek, librechat, open_webui
 from chatui.transfer.other_products.conversation_tree import DroppedKind, ExportedConversation, Object
 from chatui.transfer.upload import refuse
 from renderer import strict_json
@@ -53,6 +53,14 @@ def json_files(data: bytes) -> Iterator[bytes]:
                     return
     except _BROKEN:
         refuse(ProductCode.EMPTY, gettext("the archive is damaged or encrypted"))
+
+
+def _count_others(data: bytes) -> int:
+    """How many other JSON files an export's zip has, such as projects. Those that hold nothing do not count."""
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        entries = archive.infolist()
+    wanted = {entry.filename for entry in _wanted(entries)}
+    return sum(entry.filename.endswith(".json") and entry.filename not in wanted and entry.file_size > len("[{}]") for entry in entries)
 
 
 def _wanted(entries: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
@@ -126,7 +134,8 @@ MAX_CONVERSATION_BYTES = 16 * 1024 * 1024
 MAX_CONVERSATION_MARKS = 600_000
 """The most strings, commas and opening brackets of one conversation. A message of ChatGPT has about a hundred."""
 
-_PRODUCTS = (chatgpt, open_webui, librechat)
+_PRODUCTS = (deepseek, chatgpt, open_webui, librechat, claude)
+"""DeepSeek before ChatGPT, whose ``mapping`` it has, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +181,8 @@ def conversations(data: bytes) -> Iterator[RawConversation | DroppedKind]:
         room -= len(file)
     if room <= 0:
         yield DroppedKind.FILE_CUT
+    if is_zip(data):
+        yield from [DroppedKind.OTHER_FILE] * _count_others(data)
 
 
 def _raw(data: bytes) -> RawConversation:

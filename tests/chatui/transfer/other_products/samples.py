@@ -1,4 +1,4 @@
-"""Synthetic exports of the three products, with a SECRET in every place that must be hidden."""
+"""Synthetic exports of the products, with a SECRET in every place that must be hidden."""
 
 import io
 import json
@@ -182,12 +182,96 @@ LIBRECHAT: dict[str, Any] = {
     ],
 }
 
+CLAUDE: dict[str, Any] = {
+    "uuid": "c-1",
+    "name": "Bread at last",
+    "summary": f"{S}summary",
+    "created_at": "2024-01-02T10:00:00.000000Z",
+    "updated_at": "2024-01-02T10:01:00Z",
+    "account": {"uuid": f"{S}account"},
+    "chat_messages": [
+        {
+            "uuid": "m1",
+            "sender": "human",
+            "text": f"{S}copy",
+            "content": [{"type": "text", "text": "May I freeze the dough?"}, {"type": f"{S}new", "text": f"{S}kind"}],
+            "created_at": "2024-01-02T10:00:00Z",
+            "attachments": [{"file_name": f"{S}name", "file_type": "txt", "extracted_content": f"{S}pasted"}],
+            "files": [{"file_name": f"{S}picture", "file_kind": "image"}],
+        },
+        {
+            "uuid": "m2",
+            "sender": "assistant",
+            "text": f"{S}copy",
+            "content": [
+                {"type": "thinking", "thinking": f"{S}thinking", "summaries": [{"summary": f"{S}summary"}]},
+                {"type": "redacted_thinking", "data": f"{S}redacted"},
+                {"type": "text", "text": f"<antThinking>{S}inside</antThinking>You may.<antArtifact title='x'>", "citations": []},
+                {"type": "tool_use", "name": "web_search", "input": {"query": f"{S}query"}},
+                {"type": "tool_result", "content": [{"type": "text", "text": f"{S}result"}]},
+                {"type": "tool_use", "name": "artifacts", "input": {"command": "update", "old_str": f"{S}old", "new_str": f"{S}new"}},
+                {"type": "text", "text": f"{S}labelled", "channel": "analysis"},
+                {"type": "text", "text": f"Wrap it well.\n<antThinking>{S}unclosed"},
+            ],
+            "created_at": "2024-01-02T10:00:10Z",
+        },
+        {"uuid": "m3", "sender": f"{S}sender", "text": f"{S}of nobody"},
+    ],
+}
+
+DEEPSEEK: dict[str, Any] = {
+    "id": "d1",
+    "title": "Bread in the east",
+    "inserted_at": "2024-01-02T10:00:00+08:00",
+    "updated_at": "2024-01-02T10:01:00+08:00",
+    "mapping": {
+        "root": {"id": "root", "parent": None, "children": ["1"], "message": None},
+        "1": {
+            "id": "1",
+            "parent": "root",
+            "message": {
+                "files": [{"file_name": f"{S}file"}],
+                "inserted_at": "2024-01-02T10:00:00+08:00",
+                "fragments": [{"type": "REQUEST", "content": "How long does it rise?"}],
+            },
+        },
+        "2": {
+            "id": "2",
+            "parent": "1",
+            "message": {
+                "model": "deepseek-reasoner",
+                "inserted_at": "2024-01-02T10:00:10+08:00",
+                "fragments": [
+                    {"type": "THINK", "content": f"{S}think"},
+                    {"type": "SEARCH", "content": f"{S}search"},
+                    {"type": "TOOL_SEARCH", "content": f"{S}call"},
+                    {"type": "TOOL_OPEN", "content": f"{S}open"},
+                    {"type": "READ_LINK", "content": f"{S}link"},
+                    {"type": f"{S}NEW", "content": f"{S}new"},
+                    {"type": "RESPONSE", "content": f"{S}labelled", "channel": "analysis"},
+                    {"type": "RESPONSE", "content": f"<think>{S}inner</think>Two hours."},
+                ],
+            },
+        },
+        "3": {"id": "3", "parent": "2", "message": {"fragments": f"{S}no list"}},
+        "4": {"id": "4", "parent": "2", "message": {"content": f"{S}content", "role": f"{S}role"}},
+    },
+}
+
 VISIBLE = {
     "chatgpt": ("What do you see,", "and how do I bake it?", "A fine loaf. Bake it at 230 degrees."),
     "open_webui": ("Is the bread done?", "The loaf is ready.", "Enjoy it warm.", "Anything else?"),
     "librechat": ("Why is my crust soft?", "Open the door of the oven", "for the last five minutes."),
+    "claude": ("May I freeze the dough?", "You may.", "Wrap it well."),
+    "deepseek": ("How long does it rise?", "Two hours."),
 }
-EXPORTS: dict[str, Any] = {"chatgpt": [CHATGPT], "open_webui": [OPEN_WEBUI], "librechat": LIBRECHAT}
+EXPORTS: dict[str, Any] = {
+    "chatgpt": [CHATGPT],
+    "open_webui": [OPEN_WEBUI],
+    "librechat": LIBRECHAT,
+    "claude": [CLAUDE],
+    "deepseek": [DEEPSEEK],
+}
 
 
 def as_json(value: Any) -> bytes:

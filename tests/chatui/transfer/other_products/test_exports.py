@@ -1,4 +1,4 @@
-"""Exports of ChatGPT, Open WebUI and LibreChat become conversations; everything that was hidden there, or is unknown, is hidden here."""
+"""Exports of other products become conversations; everything that was hidden there, or is unknown, is hidden here."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from chatui.display import windows
-from chatui.models.conversation import Conversation
+from chatui.models.conversation import Conversation, Folder
 from chatui.models.message import Message, SearchEntry
 from chatui.models.user import User
 from chatui.transfer import exports, imports
@@ -200,3 +200,45 @@ async def test_a_model_sees_only_visible_messages_and_no_instructions_of_an_expo
     sent = backend.requests[0].frames
     assert {frame.header.role for frame in sent} == {"user", "assistant"} and len(sent) >= 3
     assert "SECRET" not in "".join(frame.body for frame in sent if frame.header.channel != "analysis")
+
+
+def test_what_was_archived_pinned_or_in_a_folder_is_so_here(ada: User) -> None:
+    mapping = gpt_mapping(gpt_message("user", "question"), gpt_message("assistant", "answer"))
+    talk = {"mapping": mapping, "create_time": 1_700_000_000.0, "update_time": 1_700_003_600.0}
+    of_claude = {"chat_messages": [{"uuid": "1", "sender": "human", "text": "q"}]}
+    folder = Folder.objects.create(owner=ada, name="Baking")
+    report = import_export(
+        ada,
+        as_json(
+            [
+                talk | {"title": "archived", "is_archived": True, "is_starred": True},
+                talk | {"title": "starred", "is_starred": True},
+                talk | {"title": "project", "pinned_time": 1_700_000_000, "conversation_template_id": "g-p-67f4"},
+                talk | {"title": "assistant", "conversation_template_id": "g-abc", "is_archived": False, "is_starred": None},
+                of_claude | {"name": "known folder", "project": {"name": " Baking"}, "is_starred": True},
+                of_claude | {"name": "new folder", "project": {"name": "Ovens\u202e"}},
+            ]
+        ),
+    )
+    rows = {row.title: row for row in report.conversations}
+    stored = {row.title: row for row in Conversation.objects.select_related("folder")}
+    assert rows.keys() == stored.keys()
+    assert [title for title, row in stored.items() if row.archived_at] == ["archived"]
+    assert {title for title, row in stored.items() if row.is_pinned} == {"starred", "project", "known folder"}
+    assert {title: row.folder.name for title, row in stored.items() if row.folder} == {"known folder": "Baking", "new folder": "Ovens"}
+    assert stored["known folder"].folder == folder and report.left_out[DroppedKind.FOLDER] == 1
+
+
+def test_what_of_an_export_is_not_read_is_named(ada: User) -> None:
+    for data, named in (
+        ([{"header": "Gemini Apps", "title": "Prompted x", "safeHtmlItem": [{"html": "<p>40 m</p>"}]}], "an export of Gemini"),
+        ([{"id": "s1", "conversations": [{"from": "human", "value": "q"}]}], "in the form of ShareGPT"),
+    ):
+        assert named in upload(ada, as_json(data)).content.decode()
+    assert not Conversation.objects.exists()
+
+
+def test_other_data_in_an_archive_is_counted(ada: User) -> None:
+    archive = samples.as_zip(conversations__json=as_json([samples.CLAUDE]), projects__json=b'[{"name": "x"}]', users__json=b"[]")
+    page = upload(ada, archive, "export.zip").content.decode()
+    assert "<li>1 other data file of the archive was not read.</li>" in page

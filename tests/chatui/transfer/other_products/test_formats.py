@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatui.transfer.other_products import chatgpt, librechat, open_webui
+from chatui.transfer.other_products import chatgpt, claude, deepseek, librechat, open_webui
 from chatui.transfer.other_products.conversation_tree import DroppedKind, ExportedConversation
 from renderer.gate import Audience, may_see
 from tests.chatui.transfer.other_products.samples import gpt_mapping, gpt_message
@@ -114,7 +114,7 @@ def part(kind: str, **more: str) -> dict[str, str]:
         (gpt_message("user", part("audio_transcription", text="spoken"), "two"), shows("spoken\n\ntwo")),
         (gpt_message("tool", part("image_asset_pointer"), "made"), ([], ["made"], [DroppedKind.IMAGE, DroppedKind.TOOL_RESULT])),
         (gpt_message("assistant", part("image_asset_pointer"), "made", weight=0), hides(DroppedKind.HIDDEN, "made")),
-        (gpt_message("assistant", "See\ue200cite\ue202turn0\ue201 it\ue202."), shows("See it.")),
+        (gpt_message("assistant", "See\ue200cite\ue202turn0\ue201 it\ue202."), shows("See it.", DroppedKind.CITATION)),
         (gpt_message("user", " \n"), nothing()),
     ]
 )
@@ -356,3 +356,156 @@ def test_an_answer_whose_author_is_named_for_reasoning_is_hidden_and_a_model_of_
 def test_a_thought_of_chatgpt_is_hidden_whatever_its_kind() -> None:
     assert result(of_chatgpt(gpt(metadata={"reasoning_status": "is_reasoning"}))) == hides(DroppedKind.HIDDEN)
     assert result(of_chatgpt(gpt(metadata={"model_slug": "gpt-thinking"}))) == shows("words")
+
+
+CITED = "Blue won. \ue200cite\ue202turn0\ue201"
+
+
+def cited(**reference: Any) -> dict[str, Any]:
+    return gpt_message("assistant", CITED, metadata={"content_references": [{"matched_text": CITED[10:], **reference}]})
+
+
+@for_each(
+    [
+        (cited(items=[{"title": "The [final]", "url": "https://o.example/a_(b)"}]), "([The \\[final\\]](<https://o.example/a_(b)>))"),
+        (cited(items=[{"url": "https://www.o.example/a", "supporting_websites": [{"url": "https://p.example/>"}]}]),
+         "([o.example](<https://www.o.example/a>), [p.example](<https://p.example/%3E>))"),
+        (cited(safe_urls=["https://o.example/"], items=[{"title": "x"}]), "([o.example](<https://o.example/>))"),
+        (cited(url="https://o.example/", title="One"), "([One](<https://o.example/>))"),
+    ]
+)  # fmt: skip
+def test_a_citation_of_chatgpt_is_a_link(message: Any, links: str) -> None:
+    assert result(of_chatgpt(message)) == shows(f"Blue won. {links}")
+
+
+def test_a_citation_without_a_web_address_is_counted() -> None:
+    for items in ([], [{"url": "javascript:alert(1)"}], [{"url": "file:///etc/passwd", "title": "x"}]):
+        assert result(of_chatgpt(cited(items=items))) == shows("Blue won.", DroppedKind.CITATION)
+
+
+def canvas(name: str, call: Any, **more: Any) -> dict[str, Any]:
+    return gpt_message("assistant", kind="code", recipient=f"canmore.{name}", content={"text": call, "language": "json"}, **more)
+
+
+LETTER = '{"name": "A *letter*", "type": "document", "content": "Dear Ada,\\n\\nBob"}'
+CODE = '{"name": "x", "type": "code/python", "content": "print(\'```\')"}'
+WHOLE = '{"updates": [{"pattern": ".*", "multiple": true, "replacement": "Dear Bela"}]}'
+PART = '{"updates": [{"pattern": "Ada", "replacement": "Bela"}]}'
+
+
+@for_each(
+    [
+        (canvas("create_textdoc", LETTER), shows("**A \\*letter\\***\n\nDear Ada,\n\nBob")),
+        (canvas("create_textdoc", LETTER, channel="commentary"), shows("**A \\*letter\\***\n\nDear Ada,\n\nBob")),
+        (canvas("create_textdoc", CODE), shows("**x**\n\n````python\nprint('```')\n````")),
+        (canvas("update_textdoc", WHOLE), shows("Dear Bela")),
+        (canvas("update_textdoc", PART), hides(DroppedKind.DOCUMENT_CHANGE, PART)),
+        (canvas("comment_textdoc", "{}"), hides(DroppedKind.DOCUMENT_CHANGE, "{}")),
+        (canvas("create_textdoc", "no JSON"), hides(DroppedKind.DOCUMENT_CHANGE, "no JSON")),
+        (canvas("create_textdoc", LETTER, channel="analysis"), hides(DroppedKind.TOOL_CALL, LETTER)),
+        (canvas("create_textdoc", LETTER, weight=0), hides(DroppedKind.TOOL_CALL, LETTER)),
+        (gpt_message("assistant", kind="code", recipient="python", content={"text": LETTER}), hides(DroppedKind.TOOL_CALL, LETTER)),
+    ]
+)
+def test_a_document_in_the_canvas_of_chatgpt_is_shown(message: Any, expected: Expected) -> None:
+    assert result(of_chatgpt(message)) == expected
+
+
+PDF, PNG = {"name": "a.pdf", "mime_type": "application/pdf"}, {"name": "a.png", "mime_type": "image/png"}
+POINTER = part("image_asset_pointer")
+
+
+@for_each(
+    [
+        (gpt_message("user", "q", metadata={"attachments": [PDF, PDF]}), shows("q", DroppedKind.FILE, DroppedKind.FILE)),
+        (gpt_message("user", "q", metadata={"attachments": [PNG]}), shows("q", DroppedKind.IMAGE)),
+        (gpt_message("user", POINTER, "q", metadata={"attachments": [PNG, PDF]}), shows("q", DroppedKind.FILE, DroppedKind.IMAGE)),
+        (gpt_message("user", "Why?", metadata={"targeted_reply": "It is\nblue."}), shows("> It is\n> blue.\n\nWhy?")),
+        (gpt_message("user", "Why?", metadata={"targeted_reply": "<think>hm</think>"}), shows("Why?", DroppedKind.WITHHELD)),
+        (gpt_message("assistant", content={"parts": None, "text": "here"}), nothing(DroppedKind.UNKNOWN_PART)),
+    ]
+)
+def test_what_belongs_to_a_message_of_chatgpt_is_kept_or_counted(message: Any, expected: Expected) -> None:
+    assert result(of_chatgpt(message)) == expected
+
+
+def of_claude(sender: str, *content: Any, **more: Any) -> ExportedConversation:
+    return claude.read({"chat_messages": [{"uuid": "1", "sender": sender, "content": list(content), **more}]})
+
+
+def written(text: str, **more: Any) -> dict[str, Any]:
+    return {"type": "text", "text": text, **more}
+
+
+def artifact(**given: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "name": "artifacts", "input": given}
+
+
+LAKE = {"url": "https://o.example/lake", "title": "Lake"}
+
+
+@for_each(
+    [
+        (of_claude("human", written("q")), shows("q")),
+        (of_claude("human", text="q"), shows("q")),
+        (of_claude("assistant", {"type": "thinking", "thinking": "hm"}, written("a")), (["a"], ["hm"], [DroppedKind.REASONING])),
+        (of_claude("assistant", text="<antThinking>hm</antThinking>a"), (["a"], ["hm"], [DroppedKind.REASONING])),
+        (of_claude("assistant", text="a<antthinking x=1>hm"), (["a"], ["hm"], [DroppedKind.REASONING])),
+        (of_claude("assistant", written("a", citations=[LAKE, LAKE])), shows("a\n\n([Lake](<https://o.example/lake>))")),
+        (of_claude("assistant", artifact(title="T", type="text/markdown", content="# Hi")), shows("**T**\n\n# Hi")),
+        (of_claude("assistant", artifact(title="T", type="application/vnd.ant.code", language="python", content="1")),
+         shows("**T**\n\n```python\n1\n```")),
+        (of_claude("assistant", artifact(command="update", old_str="a", new_str="b")), nothing(DroppedKind.DOCUMENT_CHANGE)),
+        (of_claude("assistant", {"type": "tool_use", "name": "search", "input": {"q": "x"}}), hides(DroppedKind.TOOL_CALL, "search\n\nx")),
+        (of_claude("assistant", {"type": "tool_result", "content": "y"}), hides(DroppedKind.TOOL_RESULT, "y")),
+        (of_claude("assistant", {"type": "token_budget"}, written("a")), shows("a")),
+        (of_claude("assistant", {"type": "image"}, {"type": "new"}), nothing(DroppedKind.IMAGE, DroppedKind.UNKNOWN_PART)),
+        (of_claude("human", written("q"), files=[{"file_kind": "image"}], attachments=[{"file_type": "pdf"}]),
+         shows("q", DroppedKind.FILE, DroppedKind.IMAGE)),
+        (of_claude("tool", written("q")), nothing(DroppedKind.UNREADABLE)),
+    ]
+)  # fmt: skip
+def test_a_message_of_claude(read: ExportedConversation, expected: Expected) -> None:
+    assert result(read) == expected
+
+
+def test_messages_of_claude_are_in_order_or_below_the_one_that_they_answer() -> None:
+    rows: list[Any] = [{"uuid": str(number), "sender": "human", "text": "q"} for number in range(3)]
+    assert [node.parent for node in claude.read({"chat_messages": rows}).nodes] == [None, "0", "1"]
+    first: Any = {"parent_message_uuid": "00000000-0000-4000-8000-000000000000"}
+    tree = [rows[0] | first, rows[1] | {"parent_message_uuid": "0"}, rows[2] | {"parent_message_uuid": "0"}]
+    assert [node.parent for node in claude.read({"chat_messages": tree}).nodes] == [None, "0", "0"]
+
+
+@for_each(
+    [
+        ([{"type": "REQUEST", "content": "q"}], shows("q")),
+        ([{"type": "THINK", "content": "hm"}, {"type": "RESPONSE", "content": "a"}], (["a"], ["hm"], [DroppedKind.REASONING])),
+        ([{"type": "SEARCH", "content": None}], hides(DroppedKind.TOOL_RESULT, "SEARCH")),
+        ([{"type": "NEW", "content": "x"}], nothing(DroppedKind.UNKNOWN_PART)),
+        ("x", nothing(DroppedKind.UNREADABLE)),
+    ]
+)
+def test_a_message_of_deepseek(fragments: Any, expected: Expected) -> None:
+    message = {"fragments": fragments}
+    assert result(deepseek.read({"mapping": {"1": {"parent": None, "message": message}}})) == expected
+
+
+def test_sources_errors_and_tags_of_open_webui_are_kept_or_counted() -> None:
+    source = {"source": {"name": "plan.pdf"}, "metadata": [{"source": "https://o.example/plan"}]}
+    sources: list[Any] = [source, {"source": {"name": "own.txt"}}, {"document": ["x"]}]
+    read = open_webui.read(
+        {
+            "chat": {
+                "messages": [{"role": "assistant", "content": "Blue [1].", "sources": sources, "error": {"content": "x"}}],
+                "tags": ["a"],
+            },
+            "meta": {"tags": ["a", "b"]},
+            "archived": True,
+            "pinned": True,
+            "folder_id": "f",
+        }
+    )
+    kinds = [DroppedKind.CITATION, DroppedKind.ERROR, DroppedKind.FOLDER, DroppedKind.TAG, DroppedKind.TAG]
+    assert result(read) == shows("Blue [1].\n\n1. [plan.pdf](<https://o.example/plan>)\n2. own.txt", *kinds)
+    assert read.is_archived and read.is_pinned

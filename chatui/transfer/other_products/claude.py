@@ -1,0 +1,121 @@
+"""Reads a conversation of a Claude export: ``chat_messages``, each with parts in ``content``.
+
+Visible there: text, and documents that Claude wrote beside the conversation (artifacts). Thinking, tool calls and their results are hidden,
+and so is everything of a kind that is not known.
+"""
+
+from __future__ import annotations
+
+import re
+
+from chatui.models.conversation import ImportSource
+from chatui.transfer.other_products import frames
+from chatui.transfer.other_products.conversation_tree import Counts, DroppedKind, ExportedConversation, Node, Object, is_set, time_of
+from renderer.frames import Frame
+from renderer.strict_json import JsonValue, list_of, object_of, text_of
+
+
+def is_conversation(value: Object) -> bool:
+    return isinstance(value.get("chat_messages"), list)
+
+
+def read(value: Object) -> ExportedConversation:
+    counts = Counts()
+    messages = [object_of(message) for message in list_of(value["chat_messages"])]
+    known = {text_of(message.get("uuid")) for message in messages}
+    nodes: list[Node] = []
+    for number, message in enumerate(messages):
+        key = text_of(message.get("uuid")) or f"#{number}"
+        # Older exports do not say which message is answered: their messages are in order.
+        above = text_of(message.get("parent_message_uuid"))
+        parent = above if above in known else None if above or not nodes else nodes[-1].key
+        nodes.append(Node(key, parent, _frames(message, counts), at=time_of(message.get("created_at"))))
+    return ExportedConversation(
+        source=ImportSource.CLAUDE,
+        nodes=nodes,
+        current=text_of(value.get("current_leaf_message_uuid")),
+        title=text_of(value.get("name")),
+        model=text_of(value.get("model")),
+        created_at=time_of(value.get("created_at")),
+        active_at=time_of(value.get("updated_at")),
+        left_out=counts,
+        is_pinned=is_set(value.get("is_starred")),
+        folder=text_of(object_of(value.get("project")).get("name")),
+    )
+
+
+def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
+    sender = text_of(message.get("sender"))
+    if sender not in ("human", "assistant"):
+        counts[DroppedKind.UNREADABLE] += 1
+        return ()
+    for file in (*list_of(message.get("attachments")), *list_of(message.get("files")), *list_of(message.get("files_v2"))):
+        counts[frames.kind_of_file(object_of(file))] += 1
+    parts = list_of(message.get("content"))
+    hidden, texts = list[Frame](), list[str]()
+    if not parts:
+        hidden += _text(text_of(message.get("text")), texts, counts)
+    for part in map(object_of, parts):
+        hidden += _part(part, texts, counts)
+    text = frames.joined(texts)
+    if sender == "human":
+        return (*hidden, *frames.question(text))
+    if frames.is_labelled(message):
+        return (*hidden, *frames.hidden(DroppedKind.REASONING, text, counts))
+    return (*hidden, *frames.answer(text, counts))
+
+
+def _part(part: Object, texts: list[str], counts: Counts) -> tuple[Frame, ...]:
+    """The hidden frames of one part; its visible text is added to ``texts``."""
+    match text_of(part.get("type")):
+        case "text" if not frames.is_labelled(part):
+            links = [link for each in list_of(part.get("citations")) if (link := _citation(object_of(each)))]
+            hidden = _text(text_of(part.get("text")), texts, counts)
+            texts += [f"({', '.join(dict.fromkeys(links))})"] if links else []
+            return hidden
+        case "thinking" | "redacted_thinking":
+            return frames.hidden(DroppedKind.REASONING, text_of(part.get("thinking")) or text_of(part.get("data")), counts)
+        case "tool_use":
+            return _call(text_of(part.get("name")), part.get("input"), texts, counts)
+        case "tool_result":
+            return frames.hidden(DroppedKind.TOOL_RESULT, _texts_in(part.get("content")), counts)
+        case "token_budget":  # a number
+            return ()
+        case kind:
+            counts[DroppedKind.IMAGE if "image" in kind else DroppedKind.UNKNOWN_PART] += 1
+            return ()
+
+
+def _call(name: str, value: JsonValue, texts: list[str], counts: Counts) -> tuple[Frame, ...]:
+    """A call of a tool. Of artifacts, a new and a rewritten one is shown as text, and a change of some of its lines is counted."""
+    given = object_of(value)
+    if name == "artifacts" and (content := text_of(given.get("content"))):
+        language = text_of(given.get("language")) or text_of(given.get("type")).rpartition(".")[2]
+        is_text = "markdown" in text_of(given.get("type")) or text_of(given.get("type")) == "text/plain"
+        texts.append(frames.document(text_of(given.get("title")), content, "" if is_text else language))
+        return ()
+    if name == "artifacts":
+        counts[DroppedKind.DOCUMENT_CHANGE] += 1
+        return ()
+    return frames.hidden(DroppedKind.TOOL_CALL, frames.joined((name, *map(text_of, given.values()))) or "call", counts)
+
+
+def _citation(citation: Object) -> str:
+    details = object_of(citation.get("details"))
+    return frames.link(text_of(citation.get("url")) or text_of(details.get("url")), text_of(citation.get("title")))
+
+
+# Claude wrote its thoughts about artifacts into the text, and its page left them out.
+_THOUGHT = re.compile(r"<antThinking\b[^>]*+>(.*?)(?:</antThinking\s*>|\Z)", re.IGNORECASE | re.DOTALL)
+_ARTIFACT = re.compile(r"</?antArtifact\b[^>]*+>", re.IGNORECASE)
+
+
+def _text(text: str, texts: list[str], counts: Counts) -> tuple[Frame, ...]:
+    """Add the visible text; returns frames with the thoughts in it."""
+    thoughts = [found[1] for found in _THOUGHT.finditer(text)]
+    texts.append(_ARTIFACT.sub("", _THOUGHT.sub("", text)))
+    return tuple(frame for thought in thoughts for frame in frames.hidden(DroppedKind.REASONING, thought, counts))
+
+
+def _texts_in(value: JsonValue) -> str:
+    return text_of(value) or frames.joined(text_of(object_of(part).get("text")) or "result" for part in list_of(value))
