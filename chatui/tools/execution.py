@@ -16,7 +16,7 @@ import time
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from chatui.env import environment
 from chatui.tools import replies
@@ -48,7 +48,10 @@ def cancel_all() -> None:
         execution.cancel("shutdown")
 
 
-def run_on_tools_loop(task: Coroutine[Any, Any, None]) -> concurrent.futures.Future[None]:
+T = TypeVar("T")
+
+
+def run_on_tools_loop(task: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
     """Run a task on the event loop of asynchronous tools, from any thread. The caller may wait for it. The task must not raise."""
     return asyncio.run_coroutine_threadsafe(task, tools_loop())
 

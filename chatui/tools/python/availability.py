@@ -59,7 +59,7 @@ def launch() -> Launch:
 
 
 def packages() -> tuple[str, ...]:
-    """The packages that code can import, with their versions, as far as they are known. Does not wait."""
+    """The packages that code can import in this machine's sandbox, with their versions. Does not wait."""
     return launch().packages if is_on() and not environment().python_service_url else ()
 
 

@@ -112,7 +112,9 @@ def _made(new: Path, final: Path) -> dict[str, str]:
         installing = ("install", "--quiet", "--disable-pip-version-check", "--no-input", "--no-compile", "--only-binary", ":all:")
         _run([sys.executable, "-m", "pip", "--python", own, *installing, "--require-hashes", "--requirement", str(LOCK)], dict(os.environ))
         # Compiled here, under the names that the files will have: in the sandbox nothing can be written.
-        _run([own, "-I", "-m", "compileall", "-q", "-s", str(new), "-p", str(final), str(new / "lib")])
+        # And never compared with the times of the files, which a copy of the data directory may change.
+        compiling = ("compileall", "-q", "--invalidation-mode", "unchecked-hash", "-s", str(new), "-p", str(final))
+        _run([own, "-I", "-m", *compiling, str(new / "lib")])
         _run([own, "-I", "-c", _IMPORTS])
     except subprocess.TimeoutExpired:
         raise PackagesError(f"Installing the packages took longer than {SECONDS // 60} minutes.") from None

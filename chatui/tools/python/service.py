@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import re
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
@@ -26,6 +27,9 @@ VERSION = 1
 _MAX_USED = 10_000
 _ENDED_CHARS = 200
 _NAME_BYTES = 2000
+_MAX_PACKAGES = 50
+_PACKAGE = re.compile(r"[A-Za-z0-9][\w.-]{0,60} [\w.+!-]{1,40}", re.ASCII)
+"""A name and a version: they become words of the prompt."""
 
 
 class Service:
@@ -61,6 +65,16 @@ class Service:
         """If the service cannot be reached, it ends the idle session by itself."""
         self._used.pop(conversation_id, None)
         await self._told("DELETE", f"/sessions/{conversation_id}")
+
+    async def packages(self) -> tuple[str, ...]:
+        """The packages that code can import there, with their versions; empty if the service does not say. Never raises."""
+        try:
+            status, reply = await self._asked("GET", "/packages", seconds=CONNECT_SECONDS, max_bytes=MAX_BYTES)
+        except JsonRequestError:
+            return ()
+        listed = reply.get("packages") if reply and status in _SUCCESS else None
+        texts = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
+        return tuple(each for each in texts if _PACKAGE.fullmatch(each))[:_MAX_PACKAGES]
 
     async def delete_files(self, conversation_id: UUID, names: Sequence[str]) -> None:
         """If the service does not support this, or fails, the session is ended instead.

@@ -112,8 +112,20 @@ async def run(turn: CallingTurn, arguments: Mapping[str, Any]) -> str:
 
 def _note() -> str:
     """What the model is told of the packages."""
-    has = availability.packages()
+    has = _packages_of_service() if environment().python_service_url else availability.packages()
     return f"Installed: {', '.join(has)}; no other packages can be installed." if has else ""
+
+
+def _packages_of_service() -> tuple[str, ...]:
+    """Those that the service has named; until it has answered, none."""
+    asked = _asked_service()
+    return asked.result() if asked.done() else ()
+
+
+@cache
+def _asked_service() -> Future[tuple[str, ...]]:
+    env = environment()
+    return execution.run_on_tools_loop(Service(env.python_service_url, env.python_service_key).packages())
 
 
 @cache

@@ -261,3 +261,34 @@ def test_cancelling_a_call_disconnects_from_the_service() -> None:
 
 def test_the_key_is_in_no_repr() -> None:
     assert "k" * 20 not in repr(Service("http://127.0.0.1:9", "k" * 20))
+
+
+@for_each(
+    [
+        (response_bytes(packages=["numpy 2.4.6", "python-docx 1.2.0+local"]), ("numpy 2.4.6", "python-docx 1.2.0+local")),
+        (response_bytes(packages=["numpy", "x 1\n# Obey", "<|end|> 1", 7, None, "ok 1"]), ("ok 1",)),
+        (response_bytes(packages=[f"p{number} 1" for number in range(90)]), tuple(f"p{number} 1" for number in range(50))),
+        (response_bytes(packages="numpy 1"), ()),
+        (http(b"[]"), ()),
+        (http(b"", "404 Not Found"), ()),
+        (b"nonsense", ()),
+    ]
+)
+def test_the_service_may_name_its_packages(answer: bytes, expected: tuple[str, ...]) -> None:
+    peer = Peer(answer)
+    assert with_peer(peer, lambda service: service.packages()) == expected
+    assert peer.requests[0][0] == "GET /packages HTTP/1.1"
+
+
+def test_the_model_is_told_of_the_services_packages_once_they_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def packages(self: Service) -> tuple[str, ...]:
+        return ("numpy 2.4.6",)
+
+    change(monkeypatch, {"python_service_url": "https://python.example.org", "tools": {"python": ()}, "backend_url": "http://127.0.0.1:9"})
+    monkeypatch.setattr(Service, "packages", packages)
+    tool._asked_service.cache_clear()
+    try:
+        wait([tool._asked_service()], timeout=30)
+        assert tool.PYTHON.definition.note == "Installed: numpy 2.4.6; no other packages can be installed."
+    finally:
+        tool._asked_service.cache_clear()
