@@ -66,7 +66,13 @@ class ProductCode(ErrorCode):
     TIMEOUT = "E-X-TIMEOUT", "The model server took too long."
     TOOL = "E-X-TOOL", "The answer could not be finished: the model kept calling tools that are not available here."
     TOOL_DECLINED = "E-X-TOOL-DECLINED", "A tool call was declined."
+    TOOL_ACCOUNT = "E-X-TOOL-ACCOUNT", "Your account could not be connected. Try again, or ask an administrator."
+    TOOL_ACCOUNT_AWAY = (
+        "E-X-TOOL-ACCOUNT-AWAY",
+        "The service is not responding correctly, so your account could not be connected. Try again later.",
+    )
     TOOL_FAILED = "E-X-TOOL-FAILED", "A tool failed."
+    TOOL_SIGN_IN = "E-X-TOOL-SIGN-IN", "A tool needs your own account at its service."
     TOO_LARGE = "E-X-TOO-LARGE", "The message is too long."
     TOO_MANY = "E-X-TOO-MANY", "Several of your answers are still being written. Wait for one, or stop it."
     OTHER_RELEASE = "E-X-OTHER-RELEASE", "The server was updated. Reload this page; your text is kept."

@@ -28,6 +28,7 @@ from chatui.web import (
     settings,
     shares,
     temporary,
+    tool_sign_in,
     tools,
     usage,
 )
@@ -172,6 +173,10 @@ urlpatterns = [
     path("settings/", settings.settings, name="settings"),
     path("settings/data/", own_data.data, name="own_data"),
     path("settings/data/delete/", own_data.delete_all, name="own_data_delete"),
+    path("settings/accounts/", tool_sign_in.tool_accounts, name="tool_accounts"),
+    path("settings/accounts/<slug:server>/connect/", tool_sign_in.connect, name="tool_connect"),
+    path("settings/accounts/<slug:server>/back/", tool_sign_in.back, name="tool_back"),
+    path("settings/accounts/<slug:server>/disconnect/", tool_sign_in.disconnect, name="tool_disconnect"),
     path("settings/close/", settings.close, name="settings_close"),
     path("setup/", sign_in_pages.setup, name="setup"),
     path("password/", sign_in_pages.Password.as_view(), name="password"),

@@ -30,5 +30,6 @@ manage erasures apply "$erasures"
 sql 'DELETE FROM django_session' \
     'UPDATE chatui_invitation SET revoked_at = now() WHERE used_at IS NULL AND revoked_at IS NULL' \
     'UPDATE chatui_passwordlink SET expires_at = now() WHERE used_at IS NULL' \
+    'DELETE FROM chatui_toolsignin' \
     'DELETE FROM chatui_machinekey'
 echo "Restored. Everybody has to sign in again."

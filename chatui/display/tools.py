@@ -91,7 +91,16 @@ class ShownText:
     said: VisibleText = field(repr=False)
 
 
-AnyCard = ShownCard | ShownText
+@dataclass(frozen=True, slots=True)
+class ShownNeed:
+    """That a call was not made, because it needs the owner's account at a tool's server. ``account``: the server's name."""
+
+    id: str
+    title: VisibleText
+    account: str
+
+
+AnyCard = ShownCard | ShownText | ShownNeed
 
 
 def of_turns(keys: Iterable[UUID]) -> dict[UUID, list[AnyCard]]:
@@ -100,8 +109,14 @@ def of_turns(keys: Iterable[UUID]) -> dict[UUID, list[AnyCard]]:
     found: dict[UUID, list[AnyCard]] = {}
     rows = ToolApproval.objects.filter(turn__in=wanted).exclude(arguments="").select_related("turn").defer("turn__request")
     for row in rows.order_by("asked_at", "pk") if wanted else ():
-        found.setdefault(row.turn_id, []).append(_text(row) if row.kind == CardKind.TEXT else card(row))
+        found.setdefault(row.turn_id, []).append(_shown_card(row))
     return found
+
+
+def _shown_card(row: ToolApproval) -> AnyCard:
+    if row.kind == CardKind.TEXT:
+        return _text(row)
+    return _need(row) if row.kind == CardKind.ACCOUNT else card(row)
 
 
 def of_turn(conversation: Conversation, turn_id: object) -> list[AnyCard]:
@@ -129,6 +144,10 @@ def _for_staff(row: ToolApproval) -> str:
 def _text(row: ToolApproval) -> ShownText:
     said = str(json.loads(row.arguments).get("text", ""))
     return ShownText(str(row.pk), approval_text(escape(row.title)), approval_text(escape(said)))
+
+
+def _need(row: ToolApproval) -> ShownNeed:
+    return ShownNeed(str(row.pk), approval_text(escape(row.title)), str(json.loads(row.arguments).get("server", "")))
 
 
 def card(row: ToolApproval) -> ShownCard:

@@ -15,8 +15,9 @@ from django.utils import timezone
 from chatui.accounts import account_linking, account_managers, api_keys, people, sessions, sign_in_settings
 from chatui.accounts.openid import NotListedError, ProviderLogout
 from chatui.accounts.sign_in_settings import Provider
-from chatui.audit_log.record import Visitor, record
+from chatui.audit_log.record import SHELL, Visitor, record
 from chatui.models.sign_in import Invitation, OutsideIdentity, PasswordLink
+from chatui.models.tool_sign_in import ToolSignIn
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import ClosedAccount, ClosingCause, User
 from chatui.permissions import debug_requests, four_eyes
@@ -28,8 +29,8 @@ from chatui.wire.bus import send_from_thread
 
 
 def end_access(person: User, by: Visitor) -> None:
-    """End all access: sessions, keys, invitations, password links and open debug views. Share links need no step: they do not work while
-    their creator's account is closed.
+    """End all access: sessions, keys, invitations, password links, accounts at tool servers and open debug views. Share links need no step:
+    they do not work while their creator's account is closed.
     """
     now = timezone.now()
     with transaction.atomic():
@@ -37,7 +38,16 @@ def end_access(person: User, by: Visitor) -> None:
         api_keys.revoke_all(by, person, api_keys.REVOKED_WITH_ACCOUNT)
         Invitation.objects.filter(made_by=person, used_at=None, revoked_at=None).update(revoked_at=now)
         PasswordLink.objects.filter(user=person, used_at=None, expires_at__gt=now).update(expires_at=now)
+        _end_tool_accounts(person, by)
         debug_requests.close_all_of(person)
+
+
+def _end_tool_accounts(person: User, by: Visitor) -> None:
+    """They are revoked at their services as well: in the background, but for a command, which is about to end."""
+    if ToolSignIn.objects.filter(person=person).exists():
+        from chatui.tools import tool_accounts  # takes 2 MB, and most installations have no tool servers
+
+        tool_accounts.end_all(person.pk, waits=by.way == SHELL.way)
 
 
 def end_running_work(person: User) -> None:

@@ -26,6 +26,7 @@ from chatui.models.sign_in import (
     RequiredFactor,
     SecondFactor,
 )
+from chatui.models.tool_sign_in import ToolClient, ToolSignIn
 from chatui.models.tools import ToolApproval, ToolCall, ToolConfirmation, ToolRule, ToolSession
 from chatui.models.turn import Turn, TurnPiece
 from chatui.models.usage import ModelPrice, UsageCount, UsageEntry, UsageLimit

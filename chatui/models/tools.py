@@ -40,14 +40,16 @@ class CardKind(models.TextChoices):
 
     CALL = "call", "A call that needs approval"
     TEXT = "text", "A text of a tool's server"
+    ACCOUNT = "account", "A call that needs the person's account at a tool's server"
 
 
 class ToolApproval(Row):
-    """A card below an answer, for the conversation's owner only: a call that needs approval, or a text of a tool's server (``kind``).
+    """A card below an answer, for the conversation's owner only: a call that needs approval, a text of a tool's server, or that a call
+    needs an account of theirs (``kind``).
 
-    ``arguments``: JSON, those of the call as checked and as it would run, or the text. Empty if nobody is asked. ``title``: the tool's
-    title for people, or the server's name. ``fingerprint``: identifies the version of the tool that was shown. ``lapses_at``: by the
-    database's clock. ``call_id``: the call's; of a text, a key of its own.
+    ``arguments``: JSON, those of the call as checked and as it would run, the text, or the server. Empty if nobody is asked. ``title``: the
+    tool's title for people, or the server's name. ``fingerprint``: identifies the version of the tool that was shown. ``lapses_at``: by the
+    database's clock. ``call_id``: the call's; otherwise a key of its own.
     """
 
     kind = models.CharField(max_length=8, choices=CardKind, default=CardKind.CALL, db_default=CardKind.CALL)

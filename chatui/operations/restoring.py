@@ -37,6 +37,7 @@ from chatui.lifecycle.erasure import Erasure, erase
 from chatui.models.programs import ApiKey
 from chatui.models.shares import ShareLink
 from chatui.models.sign_in import Invitation, PasswordLink
+from chatui.models.tool_sign_in import ToolSignIn
 from chatui.models.user import ClosingCause, User
 from chatui.operations import backups, machine_keys
 from chatui.operations.backups import BackupError, Counts
@@ -277,6 +278,7 @@ def _prepare(current: CurrentDatabase, erasures: list[Erasure], options: Restore
     now = timezone.now()
     Invitation.objects.filter(used_at=None, revoked_at=None).update(revoked_at=now)
     PasswordLink.objects.filter(used_at=None).update(expires_at=now)
+    ToolSignIn.objects.all().delete()  # their tokens may have been replaced since, and an old one would end the sign-in at its server
     temporary.end_all()
     machine_keys.forget()
     people = erasure.restored(erasures)

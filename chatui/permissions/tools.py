@@ -69,6 +69,17 @@ def tools_here(person: User, conversation: Conversation | None, *, is_demo: bool
     return replace(here, used=used, has_foreign_text=conversation.has_words_of_others or documents.are_in(conversation))
 
 
+def connectable_servers(person: User, *, is_demo: bool) -> set[str]:
+    """The names of the tool servers at which this person may connect an account of theirs: those of which they are offered a tool, and all
+    for those who may see hidden channels, since a server's tools are confirmed as such an account lists them. At most one statement."""
+    from chatui.tools import tool_accounts  # as in ``catalogue.tools``
+
+    servers = set(tool_accounts.servers())
+    if access.can_see_hidden(person):
+        return servers
+    return servers & {tool.source for tool in access.usable_tools(person, is_demo=is_demo).values()} if servers else servers
+
+
 def tools_in(person: User, conversation: Conversation | None, *, is_demo: bool) -> Combination:
     """The tools that a model may call for this person in that conversation (None: a new one)."""
     return tools_here(person, conversation, is_demo=is_demo).together()

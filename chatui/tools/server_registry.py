@@ -34,10 +34,12 @@ from chatui.tools.file_access import EndedSession
 from chatui.tools.mcp.server import McpServer
 from chatui.tools.openapi.server import OpenApiServer
 from chatui.tools.remote import definition
-from chatui.tools.remote.definition import McpSpec, OpenApiSpec, ServerSpec
+from chatui.tools.remote import definition as credentials
+from chatui.tools.remote.definition import McpSpec, OpenApiSpec
 from chatui.tools.remote.exchange import Breaker
 from chatui.tools.remote.offers import Listing, Moment, ServerError, ToolOffer, without_arguments
-from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, Tool, ToolError
+from chatui.tools.sign_in.tokens import SignInNeededError, SignIns
+from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, SignInError, Tool, ToolError
 
 log = logging.getLogger(__name__)
 
@@ -49,24 +51,35 @@ MAX_CALLS = 20
 """The most simultaneous calls to one server in one process, a third of them for one person; others wait, within their time limit."""
 
 
+MAX_OWN_LISTINGS = 1000
+SIGN_IN = (
+    "The tool was not called: {reason}. Tell the person that this needs their own account at “{server}”, that a button below your answer,"
+    " or “Connected accounts” in their settings, connects it, and that they can ask again afterwards. Do not ask them for a password or a"
+    " key."
+)
+
+
 class ServerConnection:
     """The connection to a tool server. Use it on the tools' event loop; only ``changed`` may be called in any thread."""
 
-    def __init__(self, spec: ServerSpec, server: McpServer | OpenApiServer) -> None:
+    def __init__(self, spec: McpSpec | OpenApiSpec, server: McpServer | OpenApiServer) -> None:
         self.spec = spec
         self._server = server
         self._breaker = Breaker()
+        self._sign_ins = SignIns(spec)
         self._listing: Listing | None = None
         self._listed_at = float("-inf")
+        self._own_listings: dict[UUID, tuple[float, Listing]] = {}
+        """Of a server at which each person signs in as themselves: what it offers to each, and since when that is known."""
         self._is_listing = asyncio.Lock()
         self._places = asyncio.Semaphore(MAX_CALLS)
         self._shares: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()
         self._checking: asyncio.Task[None] | None = None
 
     def changed(self, offer: ToolOffer) -> bool:
-        """Whether the server is known to have removed or changed the confirmed offer; False until its tools have been listed."""
-        listing = self._listing
-        return listing is not None and (offer.remote not in listing.offers or listing.offers[offer.remote].digest() != offer.digest())
+        """Whether the server is known to have removed or changed the confirmed offer; False until its tools have been listed. What one
+        person's own list has says nothing about the lists of others."""
+        return self._listing is not None and _differs(offer, self._listing)
 
     async def call(self, offer: ToolOffer, turn: CallingTurn, arguments: Mapping[str, Any]) -> Any:
         """The result of a call of this turn, as JSON, perhaps ``Noted``.
@@ -79,6 +92,8 @@ class ServerConnection:
             share = self._shares.setdefault(turn.asked_by_id, asyncio.Semaphore(max(1, MAX_CALLS // 3)))
             async with share, self._places, self._breaker.watching():
                 return await self._called(offer, turn, arguments)
+        except SignInNeededError as error:
+            raise SignInError(SIGN_IN.format(reason=error, server=self.spec.name), self.spec.name) from None
         except ServerError as error:
             unknown = f" {EFFECT_UNKNOWN}" if error.moment in (Moment.LOST, Moment.ANSWERED) else ""
             sentence = f"{'The tool failed' if unknown else 'The tool could not be used'}: {error}.{unknown}"
@@ -90,15 +105,38 @@ class ServerConnection:
     async def _called(self, offer: ToolOffer, turn: CallingTurn, arguments: Mapping[str, Any]) -> Any:
         began = time.monotonic()
         try:
-            await self._list_if_old()
-            if self.changed(offer):
-                raise ToolError("This tool has changed, and cannot be used until the operator confirms it.")
-            return await self._server.call(offer, dict(arguments), turn)
+            return await self._sign_ins.with_token(turn.asked_by_id, lambda: self._checked_call(offer, turn, arguments))
         except asyncio.CancelledError:
             # The person pressed Stop, or the tool was slow, or the server is down: a ping decides.
             if time.monotonic() - began >= self.spec.seconds * 0.9:
                 self._check_soon(turn)
             raise
+
+    async def _checked_call(self, offer: ToolOffer, turn: CallingTurn, arguments: Mapping[str, Any]) -> Any:
+        if self.spec.lists_for_each:
+            is_changed = _differs(offer, await self._own_listing(turn.asked_by_id))
+        else:
+            await self._list_if_old()
+            is_changed = self.changed(offer)
+        if is_changed:
+            raise ToolError("This tool has changed, and cannot be used until the operator confirms it.")
+        return await self._server.call(offer, dict(arguments), turn)
+
+    async def _own_listing(self, person_id: UUID) -> Listing:
+        """What the server offers to this person, whose token the current task has."""
+        known = self._own_listings.get(person_id)
+        if known is None or time.monotonic() - known[0] >= LISTED_SECONDS:
+            # In a session of its own: one that everybody's lists shared would belong to whoever began it.
+            server = server_of(self.spec)
+            try:
+                known = time.monotonic(), await listed(server)
+            finally:
+                await server.close()
+            self._own_listings.pop(person_id, None)
+            self._own_listings[person_id] = known
+            while len(self._own_listings) > MAX_OWN_LISTINGS:
+                del self._own_listings[next(iter(self._own_listings))]
+        return known[1]
 
     def _check_soon(self, turn: CallingTurn) -> None:
         """Ping the server in the background after a call of this turn, once at a time."""
@@ -108,7 +146,7 @@ class ServerConnection:
     async def _check(self, turn: CallingTurn) -> None:
         try:
             async with self._breaker.watching():
-                with without_arguments():
+                with without_arguments(), credentials.token(""):
                     await _within(CHECK_SECONDS, self._server.ping(turn), "the server did not answer a ping")
         except ServerError as error:
             self._tell(error)
@@ -118,10 +156,13 @@ class ServerConnection:
         log.warning("tool server %s: %s", self.spec.name, str(words))
 
     async def refresh(self) -> None:
-        """List the server's tools again if the last listing is old. A failure of the server is only logged."""
+        """List the server's tools again if the last listing is old. A failure of the server is only logged. Nobody's list is that of a
+        server at which each person signs in."""
+        if self.spec.lists_for_each:
+            return
         try:
             async with self._breaker.watching():
-                await self._list_if_old()
+                await (self._list_if_old() if self.spec.is_per_person else self._sign_ins.with_token(None, self._list_if_old))
         except ServerError as error:
             self._tell(error)
 
@@ -139,6 +180,10 @@ class ServerConnection:
             self._checking.cancel()
             await asyncio.wait({self._checking})
         await self._server.close()
+
+
+def _differs(offer: ToolOffer, listing: Listing) -> bool:
+    return offer.remote not in listing.offers or listing.offers[offer.remote].digest() != offer.digest()
 
 
 async def listed(server: McpServer | OpenApiServer) -> Listing:
@@ -180,6 +225,12 @@ def end_from_thread(ended: Sequence[EndedSession]) -> Sequence[Future[None]]:
     if path is None or not ended:
         return ()
     return [run_on_tools_loop(server.end(ended)) for server in _known(path).servers.values()]
+
+
+def specs() -> tuple[OpenApiSpec | McpSpec, ...]:
+    """The servers that this process knows."""
+    path = environment().tools_file
+    return () if path is None else tuple(each.spec for each in _known(path).servers.values())
 
 
 def server_of(spec: OpenApiSpec | McpSpec) -> McpServer | OpenApiServer:
@@ -306,10 +357,13 @@ class Review:
         return list(difflib.unified_diff(before, after, "confirmed", "now", lineterm="", n=2))
 
 
-async def reviewed(path: Path, confirmed: Confirmations) -> tuple[list[Review], list[str]]:
-    """The reviews of all tools, and a message for each problem with the file or a server. Queries every server, in parallel."""
+async def reviewed(path: Path, confirmed: Confirmations, person_id: UUID | None = None) -> tuple[list[Review], list[str]]:
+    """The reviews of all tools, and a message for each problem with the file or a server. Queries every server, in parallel.
+
+    ``person_id``: who reviews. What a server offers at which each person signs in is read with the reviewer's own sign-in.
+    """
     file = definition.read_file(path)
-    listings = await asyncio.gather(*map(_listed, file.servers))
+    listings = await asyncio.gather(*(_listed(spec, person_id) for spec in file.servers))
     tools: list[Review] = []
     problems, silent = list(file.problems), set[str]()
     for spec, listing in zip(file.servers, listings, strict=True):
@@ -324,10 +378,14 @@ async def reviewed(path: Path, confirmed: Confirmations) -> tuple[list[Review], 
     return tools, problems
 
 
-async def _listed(spec: OpenApiSpec | McpSpec) -> Listing | str:
+async def _listed(spec: OpenApiSpec | McpSpec, person_id: UUID | None) -> Listing | str:
     server = server_of(spec)
+    if spec.lists_for_each and person_id is None:
+        return "each person signs in to this server as themselves: name the account with whose sign-in its tools are to be read (--as NAME)"
     try:
-        return await listed(server)
+        if spec.is_per_person and not spec.lists_for_each:
+            return await listed(server)
+        return await SignIns(spec).with_token(person_id, lambda: listed(server))
     except ServerError as error:
         return str(error)
     finally:

@@ -41,6 +41,14 @@ class ToolError(Exception):
     """
 
 
+class SignInError(ToolError):
+    """The person has to sign in at the tool's server first. ``server``: its name, which their page shows them with a button."""
+
+    def __init__(self, text: str, server: str) -> None:
+        super().__init__(text)
+        self.server = server
+
+
 @dataclass(frozen=True, slots=True)
 class Noted:
     """A tool's result, with a sentence of the product's for the model, which the tool itself cannot write."""

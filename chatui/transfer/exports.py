@@ -23,6 +23,7 @@ from chatui.accounts import api_keys, profile
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.ratings import Rating
+from chatui.models.tool_sign_in import ToolSignIn
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import transcripts
@@ -163,6 +164,10 @@ def _account(person: User) -> dict[str, object]:
             "last_sign_in_at": person.last_login,
         },
         "api_keys": [{name: getattr(key, name) for name in (*columns, *times)} for key in api_keys.keys_of(person)],
+        "connected_accounts": [
+            {"tool_server": server.partition(" ")[0], "connected_at": connected_at}
+            for server, connected_at in ToolSignIn.objects.filter(person=person).order_by("server").values_list("server", "connected_at")
+        ],
         "shared_links": [{"title": link.title, "created_at": link.made_at, "expires_at": link.ends_at} for link in shares.links(person)],
     }
 
@@ -188,7 +193,7 @@ def _about() -> str:
         ("bin/", _("the same of the conversations in the bin")),
         ("folders.json", _("your folders")),
         ("settings.json", _("your settings and instructions, if you have any")),
-        ("account.json", _("your account, your API keys and your shared links")),
+        ("account.json", _("your account, your API keys, your shared links and your connected accounts")),
     )
     left_out = (
         _("hidden text, such as the private reasoning of models"),

@@ -91,10 +91,19 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "sign_in_news": second_factor.notifications_of(person) if person else [],
         "can_manage": bool(administration.parts_of(person)),
         "may_add_servers": partial(administration.may_add_servers, person),
+        "has_tool_accounts": partial(_has_tool_accounts, person),
         "can_share": shares.may_share(person),
         "has_worker": environment().service_worker,
         "version": program.version(),
     }
+
+
+def _has_tool_accounts(person: User | None) -> bool:
+    if person is None or environment().tools_file is None:
+        return False
+    from chatui.display import tool_sign_in  # takes 2 MB, and most installations have no such file
+
+    return tool_sign_in.has_accounts(person)
 
 
 def catalogue_of(language: str) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any
+from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
 from chatui.env import environment
 from chatui.json_schemas import UnusableError
+from chatui.models.user import User
 from chatui.tools import confirmations, server_registry
 from chatui.tools.server_registry import Review, ReviewState
 from renderer.characters import safe_for_terminal
@@ -25,6 +27,7 @@ class Command(BaseCommand):
         parser.add_argument("--diff", action="store_true", help="show the definition that models get, and what has changed")
         parser.add_argument("--confirm", action="store_true", help="confirm the named tools as they are now")
         parser.add_argument("--check", action="store_true", help="exit with 1 if a tool differs from its confirmed definition")
+        parser.add_argument("--as", metavar="ACCOUNT", dest="person", help="read what servers offer with this account's own sign-ins there")
         parser.add_argument("--withdraw", action="store_true", help="withdraw the confirmation of the named tools")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -35,7 +38,8 @@ class Command(BaseCommand):
             confirmations.take_over(env.data_dir)
         except UnusableError as error:
             raise CommandError(str(error)) from None
-        tools, problems = asyncio.run(server_registry.reviewed(env.tools_file, confirmations.stored()))
+        person = _account(options["person"]) if options["person"] else None
+        tools, problems = asyncio.run(server_registry.reviewed(env.tools_file, confirmations.stored(), person))
         for problem in problems:
             self.stderr.write(safe_for_terminal(problem))
         named = [each for each in tools if not options["names"] or each.name in options["names"]]
@@ -70,3 +74,10 @@ class Command(BaseCommand):
                     confirmations.confirm(each.offer)
         word = "withdrawn" if options["withdraw"] else "confirmed"
         self.stdout.write(f"{word.capitalize()}: {', '.join(each.name for each in named)}")
+
+
+def _account(name: str) -> UUID:
+    found: UUID | None = User.objects.filter(username=name, is_active=True).values_list("pk", flat=True).first()
+    if found is None:
+        raise CommandError(f"There is no open account {safe_for_terminal(name)}.")
+    return found

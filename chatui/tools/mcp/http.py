@@ -215,9 +215,9 @@ class HttpPeer:
             if is_cut:
                 raise ServerError("the server's answer is too long")
             if response.status_code != _OK and not (kind_of(response) == "application/json" and b'"error"' in body):
-                raise StatusError(response.status_code)
+                raise StatusError.of(response)
             if response.status_code in (*FORBIDDEN, _GONE) or response.status_code >= 500:
-                raise StatusError(response.status_code)
+                raise StatusError.of(response)
             if kind_of(response) != "application/json":
                 raise ServerError("the server's answer is not JSON")
             found = messages.read(body)

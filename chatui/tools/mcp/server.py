@@ -117,7 +117,7 @@ class McpServer:
 
     def __init__(self, spec: McpSpec) -> None:
         self._spec = spec
-        self._http = HttpPeer(spec.url, lambda: credentials.texts(spec.headers)) if spec.url else None
+        self._http = HttpPeer(spec.url, lambda: credentials.headers(spec.headers)) if spec.url else None
         launch = Launch(spec.command, lambda: credentials.texts(spec.environment), spec.directory, self._tell)
         self._peer: HttpPeer | StdioPeer = self._http or StdioPeer(launch)
         self._programs = Programs(launch, spec.programs)

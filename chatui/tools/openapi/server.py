@@ -52,13 +52,13 @@ class OpenApiServer:
         """There are no sessions: neither cookies nor anything else of one call is there in the next."""
         spec = self._spec
         secret = credentials.secrets(spec.headers, spec.query)
-        ask = written(spec.url, offer, arguments, credentials.texts(spec.headers), credentials.texts(spec.query))
+        ask = written(spec.url, offer, arguments, credentials.headers(spec.headers), credentials.texts(spec.query))
         async with self._connections.opened(ask) as response:
             status = response.status_code
             body, is_cut = await whole(response, MAX_ANSWER_BYTES)
             found = _read(status, kind_of(response), body, is_cut)
-        if status >= 500:
-            raise StatusError(status)
+        if status >= 500 or (status == 401 and spec.oauth):
+            raise StatusError.of(response)
         if status in FORBIDDEN:
             log.warning("tool server %s: the server answered with status %s", spec.name, status)
         found = credentials.without(found, secret)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -70,9 +72,29 @@ def texts(values: Mapping[str, CredentialSource]) -> dict[str, str]:
     return {name: value.prefix + value.bare() for name, value in values.items()}
 
 
+_token: ContextVar[str] = ContextVar("token", default="")
+"""The access token of the call that the current task makes: of the person whose call it is, or of the server's own client."""
+
+
+@contextmanager
+def token(text: str) -> Iterator[None]:
+    """A block whose requests carry this access token; with an empty one, none. Tasks that begin in the block carry it, others never."""
+    before = _token.set(text)
+    try:
+        yield
+    finally:
+        _token.reset(before)
+
+
+def headers(values: Mapping[str, CredentialSource]) -> dict[str, str]:
+    """The operator's headers, with the access token of this call, if it has one. Raises as ``texts``."""
+    found = _token.get()
+    return texts(values) | ({"Authorization": f"Bearer {found}"} if found else {})
+
+
 def secrets(*groups: Mapping[str, CredentialSource]) -> tuple[str, ...]:
-    """The values to redact from responses, longest first. Raises as ``texts``."""
-    bare = {each.bare() for group in groups for each in group.values() if not each.value}
+    """The values to redact from responses, longest first, with the access token of this call. Raises as ``texts``."""
+    bare = {each.bare() for group in groups for each in group.values() if not each.value} | ({_token.get()} - {""})
     # A server may quote the second word of "Basic dXNlcjpwYXNz" alone.
     words = {word for text in bare for word in (text, *text.split()) if len(word) >= _MIN_CHARS}
     return tuple(sorted({*words, *(quote(word, safe="") for word in words)}, key=len, reverse=True))
@@ -124,11 +146,47 @@ Headers = Annotated[dict[str, CredentialSource], AfterValidator(_header_names)]
 SelectedNames = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(min_length=1, max_length=MAX_TOOLS)]
 
 
+class OAuthSpec(BaseModel):
+    """How calls of a server are authorized (OAuth 2.1).
+
+    ``grant``: each person signs in there as themselves, or the product does so for everybody (client credentials). ``issuer``: the only
+    authorization server to use; by default, the one that the server names. ``client_id`` and ``client_secret``: of the client that was
+    registered there for this installation; by default, it registers itself. ``scopes``: what to ask for; by default, what the server
+    names. ``private_addresses``: what the server's metadata names may be in private networks and without https.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    grant: Literal["person", "client_credentials"] = "person"
+    issuer: Annotated[str, AfterValidator(lambda issuer: issuer and _issuer(issuer))] = ""
+    client_id: str = Field("", max_length=500)
+    client_secret: CredentialSource | None = None
+    scopes: list[Annotated[str, Field(pattern=r"^[\x21\x23-\x5b\x5d-\x7e]{1,200}$")]] = Field(default_factory=list, max_length=50)
+    private_addresses: bool = False
+
+    @model_validator(mode="after")
+    def _names_whom_it_trusts(self) -> OAuthSpec:
+        if self.client_secret and not self.client_id:
+            raise ValueError("client_secret needs client_id")
+        if self.client_id and not self.issuer:
+            # Otherwise a tool server could name any authorization server, and be sent the client's secret there.
+            raise ValueError("client_id needs issuer, the authorization server that knows this client")
+        if self.grant == "client_credentials" and not self.client_secret:
+            raise ValueError("client_credentials need issuer, client_id and client_secret")
+        return self
+
+
+def _issuer(issuer: str) -> str:
+    """An issuer is compared to the letter, so nothing of it is changed."""
+    _address(issuer)
+    return issuer
+
+
 class ServerSpec(BaseModel):
     """The fields that both kinds of tool servers have.
 
     ``selected``: what is offered, by the server's names. ``labels``: the lines that people read, by the same. ``seconds``: the time limit
-    of one call.
+    of one call. ``oauth``: how its calls are authorized, if not by ``headers`` alone.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -138,6 +196,23 @@ class ServerSpec(BaseModel):
     headers: Headers = Field(default_factory=dict)
     labels: dict[str, str] = Field(default_factory=dict)
     seconds: float = Field(30.0, gt=0, le=600, strict=True)
+    oauth: OAuthSpec | None = None
+
+    @property
+    def is_per_person(self) -> bool:
+        """Whether each person signs in to the server as themselves."""
+        return self.oauth is not None and self.oauth.grant == "person"
+
+    @property
+    def lists_for_each(self) -> bool:
+        """Whether the server may offer each person other tools, so that nobody's list is another's. A document is the same for all."""
+        return False
+
+    @model_validator(mode="after")
+    def _has_one_authorization(self) -> ServerSpec:
+        if self.oauth and any(name.lower() == "authorization" for name in self.headers):
+            raise ValueError("has both oauth and a header Authorization")
+        return self
 
 
 class OpenApiSpec(ServerSpec):
@@ -172,14 +247,20 @@ class McpSpec(ServerSpec):
     speaks_to_person: bool = False
     selected: SelectedNames = Field(alias="tools")
 
+    @property
+    def lists_for_each(self) -> bool:
+        return self.is_per_person
+
     @model_validator(mode="after")
     def _is_one(self) -> McpSpec:
         if bool(self.url) == bool(self.command):
             raise ValueError("must have either url or command")
         if self.url and (self.environment or self.directory):
             raise ValueError("environment and directory are for a command")
-        if self.command and self.headers:
-            raise ValueError("headers are for a url")
+        if self.command and (self.headers or self.oauth):
+            raise ValueError("headers and oauth are for a url")
+        if self.is_per_person and self.sessions == "shared":
+            raise ValueError("has sessions that all people share, but each signs in as themselves")
         return self
 
 

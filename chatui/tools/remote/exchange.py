@@ -38,11 +38,24 @@ _GATEWAYS = (502, 503, 504)
 """What a proxy answers whose server does not."""
 
 
+_REMEDIES = {
+    401: ": it wants a sign-in, which the tools file gives it by headers or oauth",
+    405: ": nothing can be posted to this address. If it speaks the older transport (HTTP+SSE), the tools file needs its other one",
+}
+
+
 class StatusError(ServerError):
-    def __init__(self, status: int) -> None:
+    """``challenge``: what the server says about authorization (``WWW-Authenticate``). It is untrusted, and in no text."""
+
+    def __init__(self, status: int, challenge: str = "") -> None:
         moment = Moment.NOT_RUN if status < 500 else Moment.LOST if status in _GATEWAYS else Moment.ANSWERED
-        super().__init__(f"the server answered with status {status}", moment)
+        super().__init__(f"the server answered with status {status}{_REMEDIES.get(status, '')}", moment)
         self.status = status
+        self.challenge = challenge
+
+    @classmethod
+    def of(cls, response: httpx.Response) -> StatusError:
+        return cls(response.status_code, response.headers.get("www-authenticate", ""))
 
 
 class Connections:

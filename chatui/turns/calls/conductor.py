@@ -27,7 +27,7 @@ from chatui.observability.error_reports import log_without_content
 from chatui.tools import catalogue, replies
 from chatui.tools.execution import Execution, ToolFailedError, ToolsBusyError
 from chatui.tools.replies import Provenance, ToolReply
-from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, Tool, ToolError, line_of
+from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, SignInError, Tool, ToolError, line_of
 from chatui.turns.asks import FunctionOffer
 from chatui.turns.calls import claims
 from chatui.turns.calls.approvals import Waiting
@@ -110,8 +110,8 @@ class Conductor:
         files = FilesOfTurn(row, lambda count: publisher.add_event(wire.FilesCame(count))) if has_files else None
         documents = DocumentsOfTurn(row.conversation_id, row.question_id)
         of_turn = (row.pk, row.conversation_id, row.asked_by_id, running.own_questions)
-        person = PersonOfTurn(row, publisher.set_told) if program is None else None
-        turn = CallingTurn(*of_turn, pages=pages, files=files, documents=documents, sessions=SessionsOfTurn(row), person=person)
+        self._person = PersonOfTurn(row, publisher.set_told) if program is None else None
+        turn = CallingTurn(*of_turn, pages=pages, files=files, documents=documents, sessions=SessionsOfTurn(row), person=self._person)
         self._pages = pages
         self._stored_pages = set(pages)
         self._tools = {name: tool.for_turn(turn) for name, tool in running.tools.items()}
@@ -283,6 +283,10 @@ class Conductor:
             return Code.TOOL_TIMEOUT, f"The tool was stopped after {seconds:g} seconds. {EFFECT_UNKNOWN}"
         except ToolsBusyError:
             return Code.TOOL_TIMEOUT, "Too many tools are at work. The call was not begun."
+        except SignInError as error:
+            if self._person is not None:
+                await self._person.needs_account(call.tool.shown_title, error.server)
+            return ProductCode.TOOL_SIGN_IN, str(error)
         except ToolError as error:
             return ProductCode.TOOL_FAILED, replies.in_middle(str(error), ERROR_CHARS)
         except ToolFailedError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from uuid import UUID
 
 from chatui.database import connections
@@ -38,11 +38,18 @@ class PersonOfTurn:
         self._told = 0
 
     async def tell(self, speaker: str, text: str) -> bool:
+        return await self._store(CardKind.TEXT, speaker, {"text": in_middle(text, TOLD_CHARS)})
+
+    async def needs_account(self, tool: str, server: str) -> bool:
+        """Offer the person to connect an account at this server, which a call of the tool with this title needs. Returns as ``tell``."""
+        return await self._store(CardKind.ACCOUNT, tool, {"server": server})
+
+    async def _store(self, kind: CardKind, title: str, content: Mapping[str, str]) -> bool:
         if self._told >= MAX_TOLD:
             return False
         self._told += 1
         try:
-            await writer.run(_tell, self._turn, new_key(), speaker, text, order=self._turn.pk, patience=PATIENCE)
+            await writer.run(_store, self._turn, new_key(), kind, title, content, order=self._turn.pk, patience=PATIENCE)
         except (DatabaseBusyError, LeaseLostError):
             log.warning("turn %s: what a tool said to the person could not be stored", self._turn.pk)
             return False
@@ -50,16 +57,16 @@ class PersonOfTurn:
         return True
 
 
-def _tell(turn: Turn, key: UUID, speaker: str, text: str) -> None:
+def _store(turn: Turn, key: UUID, kind: CardKind, title: str, content: Mapping[str, str]) -> None:
     # A turn that has ended may not store anything: its conversation may be about to be erased.
     ledger.check_ours(turn)
     row = ToolApproval(
         pk=key,
         turn_id=turn.pk,
-        kind=CardKind.TEXT,
-        call_id=f"text {key}",
-        title=speaker[:80],
-        arguments=json.dumps({"text": in_middle(text, TOLD_CHARS)}),
+        kind=kind,
+        call_id=f"{kind.value} {key}",
+        title=title[:80],
+        arguments=json.dumps(dict(content)),
         decision=Decision.NONE,
         lapses_at=connections.now(),
     )

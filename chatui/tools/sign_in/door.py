@@ -1,0 +1,141 @@
+"""The requests of a sign-in at a tool server: bounded, without redirects, and only to addresses that may be asked.
+
+A tool server's metadata names the addresses, so a hostile one could have us ask anything that this machine can reach. The origins that the
+operator named may be asked as they are; all others only by https, and only if their name leads to public addresses alone. The
+connection goes to the address that was checked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+import httpcore
+
+from chatui.backends.route import origin
+from chatui.json_requests import tls
+from chatui.tools.fetcher import CheckedNetwork, FetchError, parse_target
+from chatui.tools.remote.definition import ServerSpec
+from chatui.tools.remote.exchange import HttpRequest
+
+SECONDS = 10.0
+MAX_BYTES = 256 * 1024
+_ALL_PORTS = range(1, 65_536)
+_JSON = {"Content-Type": "application/json"}
+ADDRESS_CHARS = 2000
+
+
+class SignInError(Exception):
+    """A sign-in failed. The text is ours, for the operator: it names no address, and quotes nothing that was received."""
+
+
+class UnavailableError(SignInError):
+    """A server could not be reached, or its answer cannot be used now. Trying again may help."""
+
+
+@dataclass(frozen=True, slots=True)
+class DoorAnswer:
+    """``found``: the JSON object; empty if there is none. ``challenges``: each ``WWW-Authenticate``."""
+
+    status: int
+    found: Mapping[str, Any] = field(repr=False)
+    challenges: tuple[str, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """``named``: the origins that the operator named. ``is_wide``: the operator allows private networks and http. ``network``: how all
+    other addresses are connected to; tests, which have no public address, have another."""
+
+    named: frozenset[str]
+    is_wide: bool = False
+    network: httpcore.AsyncNetworkBackend = field(default_factory=CheckedNetwork, repr=False)
+    seconds: float = SECONDS
+
+    def checked(self, url: object, what: str) -> str:
+        """The address, if it may be asked or, in a browser, opened. ``what``: names it in the error. Raises SignInError."""
+        if not isinstance(url, str) or len(url) > ADDRESS_CHARS or not url.isascii() or not url.isprintable() or set('#"<>\\ ') & set(url):
+            raise SignInError(f"{what} is no address")
+        try:
+            place = origin(url)
+        except ValueError:
+            raise SignInError(f"{what} is no http or https address") from None
+        if "@" in url.split("/")[2]:
+            raise SignInError(f"{what} has a user name")
+        if place in self.named or self.is_wide:
+            return url
+        if not url.startswith("https://"):
+            raise SignInError(f"{what} is an address without https that the operator did not name")
+        try:
+            parse_target(url, _ALL_PORTS)
+        except FetchError:
+            raise SignInError(f"{what} is an address that may not be asked") from None
+        return url
+
+    async def get(self, url: str, what: str) -> DoorAnswer:
+        """What is at the address. ``what``: names it in errors.
+
+        Raises:
+            SignInError: the address may not be asked.
+            UnavailableError: it cannot be reached, or its answer is too slow or too long.
+        """
+        return await self._ask(HttpRequest("GET", url, {}), what)
+
+    async def post_json(self, url: str, what: str, value: object) -> DoorAnswer:
+        """Raises as ``get``."""
+        return await self._ask(HttpRequest("POST", url, _JSON, json.dumps(value).encode()), what)
+
+    async def knock(self, url: str, what: str, value: object, headers: Mapping[str, str]) -> DoorAnswer:
+        """As ``post_json``, for an answer of which only the status and the challenges matter: nothing else is read."""
+        return await self._ask(HttpRequest("POST", url, {**_JSON, **headers}, json.dumps(value).encode()), what, most=0)
+
+    async def post_form(self, url: str, what: str, fields: Mapping[str, str], headers: Mapping[str, str]) -> DoorAnswer:
+        """Raises as ``get``."""
+        kind = {"Content-Type": "application/x-www-form-urlencoded"}
+        return await self._ask(HttpRequest("POST", url, {**kind, **headers}, urlencode(fields).encode()), what)
+
+    async def _ask(self, ask: HttpRequest, what: str, most: int = MAX_BYTES) -> DoorAnswer:
+        url, body = self.checked(ask.url, what), ask.body
+        network = httpcore.AnyIOBackend() if self.is_wide or origin(url) in self.named else self.network
+        about = {"Host": url.split("/")[2], "User-Agent": "chatui", "Accept": "application/json", "Accept-Encoding": "identity"}
+        sent = {**about, **ask.headers, **({"Content-Length": str(len(body))} if body else {})}
+        try:
+            async with (
+                asyncio.timeout(self.seconds),
+                httpcore.AsyncConnectionPool(ssl_context=tls(), max_connections=1, network_backend=network) as pool,
+                pool.stream(ask.method, url, headers=list(sent.items()), content=body or None) as response,
+            ):
+                read = bytearray()
+                # What a redirect says is not read: it would lead elsewhere.
+                if most and response.status not in range(300, 400):
+                    async for piece in response.aiter_stream():
+                        read += piece
+                        if len(read) > most:
+                            raise UnavailableError(f"{what} sent an answer that is too long")
+                challenges = [value.decode("latin-1") for name, value in response.headers if name.lower() == b"www-authenticate"]
+                status = response.status
+        except TimeoutError:
+            raise UnavailableError(f"{what} did not answer in time") from None
+        except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, OSError, ValueError):
+            # A closed port, a silent one and a forbidden network all look the same.
+            raise UnavailableError(f"{what} cannot be reached") from None
+        return DoorAnswer(status, _object(bytes(read)), tuple(challenges))
+
+
+def door_of(spec: ServerSpec, url: str) -> Door:
+    """The door for a server's sign-in. ``url``: the server's."""
+    oauth = spec.oauth
+    issuer = oauth.issuer if oauth else ""
+    return Door(frozenset(origin(each) for each in (url, issuer) if each), is_wide=bool(oauth and oauth.private_addresses))
+
+
+def _object(body: bytes) -> Mapping[str, Any]:
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,84 @@
+"""A person's page of their accounts at tool servers, and the way to an authorization server and back.
+
+The answer that comes back belongs to a sign-in that this browser began, for this person and this server; it is taken once.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+
+from chatui.codes import ProductCode
+from chatui.display import tool_sign_in
+from chatui.limits import Throttle
+from chatui.permissions.access import NotFoundError
+from chatui.proxies import public_address
+from chatui.tools.sign_in.door import SignInError, UnavailableError
+from chatui.tools.sign_in.flow import PendingSignIn
+from chatui.web.errors import refuse
+from chatui.web.guards import keep_for_tab, person_of, signed_in, visitor_of
+from chatui.web.sign_in import session
+
+log = logging.getLogger(__name__)
+_SESSION_KEY = "tool_sign_ins"
+_begun = Throttle("tool-sign-in", attempts=30, seconds=600)
+
+
+@signed_in("GET")
+def tool_accounts(request: HttpRequest) -> HttpResponse:
+    shown = tool_sign_in.of_person(person_of(request))
+    return render(request, "account/tool_accounts.html", {"accounts": shown, "connected": request.GET.get("connected", "")})
+
+
+@signed_in("POST")
+def connect(request: HttpRequest, server: str) -> HttpResponse:
+    """Send the browser to where the person signs in for this tool server."""
+    person = person_of(request)
+    _begun.check(str(person.pk))
+    after = session.own_path(request, request.POST.get("next", ""))
+    try:
+        pending = tool_sign_in.begin(person, server, public_address(request, reverse("tool_back", args=[server])), after)
+    except SignInError as error:
+        return _refused(request, server, error)
+    keep_for_tab(request, _SESSION_KEY, pending.state, pending.dump())
+    response = render(request, "account/going_on.html", {"provider": server, "address": pending.address})
+    # As at a sign-in service: our form-action policy also applies to redirects after forms.
+    response.headers["Refresh"] = f"0; url={pending.address}"
+    response.headers["Referrer-Policy"] = "no-referrer"
+    return response
+
+
+@signed_in("GET")
+def back(request: HttpRequest, server: str) -> HttpResponse:
+    """Take the answer of the authorization server, once."""
+    answer = request.GET.dict()
+    stored: dict[str, Any] = request.session.get(_SESSION_KEY, {})
+    values = stored.get(answer.get("state", ""))
+    try:
+        if values is None:
+            raise SignInError("this browser did not begin this sign-in")
+        request.session[_SESSION_KEY] = {state: kept for state, kept in stored.items() if state != answer["state"]}
+        pending = PendingSignIn.load(values)
+        tool_sign_in.finish(visitor_of(request, "page"), server, pending, answer)
+    except SignInError as error:
+        return _refused(request, server, error)
+    return redirect(pending.after or f"{reverse('tool_accounts')}?connected={server}")
+
+
+@signed_in("POST")
+def disconnect(request: HttpRequest, server: str) -> HttpResponse:
+    if not tool_sign_in.disconnect(visitor_of(request, "page"), server):
+        raise NotFoundError
+    return redirect("tool_accounts")
+
+
+def _refused(request: HttpRequest, server: str, error: SignInError) -> HttpResponse:
+    log.warning("tool server %s: an account could not be connected: %s", server, str(error))
+    tool_sign_in.refused(visitor_of(request, "page"), server, str(error))
+    is_away = isinstance(error, UnavailableError)
+    code = ProductCode.TOOL_ACCOUNT_AWAY if is_away else ProductCode.TOOL_ACCOUNT
+    return refuse(request, code, 503 if is_away else 400)
