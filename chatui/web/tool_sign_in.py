@@ -31,7 +31,7 @@ _begun = Throttle("tool-sign-in", attempts=30, seconds=600)
 @signed_in("GET")
 def tool_accounts(request: HttpRequest) -> HttpResponse:
     shown = tool_sign_in.of_person(person_of(request))
-    return render(request, "account/tool_accounts.html", {"accounts": shown, "connected": request.GET.get("connected", "")})
+    return render(request, "account/tool_accounts.html", {"accounts": shown})
 
 
 @signed_in("POST")
@@ -66,7 +66,7 @@ def back(request: HttpRequest, server: str) -> HttpResponse:
         tool_sign_in.finish(visitor_of(request, "page"), server, pending, answer)
     except SignInError as error:
         return _refused(request, server, error)
-    return redirect(pending.after or f"{reverse('tool_accounts')}?connected={server}")
+    return redirect(pending.after or "tool_accounts")
 
 
 @signed_in("POST")

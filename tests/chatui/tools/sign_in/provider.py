@@ -27,6 +27,8 @@ from mcp.shared.auth import OAuthToken  # type: ignore[import-not-found]
 from starlette.requests import Request  # type: ignore[import-not-found]
 from starlette.responses import JSONResponse, RedirectResponse, Response  # type: ignore[import-not-found]
 
+FORM = """<!doctype html><title>Sign in</title><form action="/login"><input type="hidden" name="request" value="{request}">
+<label>Name <input name="as"></label><button>Sign in there</button></form>"""
 PORT = int(sys.argv[1])
 URL = f"http://127.0.0.1:{PORT}"
 
@@ -143,7 +145,7 @@ def echo_token() -> str:
 @server.custom_route("/login", methods=["GET"])  # type: ignore[untyped-decorator]
 async def login(request: Request) -> Response:
     if "as" not in request.query_params:
-        return Response("Who are you?", media_type="text/plain")
+        return Response(FORM.format(request=request.query_params["request"]), media_type="text/html")
     return RedirectResponse(provider.sign_in(request.query_params["request"], request.query_params["as"]), 302)
 
 

@@ -23,13 +23,16 @@ from chatui.models.tool_sign_in import ToolClient, ToolSignIn
 from chatui.models.user import ClosingCause, User
 from chatui.tools import confirmations, server_registry
 from chatui.tools.execution import tools_loop
+from chatui.tools.remote.exchange import StatusError
 from chatui.tools.server_registry import ServerConnection
 from chatui.tools.sign_in import kept
+from chatui.tools.sign_in.tokens import SignInNeededError, SignIns
 from chatui.tools.tool import CallingTurn, SignInError, ToolError
 from chatui.transfer import exports
 from tests.chatui.tools.mcp import published
 from tests.chatui.tools.mcp.calls import Remembered
 from tests.support import environment
+from tests.support.places import ROOT
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served, pytest.mark.slow]
 
@@ -304,3 +307,23 @@ def test_a_tool_that_a_persons_own_list_has_otherwise_is_not_called(people: tupl
     with pytest.raises(ToolError, match="has changed"):
         on_tools_loop(connection.call(changed, turn, {}))
     on_tools_loop(closed([connection]))
+
+
+def test_a_call_that_lacks_scopes_is_not_made_and_they_are_asked_for_with_the_next_sign_in(place: Place) -> None:
+    ada = person("ada", is_staff=True, is_superuser=True)
+    connect(ada, "ada-there")
+    spec = server_registry.specs()[0]
+    told = 'Bearer error="insufficient_scope", scope="notes notes.write"'
+
+    async def refused() -> Any:
+        raise StatusError(403, told)
+
+    with pytest.raises(SignInNeededError, match="does not allow this"):
+        on_tools_loop(SignIns(spec).with_token(ada.pk, refused))
+    assert kept.wanted(ada.pk, kept.place_of(spec)) == ("notes", "notes.write")
+    assert parse_qs(urlsplit(begun(browser(ada))).query)["scope"] == ["notes notes.write"]
+
+
+def test_a_restored_backup_has_no_sign_ins(people: tuple[User, User]) -> None:
+    script = (ROOT / "deploy" / "restore-postgresql.sh").read_text()
+    assert ToolSignIn.objects.exists() and f"DELETE FROM {ToolSignIn._meta.db_table}'" in script

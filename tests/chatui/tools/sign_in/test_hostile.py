@@ -14,10 +14,12 @@ from pydantic import ValidationError
 from chatui.tools.fetcher import CheckedNetwork
 from chatui.tools.remote import definition
 from chatui.tools.remote.definition import McpSpec
+from chatui.tools.remote.exchange import StatusError
 from chatui.tools.sign_in import discovery, flow
 from chatui.tools.sign_in.discovery import Found, challenge_of
 from chatui.tools.sign_in.door import Door, SignInError, UnavailableError, door_of
 from chatui.tools.sign_in.flow import Client, PendingSignIn, RefusedError, Tokens
+from chatui.tools.sign_in.tokens import SignIns
 from tests.chatui.tools import peer
 from tests.chatui.tools.peer import Peer, PeerRequest
 from tests.support.cases import for_each
@@ -387,3 +389,38 @@ def test_tokens_are_in_no_repr() -> None:
     tokens = Tokens("i", "r", "t", "v", Client("c", "s3cret"), "acc3ss", "r3newal")
     assert not {word for word in ("s3cret", "acc3ss", "r3newal") if word in repr(tokens)}
     assert Tokens.load(tokens.dump()) == tokens
+
+
+def test_the_product_gets_one_token_for_everybody_and_another_when_that_is_refused() -> None:
+    given = iter(f"a{number}" for number in range(9))
+    accepted: set[str] = set()
+
+    async def token(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
+        accepted.clear()
+        accepted.add(next(given))
+        await peer.send(writer, {"access_token": min(accepted), "token_type": "Bearer"})
+
+    with lying(**{"/token": token}) as (provider, _):
+        oauth = {"grant": "client_credentials", "issuer": provider.url, "client_id": "c", "client_secret": {"value": "s3cret"}}
+        sign_ins = SignIns(spec_of(provider.url, **oauth))
+
+        async def work() -> str:
+            sent = definition.headers({})["Authorization"].removeprefix("Bearer ")
+            if sent not in accepted:
+                raise StatusError(401)
+            return sent
+
+        async def body() -> list[str]:
+            first = await asyncio.gather(*(sign_ins.with_token(None, work) for _ in range(5)))
+            accepted.clear()
+            return [*first, await sign_ins.with_token(None, work)]
+
+        assert asyncio.run(body()) == ["a0"] * 5 + ["a1"]
+        form = parse_qs(provider.asked[-1].body.decode())
+        assert (form["grant_type"], form["resource"]) == (["client_credentials"], [f"{provider.url}/mcp"])
+        assert form["client_secret"] == ["s3cret"] and "authorization" not in provider.asked[-1].headers, "it takes none in a header"
+
+
+def test_a_refused_or_misplaced_address_names_its_remedy() -> None:
+    assert "headers or oauth" in str(StatusError(401)) and "older transport" in str(StatusError(405))
+    assert str(StatusError(404)) == "the server answered with status 404"
