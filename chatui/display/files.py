@@ -218,6 +218,9 @@ def sentence(why: str, places: int = 0) -> str:
             places,
         )
         return words % {"count": places}
+    if why.startswith("as-"):
+        words = _("Files of this type cannot be read. Open it in the program that made it, save it as .%(type)s, and attach that file.")
+        return words % {"type": why.removeprefix("as-")}
     return _SENTENCES[why]() if why in _SENTENCES else _("This file could not be read. It may be damaged.")
 
 

@@ -18,6 +18,11 @@ class NoTextReason(StrEnum):
     HIDDEN = "hidden"  # all of its text is hidden in the file
     PICTURE = "picture"
     TYPE = "type"  # an unsupported type, or a name that does not match the content
+    AS_DOCX = "as-docx"  # a type that is not read; the program that made it can save it in one that is
+    AS_PPTX = "as-pptx"
+    AS_XLSX = "as-xlsx"
+    AS_EML = "as-eml"
+    AS_PDF = "as-pdf"
     ENCRYPTED = "encrypted"
     BROKEN = "broken"
     TOO_LONG = "too-long"  # larger than the limit for files
@@ -70,22 +75,41 @@ class DetectedKind:
 
 TEXTS = {
     "csv": "csv",
+    "eml": "eml",
     "htm": "html",
     "html": "html",
+    "ipynb": "ipynb",
     "json": "json",
     "markdown": "markdown",
     "md": "markdown",
+    "rtf": "rtf",
     "tsv": "tsv",
     "xhtml": "html",
     "xml": "xml",
 }
 """Kinds of text by the file name's extension. Any other text is ``text``: source code has a hundred extensions, all harmless."""
 
-PLAIN = frozenset({*TEXTS.values(), "text"} - {"html"})
+PLAIN = frozenset({*TEXTS.values(), "text"} - {"eml", "html", "ipynb", "rtf"})
 """Kinds whose text is the file itself."""
 
-UNPACKED = {"docx": "docx", "odt": "odt", "pptx": "pptx", "xlsx": "xlsx"}
+UNPACKED = {
+    **dict.fromkeys(("docm", "docx", "dotm", "dotx"), "docx"),
+    "epub": "epub",
+    **dict.fromkeys(("odp", "otp"), "odp"),
+    **dict.fromkeys(("odt", "ott"), "odt"),
+    **dict.fromkeys(("potm", "potx", "ppsm", "ppsx", "pptm", "pptx"), "pptx"),
+    "xlsx": "xlsx",
+}
 """Kinds that are zip archives, by the file name's extension."""
+
+_BETTER = {
+    **dict.fromkeys(("doc", "dot", "pages", "wpd", "wps"), NoTextReason.AS_DOCX),
+    **dict.fromkeys(("key", "pot", "pps", "ppt"), NoTextReason.AS_PPTX),
+    **dict.fromkeys(("numbers", "xlsb"), NoTextReason.AS_XLSX),
+    **dict.fromkeys(("msg", "oft"), NoTextReason.AS_EML),
+    **dict.fromkeys(("djvu", "mpp", "one", "pub", "vsd", "vsdx", "xps"), NoTextReason.AS_PDF),
+}
+"""Types that are not read, by the file name's extension, and what would be. Text with such a name is read as text."""
 
 PICTURES = frozenset(
     ["avif", "bmp", "gif", "heic", "heif", "ico", "jfif", "jpe", "jpeg", "jpg", "jxl", "png", "psd", "tif", "tiff", "webp"]
@@ -130,9 +154,11 @@ def detect(name: str, data: bytes) -> DetectedKind:
         return DetectedKind(kind, NoTextReason.ENCRYPTED)
     is_pdf = head.lstrip(b" \t\r\n").startswith(b"%PDF-") or (kind == "pdf" and b"%PDF-" in head[:_PDF_BYTES])
     is_zip = _ZIP.match(head) is not None
-    if kind == "pdf" or kind in UNPACKED:
+    if kind == "pdf" or ending in UNPACKED:
         is_kind = is_pdf if kind == "pdf" else is_zip and not is_pdf
     else:
         few_controls = b"\0" not in head and len(_NEVER_IN_TEXT.findall(head)) * _FEW <= len(head)
         is_kind = not (is_pdf or is_zip or head.startswith(_OFFICE_97)) and (is_marked or few_controls)
-    return DetectedKind(kind) if is_kind else DetectedKind("" if kind == "text" else kind, NoTextReason.TYPE)
+    if is_kind and kind == "text" and head.startswith(b"{\\rtf"):
+        return DetectedKind("rtf")
+    return DetectedKind(kind) if is_kind else DetectedKind("" if kind == "text" else kind, _BETTER.get(ending, NoTextReason.TYPE))

@@ -79,7 +79,7 @@ _STATES = {
     NoTextReason.BLANK: ReadingState.EMPTY,
     NoTextReason.HIDDEN: ReadingState.EMPTY,
     NoTextReason.PICTURE: ReadingState.UNSUPPORTED,
-    NoTextReason.TYPE: ReadingState.UNSUPPORTED,
+    **dict.fromkeys([NoTextReason.TYPE, *(reason for reason in NoTextReason if reason.startswith("as-"))], ReadingState.UNSUPPORTED),
 }
 """All other reasons are failures."""
 

@@ -75,8 +75,8 @@ MARK_TOKENS = 8
 """The estimated tokens of the line above a page."""
 _CONTENTS = 100
 """How many places are listed if the text is not included."""
-_KINDS = {"": "file", "text": "text file", "pdf": "PDF", "csv": "CSV table", "tsv": "TSV table"}
-_PLACES = {"pdf": "pages", "xlsx": "sheets", "pptx": "slides"}
+_KINDS = {"": "file", "text": "text file", "pdf": "PDF", "csv": "CSV table", "tsv": "TSV table", "eml": "mail", "ipynb": "notebook"}
+_PLACES = {"epub": "chapters", "odp": "slides", "pdf": "pages", "pptx": "slides", "xlsx": "sheets"}
 
 
 class TooLargeError(Exception):
@@ -210,8 +210,11 @@ def _size(document: Document) -> str:
 
 
 def labelled(parts: Iterable[DocumentPart]) -> list[str]:
-    """The text of each part, with its label above it."""
-    return [f"[{part.label}]\n{part.text}" if part.label else part.text for part in parts]
+    """The text of each part, with its label above it. Of a page without text, the model is told so: it may be a scan."""
+    return [f"[{part.label}]\n{part.text or _WITHOUT_TEXT}" if part.label else part.text for part in parts]
+
+
+_WITHOUT_TEXT = "(no text here; it may be a picture, such as a scan)"
 
 
 _BATCH_PARTS = 200

@@ -1,6 +1,7 @@
 """Parses an HTML document as browsers do, and extracts its visible text, with its headings, lists and tables.
 
-If links are kept, each is written as ``【id†text†host】``, and ``links[id]`` is its target. The host is omitted if it is the page's own.
+Of a web page, each link is written as ``【id†text†host】``, and ``links[id]`` is its target. The host is omitted if it is the page's own.
+Of a file, links are written with their addresses, forms with what was filled in, and what is neither text nor marked counts.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from chatui.documents import plain_text
+from chatui.documents.inside.marks import Look, linked
 from chatui.documents.inside.text_collector import TextCollector
+from chatui.documents.kinds import HiddenPart, UnreadThing
 from renderer.characters import drop
 
 TEXT_CHARS = 600_000
@@ -42,7 +45,20 @@ _BREAKS = {
     for tag in tags.split()
 }
 """What separates the text of an element from that before and after it."""
-_PREFIXES = {"li": "* ", "td": " | ", "th": " | ", **{f"h{depth}": f"{'#' * depth} " for depth in range(1, 7)}}
+MAX_INDENT, MAX_SPAN = 20, 50
+_LOOKS = {
+    "sup": Look(1),
+    "sub": Look(-1),
+    **dict.fromkeys(("s", "strike", "del"), Look(is_struck=True)),
+}
+_COUNTED_TAGS = {
+    **dict.fromkeys(("audio", "video"), UnreadThing.MEDIA),
+    **dict.fromkeys(("iframe", "object", "embed"), UnreadThing.FILE),
+    **dict.fromkeys(("canvas", "svg"), UnreadThing.SHAPE),
+    "math": UnreadThing.EQUATION,
+}
+_SILENT_INPUTS = ("hidden", "password", "submit", "button", "reset", "image", "file")
+_PREFIXES = {"td": " | ", "th": " | ", **{f"h{depth}": f"{'#' * depth} " for depth in range(1, 7)}}
 _LINK_MARKS = str.maketrans({"【": "〖", "】": "〗", "†": "‡"})
 """Replaces the characters that mark links, so that a page cannot imitate our links."""
 
@@ -50,17 +66,20 @@ _LINK_MARKS = str.maketrans({"【": "〖", "】": "〗", "†": "‡"})
 class HtmlReader:
     """An HTML reader: after ``read``, it has the document's ``title``, the ``parts`` of its text, and its ``links``."""
 
-    def __init__(self, url: str, has_links: bool = True, max_chars: int = TEXT_CHARS) -> None:
+    def __init__(self, url: str, max_chars: int = TEXT_CHARS, collector: TextCollector | None = None) -> None:
+        """``collector``: where what a file holds beside its text is counted; None for a web page."""
         self.title = ""
         self.parts: list[str] = []
         self.links: list[str] = []
         self._url = url
         self._host = host(url)
-        self._has_links = has_links
+        self._collector = collector
         self._max_chars = max_chars
         self._chars = 0
         self._pre = 0
-        self._link: tuple[str, list[str]] | None = None
+        self._link = ""
+        self._held: list[tuple[str, list[str]]] = []
+        self._lists: list[int | None] = []
 
     def read(self, document: str) -> None:
         """Read the whole document. Nothing here is recursive, because a page can be nested to any depth."""
@@ -75,31 +94,97 @@ class HtmlReader:
         while todo and self._chars < self._max_chars:
             node, has_ended = todo.pop()
             if has_ended:
-                self._leave(node.tag)
+                self._leave(node)
             elif node.tag == "-text":
                 self._add_text(node.text_content or "")
-            elif not (node.tag.startswith("-") or node.tag in _SKIPPED_TAGS or _is_hidden(node.attributes)):
+            elif self._is_shown(node):
                 self._enter(node)
                 todo.append((node, True))
                 todo += [(child, False) for child in reversed(list(node.iter(include_text=True)))]
 
-    def _enter(self, node: Any) -> None:
+    def _is_shown(self, node: Any) -> bool:
         tag = node.tag
+        if tag.startswith("-"):
+            return False
+        if not _is_hidden(node.attributes):
+            if tag not in _SKIPPED_TAGS:
+                return True
+            if self._collector is not None:
+                self._count(node, self._collector)
+        elif self._collector is not None and tag not in _SKIPPED_TAGS and node.text().strip():
+            self._collector.leave_out(HiddenPart.TEXT, "")
+        return False
+
+    def _count(self, node: Any, collector: TextCollector) -> None:
+        """Write what was filled into a form of a file. What has no text counts."""
+        tag, attributes = node.tag, node.attributes
+        if tag in _COUNTED_TAGS:
+            collector.count(_COUNTED_TAGS[tag])
+        elif tag == "input" and (kind := (attributes.get("type") or "text").lower()) not in _SILENT_INPUTS:
+            is_box = kind in ("checkbox", "radio")
+            self._append(("☒" if "checked" in attributes else "☐") if is_box else clean(attributes.get("value") or ""))
+        elif tag == "textarea":
+            self._append(clean(node.text()))
+        elif tag == "select":
+            options = node.css("option")
+            chosen = [each for each in options if "selected" in each.attributes] or options[:1]
+            self._append(", ".join(clean(each.text()).strip() for each in chosen))
+
+    def _enter(self, node: Any) -> None:
+        tag, attributes = node.tag, node.attributes
         self._break(tag)
         self._pre += tag == "pre"
-        self._append(_PREFIXES.get(tag, ""))
-        if tag == "img" and (words := (node.attributes.get("alt") or "").strip()):
-            self._add_text(f"[Image: {words[:TITLE_CHARS]}]")
-        if tag == "a" and self._has_links and self._link is None and (target := joined(self._url, node.attributes.get("href") or "")):
-            self._link = (target, [])
+        if tag in ("ol", "ul"):
+            self._lists.append(_number(attributes.get("start"), 1) if tag == "ol" else None)
+        self._append(self._item(attributes) if tag == "li" else _PREFIXES.get(tag, ""))
+        if tag == "img":
+            self._add_picture((attributes.get("alt") or "").strip(), attributes)
+        if tag in _LOOKS:
+            self._held.append((tag, []))
+        elif tag == "a" and not self._link and (target := self._target(attributes.get("href") or "")):
+            self._link = target
+            self._held.append((tag, []))
 
-    def _leave(self, tag: str) -> None:
+    def _item(self, attributes: dict[str, str | None]) -> str:
+        """What begins an item: its number in a list that has them."""
+        indent = "  " * min(max(len(self._lists) - 1, 0), MAX_INDENT)
+        number = self._lists[-1] if self._lists else None
+        if number is None:
+            return f"{indent}* "
+        number = _number(attributes.get("value"), number)
+        self._lists[-1] = number + 1
+        return f"{indent}{number}. "
+
+    def _add_picture(self, words: str, attributes: dict[str, str | None]) -> None:
+        if words:
+            self._add_text(f"[Image: {words[:TITLE_CHARS]}]")
+        elif self._collector is not None and "alt" not in attributes:
+            self._collector.count(UnreadThing.PICTURE)
+
+    def _target(self, reference: str) -> str:
+        """The address of a link; empty for a place in the document."""
+        if self._collector is not None and reference.lower().startswith(("mailto:", "tel:")):
+            return reference
+        return joined(self._url, reference)
+
+    def _leave(self, node: Any) -> None:
+        tag = node.tag
         self._pre -= tag == "pre"
-        if tag == "a" and self._link is not None:
-            (target, words), self._link = self._link, None
-            text = " ".join("".join(words).split())[:TITLE_CHARS]
-            self._append(self.linked(target, text) if text and len(self.links) < MAX_LINKS else text)
+        if tag in ("ol", "ul"):
+            self._lists.pop()
+        if self._held and self._held[-1][0] == tag:
+            text = "".join(self._held.pop()[1])
+            self._append(self._linked(text) if tag == "a" else _LOOKS[tag].written(text))
+        if tag in ("td", "th"):
+            self._append(" | " * (_number(node.attributes.get("colspan"), 1, MAX_SPAN) - 1))
         self._break(tag)
+
+    def _linked(self, words: str) -> str:
+        target, self._link = self._link, ""
+        if self._collector is not None:
+            return linked(words, target)
+        text = " ".join(words.split())[:TITLE_CHARS]
+        return self.linked(target, text) if text and len(self.links) < MAX_LINKS else text
 
     def linked(self, target: str, text: str) -> str:
         """Add a link with this cleaned text, and return how it is written."""
@@ -108,16 +193,20 @@ class HtmlReader:
         return f"【{len(self.links) - 1}†{text}{'' if where == self._host else f'†{where}'}】"
 
     def _add_text(self, text: str) -> None:
-        plain = clean(text) if self._has_links else drop(text)
+        plain = clean(text) if self._collector is None else drop(text)
         self._append(plain if self._pre else re.sub(r"\s+", " ", plain))
 
     def _break(self, tag: str) -> None:
         if tag in _BREAKS:
-            self._append(_BREAKS[tag] if self._link is None else " ")
+            self._append(" " if self._link else _BREAKS[tag])
 
     def _append(self, text: str) -> None:
         self._chars += len(text)
-        (self.parts if self._link is None else self._link[1]).append(text)
+        (self._held[-1][1] if self._held else self.parts).append(text)
+
+
+def _number(value: str | None, default: int, most: int = 99_999) -> int:
+    return min(max(int(value), 1), most) if value and value.isdecimal() and len(value) < 6 else default
 
 
 def clean(text: str) -> str:
@@ -156,10 +245,21 @@ def encoding_of(page: bytes, charset: str = "", kind: str = "html") -> str:
     for words, declaration in declared.items():
         if not named and words in kind and (found := declaration.search(page[:4096])):
             named = found[1].decode("ascii")
+    return encoding_named(named) or "utf-8"
+
+
+def encoding_named(name: str) -> str:
+    """The encoding of a name, if the web standard has it; otherwise empty."""
     try:
-        return codecs.lookup(named).name if _WEB_ENCODINGS.fullmatch(named) else "utf-8"
+        return codecs.lookup(name).name if _WEB_ENCODINGS.fullmatch(name) else ""
     except LookupError:
-        return "utf-8"
+        return ""
+
+
+def decoded(page: bytes) -> str:
+    """The text of a page, by its byte order mark or the encoding that it names."""
+    text = plain_text.marked(page)
+    return page.decode(encoding_of(page), "replace") if text is None else text
 
 
 def prepare(data: bytes) -> None:
@@ -173,9 +273,8 @@ def prepare(data: bytes) -> None:
 
 def read(data: bytes, collector: TextCollector) -> None:
     """Read the whole document as one part, which begins with its title."""
-    text = plain_text.marked(data)
-    reader = HtmlReader("", has_links=False, max_chars=collector.max_bytes)
-    reader.read(data.decode(encoding_of(data), "replace") if text is None else text)
+    reader = HtmlReader("", collector.max_bytes, collector)
+    reader.read(decoded(data))
     collector.begin()
     if reader.title:
         collector.put(f"{reader.title}\n\n")

@@ -6,13 +6,10 @@ cells, and drawings in two versions.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
-from xml.etree.ElementTree import Element
 
-from chatui.documents.inside.text_collector import TextCollector, UnreadableFileError
+from chatui.documents.inside.text_collector import UnreadableFileError
 from chatui.documents.inside.xml import Archive, resolve_name
 from chatui.documents.kinds import NoTextReason
 
@@ -25,13 +22,27 @@ Relations = Mapping[str, tuple[str, str]]
 
 def relations(archive: Archive, part: str = "") -> Relations:
     """The relationships of a part, or of the whole document."""
-    folder, _, name = part.rpartition("/")
-    place = f"{folder}/_rels/{name}.rels" if folder else f"_rels/{name}.rels"
+    place = _relations_of(part)
     return {
         each.get("Id", ""): (each.get("Type", "").rpartition("/")[2], resolve_name(part, each.get("Target", "")))
         for each in (archive.tree(place).iter("Relationship") if place in archive else ())
         if each.get("TargetMode") != "External"
     }
+
+
+def addresses(archive: Archive, part: str) -> dict[str, str]:
+    """The addresses outside the document to which a part has links, by id."""
+    place = _relations_of(part)
+    return {
+        each.get("Id", ""): each.get("Target", "")
+        for each in (archive.tree(place).iter("Relationship") if place in archive else ())
+        if each.get("TargetMode") == "External" and each.get("Type", "").endswith("/hyperlink")
+    }
+
+
+def _relations_of(part: str) -> str:
+    folder, _, name = part.rpartition("/")
+    return f"{folder}/_rels/{name}.rels" if folder else f"_rels/{name}.rels"
 
 
 def of_kind(related: Relations, kind: str) -> str:
@@ -50,50 +61,6 @@ def main_part(archive: Archive) -> str:
     raise UnreadableFileError(NoTextReason.BROKEN)
 
 
-UNREAD = ("Fallback", "del", "moveFrom")
-"""The second version of a drawing, for programs that do not support the first one; and what a tracked change deleted or moved elsewhere.
-The names of properties as they were before a change end in ``Change``."""
-
-
-Place = TypeVar("Place")
-"""What a format knows about an element that may be hidden, with everything in it."""
-
-
-@dataclass(slots=True)
-class Paragraphs(ABC, Generic[Place]):
-    """Writes the text in the ``t`` elements of a tree, with its paragraphs, rows and cells."""
-
-    collector: TextCollector
-    _cells: int = 0
-
-    def walk(self, element: Element, outer: Place) -> None:
-        """Write the text of an element that is in ``outer``."""
-        name = element.tag
-        if name in UNREAD or name.endswith("Change"):
-            return
-        place = self.enter(element, outer)
-        self._cells += name == "tc"
-        if name != "t":
-            for child in element:
-                self.walk(child, place)
-        elif text := "".join(element.itertext()):
-            self.put(text, place)
-        if name == "tc":
-            self._cells -= 1
-            self.collector.put("\t")
-        elif name in ("p", "tr"):
-            # A table row is one line, whatever its cells contain.
-            self.collector.put(" " if name == "p" and self._cells else "\n")
-
-    @abstractmethod
-    def enter(self, element: Element, outer: Place) -> Place:
-        """Called before what is in an element. Returns its place, which is ``outer`` if it has none of its own."""
-
-    @abstractmethod
-    def put(self, text: str, place: Place) -> None:
-        """Called for each text."""
-
-
 @dataclass(slots=True)
 class Styles:
     """``hiding``: whether a style hides text, by its name or id, as far as it says so itself. ``bases``: the style that it is based on."""
@@ -103,8 +70,12 @@ class Styles:
 
     def hide(self, style: str) -> bool:
         """Whether text in a style is hidden by it, or by the nearest one that it is based on and that says something."""
-        seen: set[str] = set()
-        while style not in self.hiding and style in self.bases and style not in seen:
-            seen.add(style)
-            style = self.bases[style]
-        return self.hiding.get(style, False)
+        return next((self.hiding[each] for each in self.chain(style) if each in self.hiding), False)
+
+    def chain(self, style: str) -> list[str]:
+        """A style, and those that it is based on."""
+        found: dict[str, None] = {}
+        while style and style not in found:
+            found[style] = None
+            style = self.bases.get(style, "")
+        return list(found)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from chatui import sandbox
 from chatui.documents import plain_text
-from chatui.documents.inside import html, opendocument, pdf, probes, sheets, slides, web_pages, word, xml
+from chatui.documents.inside import books, html, mail, notebook, opendocument, pdf, probes, rtf, sheets, slides, web_pages, word, xml
 from chatui.documents.inside.text_collector import LENGTH_BYTES, NOT_PREPARED, FullError, TextCollector, UnreadableFileError
 from chatui.documents.kinds import NoTextReason
 from chatui.sandbox import NotConfinedError, ProcessLimits
@@ -90,12 +90,17 @@ READERS = {
     "bomb of memory": FileReader(probes.fill),
     "bomb of time": FileReader(probes.spin),
     "docx": FileReader(word.read, xml.prepare),
+    "eml": FileReader(mail.read, mail.prepare),
+    "epub": FileReader(books.read, books.prepare),
     "html": FileReader(html.read, html.prepare),
+    "ipynb": FileReader(notebook.read, notebook.prepare),
+    "odp": FileReader(opendocument.read, xml.prepare),
     "odt": FileReader(opendocument.read, xml.prepare),
     "pdf": FileReader(pdf.read, pdf.prepare),
     "plain": FileReader(_plain, lambda data: plain_text.prepare(), is_exact=True),
     "pptx": FileReader(slides.read, xml.prepare),
     "probes": FileReader(probes.read),
+    "rtf": FileReader(rtf.read, rtf.prepare),
     "web page": FileReader(web_pages.read, web_pages.prepare, is_exact=True),
     "xlsx": FileReader(sheets.read, xml.prepare),
 }

@@ -135,7 +135,8 @@ class Archive:
         entries = self._zip.infolist()
         if len(entries) > MAX_ENTRIES:
             raise UnreadableFileError(NoTextReason.LIMIT)
-        self._entries = {entry.filename: entry for entry in entries}
+        # Some programs write the names with backslashes.
+        self._entries = {entry.filename.replace("\\", "/"): entry for entry in entries}
         if len(self._entries) != len(entries):
             # With duplicate names, programs differ in which entry they use: the text read here might not be what other programs show.
             raise UnreadableFileError(NoTextReason.BROKEN)
@@ -145,6 +146,10 @@ class Archive:
 
     def __contains__(self, name: str) -> bool:
         return name in self._entries
+
+    def content(self, name: str) -> bytes:
+        """The bytes of an entry. Raises as ``tree``."""
+        return b"".join(self._blocks(name))
 
     def tree(self, name: str) -> Element:
         """An entry.

@@ -15,7 +15,11 @@ _SLIDE = (
 _UNSHOWN = ' show="0"'
 _ODT = (
     'xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" '
-    'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0"'
+    'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0" '
+    'xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0" xmlns:xlink="http://www.w3.org/1999/xlink" '
+    'xmlns:svg="urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0" xmlns:dc="http://purl.org/dc/elements/1.1/" '
+    'xmlns:presentation="urn:oasis:names:tc:opendocument:xmlns:presentation:1.0" '
+    'xmlns:form="urn:oasis:names:tc:opendocument:xmlns:form:1.0" xmlns:chart="urn:oasis:names:tc:opendocument:xmlns:chart:1.0"'
 )
 
 
@@ -26,6 +30,12 @@ def packed(entries: Mapping[str, str | bytes], compression: int = zipfile.ZIP_DE
         for name, data in entries.items():
             archive.writestr(name, data)
     return output.getvalue()
+
+
+def backslashed(archive: bytes) -> bytes:
+    """An archive whose names have backslashes, as some programs write them."""
+    with zipfile.ZipFile(io.BytesIO(archive)) as opened:
+        return packed({name.replace("/", "\\"): opened.read(name) for name in opened.namelist()})
 
 
 def relations(*related: tuple[str, str, str], outside: Sequence[str] = ()) -> str:
@@ -92,8 +102,14 @@ def shape(text: str, kind: str = "") -> str:
     return f"<p:sp><p:nvPr>{holds}</p:nvPr><p:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp>"
 
 
-def pptx(slides: Sequence[str], notes: Mapping[int, str] | None = None, hidden: Sequence[int] = ()) -> bytes:
-    """``slides``: the shapes of each. ``notes``: shapes by slide number, from 1. ``hidden``: the numbers of hidden slides."""
+def pptx(
+    slides: Sequence[str],
+    notes: Mapping[int, str] | None = None,
+    hidden: Sequence[int] = (),
+    more: Mapping[str, str | bytes] | None = None,
+) -> bytes:
+    """``slides``: the shapes of each. ``notes``: shapes by slide number, from 1. ``hidden``: the numbers of hidden slides.
+    ``more``: further entries."""
     numbers = range(1, len(slides) + 1)
     entries: dict[str, str | bytes] = {
         "_rels/.rels": relations(("r1", "officeDocument", "ppt/presentation.xml")),
@@ -109,17 +125,20 @@ def pptx(slides: Sequence[str], notes: Mapping[int, str] | None = None, hidden: 
     for n, text in (notes or {}).items():
         entries[f"ppt/slides/_rels/slide{n}.xml.rels"] = relations(("r1", "notesSlide", f"../notesSlides/n{n}.xml"))
         entries[f"ppt/notesSlides/n{n}.xml"] = f"<p:notes {_SLIDE}>{text}</p:notes>"
-    return packed(entries)
+    return packed(entries | dict(more or {}))
 
 
-def odt(body: str, before: str = "", manifest: str = "", styles: str = "") -> bytes:
-    """``body``: the content of the text element. ``styles``: automatic ones."""
+def odt(
+    body: str, before: str = "", manifest: str = "", styles: str = "", kind: str = "text", more: Mapping[str, str] | None = None
+) -> bytes:
+    """``body``: the content of the text or presentation. ``styles``: automatic ones. ``more``: the contents of further entries."""
     return packed(
         {
             "mimetype": "application/vnd.oasis.opendocument.text",
             "content.xml": f"{before}<office:document-content {_ODT}><office:automatic-styles>{styles}</office:automatic-styles>"
-            f"<office:body><office:text>{body}</office:text></office:body></office:document-content>",
+            f"<office:body><office:{kind}>{body}</office:{kind}></office:body></office:document-content>",
             "META-INF/manifest.xml": f"<manifest>{manifest}</manifest>",
+            **{name: f"<office:document {_ODT}>{content}</office:document>" for name, content in (more or {}).items()},
         }
     )
 

@@ -25,10 +25,12 @@ async def test_a_word_document_keeps_headings_lists_tables_and_notes() -> None:
         + paragraph("Grün &amp; gut")
         + paragraph("green", "<w:numPr/>")
         + table
-        + '<w:p><w:pPr><w:tabs><w:tab w:val="left"/></w:tabs></w:pPr><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t></w:r></w:p>'
+        + '<w:p><w:pPr><w:tabs><w:tab w:val="left"/></w:tabs></w:pPr><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t>'
+        + '<w:footnoteReference w:id="2"/></w:r></w:p>'
     )
-    text = await text_of("a.docx", samples.docx(body, {"word/footnotes.xml": samples.footnotes(paragraph("A note."))}))
-    assert text == "# Tea\nGrün & gut\n- green\none\ttwo\na\tb\nc\nA note."
+    notes = samples.footnotes(f'<w:footnote w:id="2">{paragraph("A note.")}</w:footnote>')
+    text = await text_of("a.docx", samples.docx(body, {"word/footnotes.xml": notes}))
+    assert text == "# Tea\nGrün & gut\n- green\none\ttwo\na\tb\nc[^1]\n[^1]: A note."
 
 
 async def test_hidden_and_deleted_text_in_a_word_document_is_left_out() -> None:
@@ -220,9 +222,9 @@ async def test_an_open_document_keeps_headings_lists_and_tables() -> None:
         '<text:h text:outline-level="2">Tea</text:h><text:p>a<text:s text:c="3"/>b<text:tab/>c<text:line-break/>d</text:p>'
         "<text:list><text:list-item><text:p>green</text:p></text:list-item></text:list>"
         '<table:table><table:table-row table:number-rows-repeated="9"><table:table-cell><text:p>1</text:p></table:table-cell>'
-        "</table:table-row></table:table><text:p>x<office:annotation><text:p>SECRET</text:p></office:annotation></text:p>"
+        "</table:table-row></table:table><text:p>x<office:annotation><text:p>Why?</text:p></office:annotation></text:p>"
     )
-    assert await text_of("a.odt", samples.odt(body)) == "## Tea\na   b\tc\nd\n- green\n1\nx"
+    assert await text_of("a.odt", samples.odt(body)) == "## Tea\na   b\tc\nd\n- green\n1\nx[Comment: Why?]"
 
 
 async def test_a_pdf_is_read_page_by_page() -> None:
@@ -241,7 +243,7 @@ async def test_a_page_is_extracted_as_displayed() -> None:
     page = (
         "<title>Tea</title><h2>Hot</h2><p hidden>SECRET</p><ul><li>【1†x】 <a href=https://o.example>there</a></ul><script>SECRET</script>"
     )
-    assert await text_of("a.html", page.encode()) == "Tea\n\n## Hot\n\n* 【1†x】 there"
+    assert await text_of("a.html", page.encode()) == "Tea\n\n## Hot\n\n* 【1†x】 [there](https://o.example)"
     assert await text_of("a.htm", "<meta charset=koi8-r><p>чай</p>".encode("koi8-r")) == "чай"
     assert await text_of("a.html", "<p>чай</p>".encode("utf-16")) == "чай"
     assert "<script" not in await text_of("a.html", b"<meta charset=utf-7><p>tea +ADw-script+AD4-</p>")

@@ -40,7 +40,7 @@ async def test_text_is_read_in_every_declared_encoding(name: str, data: bytes, k
         ("a.pdf", b"<html>Sign in</html>", ReadingState.UNSUPPORTED, NoTextReason.TYPE),
         ("a.docx", b"words", ReadingState.UNSUPPORTED, NoTextReason.TYPE),
         ("a.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), ReadingState.FAILED, NoTextReason.ENCRYPTED),
-        ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), ReadingState.UNSUPPORTED, NoTextReason.TYPE),
+        ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), ReadingState.UNSUPPORTED, NoTextReason.AS_DOCX),
         ("a.zip", b"PK\x03\x04" + bytes(40), ReadingState.UNSUPPORTED, NoTextReason.TYPE),
         ("a.txt", b"\x7fELF" + bytes(40), ReadingState.UNSUPPORTED, NoTextReason.TYPE),
         ("a.txt", bytes(MAX_BYTES + 1), ReadingState.FAILED, NoTextReason.TOO_LONG),

@@ -264,3 +264,9 @@ def test_a_transferred_document_has_its_text_and_is_searchable(ada: User, bela: 
     assert [part.text for part in store_documents.parts_of(handed)] == ["The zymurgist comes on Friday."]
     assert DocumentText.objects.get(content=handed.content_id).kind == "text"
     assert DocumentPassage.objects.filter(content=handed.content_id).exists()
+
+
+def test_the_model_is_told_which_page_has_no_text() -> None:
+    parts = (DocumentPart(number=1, label="page 1", text="Typed."), DocumentPart(number=2, label="page 2", text=""))
+    body = store_documents.whole(store_documents.Document("a.pdf", "pdf", parts)).frame.body
+    assert "[page 1]\nTyped.\n\n[page 2]\n(no text here; it may be a picture, such as a scan)" in body

@@ -1,0 +1,353 @@
+"""Reads an RTF document: its text with tables, links, notes, comments, and what is raised, lowered or struck out.
+
+The format is a tree of groups with control words. Whatever is in a group of an unknown kind that programs may skip counts, if it has text.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from chatui.documents.inside.marks import PLAIN, Look, Runs, mark
+from chatui.documents.inside.text_collector import TextCollector, UnreadableFileError
+from chatui.documents.kinds import HiddenPart, NoTextReason, UnreadThing
+
+_TOKEN = re.compile(rb"\\([a-zA-Z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-fA-F]{2})|\\([^a-zA-Z])|([{}])|([^\\{}\r\n]+)|[\r\n]+|\\", re.DOTALL)
+_MAX_DEPTH = 500
+_MAX_SKIPPED = 100
+_CHARSETS = {
+    **dict.fromkeys((0, 1), "cp1252"),
+    77: "mac_roman",
+    128: "cp932",
+    129: "cp949",
+    134: "gbk",
+    136: "big5",
+    163: "cp1258",
+    204: "cp1251",
+    222: "cp874",
+    238: "cp1250",
+    161: "cp1253",
+    162: "cp1254",
+    177: "cp1255",
+    178: "cp1256",
+    186: "cp1257",
+}
+"""The encodings of the character sets of fonts."""
+_PAGES = (
+    "437",
+    "708",
+    "850",
+    "852",
+    "860",
+    "862",
+    "863",
+    "864",
+    "865",
+    "866",
+    "874",
+    "932",
+    "936",
+    "949",
+    "950",
+    *map(str, range(1250, 1259)),
+)
+_SIGNS = {
+    **dict.fromkeys(("par", "line", "page", "sect", "column"), "\n"),
+    **dict.fromkeys(("emspace", "enspace", "qmspace"), " "),
+    "tab": "\t",
+    "emdash": "—",
+    "endash": "–",
+    "bullet": "•",
+    "lquote": "‘",
+    "rquote": "’",
+    "ldblquote": "“",
+    "rdblquote": "”",
+}
+_GROUPS = """
+fonttbl colortbl stylesheet info generator listtable listoverridetable rsidtbl themedata colorschememapping latentstyles datastore xmlnstbl
+mmathPr pgptbl listtext pntext pnseclvl pn revtbl userprops filetbl panose falt fontemb blipuid picprop sp sn nonshppict bkmkstart bkmkend
+atrfstart atrfend atnid atndate atnref atntime datafield docvar wgrffmtfilter passwordhash ftnsep ftnsepc aftnsep aftnsepc aftncn ftncn tc
+xe do expshrtn ebcstart defchp defpap oldcprops oldpprops oldtprops oldsprops protusertbl staticval propname template fldtype private
+listname levelmarker
+"""
+_PLAIN = frozenset(_GROUPS.split()) - {"listtext", "pntext"}
+"""Groups that say only how something looks or was made, or that repeat what is shown elsewhere."""
+_COUNTED = {"pict": UnreadThing.PICTURE, "object": UnreadThing.FILE, "ffname": UnreadThing.FIELD}
+_MARGINS = {
+    **dict.fromkeys(("header", "headerl", "headerr", "headerf"), "Header"),
+    **dict.fromkeys(("footer", "footerl", "footerr", "footerf"), "Footer"),
+}
+_HELD = ("footnote", "annotation", *_MARGINS)
+"""Groups whose text has another place than where they stand."""
+_SHOWN = frozenset(["shpinst", "shptxt", "fldrslt", "result", "nesttableprops", "shppict", "upr", "ud"])
+_CODES = re.compile(r"[0-9a-fA-F\s;]+")
+_ESCAPED = {b"~": "\xa0", b"_": "-", b"\\": "\\", b"{": "{", b"}": "}", b"\n": "\n", b"\r": "\n"}
+_ADDRESS = re.compile(r'HYPERLINK\s+"([^"]+)"')
+
+
+def prepare(data: bytes) -> None:
+    for name in {*_CHARSETS.values(), *(f"cp{page}" for page in _PAGES), "cp1252"}:
+        try:
+            codecs.lookup(name)
+        except LookupError:
+            continue
+
+
+def read(data: bytes, collector: TextCollector) -> None:
+    """Read the whole document as one part."""
+    if not data.lstrip().startswith(b"{\\rtf"):
+        raise UnreadableFileError(NoTextReason.BROKEN)
+    collector.begin()
+    reader = _Reader(collector)
+    for token in _TOKEN.finditer(data):
+        reader.take(token)
+    reader.end()
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What holds in a group. ``kind``: what it is, empty for text. ``skip``: how many characters follow one that Unicode gives."""
+
+    kind: str = ""
+    look: Look = PLAIN
+    is_hidden: bool = False
+    is_deleted: bool = False
+    codec: str = "cp1252"
+    skip: int = 1
+
+
+class _Reader:
+    """Writes a document. ``_held``: the groups whose text is held until they end."""
+
+    def __init__(self, collector: TextCollector) -> None:
+        self._collector = collector
+        self._runs = Runs(collector)
+        self._state = _State()
+        self._stack: list[_State] = []
+        self._fonts: dict[int, str] = {}
+        self._font = 0
+        self._codec = "cp1252"
+        self._bytes = bytearray()
+        self._to_skip = 0
+        self._is_optional = False
+        self._instruction: list[str] = []
+        self._notes: list[str] = []
+        self._margins: dict[str, None] = {}
+        self._author = ""
+        self._row: list[str] = []
+        self._is_in_table = False
+        self._is_unknown = False
+        self._has_changed = False
+        self._high = 0
+
+    def take(self, token: re.Match[bytes]) -> None:
+        """Take a control word, a sign, a bracket or text."""
+        word, number, code, sign, bracket, text = token.groups()
+        if code is not None or text is not None:
+            found = text if code is None else bytes([int(code, 16)])
+            self._bytes += found[self._to_skip :]
+            self._to_skip = max(0, self._to_skip - len(found))
+            return
+        self._flush()
+        if bracket == b"{":
+            self._open()
+        elif bracket == b"}":
+            self._close()
+        elif word is not None:
+            self._word(word.decode("ascii"), None if number is None else int(number))
+        elif sign == b"*":
+            self._is_optional = True
+        elif sign is not None:
+            self._put(_ESCAPED.get(sign, ""))
+
+    def end(self) -> None:
+        self._flush()
+        while self._stack:
+            self._close()
+        self._end_row()
+        self._runs.end()
+        for each in (*self._notes, *self._margins):
+            self._collector.put(f"\n{each}")
+        self._collector.count(UnreadThing.CHANGE, int(self._has_changed))
+
+    def _open(self) -> None:
+        if len(self._stack) >= _MAX_DEPTH:
+            raise UnreadableFileError(NoTextReason.LIMIT)
+        self._stack.append(self._state)
+        # What a group is, is said in it; groups in a group that is skipped are skipped with it.
+        self._state = replace(self._state, kind=self._state.kind if self._state.kind in _NOT_TEXT else "")
+        self._is_optional = False
+
+    def _close(self) -> None:
+        if not self._stack:
+            return
+        kind, outer = self._state.kind, self._stack.pop()
+        if kind != outer.kind or (kind and kind not in _NOT_TEXT):
+            self._end_of(kind)
+        self._state = outer
+        self._to_skip = 0
+
+    def _end_of(self, kind: str) -> None:
+        if kind == "field":
+            self._runs.end_link()
+        elif kind == "fldinst":
+            found = _ADDRESS.search("".join(self._instruction))
+            self._instruction.clear()
+            self._runs.begin_link(found[1] if found else "")
+        elif kind in _HELD:
+            self._end_of_held(kind, " ".join(self._runs.release().split()))
+        elif kind == "unknown" and self._is_unknown:
+            self._collector.count(UnreadThing.OTHER)
+            self._is_unknown = False
+
+    def _end_of_held(self, kind: str, text: str) -> None:
+        if kind == "footnote":
+            self._notes.append(f"[^{len(self._notes) + 1}]: {text}")
+            self._runs.put(f"[^{len(self._notes)}]")
+        elif kind == "annotation":
+            self._runs.put(mark(f"Comment by {self._author}" if self._author else "Comment", text))
+        elif text:
+            self._margins[mark(_MARGINS[kind], text)] = None
+
+    def _word(self, word: str, number: int | None) -> None:
+        is_optional, self._is_optional = self._is_optional, False
+        if self._to_skip and word != "u":
+            self._to_skip -= 1
+            return
+        if self._begin_kind(word, is_optional):
+            return
+        if (sign := _SIGNS.get(word)) is not None:
+            self._put(sign)
+        elif (use := _WORDS.get(word)) is not None:
+            use(self, number)
+
+    def _begin_kind(self, word: str, is_optional: bool) -> bool:
+        """Whether a word says what its group is."""
+        if self._state.kind in _NOT_TEXT and self._state.kind != "fldinst" and not (word == "f" or word == "fcharset"):
+            return word not in _WORDS_OF_FONTS
+        if word in _PLAIN:
+            self._state = replace(self._state, kind=word)
+        elif word in _COUNTED:
+            self._collector.count(_COUNTED[word])
+            self._state = replace(self._state, kind="counted")
+        elif word in _HELD:
+            self._state = replace(self._state, kind=word, look=PLAIN)
+            self._runs.hold()
+        elif word in ("field", "fldinst", "atnauthor"):
+            self._state = replace(self._state, kind=word)
+            self._author = "" if word == "atnauthor" else self._author
+        elif is_optional and word not in _SHOWN:
+            self._state = replace(self._state, kind="unknown")
+        else:
+            return False
+        return True
+
+    def _flush(self) -> None:
+        if self._bytes:
+            data, self._bytes = bytes(self._bytes), bytearray()
+            self._put(data.decode(self._state.codec, "replace"))
+
+    def _put(self, text: str) -> None:
+        state, has_text = self._state, bool(text.strip())
+        if state.kind == "fldinst":
+            self._instruction.append(text)
+        elif state.kind == "atnauthor":
+            self._author += text
+        elif state.kind == "unknown":
+            self._is_unknown |= len(text.strip()) > 1 and not _CODES.fullmatch(text)
+        elif state.kind in _NOT_TEXT:
+            return
+        elif state.is_deleted:
+            self._has_changed |= has_text
+        elif state.is_hidden and has_text:
+            self._collector.leave_out(HiddenPart.TEXT, "")
+        elif text and not state.is_hidden:
+            self._runs.put(" " if text == "\n" and self._is_in_table else text, state.look)
+
+    def unicode(self, number: int | None) -> None:
+        code = (number or 0) & 0xFFFF
+        self._to_skip = self._state.skip
+        if 0xD800 <= code < 0xDC00:
+            self._high = code
+            return
+        if 0xDC00 <= code < 0xE000:
+            code = 0x10000 + ((self._high - 0xD800) << 10) + (code - 0xDC00) if self._high else 0xFFFD
+        self._high = 0
+        self._put(chr(code))
+
+    def cell(self, number: int | None) -> None:
+        if self._is_in_table or not self._row:
+            self._begin_table(None)
+            self._row.append(" ".join(self._runs.release().split()))
+            self._runs.hold()
+
+    def _begin_table(self, number: int | None) -> None:
+        if not self._is_in_table:
+            self._is_in_table = True
+            self._runs.hold()
+
+    def row(self, number: int | None) -> None:
+        self._end_row()
+
+    def _end_row(self) -> None:
+        if self._is_in_table:
+            rest = " ".join(self._runs.release().split())
+            row, self._row, self._is_in_table = [*self._row, *filter(None, [rest])], [], False
+            self._runs.put("\t".join(row) + "\n")
+
+    def plain(self, number: int | None) -> None:
+        self._state = replace(self._state, look=PLAIN, is_hidden=False, is_deleted=False)
+
+    def paragraph(self, number: int | None) -> None:
+        """The properties of a paragraph begin anew: it is in no table unless they say so."""
+        self._end_row()
+
+    def font(self, number: int | None) -> None:
+        self._font = number or 0
+        if self._state.kind != "fonttbl":
+            self._state = replace(self._state, codec=self._fonts.get(self._font, self._codec))
+
+    def charset(self, number: int | None) -> None:
+        self._fonts[self._font] = _CHARSETS.get(number or 0, self._codec) if number else self._codec
+
+    def page(self, number: int | None) -> None:
+        if str(number) in _PAGES:
+            self._codec = f"cp{number}"
+            self._state = replace(self._state, codec=self._codec)
+
+    def look(self, level: int | None = None, struck: bool | None = None) -> None:
+        look = self._state.look
+        self._state = replace(self._state, look=Look(look.level if level is None else level, look.is_struck if struck is None else struck))
+
+    def hide(self, number: int | None) -> None:
+        self._state = replace(self._state, is_hidden=number != 0)
+
+    def delete(self, number: int | None) -> None:
+        self._state = replace(self._state, is_deleted=number != 0)
+
+    def skip(self, number: int | None) -> None:
+        self._state = replace(self._state, skip=min(max(number if number is not None else 1, 0), _MAX_SKIPPED))
+
+
+_NOT_TEXT = _PLAIN | {"counted", "unknown", "fldinst", "atnauthor"}
+_WORDS_OF_FONTS = ("f", "fcharset")
+_WORDS: Mapping[str, Callable[[_Reader, int | None], None]] = {
+    "u": _Reader.unicode,
+    "uc": _Reader.skip,
+    "ansicpg": _Reader.page,
+    "f": _Reader.font,
+    "fcharset": _Reader.charset,
+    "plain": _Reader.plain,
+    "pard": _Reader.paragraph,
+    "intbl": _Reader._begin_table,
+    **dict.fromkeys(("cell", "nestcell"), _Reader.cell),
+    **dict.fromkeys(("row", "nestrow"), _Reader.row),
+    "super": lambda reader, number: reader.look(level=0 if number == 0 else 1),
+    "sub": lambda reader, number: reader.look(level=0 if number == 0 else -1),
+    "nosupersub": lambda reader, number: reader.look(level=0),
+    **dict.fromkeys(("strike", "striked"), lambda reader, number: reader.look(struck=number != 0)),
+    "v": _Reader.hide,
+    "deleted": _Reader.delete,
+}
