@@ -76,6 +76,7 @@ class SampleRequest:
     ``hosted``: the tools that the server should run by itself, if it can; collects what the server reports about them.
     ``thoughts``: reasoning that the frames leave out, because it was cut, and that the model may still repeat.
     ``wants_summary``: if False, no server is asked to summarize its reasoning, even if its summaries are trusted.
+    ``asked_at``: when it was asked for the first time (monotonic), if it may be asked again: the limit for the first event is one for all.
     ``on_sent`` is called before the first event with the path and the exact JSON body of the request, which contains hidden text.
     ``on_taken`` is called with True when the server has taken the request, and with False when its answer has ended or failed.
     ``on_held`` is called when text of the answer comes that is shown only once all of it was checked.
@@ -98,6 +99,7 @@ class SampleRequest:
     hosted: HostedTools | None = field(default=None, compare=False, repr=False)
     thoughts: tuple[str, ...] = field(default=(), compare=False, repr=False)
     wants_summary: bool = True
+    asked_at: float | None = None
     on_sent: Callable[[str, bytes], None] = field(default=_ignored, compare=False, repr=False)
     on_taken: Callable[[bool], None] = field(default=_ignored, compare=False, repr=False)
     on_held: Callable[[], None] = field(default=_ignored, compare=False, repr=False)

@@ -13,6 +13,7 @@ import random
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -143,7 +144,7 @@ class Upstream:
         Raises:
             BackendError: retryable only if no event had arrived yet.
         """
-        clock = _Clock(self.limits)
+        clock = _Clock(self.limits, request.asked_at)
         async with self._opened(path, clock.deadline(), payload, request) as answer:
             request.on_taken(True)
             try:
@@ -236,11 +237,11 @@ class Upstream:
 class _Clock:
     """The deadline of the next event: ``first`` seconds for the first, then ``idle``, and ``overall`` in any case."""
 
-    def __init__(self, limits: SampleLimits) -> None:
+    def __init__(self, limits: SampleLimits, asked_at: float | None) -> None:
         self._limits = limits
         self._now = asyncio.get_running_loop().time
         self._end = self._now() + limits.overall
-        self._next = self._now() + limits.first
+        self._next = (self._now() if asked_at is None else asked_at) + limits.first
         self.response_started = False
 
     def restart(self) -> None:
@@ -315,7 +316,7 @@ async def sample(backend: Backend, request: SampleRequest, take: Taker) -> Sampl
         BackendError: the last attempt's.
     """
     begun_at = time.monotonic()
-    pauses = iter(PAUSES)
+    pauses, request = iter(PAUSES), replace(request, asked_at=begun_at)
     while True:
         try:
             return await backend.sample(request, take)

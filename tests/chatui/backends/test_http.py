@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from chatui.backends import http
-from chatui.backends.base import BackendError, Endpoint, SampleLimits, Taker
+from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleLimits, SampleRequest, Taker
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.codes import ProductCode
 from renderer.errors import ErrorCode
@@ -81,6 +81,28 @@ async def test_a_server_silent_after_its_first_words_is_given_up_long_before_the
     silent = then(SSE_HEAD, chunk(content="Here is"), 20.0, chunk(content=" more."), chunk("stop"), DONE)
     text, code, requests, seconds = await sampled(silent, limits)
     assert (text, code, requests) == ("Here is", ProductCode.TIMEOUT, 1) and 0.3 <= seconds < 10
+
+
+async def test_a_request_that_is_asked_again_has_no_new_limit_for_its_first_word() -> None:
+    asked: list[float | None] = []
+
+    class Busy:
+        name = "busy"
+
+        async def sample(self, request: SampleRequest, take: Taker) -> SampleEnded:
+            asked.append(request.asked_at)
+            raise BackendError(ProductCode.BACKEND_BUSY, "", retryable=True)
+
+    with pytest.MonkeyPatch.context() as patience, pytest.raises(BackendError):
+        patience.setattr(http, "PAUSES", (0.0, 0.0))
+        await http.sample(Busy(), sample_request("Hello!"), Taker(list[RawEvent]().append))  # type: ignore[arg-type]
+    assert len(asked) == 3 and len(set(asked)) == 1 and asked[0] is not None
+    async with stub.running(then(20.0, SSE_HEAD)) as silent, asyncio.timeout(15):
+        backend = ChatCompletionsBackend(Endpoint(silent.url, model="stub", limits=replace(PATIENT, first=90.0)))
+        with pytest.raises(BackendError) as late:
+            await backend.sample(replace(sample_request("Hello!"), asked_at=time.monotonic() - 100), Taker(list[RawEvent]().append))
+        assert late.value.code is ProductCode.TIMEOUT
+        await backend.aclose()
 
 
 async def test_a_server_started_meanwhile_is_reached() -> None:
