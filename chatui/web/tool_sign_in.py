@@ -58,9 +58,10 @@ def back(request: HttpRequest, server: str) -> HttpResponse:
     answer = request.GET.dict()
     stored: dict[str, Any] = request.session.get(_SESSION_KEY, {})
     values = stored.get(answer.get("state", ""))
+    if values is None:
+        # Not recorded: any site could make browsers send such answers, and so fill the audit log.
+        return refuse(request, ProductCode.TOOL_ACCOUNT, 400)
     try:
-        if values is None:
-            raise SignInError("this browser did not begin this sign-in")
         request.session[_SESSION_KEY] = {state: kept for state, kept in stored.items() if state != answer["state"]}
         pending = PendingSignIn.load(values)
         tool_sign_in.finish(visitor_of(request, "page"), server, pending, answer)
