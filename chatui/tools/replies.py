@@ -7,7 +7,7 @@ some servers restart their numbering with each completion.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -19,7 +19,8 @@ from renderer.frame_kinds import addresses_tool
 from renderer.frames import Role
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
-_CUT = "… [cut here: the reply was longer]"
+MAX_DEPTH_OF_ROWS = 3
+_MARK_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +45,23 @@ class Provenance:
 
 
 def bounded_json(value: object, max_chars: int) -> str:
-    """A tool's result as JSON, of about ``max_chars`` characters at most. Longer results are cut while they are encoded.
+    """A tool's result as JSON, of about ``max_chars`` characters at most. Of a longer one with a list, whole rows of the longest list are
+    left out, and everything beside it is kept; anything else is cut. What is missing is said.
 
     Raises:
         TypeError, ValueError, RecursionError: the result cannot be encoded as JSON.
     """
     if isinstance(value, str):
-        value = value if len(value) <= max_chars else value[:max_chars] + _CUT
-        return _ENCODER.encode(value)
+        return _ENCODER.encode(_cut(value, max_chars))
+    encoded, is_whole = _encoded(value, max_chars)
+    if is_whole:
+        return encoded
+    # Cut JSON is not valid, so it is sent as text, which the model reads just as well.
+    return _with_fewer_rows(value, max_chars) or _ENCODER.encode(f"{encoded}… [cut here: the reply was longer]")
+
+
+def _encoded(value: object, max_chars: int) -> tuple[str, bool]:
+    """The beginning of the JSON, and whether it is all of it. It is cut while it is encoded."""
     parts: list[str] = []
     length = 0
     # Strings in it are cut first, so that no piece is long.
@@ -59,9 +69,48 @@ def bounded_json(value: object, max_chars: int) -> str:
         parts.append(part[: max_chars - length])
         length += len(part)
         if length > max_chars:
-            # Cut JSON is not valid, so it is sent as text, which the model reads just as well.
-            return _ENCODER.encode("".join(parts) + _CUT)
-    return "".join(parts)
+            return "".join(parts), False
+    return "".join(parts), True
+
+
+def _with_fewer_rows(value: object, max_chars: int) -> str | None:
+    """The JSON with as many rows of its longest list as there is room for, and a mark; None if the list is not what is long."""
+    rows = max(_lists(value), key=len, default=[])
+    frame, is_whole = _encoded(_replaced(value, rows, []), max_chars - _MARK_CHARS)
+    if not is_whole or not rows:
+        return None
+    room = max_chars - _MARK_CHARS - len(frame)
+    kept: list[object] = []
+    for row in rows:
+        encoded, is_whole = _encoded(row, room)
+        room -= len(encoded) + 2
+        if not is_whole or room < 0:
+            break
+        kept.append(row)
+    if not kept:
+        return None
+    mark = f"[{len(rows) - len(kept):,} of {len(rows):,} rows left out here]"
+    return _encoded(_replaced(value, rows, [*kept, mark]), 2 * max_chars)[0]
+
+
+def _lists(value: object, depth: int = 0) -> Iterator[list[Any]]:
+    """The lists in a value that are in no other list."""
+    if isinstance(value, list):
+        yield value
+    elif isinstance(value, dict) and depth < MAX_DEPTH_OF_ROWS:
+        for each in value.values():
+            yield from _lists(each, depth + 1)
+
+
+def _replaced(value: object, old: list[Any], new: list[Any]) -> object:
+    if value is old:
+        return new
+    return {name: _replaced(each, old, new) for name, each in value.items()} if isinstance(value, dict) else value
+
+
+def _cut(text: str, max_chars: int) -> str:
+    left = len(text) - max_chars
+    return text if left <= 0 else f"{text[:max_chars]}… [cut here: {left:,} more character{'s' * (left != 1)}]"
 
 
 def in_middle(text: str, max_chars: int) -> str:
@@ -93,7 +142,7 @@ def failed(code: ErrorCode, sentence: str, provenance: Provenance) -> ToolReply:
 
 def _shortened(value: Any, max_chars: int, depth: int = 0) -> Any:
     if isinstance(value, str):
-        return value if len(value) <= max_chars else value[:max_chars] + _CUT
+        return _cut(value, max_chars)
     if depth > 50:
         raise ValueError("too deep")
     if isinstance(value, dict):

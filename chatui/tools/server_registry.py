@@ -100,7 +100,7 @@ class ServerConnection:
             self._tell(sentence)
             if error.moment in (Moment.LOST, Moment.UNREAD):
                 self._check_soon(turn)
-            raise ToolError(sentence) from None
+            raise ToolError(f"{sentence} It said: {error.said}" if error.said else sentence) from None
 
     async def _called(self, offer: ToolOffer, turn: CallingTurn, arguments: Mapping[str, Any]) -> Any:
         began = time.monotonic()

@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from chatui.tools.file_access import EndedSession
+from chatui.tools.openapi import answers
 from chatui.tools.openapi.documents import read_document
 from chatui.tools.openapi.operations import offered
 from chatui.tools.openapi.requests import written
 from chatui.tools.remote import definition as credentials
 from chatui.tools.remote.definition import OpenApiSpec
-from chatui.tools.remote.exchange import FORBIDDEN, Connections, HttpRequest, StatusError, kind_of, whole
+from chatui.tools.remote.exchange import FORBIDDEN, Connections, HttpRequest, StatusError, whole
 from chatui.tools.remote.exchange import MAX_BYTES as MAX_ANSWER_BYTES
 from chatui.tools.remote.offers import Listing, Moment, ServerError, ToolOffer, listing
 from chatui.tools.replies import in_middle
@@ -23,7 +24,6 @@ from chatui.tools.tool import CallingTurn, ToolError
 log = logging.getLogger(__name__)
 
 ERROR_CHARS = 800
-_TEXT = ("text/plain", "text/csv", "text/markdown", "text/xml", "application/xml", "application/yaml", "text/yaml")
 
 
 class OpenApiServer:
@@ -56,16 +56,21 @@ class OpenApiServer:
         async with self._connections.opened(ask) as response:
             status = response.status_code
             body, is_cut = await whole(response, MAX_ANSWER_BYTES)
-            found = _read(status, kind_of(response), body, is_cut)
-        if status >= 500 or (status == 401 and spec.oauth):
+        if status == 401 and spec.oauth:
             raise StatusError.of(response)
+        # A page is read in a process of its own, which may take a while.
+        found = credentials.without(await asyncio.to_thread(answers.read, response.headers, body, is_cut=is_cut), secret)
+        headers = credentials.without(answers.told(response.headers), secret)
+        if status < 400:
+            return answers.with_headers(found, status, headers)
         if status in FORBIDDEN:
             log.warning("tool server %s: the server answered with status %s", spec.name, status)
-        found = credentials.without(found, secret)
-        if status >= 400:
-            quoted = in_middle(found if isinstance(found, str) else json.dumps(found, ensure_ascii=False), ERROR_CHARS)
-            raise ToolError(f"The server answered with status {status}: {quoted}" if quoted else f"Status {status}.")
-        return found
+        said = in_middle(found if isinstance(found, str) else json.dumps(found, ensure_ascii=False), ERROR_CHARS)
+        words = ", ".join(f"{name}: {value}" for name, value in headers.items())
+        said = f"{f'({words}) ' if words else ''}{said}".strip()
+        if status >= 500:
+            raise StatusError(status, said)
+        raise ToolError(f"The server answered with status {status}{f': {said}' if said else '.'}")
 
     async def ping(self, turn: CallingTurn) -> None:
         """It is asked for nothing, and without credentials, so that a refusal is an answer, too."""
@@ -88,18 +93,3 @@ def listed(spec: OpenApiSpec) -> Listing:
     """The operations that the operator named. Raises as ``read_document``."""
     document = read_document(spec.document)
     return listing(spec.name, spec.selected, lambda operation_id, name: offered(document, spec, operation_id, name))
-
-
-def _read(status: int, kind: str, body: bytes, is_cut: bool) -> Any:
-    """The server's response, as JSON. HTML pages are refused: a model cannot use them, and they may be sign-in pages."""
-    text = body.decode("utf-8", "replace")
-    if kind == "application/json" or kind.endswith("+json"):
-        try:
-            return json.loads(text) if text.strip() and not is_cut else text
-        except (ValueError, RecursionError):
-            return text
-    if kind in _TEXT or not text:
-        return text
-    if status >= 400:
-        return ""
-    raise ServerError("the server's answer is neither JSON nor text")

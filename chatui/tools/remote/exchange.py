@@ -45,17 +45,18 @@ _REMEDIES = {
 
 
 class StatusError(ServerError):
-    """``challenge``: what the server says about authorization (``WWW-Authenticate``). It is untrusted, and in no text."""
+    """``challenge``: what the server says about authorization (``WWW-Authenticate``). It is untrusted, and in no text. ``said``: see
+    ``ServerError``."""
 
-    def __init__(self, status: int, challenge: str = "") -> None:
+    def __init__(self, status: int, said: str = "", challenge: str = "") -> None:
         moment = Moment.NOT_RUN if status < 500 else Moment.LOST if status in _GATEWAYS else Moment.ANSWERED
-        super().__init__(f"the server answered with status {status}{_REMEDIES.get(status, '')}", moment)
+        super().__init__(f"the server answered with status {status}{_REMEDIES.get(status, '')}", moment, said)
         self.status = status
         self.challenge = challenge
 
     @classmethod
     def of(cls, response: httpx.Response) -> StatusError:
-        return cls(response.status_code, response.headers.get("www-authenticate", ""))
+        return cls(response.status_code, challenge=response.headers.get("www-authenticate", ""))
 
 
 class Connections:

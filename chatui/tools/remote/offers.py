@@ -19,8 +19,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chatui import json_schemas
 from chatui.json_schemas import UnusableError
-from chatui.tools.tool import DESCRIPTION_CHARS, NAME, TRAINED_NAMES, one_line
+from chatui.tools.tool import NAME, TRAINED_NAMES, one_line
 
+DESCRIPTION_CHARS = 1000
+"""Of a tool. What a caller must heed (“call X first”) is often said at the end."""
+ARGUMENT_CHARS = 500
 MAX_ARGUMENTS = 50
 MAX_SCHEMA_CHARS = 16_000
 
@@ -123,10 +126,12 @@ class Moment(Enum):
 class ServerError(Exception):
     """The server is unreachable, or its response is invalid. The text contains no address, no key and nothing from the response."""
 
-    def __init__(self, text: str, moment: Moment | None = None) -> None:
-        """``moment``: by default, that of the block in which it is raised, see ``sent`` and ``without_arguments``."""
+    def __init__(self, text: str, moment: Moment | None = None, said: str = "") -> None:
+        """``moment``: by default, that of the block in which it is raised, see ``sent`` and ``without_arguments``. ``said``: what the
+        server said, without credentials, for the model alone."""
         super().__init__(text)
         self.moment = moment
+        self.said = said
 
 
 @contextmanager

@@ -17,8 +17,7 @@ from typing import Any, Literal
 
 from chatui.json_schemas import UnusableError, listed_in, mapping
 from chatui.tools.remote.merging import MAX_VARIANTS, NAME_CHARS, Merging, TooLargeError, is_null, joined, kinds_of, kinds_of_values
-from chatui.tools.remote.offers import cleaned, is_clean
-from chatui.tools.tool import DESCRIPTION_CHARS
+from chatui.tools.remote.offers import ARGUMENT_CHARS, cleaned, is_clean
 
 MAX_CHARS = 16_000
 MAX_DEPTH = 12
@@ -26,7 +25,7 @@ MAX_CHOICES = 100
 MAX_LEFT_OUT = 30
 CHOICE_CHARS = 100
 NAMED_CHOICES = 5
-_ATTEMPTS = ((MAX_DEPTH, DESCRIPTION_CHARS), (6, DESCRIPTION_CHARS), (4, DESCRIPTION_CHARS), (4, 80), (3, 80), (2, 80), (1, 80))
+_ATTEMPTS = ((MAX_DEPTH, ARGUMENT_CHARS), (MAX_DEPTH, 300), (6, 300), (4, 300), (4, 80), (3, 80), (2, 80), (1, 80))
 """Depth and length of descriptions: what is too large whole is shown with its first levels, and any value below them."""
 _LIMITS = {
     "string": ("minLength", "maxLength"),

@@ -75,12 +75,13 @@ def test_a_body_is_sent(tmp_path: Path) -> None:
         (peers.junk, "request to the server failed"),
         (peers.heads_without_end, "request to the server failed"),
         (peers.half, "broke off"),
-        (peers.saying(b"<html>Sign in", kind="text/html"), "neither JSON nor text"),
-        (peers.saying(b"\x89PNG", kind="image/png"), "neither JSON nor text"),
         (peers.saying({}, 302, extra="Location: http://127.0.0.1:9/\r\n"), "redirects are not followed"),
         (peers.saying({}, 401), "status 401"),
         (peers.saying({"why": "no such page"}, 404), "status 404: .*no such page"),
         (peers.saying(b"<html>", 502, "text/html"), "status 502"),
+        (peers.saying({"detail": "no such page 17"}, 500), "status 500. Whether it had an effect is not known. It said: .*no such page 17"),
+        (peers.saying(b"<p>no such page", 404, "text/html"), "status 404: no such page"),
+        (peers.saying({}, 429, extra="Retry-After: 30\r\n"), r"status 429: \(retry-after: 30\)"),
         (peers.saying(b"\x1f\x8b", extra="Content-Encoding: gzip\r\n"), "compressed"),
     ],
 )
@@ -91,6 +92,38 @@ def test_a_failed_call_is_reported_only_to_the_model(answer: Any, expected: str,
     for text in (str(found.value), caplog.text):
         assert TOKEN not in text and "PRIVATE" not in text and wiki.url not in text
     assert "no such page" not in caplog.text
+
+
+PNG = b"\x89PNG\r\n\x1a\n\x00\x00"
+LINK = '<https://x.example/pages?p=2>; rel="next"'
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (peers.saying("Größe".encode("latin-1"), kind="text/plain; charset=iso-8859-1"), "Größe"),
+        (peers.saying("Größe".encode("latin-1"), kind="text/plain; charset=utf-7"), "Größe"),
+        (peers.saying("크기".encode("euc-kr"), kind="text/plain; charset=euc-kr"), "크기"),
+        (peers.saying(b'{"a": 1}\n{"a": 2}\n', kind="application/x-ndjson"), '{"a": 1}\n{"a": 2}\n'),
+        (peers.saying(b"BEGIN:VCALENDAR", kind="text/calendar"), "BEGIN:VCALENDAR"),
+        (peers.saying(b"# Notes", kind="application/vnd.github.raw"), "# Notes"),
+        (peers.saying(b"# Notes", kind=""), "# Notes"),
+        (peers.saying(b'{"a": 1', kind="application/json"), '{"a": 1'),
+        (peers.saying(b"<title>Wiki</title><p>Words<script>no()</script>", kind="text/html"), "Wiki\nWords"),
+        (peers.saying(PNG, kind="text/plain"), "[a file (text/plain, 10 bytes) was returned, which is not shown here]"),
+        (
+            peers.saying(b"", 201, extra="Location: /pages/7\r\n"),
+            {"status": 201, "headers": {"location": "/pages/7"}, "body": ""},
+        ),
+        (
+            peers.saying([1], extra=f"Link: {LINK}\r\nX-Total-Count: 40\r\nX-Other: 1\r\n"),
+            {"status": 200, "headers": {"link": LINK, "x-total-count": "40"}, "body": [1]},
+        ),
+    ],
+)  # fmt: skip
+def test_an_answer_of_any_kind_is_text_or_a_mark_with_the_headers_that_say_how_to_go_on(answer: Any, expected: Any, tmp_path: Path) -> None:
+    with peer(answer) as wiki:
+        assert Calls(tmp_path, wiki).call() == expected
 
 
 def test_a_redirect_does_not_get_the_credential(tmp_path: Path) -> None:
@@ -166,8 +199,6 @@ def logged(caplog: pytest.LogCaptureFixture) -> str:
 
 
 ODD = {
-    "a web page": peers.saying(b"<html>", kind="text/html"),
-    "a document": peers.saying(b"%PDF-", kind="application/pdf"),
     "a failure": peers.saying({}, 500),
     "a failure of one address behind a proxy": peers.saying({}, 504),
     "a redirect": peers.saying({}, 307, extra="Location: http://127.0.0.1:9/\r\n"),
@@ -192,7 +223,8 @@ def test_a_persons_failing_calls_stop_nobody_elses(name: str, tmp_path: Path, ca
             with pytest.raises((ToolError, TimeoutError)) as found:
                 calls.call(0.3 if name == "a slow tool" else 10, q="his")
             if name != "a slow tool":
-                assert "Whether it had an effect is not known." in str(found.value) and str(found.value) in logged(caplog)
+                sentence, _, _ = str(found.value).partition(" It said: ")
+                assert "Whether it had an effect is not known." in sentence and sentence in logged(caplog)
         assert calls.call(q="hers") == {"ok": 1}
 
 

@@ -32,8 +32,19 @@ def test_the_result_of_a_tool_is_stored_as_json(value: object) -> None:
 def test_a_long_result_is_truncated_while_it_is_serialized(value: object) -> None:
     started = time.thread_time()
     cut = replies.bounded_json(value, 1000)
-    assert len(cut) < 2200 and "cut here" in cut and time.thread_time() - started < 0.5
+    assert len(cut) < 2200 and ("cut here" in cut or "left out here" in cut) and time.thread_time() - started < 0.5
     json.loads(cut)
+
+
+def test_of_a_long_list_whole_rows_are_left_out_and_what_is_beside_it_is_kept() -> None:
+    rows = [{"id": number, "name": "x" * 20} for number in range(1000)]
+    found = json.loads(replies.bounded_json({"page": 1, "items": rows, "total": 1000}, 4000))
+    assert (found["page"], found["total"]) == (1, 1000) and found["items"][:-1] == rows[: len(found["items"]) - 1]
+    left = 1000 - (len(found["items"]) - 1)
+    assert found["items"][-1] == f"[{left:,} of 1,000 rows left out here]" and 3000 < len(json.dumps(found)) <= 4100
+    assert json.loads(replies.bounded_json(rows, 4000))[-1].endswith("of 1,000 rows left out here]")
+    assert "cut here" in json.loads(replies.bounded_json([["x" * 100] * 1000], 4000)), "no row fits"
+    assert replies.bounded_json("x" * 17_000, 16_000).endswith('cut here: 1,000 more characters]"')
 
 
 def test_an_envelope_follows_the_specification() -> None:
