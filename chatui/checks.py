@@ -304,7 +304,16 @@ def tools_file(env: Environment) -> Found:
     if env.tools_file is not None:
         from chatui.tools.remote import definition  # as in ``chatui.tools.catalogue``
 
-        yield from (("W032", f"CHATUI_TOOLS_FILE: {problem}") for problem in definition.read_file(env.tools_file).problems)
+        file = definition.read_file(env.tools_file)
+        yield from (("W032", f"CHATUI_TOOLS_FILE: {problem}") for problem in file.problems)
+        programs = [spec for spec in file.servers if isinstance(spec, definition.McpSpec)]
+        yield from (("W034", _ONE_FILE.format(spec.name, ", ".join(names))) for spec in programs if (names := definition.fixed_files(spec)))
+
+
+_ONE_FILE = (
+    "CHATUI_TOOLS_FILE: {}: people share what its program keeps, because a fixed file is named ({}). Put {{session}} into its path, or set"
+    ' sessions = "shared" if that is meant (docs/tools.md).'
+)
 
 
 @_rule

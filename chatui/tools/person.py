@@ -12,3 +12,6 @@ class TurnPerson(Protocol):
     async def tell(self, speaker: str, text: str) -> bool:
         """Show the person a text, as it is and under the name of ``speaker``, below the answer. Returns whether it will be shown: a turn
         has room for a bounded number of them."""
+
+    def report(self, speaker: str, percent: int | None, words: str) -> None:
+        """Show how far a call is, in the line of work, while it runs. ``words``: of the server's, on one line, or empty."""

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -29,7 +30,7 @@ from chatui.env import environment
 from chatui.json_schemas import UnusableError, check_schema
 from chatui.tools import confirmations, functions
 from chatui.tools.confirmations import Confirmations
-from chatui.tools.execution import run_on_tools_loop, tools_loop
+from chatui.tools.execution import run_on_tools_loop, tools_loop, waiting_for_place
 from chatui.tools.file_access import EndedSession
 from chatui.tools.mcp.server import McpServer
 from chatui.tools.openapi.server import OpenApiServer
@@ -48,7 +49,9 @@ LISTED_SECONDS = 300.0
 LIST_SECONDS = 20.0
 CHECK_SECONDS = 30.0
 MAX_CALLS = 20
-"""The most simultaneous calls to one server in one process, a third of them for one person; others wait, within their time limit."""
+"""The most simultaneous calls to one server in one process, a third of them for one person; others wait, and are not timed meanwhile."""
+RELIST_SECONDS = 30.0
+"""A server that says that its tools have changed has them listed again, at most once in this time."""
 
 
 MAX_OWN_LISTINGS = 1000
@@ -75,6 +78,9 @@ class ServerConnection:
         self._places = asyncio.Semaphore(MAX_CALLS)
         self._shares: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()
         self._checking: asyncio.Task[None] | None = None
+        self._relisting: asyncio.Task[None] | None = None
+        if isinstance(server, McpServer):
+            server.on_changed = self._relist_soon
 
     def changed(self, offer: ToolOffer) -> bool:
         """Whether the server is known to have removed or changed the confirmed offer; False until its tools have been listed. What one
@@ -90,8 +96,12 @@ class ServerConnection:
         try:
             # One person has a third of the places, so that a slow tool of theirs does not delay what others call.
             share = self._shares.setdefault(turn.asked_by_id, asyncio.Semaphore(max(1, MAX_CALLS // 3)))
-            async with share, self._places, self._breaker.watching():
-                return await self._called(offer, turn, arguments)
+            async with AsyncExitStack() as held:
+                with waiting_for_place():
+                    await held.enter_async_context(share)
+                    await held.enter_async_context(self._places)
+                async with self._breaker.watching():
+                    return await self._called(offer, turn, arguments)
         except SignInNeededError as error:
             raise SignInError(SIGN_IN.format(reason=error, server=self.spec.name), self.spec.name) from None
         except ServerError as error:
@@ -129,7 +139,7 @@ class ServerConnection:
             # In a session of its own: one that everybody's lists shared would belong to whoever began it.
             server = server_of(self.spec)
             try:
-                known = time.monotonic(), await listed(server)
+                known = time.monotonic(), await listed(server, self.spec.seconds)
             finally:
                 await server.close()
             self._own_listings.pop(person_id, None)
@@ -155,6 +165,18 @@ class ServerConnection:
         # As a string: of an exception, the log would only have the type.
         log.warning("tool server %s: %s", self.spec.name, str(words))
 
+    def _relist_soon(self) -> None:
+        """The server says that its tools have changed. What has changed is not offered until it is confirmed again."""
+        if self._relisting is None or self._relisting.done():
+            self._relisting = asyncio.create_task(self._relist())
+
+    async def _relist(self) -> None:
+        await asyncio.sleep(max(0.0, self._listed_at + RELIST_SECONDS - time.monotonic()))
+        before, self._listed_at = self._listing, float("-inf")
+        await self.refresh()
+        if before is not None and self._listing is not None and _digests(before) != _digests(self._listing):
+            self._tell("its tools have changed; those that did are not offered until they are confirmed")
+
     async def refresh(self) -> None:
         """List the server's tools again if the last listing is old. A failure of the server is only logged. Nobody's list is that of a
         server at which each person signs in."""
@@ -170,15 +192,15 @@ class ServerConnection:
         async with self._is_listing:
             if time.monotonic() - self._listed_at < LISTED_SECONDS:
                 return
-            self._listing, self._listed_at = await listed(self._server), time.monotonic()
+            self._listing, self._listed_at = await listed(self._server, self.spec.seconds), time.monotonic()
 
     async def end(self, ended: Sequence[EndedSession]) -> None:
         await self._server.end(ended)
 
     async def close(self) -> None:
-        if self._checking is not None:
-            self._checking.cancel()
-            await asyncio.wait({self._checking})
+        for task in filter(None, (self._checking, self._relisting)):
+            task.cancel()
+            await asyncio.wait({task})
         await self._server.close()
 
 
@@ -186,11 +208,17 @@ def _differs(offer: ToolOffer, listing: Listing) -> bool:
     return offer.remote not in listing.offers or listing.offers[offer.remote].digest() != offer.digest()
 
 
-async def listed(server: McpServer | OpenApiServer) -> Listing:
-    """What the server offers now. Raises ServerError."""
-    late = f"the server did not list its tools within {LIST_SECONDS:g} seconds"
-    found: Listing = await _within(LIST_SECONDS, server.listed(), late)
+async def listed(server: McpServer | OpenApiServer, seconds: float) -> Listing:
+    """What the server offers now. ``seconds``: its own limit, which counts if it is longer: a program may start slowly. Raises
+    ServerError."""
+    limit = max(LIST_SECONDS, seconds)
+    late = f"the server did not list its tools within {limit:g} seconds; a higher seconds in its table gives it longer"
+    found: Listing = await _within(limit, server.listed(), late)
     return found
+
+
+def _digests(listing: Listing) -> dict[str, str]:
+    return {remote: offer.digest() for remote, offer in listing.offers.items()}
 
 
 async def _within(seconds: float, asked: Awaitable[Any], late: str) -> Any:
@@ -384,8 +412,8 @@ async def _listed(spec: OpenApiSpec | McpSpec, person_id: UUID | None) -> Listin
         return "each person signs in to this server as themselves: name the account with whose sign-in its tools are to be read (--as NAME)"
     try:
         if spec.is_per_person and not spec.lists_for_each:
-            return await listed(server)
-        return await SignIns(spec).with_token(person_id, lambda: listed(server))
+            return await listed(server, spec.seconds)
+        return await SignIns(spec).with_token(person_id, lambda: listed(server, spec.seconds))
     except ServerError as error:
         return str(error)
     finally:

@@ -183,6 +183,17 @@ class FilesCame(TurnEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class ToolProgress(TurnEvent):
+    """How far a call is that a tool's server runs, at most once a second: in ``percent``, and in the server's own ``words`` if the
+    operator allows it to speak to people. ``server``: its name. Shown in the line of work, as plain text, until something newer is."""
+
+    types = ("chatui:progress",)
+    server: VisibleText
+    percent: int | None = None
+    words: VisibleText | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Delayed(TurnEvent):
     """Why people see nothing new for a while, without any fields: the page has a sentence for each type. It holds until text or work comes.
 

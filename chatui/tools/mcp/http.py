@@ -11,7 +11,7 @@ import base64
 import itertools
 import json
 import re
-from collections.abc import Coroutine, Mapping
+from collections.abc import Awaitable, Coroutine, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +20,7 @@ import httpx
 
 from chatui.backends.sse import Decoder
 from chatui.tools.mcp import messages
+from chatui.tools.mcp.beside import NOBODY, Beside
 from chatui.tools.mcp.messages import KeptSession, ServerRefusedError
 from chatui.tools.remote.exchange import FORBIDDEN, MAX_BYTES, Connections, HttpRequest, StatusError, kind_of, pieces, whole
 from chatui.tools.remote.offers import ServerError, without_arguments
@@ -33,6 +34,13 @@ _PLAIN = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 _OK = 200
 _GONE = 404
 _WRONG = 400
+_NO_SUCH_ADDRESS = (400, 404, 405)
+OLDER_SECONDS = 5.0
+MAX_FIRST_BYTES = 4096
+_OLDER = (
+    "the address is one of the older transport HTTP+SSE (2024-11-05), which is not supported: give the address of its streamable HTTP,"
+    " which often ends in /mcp"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +83,9 @@ class HttpPeer:
         """The product's own session; empty if there is none."""
         return self._own.session or ""
 
-    async def ask(self, method: str, params: Mapping[str, Any], kept: KeptSession | None = None) -> dict[str, Any]:
-        """The result of a request. ``kept``: where its session is stored; None for the product's own.
+    async def ask(self, method: str, params: Mapping[str, Any], kept: KeptSession | None = None, beside: Beside = NOBODY) -> dict[str, Any]:
+        """The result of a request. ``kept``: where its session is stored; None for the product's own. ``beside``: what is done with what
+        comes beside it.
 
         Raises:
             RefusedError: the server responded with an error.
@@ -87,7 +96,7 @@ class HttpPeer:
         while True:
             protocol = await self._negotiated(kept, gone)
             try:
-                return await self._asked(protocol, method, params)
+                return await self._asked(protocol, method, params, beside)
             except (StatusError, ServerRefusedError) as error:
                 if gone or not protocol.session or not isinstance(error, StatusError) or error.status != _GONE:
                     await self._forget_if_gone(kept, protocol, error.status)
@@ -186,7 +195,12 @@ class HttpPeer:
 
     async def _handshake(self) -> _Protocol:
         message = messages.request(next(self._numbers), "initialize", messages.hello())
-        result, headers = await self._exchanged(message, _Protocol(""))
+        try:
+            result, headers = await self._exchanged(message, _Protocol(""))
+        except StatusError as error:
+            if error.status in _NO_SUCH_ADDRESS and await self._is_older():
+                raise ServerError(_OLDER) from None
+            raise
         session = headers.get("mcp-session-id", "")
         if session and not _SESSION.fullmatch(session):
             raise ServerError("the server sent an invalid session id")
@@ -194,11 +208,25 @@ class HttpPeer:
         await self._tell(protocol, messages.INITIALIZED)
         return protocol
 
-    async def _asked(self, protocol: _Protocol, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    async def _is_older(self) -> bool:
+        """Whether the address is one of the transport with two addresses, whose stream begins by naming the other one."""
+        headers = {**self._headers(), "Accept": "text/event-stream"}
+        with suppress(ServerError, TimeoutError):
+            async with asyncio.timeout(OLDER_SECONDS), self._connections.opened(HttpRequest("GET", self._url, headers)) as response:
+                if response.status_code == _OK and kind_of(response) == "text/event-stream":
+                    decoder = Decoder(MAX_STREAM_BYTES)
+                    async with aclosing(pieces(response)) as read:
+                        async for piece in read:
+                            for event in decoder.feed(piece[:MAX_FIRST_BYTES]):
+                                return event.name == "endpoint"
+        return False
+
+    async def _asked(self, protocol: _Protocol, method: str, params: Mapping[str, Any], beside: Beside = NOBODY) -> dict[str, Any]:
         number = next(self._numbers)
         sent = messages.stateless(params) if protocol.is_stateless else params
+        message = messages.request(number, method, sent, wants_progress=beside.wants_progress)
         try:
-            result, _ = await self._exchanged(messages.request(number, method, sent), protocol)
+            result, _ = await self._exchanged(message, protocol, beside)
             return result
         except asyncio.CancelledError:
             if not protocol.is_stateless:
@@ -206,11 +234,13 @@ class HttpPeer:
                 self._in_background(self._tell_cancelled(protocol, number))
             raise
 
-    async def _exchanged(self, message: Mapping[str, Any], protocol: _Protocol) -> tuple[dict[str, Any], httpx.Headers]:
+    async def _exchanged(
+        self, message: Mapping[str, Any], protocol: _Protocol, beside: Beside = NOBODY
+    ) -> tuple[dict[str, Any], httpx.Headers]:
         """The result of a request, and the headers of its response."""
         async with self._connections.opened(self._ask(message, protocol)) as response:
             if response.status_code == _OK and kind_of(response) == "text/event-stream":
-                return await self._streamed(response, message["id"], protocol), response.headers
+                return await self._streamed(response, message["id"], protocol, beside), response.headers
             body, is_cut = await whole(response, MAX_STREAM_BYTES)
             if is_cut:
                 raise ServerError("the server's answer is too long")
@@ -226,8 +256,19 @@ class HttpPeer:
                 raise ServerError("the server's answer belongs to another call")
             return messages.result_of(found, response.status_code), response.headers
 
-    async def _streamed(self, response: httpx.Response, number: int, protocol: _Protocol) -> dict[str, Any]:
-        decoder, size, asked = Decoder(MAX_STREAM_BYTES), 0, 0  # nothing in the stream is longer than the stream
+    async def _streamed(self, response: httpx.Response, number: int, protocol: _Protocol, beside: Beside) -> dict[str, Any]:
+        # The stream is read on while a person decides about a request of the server's.
+        asked: list[asyncio.Task[None] | None] = []
+        try:
+            return await self._read_stream(response, number, protocol, beside, asked)
+        finally:
+            for each in filter(None, asked):
+                each.cancel()
+
+    async def _read_stream(
+        self, response: httpx.Response, number: int, protocol: _Protocol, beside: Beside, asked: list[asyncio.Task[None] | None]
+    ) -> dict[str, Any]:
+        decoder, size = Decoder(MAX_STREAM_BYTES), 0  # nothing in the stream is longer than the stream
         async with aclosing(pieces(response)) as read:
             async for piece in read:
                 size += len(piece)
@@ -239,12 +280,27 @@ class HttpPeer:
                     found = messages.read(event.data)
                     if messages.is_answer(found, number):
                         return messages.result_of(found)
-                    if messages.is_request(found):
-                        asked += 1
-                        if asked > MAX_SERVER_REQUESTS or protocol.is_stateless:
-                            raise ServerError("the server sent requests instead of an answer")
-                        await self._tell(protocol, messages.declined(found))
+                    self._take(found, protocol, beside, asked)
         raise ServerError("the server did not answer the call" if size <= MAX_STREAM_BYTES else "the server's answer is too long")
+
+    def _take(self, found: Mapping[str, Any], protocol: _Protocol, beside: Beside, asked: list[asyncio.Task[None] | None]) -> None:
+        """Take what comes before the answer. ``asked``: for each request of the server's, the task that waits for the person, or None."""
+        if messages.is_request(found):
+            if len(asked) == MAX_SERVER_REQUESTS or protocol.is_stateless:
+                raise ServerError("the server sent requests instead of an answer")
+            response = beside.response(found)
+            if isinstance(response, Mapping):
+                self._in_background(self._respond(protocol, response))
+            asked.append(None if isinstance(response, Mapping) else self._in_background(self._respond_later(protocol, response)))
+        elif messages.is_notice(found):
+            beside.notice(found)
+
+    async def _respond_later(self, protocol: _Protocol, response: Awaitable[Mapping[str, Any]]) -> None:
+        self._in_background(self._respond(protocol, await response))
+
+    async def _respond(self, protocol: _Protocol, response: Mapping[str, Any]) -> None:
+        with suppress(ServerError):  # if it does not arrive, the answer will not come either
+            await self._tell(protocol, response)
 
     async def _tell(self, protocol: _Protocol, message: Mapping[str, Any]) -> None:
         with suppress(StatusError):
@@ -256,10 +312,11 @@ class HttpPeer:
             async with asyncio.timeout(GOODBYE_SECONDS):
                 await self._tell(protocol, messages.cancelled(number))
 
-    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+        return task
 
     def _ask(self, message: Mapping[str, Any], protocol: _Protocol) -> HttpRequest:
         headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}

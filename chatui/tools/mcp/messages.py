@@ -47,9 +47,10 @@ class KeptSession:
         return self.session or ""
 
 
-def request(number: int, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+def request(number: int, method: str, params: Mapping[str, Any], *, wants_progress: bool = False) -> dict[str, Any]:
     """A request, which expects a response."""
-    return {"jsonrpc": "2.0", "id": number, "method": method, "params": dict(params)}
+    asked = {"_meta": {**params.get("_meta", {}), "progressToken": number}} if wants_progress else {}
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, **asked}}
 
 
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized", "params": {}}
@@ -103,6 +104,11 @@ def is_request(message: Mapping[str, Any]) -> bool:
     return "method" in message and "id" in message
 
 
+def is_notice(message: Mapping[str, Any]) -> bool:
+    """Whether this is a notification from the server."""
+    return "method" in message and "id" not in message
+
+
 def is_answer(message: Mapping[str, Any], number: int) -> bool:
     """Whether the message is the response to the request with that id. ``True`` is not 1."""
     return "method" not in message and type(message.get("id")) is int and message["id"] == number
@@ -125,7 +131,20 @@ def result_of(message: Mapping[str, Any], status: int = 200) -> dict[str, Any]:
 
 
 def declined(message: Mapping[str, Any]) -> dict[str, Any]:
-    """The response to a server's request: only pings succeed. Sampling, elicitation and roots are always refused."""
-    number = message["id"] if isinstance(message["id"], int | str) else None
-    refused = {"error": {"code": _NOT_FOUND, "message": "not supported"}}
-    return {"jsonrpc": "2.0", "id": number, **({"result": {}} if message["method"] == "ping" else refused)}
+    """The response to a server's request: only pings succeed."""
+    method = message["method"]
+    refused = {"error": {"code": _NOT_FOUND, "message": _REFUSED.get(method) if isinstance(method, str) else None}}
+    refused["error"]["message"] = refused["error"]["message"] or "This client does not support that request."
+    return answered(message, {"result": {}} if method == "ping" else refused)
+
+
+_REFUSED = {
+    "sampling/createMessage": "Sampling is not supported: this client lets no server use its model.",
+    "roots/list": "Roots are not supported: this client shows no server any files.",
+    "elicitation/create": "Elicitation is not allowed for this server: its operator can allow it to speak to people.",
+}
+
+
+def answered(message: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """The response to a server's request. ``outcome``: its result or its error."""
+    return {"jsonrpc": "2.0", "id": message["id"] if isinstance(message["id"], int | str) else None, **outcome}

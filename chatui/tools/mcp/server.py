@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import json
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +20,7 @@ from weakref import WeakValueDictionary
 from chatui.json_schemas import UnusableError, listed_in
 from chatui.tools.file_access import EndedSession, SessionPlace, TurnSessions
 from chatui.tools.mcp import results
+from chatui.tools.mcp.beside import Beside
 from chatui.tools.mcp.http import HttpPeer
 from chatui.tools.mcp.messages import KeptSession, ServerRefusedError
 from chatui.tools.mcp.results import ERROR_CHARS
@@ -117,8 +118,10 @@ class McpServer:
 
     def __init__(self, spec: McpSpec) -> None:
         self._spec = spec
+        self.on_changed: Callable[[], None] = lambda: None
+        """Called when the server says that its tools have changed."""
         self._http = HttpPeer(spec.url, lambda: credentials.headers(spec.headers)) if spec.url else None
-        launch = Launch(spec.command, lambda: credentials.texts(spec.environment), spec.directory, self._tell)
+        launch = Launch(spec.command, lambda: credentials.texts(spec.environment), spec.directory, self._tell, self._beside())
         self._peer: HttpPeer | StdioPeer = self._http or StdioPeer(launch)
         self._programs = Programs(launch, spec.programs)
         self._locks: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
@@ -136,7 +139,7 @@ class McpServer:
             for _ in range(MAX_PAGES):
                 try:
                     with without_arguments():
-                        page = await peer.ask("tools/list", {"cursor": cursor} if cursor else {})
+                        page = await peer.ask("tools/list", {"cursor": cursor} if cursor else {}, beside=self._beside())
                 except ServerRefusedError:
                     raise ServerError("the server refused to list its tools", Moment.DOWN) from None
                 found += listed_in(page, "tools")
@@ -172,6 +175,16 @@ class McpServer:
         note = self._note(key)
         return Noted(found, note) if note else found
 
+    def _beside(self, turn: CallingTurn | None = None, hidden: tuple[str, ...] = ()) -> Beside:
+        """What is done with what the server sends beside its answer to a call of this turn, or to nobody's."""
+        return Beside(
+            speaker=self._spec.name,
+            person=turn.person if turn else None,
+            may_speak=self._spec.speaks_to_person,
+            on_changed=lambda: self.on_changed(),
+            hidden=hidden,
+        )
+
     def _key(self, turn: CallingTurn) -> UUID:
         return turn.asked_by_id if self._spec.sessions == "person" else turn.conversation_id
 
@@ -186,7 +199,7 @@ class McpServer:
         secret = credentials.secrets(self._spec.headers, self._spec.environment)
         named = offer.named(arguments)
         try:
-            found = await self._asked({"name": offer.remote, "arguments": named}, turn, key)
+            found = await self._asked({"name": offer.remote, "arguments": named}, turn, key, self._beside(turn, secret))
         except ServerRefusedError as error:
             message = in_middle(credentials.without(error.server_message, secret), ERROR_CHARS)
             raise ToolError(f"The server refused the call: {message}") from None
@@ -200,23 +213,23 @@ class McpServer:
         text = results.for_person(found)
         return bool(text) and await turn.person.tell(self._spec.name, text)
 
-    async def _asked(self, params: dict[str, Any], turn: CallingTurn, key: UUID) -> dict[str, Any]:
+    async def _asked(self, params: dict[str, Any], turn: CallingTurn, key: UUID, beside: Beside) -> dict[str, Any]:
         if turn.sessions is None:
             raise ToolError("This tool can only be used in a conversation.")
         place = SessionPlace(self._place, key == turn.asked_by_id)
         lock = self._locks.setdefault(key, asyncio.Lock())
         session = _SessionOfCall(lock=lock, sessions=turn.sessions, place=place, key=key, untold=self._untold)
         if self._spec.sessions == "shared":
-            return await self._asked_of_all(params, session)
+            return await self._asked_of_all(params, session, beside)
         if self._http is not None:
-            return await self._http.ask("tools/call", params, session)
-        return await self._programs.ask(key, turn.asked_by_id, session, ("tools/call", params))
+            return await self._http.ask("tools/call", params, session, beside)
+        return await self._programs.ask(key, turn.asked_by_id, session, ("tools/call", params, beside))
 
-    async def _asked_of_all(self, params: dict[str, Any], session: _SessionOfCall) -> dict[str, Any]:
+    async def _asked_of_all(self, params: dict[str, Any], session: _SessionOfCall, beside: Beside) -> dict[str, Any]:
         """As ``_asked``, in the session of everybody. A digest of it is stored: it says whether the conversation used this one before, but
         cannot end it."""
         before = await session.last()
-        found = await self._peer.ask("tools/call", params)
+        found = await self._peer.ask("tools/call", params, beside=beside)
         now = self._peer.run and hashlib.sha256(self._peer.run.encode()).hexdigest()
         if now and now != before:
             with suppress(ToolError):  # the call was made; the model is told with a later one

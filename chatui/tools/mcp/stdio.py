@@ -18,7 +18,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -30,7 +30,9 @@ from weakref import WeakSet
 from chatui.processes import kill_group
 from chatui.tools.kept import Kept, KeptPrograms
 from chatui.tools.mcp import messages
+from chatui.tools.mcp.beside import NOBODY, Beside
 from chatui.tools.mcp.messages import KeptSession, ServerRefusedError
+from chatui.tools.remote.definition import PRIVATE
 from chatui.tools.remote.offers import Moment, ServerError, sent, without_arguments
 from chatui.tools.tool import ToolError
 
@@ -38,6 +40,8 @@ MAX_LINE_BYTES = 4_000_000
 MAX_IDLE_BYTES = 40_000_000
 """The maximum number of bytes accepted since the last expected response."""
 MAX_UNREAD_BYTES = 1_000_000
+MAX_REQUESTS = 20
+"""The most requests of a program's that wait for a response; it gets none to others."""
 GRACE_SECONDS = 1.0
 PING_SECONDS = 10.0
 LAST_BYTES = 8000
@@ -50,8 +54,6 @@ _ENDS_ANSWER = re.compile(rb',\s*"id"\s*:\s*([0-9]{1,15})\s*(?:,\s*%b\s*)?\}\s*\
 """The two ends of an answer that is too long to be kept. Its id is found there only as a member of the message itself, never of what is in
 it, which has other braces around it."""
 _BEGINS_MESSAGE = re.compile(rb'\{\s*"(?:jsonrpc|id|result|error)"\s*:')
-PRIVATE = "{session}"
-"""In a command or a variable: a directory of this run of the program alone, which is deleted with it."""
 
 _running: dict[int, Program] = {}
 """All programs, by their process ids."""
@@ -72,12 +74,13 @@ Tell = Callable[[str, Sequence[str]], None]
 @dataclass(frozen=True, slots=True)
 class Launch:
     """How a program is started. ``environment``: returns its variables. It is called at each start, since credentials may change.
-    ``tell``: tells the operator what happens to the program."""
+    ``tell``: tells the operator what happens to the program. ``beside``: what is done with what it sends while it is asked nothing."""
 
     command: Sequence[str]
     environment: Callable[[], Mapping[str, str]]
     directory: Path | None
     tell: Tell
+    beside: Beside = NOBODY
 
     async def begin(self) -> Program:
         """A program that has been started, and has answered the handshake.
@@ -115,7 +118,7 @@ class Launch:
             if not isinstance(error, (OSError, ValueError)):
                 raise
             raise ServerError(f"the program could not be started ({type(error).__name__})") from None
-        return Program(process, place, self.tell)
+        return Program(process, place, self.tell, self.beside)
 
 
 class StdioPeer:
@@ -131,8 +134,8 @@ class StdioPeer:
         """The id of the run; empty if the program is not running."""
         return self._program.run if self._program is not None and self._program.is_alive else ""
 
-    async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        return await (await self._started()).ask(method, params)
+    async def ask(self, method: str, params: Mapping[str, Any], beside: Beside = NOBODY) -> dict[str, Any]:
+        return await (await self._started()).ask(method, params, beside)
 
     async def ping(self) -> None:
         """See ``McpServer``. A program that does not answer is killed, and whether the server is down is seen by starting it again."""
@@ -156,10 +159,11 @@ class StdioPeer:
 class Program:
     """One run of a program. ``place``: its private directory, if it has one."""
 
-    def __init__(self, process: asyncio.subprocess.Process, place: str, tell: Tell) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, place: str, tell: Tell, beside: Beside) -> None:
         self.run = uuid4().hex
         self._is_stateless = False
         self._place = place
+        self._beside = beside
         self._process = process
         self._stdin = cast(asyncio.StreamWriter, process.stdin)
         self._stdout, self._stderr = cast(asyncio.StreamReader, process.stdout), cast(asyncio.StreamReader, process.stderr)
@@ -168,6 +172,8 @@ class Program:
         self._skipped = 0
         self._last_words = bytearray()
         self._waiting: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
+        self._besides: dict[int, Beside] = {}
+        self._answering: set[asyncio.Task[None]] = set()
         self._numbers = itertools.count(1)
         self._idle_bytes = 0
         _running[process.pid] = self
@@ -194,13 +200,16 @@ class Program:
                 raise ServerError("the server refused the handshake") from None
             self._is_stateless = True
 
-    async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    async def ask(self, method: str, params: Mapping[str, Any], beside: Beside = NOBODY) -> dict[str, Any]:
+        """The result of a request. ``beside``: what is done with what comes beside it."""
         if not self.is_alive:
             raise ServerError("the program has ended")
         number = next(self._numbers)
         waiting = self._waiting[number] = asyncio.get_running_loop().create_future()
+        self._besides[number] = beside
+        asked = messages.stateless(params) if self._is_stateless else params
         try:
-            await self._write(messages.request(number, method, messages.stateless(params) if self._is_stateless else params))
+            await self._write(messages.request(number, method, asked, wants_progress=beside.wants_progress))
             with sent():
                 return messages.result_of(await waiting)
         except asyncio.CancelledError:
@@ -208,7 +217,7 @@ class Program:
                 self._send(messages.cancelled(number))
             raise
         finally:
-            del self._waiting[number]
+            del self._waiting[number], self._besides[number]
 
     async def answers_ping(self) -> bool:
         """Whether the program answers, in any way. If not, it is killed."""
@@ -246,6 +255,8 @@ class Program:
         except OSError:
             return
         finally:
+            for task in self._answering:
+                task.cancel()
             for each in self._waiting.values():
                 if not each.done():
                     each.set_exception(ServerError(self._end, Moment.LOST))
@@ -323,10 +334,32 @@ class Program:
             except ServerError:
                 return
         if messages.is_request(message):
-            with suppress(ServerError):
-                self._send(messages.declined(message))
+            self._answer(message)
+        elif messages.is_notice(message):
+            self._notice(message)
         elif type(number := message.get("id")) is int:
             self._settle(number, message)
+
+    def _answer(self, message: Mapping[str, Any]) -> None:
+        """Respond to a request of the program's. It does not say in which call it makes the request."""
+        response = next(iter(self._besides.values()), NOBODY).response(message)
+        if isinstance(response, Mapping):
+            with suppress(ServerError):
+                self._send(response)
+        elif len(self._answering) < MAX_REQUESTS:
+            task = asyncio.create_task(self._respond_later(response))
+            self._answering.add(task)
+            task.add_done_callback(self._answering.discard)
+
+    async def _respond_later(self, response: Awaitable[Mapping[str, Any]]) -> None:
+        with suppress(ServerError):
+            self._send(await response)
+
+    def _notice(self, message: Mapping[str, Any]) -> None:
+        params = message.get("params")
+        token = params.get("progressToken") if isinstance(params, Mapping) else None
+        beside = self._besides.get(token, NOBODY) if type(token) is int else next(iter(self._besides.values()), self._beside)
+        beside.notice(message)
 
     def _settle(self, number: int, answer: Mapping[str, Any] | ServerError) -> None:
         waiting = self._waiting.get(number)
@@ -421,9 +454,10 @@ class Programs:
         self._kept: KeptPrograms[Program] = KeptPrograms()
         _all.add(self._kept)
 
-    async def ask(self, key: UUID, person_id: UUID, session: KeptSession, ask: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """The result of a request (its method and parameters), of the program that this conversation or person (``key``) used last, or of
-        a new one if that has ended or runs in another process. ``session``: where it is stored which one that is.
+    async def ask(self, key: UUID, person_id: UUID, session: KeptSession, ask: tuple[str, Mapping[str, Any], Beside]) -> dict[str, Any]:
+        """The result of a request (its method, its parameters, what is done beside it), of the program that this conversation or person
+        (``key``) used last, or of a new one if that has ended or runs in another process. ``session``: where it is stored which one that
+        is.
 
         Raises:
             ServerError: as ``HttpPeer.ask``.

@@ -264,6 +264,46 @@ class McpSpec(ServerSpec):
         return self
 
 
+PRIVATE = "{session}"
+"""In a command or a variable: a directory of one run of the program alone, which is deleted with it."""
+_CODE = {".py", ".pyz", ".js", ".mjs", ".cjs", ".ts", ".sh", ".jar", ".rb", ".toml", ".yaml", ".yml", ".ini", ".conf", ".pem", ".crt"}
+_DATA = {".json", ".jsonl", ".ndjson", ".db", ".sqlite", ".sqlite3", ".duckdb", ".csv", ".txt", ".md", ".log", ".pkl"}
+_KEEPS_BY_ITSELF = {"server-memory": "MEMORY_FILE_PATH"}
+"""Published programs that keep everything in one file beside themselves unless this variable names another."""
+
+
+def fixed_files(spec: McpSpec) -> list[str]:
+    """What of a program's definition names one fixed file, which all of its runs share whatever ``sessions`` says: variables by name,
+    arguments by number.
+
+    As far as that can be known: a value is such a file if it is one that the product may write and that has no suffix of code or of
+    settings, or if it has a suffix of data and its directory exists. Of published programs that use a file without being told, some are
+    known by name. What a program does by itself is not seen.
+    """
+    if not spec.command or spec.sessions == "shared":
+        return []
+    given = {f"argument {number}": text.rpartition("=")[2] for number, text in enumerate(spec.command[1:], 1)}
+    given |= {name: source.value for name, source in spec.environment.items()}
+    found = [name for name, text in given.items() if PRIVATE not in text and _is_data_file(text, spec.directory)]
+    for program, variable in _KEEPS_BY_ITSELF.items():
+        if any(program in text for text in spec.command) and variable not in spec.environment:
+            found.append(f"{variable}, which is not set")
+    return found
+
+
+def _is_data_file(text: str, directory: Path | None) -> bool:
+    if "/" not in text or "://" in text or "\0" in text:
+        return False
+    path = (directory or Path()) / text
+    suffix = path.suffix.lower()
+    try:
+        if path.is_file():
+            return suffix not in _CODE and os.access(path, os.W_OK) and not os.access(path, os.X_OK)
+        return suffix in _DATA and path.parent.is_dir()
+    except OSError:
+        return False
+
+
 KINDS: Mapping[str, type[OpenApiSpec | McpSpec]] = {"openapi": OpenApiSpec, "mcp": McpSpec}
 MAX_SERVERS = 20
 

@@ -62,15 +62,23 @@ class ToolTime:
     @contextmanager
     def measured(self) -> Iterator[None]:
         """Count the time of the block, in which a tool runs."""
-        if not self._running:
-            self._began = _now()
-        self._running += 1
+        self.goes_on()
         try:
             yield
         finally:
-            self._running -= 1
-            if not self._running:
-                self._left -= _now() - self._began
+            self.pauses()
+
+    def goes_on(self) -> None:
+        """A tool begins to run, or goes on after it waited for the person."""
+        if not self._running:
+            self._began = _now()
+        self._running += 1
+
+    def pauses(self) -> None:
+        """A tool ends, or begins to wait for the person."""
+        self._running -= 1
+        if not self._running:
+            self._left -= _now() - self._began
 
 
 def _now() -> float:
@@ -87,6 +95,7 @@ ERROR_CHARS = 1000
 _NO_MORE = "No more calls are possible in this answer. Answer with what you have."
 _ONE_AT_A_TIME = "Only one call is possible at a time, so this one was not carried out. Make it again after the reply to the other one."
 _IN_PLAIN_FORM = "A function is called with nothing in the header but its name."
+_NOT_SENT = "The answer ended while the call waited for a place. It was not sent, and had no effect."
 _CANCELLED = f"The call was cancelled. {EFFECT_UNKNOWN}"
 _DECLINED = {
     Decision.DECLINED: "The person declined this call, and it was not run. Do not repeat it. Go on without it, or say what you would need.",
@@ -110,7 +119,7 @@ class Conductor:
         files = FilesOfTurn(row, lambda count: publisher.add_event(wire.FilesCame(count))) if has_files else None
         documents = DocumentsOfTurn(row.conversation_id, row.question_id)
         of_turn = (row.pk, row.conversation_id, row.asked_by_id, running.own_questions)
-        self._person = PersonOfTurn(row, publisher.set_told) if program is None else None
+        self._person = PersonOfTurn(row, publisher.set_told, publisher.add_event) if program is None else None
         turn = CallingTurn(*of_turn, pages=pages, files=files, documents=documents, sessions=SessionsOfTurn(row), person=self._person)
         self._pages = pages
         self._stored_pages = set(pages)
@@ -125,7 +134,8 @@ class Conductor:
         self._time = ToolTime(environment().tool_turn_seconds)
         self._failed_rounds = 0
         self._calls_run = 0
-        self._started: set[str] = set()
+        self._started: dict[str, Execution | None] = {}
+        self._loop = asyncio.get_running_loop()
 
     async def follow(self, request: SampleRequest, sampling: Sampling) -> SampleRequest | None:
         """Reply to the calls of the sampling. Returns the next request; None if the turn ends, because nothing was called, too many rounds
@@ -209,7 +219,7 @@ class Conductor:
             self._frames.add(Frame(TOOL_LINE, line_of(call.tool, call.arguments)))
         for call in await self._claimed(calls):
             self._calls_run += 1
-            self._started.add(call.call_id)
+            self._started[call.call_id] = None
             group.create_task(self._run_call(call))
 
     def _prepared(self, frame: Frame, tools: Mapping[str, Tool], *, over_ids: bool) -> Requested | None:
@@ -260,7 +270,8 @@ class Conductor:
     async def _run_call(self, call: Requested) -> None:
         began = asyncio.get_running_loop().time()
         with self._time.measured(), measures.span("tool call", tool=call.tool.name) as span:
-            execution = Execution(call.tool, call.arguments, environment().tool_reply_chars)
+            execution = Execution(call.tool, call.arguments, environment().tool_reply_chars, on_person=self._waits_for_person)
+            self._started[call.call_id] = execution
             result = await self._result(call, execution)
             span.set_attributes(code="" if isinstance(result, str) else result[0].value)
         took = round((asyncio.get_running_loop().time() - began) * 1000)
@@ -272,17 +283,20 @@ class Conductor:
             code, sentence = result
             self._reply(call.frame, replies.failed(code, sentence, call.provenance(took)))
 
+    def _waits_for_person(self, is_waiting: bool) -> None:
+        self._loop.call_soon_threadsafe(self._time.pauses if is_waiting else self._time.goes_on)
+
     async def _result(self, call: Requested, execution: Execution) -> str | tuple[Code | ProductCode, str]:
         """The tool's result as JSON; or an error code and a sentence for the model."""
         seconds = min(call.seconds, self._time.left)
         if not seconds:
             return ProductCode.TOOL, _NO_MORE
         try:
-            return await execution.result(seconds)
+            return await execution.result(seconds, lambda: self._time.left)
         except TimeoutError:
             return Code.TOOL_TIMEOUT, f"The tool was stopped after {seconds:g} seconds. {EFFECT_UNKNOWN}"
         except ToolsBusyError:
-            return Code.TOOL_TIMEOUT, "Too many tools are at work. The call was not begun."
+            return Code.TOOL_TIMEOUT, "Too many calls are at work. This one waited for a place, was not sent, and had no effect."
         except SignInError as error:
             if self._person is not None:
                 await self._person.needs_account(call.tool.shown_title, error.server)
@@ -318,5 +332,11 @@ class Conductor:
         if calls := [frame for frame in unanswered(self._frames.written) if frame not in handed_back]:
             self._frames.close_open_frame()
         for frame in calls:
-            sentence = _CANCELLED if frame.header.call_id in self._started else not_run
+            sentence = self._cancelled(frame.header.call_id, not_run)
             self._reply(frame, replies.failed(Code.TOOL_CANCELLED, sentence, Provenance("chatui")))
+
+    def _cancelled(self, call_id: str | None, not_run: str) -> str:
+        if call_id not in self._started:
+            return not_run
+        execution = self._started[call_id]
+        return _CANCELLED if execution is None or execution.has_begun else _NOT_SENT

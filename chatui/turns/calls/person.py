@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Mapping
 from uuid import UUID
 
+from chatui import wire
 from chatui.database import connections
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
@@ -17,6 +18,8 @@ from chatui.models.turn import Turn
 from chatui.tools.replies import in_middle
 from chatui.turns import ledger
 from chatui.turns.running_turn import LeaseLostError
+from renderer.characters import escape
+from renderer.gate import approval_text
 
 log = logging.getLogger(__name__)
 
@@ -30,9 +33,10 @@ PATIENCE = 20.0
 class PersonOfTurn:
     """A ``TurnPerson``. Created on the turn's event loop, and used by tools on theirs."""
 
-    def __init__(self, turn: Turn, on_told: Callable[[int], None]) -> None:
-        """``on_told``: called on the turn's event loop after each new text, with the number of texts so far."""
+    def __init__(self, turn: Turn, on_told: Callable[[int], None], on_progress: Callable[[wire.ToolProgress], None]) -> None:
+        """Both are called on the turn's event loop. ``on_told``: after each new text, with the number of texts so far."""
         self._turn = turn
+        self._on_progress = on_progress
         self._on_told = on_told
         self._loop = asyncio.get_running_loop()
         self._told = 0
@@ -55,6 +59,10 @@ class PersonOfTurn:
             return False
         self._loop.call_soon_threadsafe(self._on_told, self._told)
         return True
+
+    def report(self, speaker: str, percent: int | None, words: str) -> None:
+        progress = wire.ToolProgress(approval_text(speaker), percent, approval_text(escape(words)) if words else None)
+        self._loop.call_soon_threadsafe(self._on_progress, progress)
 
 
 def _store(turn: Turn, key: UUID, kind: CardKind, title: str, content: Mapping[str, str]) -> None:

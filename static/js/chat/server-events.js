@@ -78,6 +78,8 @@ export class ServerEvents {
         return callsWait(transcript.byTurn(event.turn), event.count, event.told);
       case "chatui:files":
         return filesCame(transcript.byTurn(event.turn), event.count);
+      case "chatui:progress":
+        return transcript.byTurn(event.turn)?.thinking.showProgress(event);
       case "chatui:checking":
         return void transcript.byTurn(event.turn)?.thinking.say(t("The answer is checked before it is shown…"));
       case "chatui:saving":

@@ -4,7 +4,7 @@
 import { LANGUAGE, t } from "../language/words.js";
 import { find, fromTemplate, seek } from "../page/dom.js";
 
-/** @import { PartKind, Snapshot, SummaryLine } from "../wire/wire.js" */
+/** @import { PartKind, Snapshot, SummaryLine, ToolProgress } from "../wire/wire.js" */
 
 const TICK_MS = 1000;
 
@@ -153,6 +153,13 @@ export class Thinking {
     find(line, ".working-time", HTMLElement).textContent = "";
     line.hidden = false;
     return sentence;
+  }
+
+  /** @param {ToolProgress} progress */
+  showProgress({ server, percent, words }) {
+    const share = percent === undefined || percent === null
+      ? "" : new Intl.NumberFormat(LANGUAGE, { style: "percent" }).format(percent / 100);
+    this.#show([t("Using a tool"), share, words && `${server}: ${words}`].filter(Boolean).join(" · "));
   }
 
   /** @param {(Node | string)[]} words what the line says now */

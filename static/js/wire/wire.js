@@ -69,6 +69,8 @@
  * @typedef {{ type: "chatui:calls_wait", turn: string, sequence_number: number, count: number, told?: number | null }}
  *   CallsWait
  * @typedef {{ type: "chatui:files", turn: string, sequence_number: number, count: number }} FilesCame
+ * @typedef {{ type: "chatui:progress", turn: string, sequence_number: number, server: string, percent?: number | null,
+ *   words?: string | null }} ToolProgress
  * @typedef {{ type: "chatui:checking" | "chatui:saving", turn: string, sequence_number: number }} Delayed
  * @typedef {{ type: "response.completed" | "response.incomplete" | "response.failed" | "response.cancel", turn: string,
  *   sequence_number: number, state: string, code?: string | null, elapsed: number, context?: number | null,
@@ -89,12 +91,12 @@
  * @typedef {{ type: "chatui:debug.snapshot", turn: string, sequence_number: number, frames: FrameSoFar[] }}
  *   DebugSnapshot
  * @typedef {TurnCreated | WorkingBegan | SummaryStep | AskedFor | ThoughtEnded | MessageBegan | MessageRelabelled |
- *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | CallsWait | FilesCame | Delayed | TurnEnded
- *   | FrameBegan | FrameGrew | FrameHidden | FrameEnded} TurnEvent
+ *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | CallsWait | FilesCame | ToolProgress |
+ *   Delayed | TurnEnded | FrameBegan | FrameGrew | FrameHidden | FrameEnded} TurnEvent
  * @typedef {Accepted | Refused | Idle | TitleChanged | Listed | Answered | AnswerSeen | AnswerWaits | Archived |
  *   Unlisted | FolderKept | FolderGone | Rated | Closing | Ping | Alive | TurnCreated | WorkingBegan | SummaryStep |
  *   AskedFor | ThoughtEnded | MessageBegan | MessageRelabelled | MessageWithdrawn | BlockReplaced | BlockGrew |
- *   BlockFlushed | Queued | CallsWait | FilesCame | Delayed | TurnEnded | Beat | Snapshot} EndUserEvent
+ *   BlockFlushed | Queued | CallsWait | FilesCame | ToolProgress | Delayed | TurnEnded | Beat | Snapshot} EndUserEvent
  * @typedef {Refused | Idle | TitleChanged | Closing | Ping | Alive | FrameBegan | FrameGrew | FrameHidden | FrameEnded
  *   | DebugSnapshot} DebugPageEvent
  * @typedef {EndUserEvent | DebugPageEvent} ServerEvent
@@ -108,8 +110,8 @@ export const END_USER_TYPES = /** @type {readonly string[]} */ (Object.freeze([
     "chatui:closing", "chatui:ping", "chatui:alive", "response.created", "chatui:working", "chatui:summary",
     "chatui:asked", "chatui:thought", "chatui:message", "chatui:relabelled", "chatui:withdrawn", "response.delta",
     "chatui:preamble.delta", "response.delta.flush", "chatui:queued", "chatui:calls_wait", "chatui:files",
-    "chatui:checking", "chatui:saving", "response.completed", "response.incomplete", "response.failed",
-    "response.cancel", "chatui:beat", "chatui:snapshot",
+    "chatui:progress", "chatui:checking", "chatui:saving", "response.completed", "response.incomplete",
+    "response.failed", "response.cancel", "chatui:beat", "chatui:snapshot",
 ]));
 
 export const DEBUG_PAGE_TYPES = /** @type {readonly string[]} */ (Object.freeze([
@@ -121,9 +123,9 @@ export const DEBUG_PAGE_TYPES = /** @type {readonly string[]} */ (Object.freeze(
 export const TURN_TYPES = /** @type {readonly string[]} */ (Object.freeze([
   "response.created", "chatui:working", "chatui:summary", "chatui:asked", "chatui:thought", "chatui:message",
     "chatui:relabelled", "chatui:withdrawn", "response.delta", "chatui:preamble.delta", "response.delta.flush",
-    "chatui:queued", "chatui:calls_wait", "chatui:files", "chatui:checking", "chatui:saving", "response.completed",
-    "response.incomplete", "response.failed", "response.cancel", "chatui:frame.opened", "chatui:frame.delta",
-    "chatui:frame.withdrawn", "chatui:frame.closed",
+    "chatui:queued", "chatui:calls_wait", "chatui:files", "chatui:progress", "chatui:checking", "chatui:saving",
+    "response.completed", "response.incomplete", "response.failed", "response.cancel", "chatui:frame.opened",
+    "chatui:frame.delta", "chatui:frame.withdrawn", "chatui:frame.closed",
 ]));
 
 /**
@@ -168,6 +170,7 @@ export const FIELDS = {
   "chatui:queued": [{ turn: "string", sequence_number: "number", place: "number" }],
   "chatui:calls_wait": [{ turn: "string", sequence_number: "number", count: "number" }],
   "chatui:files": [{ turn: "string", sequence_number: "number", count: "number" }],
+  "chatui:progress": [{ turn: "string", sequence_number: "number", server: "string" }],
   "chatui:checking": [{ turn: "string", sequence_number: "number" }],
   "chatui:saving": [{ turn: "string", sequence_number: "number" }],
   "response.completed": [{ turn: "string", sequence_number: "number", state: "string", elapsed: "number" }],

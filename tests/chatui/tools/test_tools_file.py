@@ -1,10 +1,14 @@
 """The tools file: its format, and that mistakes are never quoted and do not affect other entries."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from chatui.tools.remote.definition import McpSpec, ToolsFile, read_file
+from chatui import checks
+from chatui.tools.remote.definition import McpSpec, ToolsFile, fixed_files, read_file
+from tests.support import environment
 from tests.support.cases import for_each
 
 GOOD = """
@@ -87,3 +91,31 @@ def test_who_shares_state_is_one_of_three_and_by_default_nobody(written: str, tm
     assert isinstance(server, McpSpec) and server.sessions == "conversation"
     wrong = parsed(table + written, tmp_path)
     assert not wrong.servers and written.split()[0] in wrong.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ({"command": ["npx", "-y", "server-memory"]}, ["MEMORY_FILE_PATH, which is not set"]),
+        ({"command": ["memory"], "environment": {"FILE": {"value": "{here}/kept.db"}}}, ["FILE"]),
+        ({"command": ["memory"], "environment": {"FILE": {"value": "{here}/new.jsonl"}}}, ["FILE"]),
+        ({"command": ["memory", "--db={here}/kept.db", "{here}/kept"]}, ["argument 1", "argument 2"]),
+        ({"command": ["memory", "{here}/gone/new.jsonl", "{here}", "./run.py", "https://x.example/a.json"]}, []),
+        ({"command": ["python", "{here}/serve.py"]}, []),
+        ({"command": ["memory"], "environment": {"FILE": {"value": "{session}/kept.db"}}}, []),
+        ({"command": ["memory", "{here}/kept.db"], "sessions": "shared"}, []),
+    ],
+)
+def test_a_program_whose_people_share_a_fixed_file_is_warned_about(table: dict[str, Any], expected: list[str], tmp_path: Path) -> None:
+    for name in ("kept.db", "kept", "serve.py"):
+        (tmp_path / name).write_text("")
+    here = json.loads(json.dumps(table).replace("{here}", str(tmp_path)))
+    assert fixed_files(McpSpec.model_validate({"name": "kept", "tools": ["add"], **here})) == expected
+
+
+def test_the_check_names_the_server_and_what_is_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "tools.toml"
+    file.write_text('[[mcp]]\nname = "memory"\ncommand = ["npx", "server-memory"]\ntools = ["add"]\n')
+    environment.change(monkeypatch, {"tools_file": file})
+    [found] = checks.tools_file(None)  # type: ignore[call-arg, arg-type]
+    assert found.id == "chatui.W034" and "memory: people share" in found.msg and "MEMORY_FILE_PATH" in found.msg

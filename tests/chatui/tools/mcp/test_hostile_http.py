@@ -143,7 +143,8 @@ def test_a_sampling_request_is_declined_and_the_server_may_still_answer() -> Non
     with peer(mcp) as server:
         assert Turn(url=server.url).call() == "streamed"
     answers = {message["id"]: message for message in mcp.got if "method" not in message}
-    assert answers[7]["error"]["code"] == -32601 and answers["p"]["result"] == {}
+    assert answers[7]["error"]["code"] == -32601 and "Sampling is not supported" in answers[7]["error"]["message"]
+    assert answers["p"]["result"] == {}
 
 
 def test_a_server_that_only_sends_requests_is_dropped() -> None:

@@ -1,0 +1,77 @@
+"""What a server sends beside its answers: notifications, and requests of its own.
+
+Progress is shown in the tool's line, words of the server's only where the operator allows it to speak to people. A changed list of tools is
+listed again. Of a server's requests, pings are answered; sampling and roots are refused by name.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeGuard
+
+from chatui.json_schemas import mapping
+from chatui.tools.mcp import messages
+from chatui.tools.person import TurnPerson
+from chatui.tools.remote import definition as credentials
+from chatui.tools.remote.offers import cleaned
+
+log = logging.getLogger(__name__)
+
+REPORT_SECONDS = 1.0
+"""The progress of a call is shown at most once in this time, however often a server reports it."""
+WORDS_CHARS = 100
+
+
+def _nothing() -> None:
+    """Nobody wants to know."""
+
+
+@dataclass(eq=False, kw_only=True)
+class Beside:
+    """What is done with what a server sends beside the answer to one request. ``speaker``: the server's name. ``person``: for whom it is
+    asked, None if for nobody. ``may_speak``: the server's words may reach the person. ``on_changed``: its tools have changed. ``hidden``:
+    credentials."""
+
+    speaker: str = ""
+    person: TurnPerson | None = None
+    may_speak: bool = False
+    on_changed: Callable[[], None] = _nothing
+    hidden: tuple[str, ...] = field(default=(), repr=False)
+    _reported_at: float = float("-inf")
+
+    @property
+    def wants_progress(self) -> bool:
+        return self.person is not None
+
+    def notice(self, message: Mapping[str, Any]) -> None:
+        """A notification has come. It costs little, however many there are."""
+        match message.get("method"):
+            case "notifications/tools/list_changed":
+                self.on_changed()
+            case "notifications/progress" if self.person is not None and time.monotonic() - self._reported_at >= REPORT_SECONDS:
+                self._report(self.person, mapping(message, "params"))
+
+    def _report(self, person: TurnPerson, params: Mapping[str, Any]) -> None:
+        done, total, words = params.get("progress"), params.get("total"), params.get("message")
+        percent = None
+        if _is_number(done) and _is_number(total) and total > 0:
+            percent = round(100 * min(1.0, max(0.0, done / total)))
+        said = cleaned(credentials.without(words, self.hidden), WORDS_CHARS) if self.may_speak and isinstance(words, str) else ""
+        if percent is not None or said:
+            self._reported_at = time.monotonic()
+            person.report(self.speaker, percent, said)
+
+    def response(self, message: Mapping[str, Any]) -> Mapping[str, Any] | Awaitable[Mapping[str, Any]]:
+        """The response to a request of the server's; awaitable if the person is asked."""
+        return messages.declined(message)
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+NOBODY = Beside()

@@ -1,0 +1,131 @@
+"""What a server sends beside its answers: progress, changed tools and requests of its own; and the older transport, which is named."""
+
+import asyncio
+import json
+import time
+from typing import Any
+
+import pytest
+
+from chatui.tools import server_registry
+from chatui.tools.execution import Execution, ToolsBusyError
+from chatui.tools.mcp.beside import WORDS_CHARS, Beside
+from chatui.tools.remote.offers import ServerError
+from tests.chatui.tools import peer as peers
+from tests.chatui.tools.mcp.calls import ADD, Turn, listed, offer_of
+from tests.chatui.tools.mcp.scripted import Mcp, called, events
+from tests.chatui.tools.peer import PeerRequest, peer
+
+CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+
+
+class Heard:
+    """A ``TurnPerson`` that keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.reports: list[tuple[str, int | None, str]] = []
+
+    async def tell(self, speaker: str, text: str) -> bool:
+        return True
+
+    def report(self, speaker: str, percent: int | None, words: str) -> None:
+        self.reports.append((speaker, percent, words))
+
+
+def progress(**params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1, **params}}
+
+
+@pytest.mark.parametrize(
+    ("params", "may_speak", "expected"),
+    [
+        ({"progress": 1, "total": 4, "message": "Row 1"}, True, (25, "Row 1")),
+        ({"progress": 1, "total": 4, "message": "Row 1"}, False, (25, "")),
+        ({"progress": 7, "total": 4}, True, (100, "")),
+        ({"progress": 7, "message": "<b>\u202eRow\n<|end|>"}, True, (None, "<b>Row end|>")),
+        ({"progress": 7, "message": "x" * 10_000}, True, (None, "x" * (WORDS_CHARS - 1) + "…")),
+        ({"progress": 7, "message": "Row"}, False, None),
+        ({"progress": "7", "total": True, "message": 3}, True, None),
+        ({"progress": float("inf"), "total": 2}, True, None),
+    ],
+)
+def test_progress_is_a_percentage_and_words_only_where_the_server_may_speak(params: Any, may_speak: bool, expected: Any) -> None:
+    heard = Heard()
+    Beside(speaker="demo", person=heard, may_speak=may_speak).notice(progress(**params))
+    assert [report[1:] for report in heard.reports] == ([] if expected is None else [expected])
+
+
+def test_a_flood_of_progress_is_one_report_a_second_and_costs_little() -> None:
+    heard = Heard()
+    beside = Beside(speaker="demo", person=heard)
+    began = time.thread_time()
+    for number in range(100_000):
+        beside.notice(progress(progress=number, total=100_000))
+    assert len(heard.reports) == 1 and time.thread_time() - began < 2
+    Beside(speaker="demo").notice(progress(progress=1, total=2))
+
+
+def test_a_call_asks_for_progress_if_a_person_sees_it() -> None:
+    mcp = Mcp(is_stateless=False, on={"tools/call": events(progress(progress=1, total=2))})
+    with peer(mcp) as server:
+        turn = Turn(url=server.url)
+        assert turn.call() == "streamed"
+    [call] = called(mcp, "tools/call")
+    assert "_meta" not in call["params"], "nobody sees it"
+
+
+def test_a_changed_list_is_listed_again_and_waits_for_confirmation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_registry, "RELIST_SECONDS", 0.2)
+    mcp = Mcp(is_stateless=False, on={"tools/call": events(*[CHANGED] * 500)})
+
+    async def run(turn: Turn) -> None:
+        await turn.result()
+        mcp.tools = [{**ADD, "description": "Adds two numbers, and more."}]
+        async with asyncio.timeout(10):
+            while not turn.watched.changed(offer_of()):
+                await asyncio.sleep(0.02)
+
+    with peer(mcp) as server:
+        asyncio.run(run(Turn(url=server.url)))
+    assert len(called(mcp, "tools/list")) == 2, "once before the call, and once for all notifications"
+
+
+async def _older(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
+    if request.method == "POST":
+        await peers.send(writer, b"Method Not Allowed", 405, "text/plain")
+    else:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nevent: endpoint\r\ndata: /messages?id=1\r\n\r\n")
+        await writer.drain()
+        await asyncio.sleep(60)
+
+
+def test_the_older_transport_is_named() -> None:
+    with peer(_older) as server, pytest.raises(ServerError, match="older transport HTTP"):
+        listed(url=server.url)
+    with peer(peers.saying(b"", 405)) as server, pytest.raises(ServerError, match="status 405"):
+        listed(url=server.url)
+
+
+def test_waiting_for_a_place_is_not_timed_and_what_was_never_sent_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_registry, "MAX_CALLS", 3)
+
+    async def slow(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(0.6)
+        await peers.send(writer, {"jsonrpc": "2.0", "id": request.json["id"], "result": {"content": [{"type": "text", "text": "ok"}]}})
+
+    async def three(turn: Turn) -> list[Any]:
+        return list(await asyncio.gather(*(turn.result(2.0) for _ in range(4)), return_exceptions=True))
+
+    async def never(turn: Turn) -> None:
+        async with turn.watched._places, turn.watched._places, turn.watched._places:
+            began = time.monotonic()
+            with pytest.raises(ToolsBusyError):
+                await Execution(turn.tool, {"a": 1}, 1000).result(0.2, lambda: began + 0.5 - time.monotonic())
+            assert time.monotonic() - began >= 0.5, "the limit of the answer, and not its own"
+
+    with peer(Mcp(on={"tools/call": slow})) as server:
+        found = asyncio.run(three(Turn(url=server.url)))
+        sent = len(server.requests)
+        asyncio.run(never(Turn(url=server.url)))
+        assert len(server.requests) == sent
+    assert [json.loads(each) for each in found] == ["ok"] * 4, "one place, four calls of 0.6 seconds, and a limit of two for each"
