@@ -12,20 +12,22 @@ on in a conversation, and which of them exclude each other.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_noop, ngettext
 
 from chatui.audit_log.record import Visitor, record
 from chatui.database import connections
+from chatui.display import tool_forms
+from chatui.display.tool_forms import ShownForm
 from chatui.model_servers import choice, connected
 from chatui.models.conversation import Conversation
 from chatui.models.tools import CardKind, Decision, ToolApproval, ToolRule
@@ -100,7 +102,15 @@ class ShownNeed:
     account: str
 
 
-AnyCard = ShownCard | ShownText | ShownNeed
+AnyCard = ShownCard | ShownText | ShownNeed | ShownForm
+
+
+Filled = tool_forms.Filled
+
+
+def _empty(number: int) -> list[str]:
+    """Nothing was filled in."""
+    return []
 
 
 def of_turns(keys: Iterable[UUID]) -> dict[UUID, list[AnyCard]]:
@@ -109,14 +119,8 @@ def of_turns(keys: Iterable[UUID]) -> dict[UUID, list[AnyCard]]:
     found: dict[UUID, list[AnyCard]] = {}
     rows = ToolApproval.objects.filter(turn__in=wanted).exclude(arguments="").select_related("turn").defer("turn__request")
     for row in rows.order_by("asked_at", "pk") if wanted else ():
-        found.setdefault(row.turn_id, []).append(_shown_card(row))
+        found.setdefault(row.turn_id, []).append(_SHOWN[CardKind(row.kind)](row))
     return found
-
-
-def _shown_card(row: ToolApproval) -> AnyCard:
-    if row.kind == CardKind.TEXT:
-        return _text(row)
-    return _need(row) if row.kind == CardKind.ACCOUNT else card(row)
 
 
 def of_turn(conversation: Conversation, turn_id: object) -> list[AnyCard]:
@@ -148,6 +152,11 @@ def _text(row: ToolApproval) -> ShownText:
 
 def _need(row: ToolApproval) -> ShownNeed:
     return ShownNeed(str(row.pk), approval_text(escape(row.title)), str(json.loads(row.arguments).get("server", "")))
+
+
+def _form(row: ToolApproval) -> ShownForm:
+    is_cut_off = _is_cut_off(row, Decision(row.decision))
+    return tool_forms.shown(row, _ENDED if is_cut_off else "", _hint((row.lapses_at - timezone.now()).total_seconds()))
 
 
 def card(row: ToolApproval) -> ShownCard:
@@ -205,6 +214,9 @@ def _is_cut_off(row: ToolApproval, decision: Decision) -> bool:
     return decision is Decision.LAPSED and row.decided_at is not None and row.decided_at + _CLOCK_DIFFERENCE < row.lapses_at
 
 
+_ENDED = gettext_noop("The answer ended before you answered, so nothing was sent.")
+
+
 def _ending(state: str) -> str:
     """The outcome of a call that was not decided when the answer ended. A turn that is being stopped may still be running."""
     if state in (TurnState.STOPPED, TurnState.RUNNING):
@@ -235,14 +247,27 @@ def _hint(seconds_left: float) -> str:
     return words % {"count": minutes}
 
 
+_SHOWN: Mapping[CardKind, Callable[[ToolApproval], AnyCard]] = {
+    CardKind.CALL: card,
+    CardKind.TEXT: _text,
+    CardKind.ACCOUNT: _need,
+    CardKind.FORM: _form,
+}
 _BY_WORD = {each.value: each for each in (Decision.ONCE, Decision.ALWAYS, Decision.DECLINED, Decision.NEVER)}
 _FOR_ALL = (Decision.ALWAYS, Decision.NEVER)
 
 
-def decide(visitor: Visitor, conversation_id: UUID, approval_id: UUID, word: str) -> Turn | None:
-    """Decide about a call in the person's own conversation. Returns its turn, whose process must be notified; None if nothing has changed:
-    it was already decided, its turn has ended, its time is over, or there is no such decision."""
+def decide(visitor: Visitor, conversation_id: UUID, approval_id: UUID, word: str, filled: Filled = _empty) -> Turn | None:
+    """Decide about a call in the person's own conversation, or answer a form there. ``filled``: the texts that were sent for a field.
+    Returns its turn, whose process must be notified; None if nothing has changed: it was already decided, its turn has ended, its time is
+    over, or there is no such decision.
+
+    Raises:
+        FormError: what was filled in does not fit.
+    """
     row = own_approval(visitor, conversation_id, approval_id)
+    if row.kind == CardKind.FORM:
+        return _answer(visitor, row, word, filled)
     decision = _BY_WORD.get(word)
     # A call that was not shown in full cannot be always allowed.
     if decision is None or (decision is Decision.ALWAYS and card(row).left_out):
@@ -254,11 +279,29 @@ def decide(visitor: Visitor, conversation_id: UUID, approval_id: UUID, word: str
     return row.turn
 
 
+def _answer(visitor: Visitor, row: ToolApproval, word: str, filled: Filled) -> Turn | None:
+    decision = tool_forms.BY_WORD.get(word)
+    if decision is None:
+        return None
+    answer = tool_forms.answer(row, filled) if decision is Decision.ANSWERED else ""
+    with transaction.atomic():
+        decided = {"decision": decision, "answer": answer, "decided_at": connections.now()}
+        if not _still_waiting().filter(pk=row.pk).update(**decided):
+            return None
+        record("tool call decided", visitor, row.turn.conversation, detail=f"form of {row.title}: {decision.value}")
+    return row.turn
+
+
+def _still_waiting() -> QuerySet[ToolApproval]:
+    """What somebody can decide about now."""
+    running = Turn.objects.filter(pk=OuterRef("turn"), state=TurnState.RUNNING)
+    return ToolApproval.objects.filter(Exists(running), decision=Decision.WAITING, lapses_at__gt=connections.now())
+
+
 def _decide(row: ToolApproval, decision: Decision) -> bool:
     """Store the decision in one statement, so that only one of several simultaneous decisions counts. Its condition is on the row itself,
     which PostgreSQL checks again after it has waited for a lock."""
-    running = Turn.objects.filter(pk=OuterRef("turn"), state=TurnState.RUNNING)
-    waiting = ToolApproval.objects.filter(Exists(running), decision=Decision.WAITING, lapses_at__gt=connections.now())
+    waiting = _still_waiting()
     decided = {"decision": decision, "decided_at": connections.now()}
     if not waiting.filter(pk=row.pk).update(**decided):
         return False

@@ -18,7 +18,7 @@ from chatui.models.turn import Turn
 
 class Decision(models.TextChoices):
     """The decision about a call: ``waiting``, or exactly one final decision. ``ruled``: nobody was asked, because the person had allowed
-    the tool earlier. ``none``: there is nothing to decide."""
+    the tool earlier. ``none``: there is nothing to decide. Of a form: ``answered``, ``declined``, ``canceled`` or ``lapsed``."""
 
     WAITING = "waiting", _("Waiting for a decision")
     ONCE = "once", _("Allowed once")
@@ -28,6 +28,8 @@ class Decision(models.TextChoices):
     LAPSED = "lapsed", _("Declined, because nobody decided in time")
     RULED = "ruled", _("Allowed earlier in this conversation")
     NONE = "none", "Nothing to decide"
+    ANSWERED = "answered", "Answered"
+    CANCELED = "canceled", "Neither answered nor declined"
 
     @property
     def allows(self) -> bool:
@@ -41,15 +43,17 @@ class CardKind(models.TextChoices):
     CALL = "call", "A call that needs approval"
     TEXT = "text", "A text of a tool's server"
     ACCOUNT = "account", "A call that needs the person's account at a tool's server"
+    FORM = "form", "A form of a tool's server"
 
 
 class ToolApproval(Row):
-    """A card below an answer, for the conversation's owner only: a call that needs approval, a text of a tool's server, or that a call
-    needs an account of theirs (``kind``).
+    """A card below an answer, for the conversation's owner only: a call that needs approval, a text or a form of a tool's server, or that a
+    call needs an account of theirs (``kind``).
 
-    ``arguments``: JSON, those of the call as checked and as it would run, the text, or the server. Empty if nobody is asked. ``title``: the
-    tool's title for people, or the server's name. ``fingerprint``: identifies the version of the tool that was shown. ``lapses_at``: by the
-    database's clock. ``call_id``: the call's; otherwise a key of its own.
+    ``arguments``: JSON, those of the call as checked and as it would run, the text, the form, or the server. Empty if nobody is asked.
+    ``answer``: what was filled in, in JSON, for the server that asked and the owner. ``title``: the tool's title for people, or the
+    server's name. ``fingerprint``: identifies the version of the tool that was shown. ``lapses_at``: by the database's clock. ``call_id``:
+    the call's; otherwise a key of its own.
     """
 
     kind = models.CharField(max_length=8, choices=CardKind, default=CardKind.CALL, db_default=CardKind.CALL)
@@ -59,6 +63,7 @@ class ToolApproval(Row):
     title = models.CharField(max_length=80)
     fingerprint = models.CharField(max_length=32, blank=True)
     arguments = models.TextField(blank=True)
+    answer = models.TextField(blank=True, default="", db_default="")
     decision = models.CharField(max_length=8, choices=Decision, default=Decision.WAITING)
     asked_at = models.DateTimeField(auto_now_add=True)
     lapses_at = models.DateTimeField()

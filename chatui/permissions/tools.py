@@ -102,10 +102,10 @@ def server_tools_combine_with(tools: Collection[Tool], conversation: Conversatio
 
 
 def own_approval(visitor: Visitor, conversation_id: UUID, approval_id: UUID) -> ToolApproval:
-    """The visitor's approval of a tool call, decided or not, with its turn and conversation.
+    """The visitor's approval of a tool call, or the form that one of them asks to fill in, decided or not, with its turn and conversation.
 
     Raises NotFoundError if there is none, or it is for somebody else.
     """
     conversation = access.own_conversation(visitor.user, conversation_id)
-    found = ToolApproval.objects.filter(pk=approval_id, turn__conversation=conversation, kind=CardKind.CALL).exclude(arguments="")
+    found = ToolApproval.objects.filter(pk=approval_id, turn__conversation=conversation).exclude(kind=CardKind.TEXT).exclude(arguments="")
     return access.existing(found.select_related("turn__conversation__owner").defer("turn__request").first())

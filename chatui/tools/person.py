@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from chatui.tools.forms import Form, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a person did with a form: sent it (``accept``), refused it (``decline``), or did neither (``cancel``). ``values``: what they
+    filled in, by the asker's names."""
+
+    action: Literal["accept", "decline", "cancel"]
+    values: Mapping[str, Value] = field(default_factory=dict, repr=False)
 
 
 class TurnPerson(Protocol):
@@ -12,6 +25,10 @@ class TurnPerson(Protocol):
     async def tell(self, speaker: str, text: str) -> bool:
         """Show the person a text, as it is and under the name of ``speaker``, below the answer. Returns whether it will be shown: a turn
         has room for a bounded number of them."""
+
+    async def ask(self, speaker: str, form: Form) -> Answer:
+        """Ask the person to fill in a form, below the answer and under the name of ``speaker``, and wait. One form is shown at a time, and
+        a bounded number in a turn; ``cancel`` if there is no room, or nobody answers in time."""
 
     def report(self, speaker: str, percent: int | None, words: str) -> None:
         """Show how far a call is, in the line of work, while it runs. ``words``: of the server's, on one line, or empty."""

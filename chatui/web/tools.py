@@ -11,10 +11,12 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
+from chatui.display import tool_forms
 from chatui.display import tools as display_tools
 from chatui.display.conversation_list import shown_conversation
 from chatui.permissions import access
 from chatui.tools import catalogue
+from chatui.tools.forms import FormError
 from chatui.turns import running, sweep
 from chatui.turns.running import TurnPlace
 from chatui.web.errors import wants_json
@@ -31,8 +33,15 @@ def waiting_calls(request: HttpRequest, conversation_id: UUID, turn_id: UUID) ->
 
 @signed_in("POST")
 def decide(request: HttpRequest, conversation_id: UUID, approval_id: UUID) -> HttpResponse:
-    """Decide about a call. If it is no longer waiting, the page shows its state."""
-    turn = display_tools.decide(visitor_of(request, "page"), conversation_id, approval_id, request.POST.get("decision", ""))
+    """Decide about a call, or answer a form. If it is no longer waiting, the page shows its state."""
+    decision = (conversation_id, approval_id, request.POST.get("decision", ""))
+    try:
+        turn = display_tools.decide(visitor_of(request, "page"), *decision, lambda number: request.POST.getlist(f"field-{number}"))
+    except FormError as error:
+        if wants_json(request):
+            return JsonResponse({"ok": False, "message": tool_forms.faults_in_words(error)})
+        # The browser has checked most of it. The form still waits on the page.
+        return redirect(reverse("conversation", args=[conversation_id]))
     if turn:
         running.decided_from_thread(TurnPlace(turn.pk, turn.lease_owner))
     if wants_json(request):

@@ -68,9 +68,11 @@ def _read(stored: str | None) -> _Protocol | None:
 class HttpPeer:
     """An MCP server over HTTP."""
 
-    def __init__(self, url: str, headers: Any) -> None:
-        """``headers``: a function that returns the operator's headers. It is called for each request, since credentials may change."""
+    def __init__(self, url: str, headers: Any, *, asks: bool = False) -> None:
+        """``headers``: a function that returns the operator's headers. It is called for each request, since credentials may change.
+        ``asks``: see ``messages.capabilities``."""
         self._url = url
+        self._asks = asks
         self._headers = headers
         self._connections = Connections()
         self._own = KeptSession()
@@ -194,7 +196,7 @@ class HttpPeer:
         return protocol if isinstance(versions, list) and messages.STATELESS in versions else None
 
     async def _handshake(self) -> _Protocol:
-        message = messages.request(next(self._numbers), "initialize", messages.hello())
+        message = messages.request(next(self._numbers), "initialize", messages.hello(asks=self._asks))
         try:
             result, headers = await self._exchanged(message, _Protocol(""))
         except StatusError as error:
@@ -223,7 +225,7 @@ class HttpPeer:
 
     async def _asked(self, protocol: _Protocol, method: str, params: Mapping[str, Any], beside: Beside = NOBODY) -> dict[str, Any]:
         number = next(self._numbers)
-        sent = messages.stateless(params) if protocol.is_stateless else params
+        sent = messages.stateless(params, asks=self._asks) if protocol.is_stateless else params
         message = messages.request(number, method, sent, wants_progress=beside.wants_progress)
         try:
             result, _ = await self._exchanged(message, protocol, beside)

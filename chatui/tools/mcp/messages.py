@@ -61,15 +61,20 @@ def cancelled(number: int) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number, "reason": "stopped"}}
 
 
-def stateless(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters for servers without sessions: each request names the client. We offer no client capabilities."""
-    meta = {f"{_META}protocolVersion": STATELESS, f"{_META}clientInfo": _CLIENT, f"{_META}clientCapabilities": {}}
+def capabilities(*, asks: bool) -> dict[str, Any]:
+    """What we offer to a server. ``asks``: it may ask people to fill in forms, but never lead them to an address."""
+    return {"elicitation": {"form": {}}} if asks else {}
+
+
+def stateless(params: Mapping[str, Any], *, asks: bool = False) -> dict[str, Any]:
+    """Parameters for servers without sessions: each request names the client. ``asks``: see ``capabilities``."""
+    meta = {f"{_META}protocolVersion": STATELESS, f"{_META}clientInfo": _CLIENT, f"{_META}clientCapabilities": capabilities(asks=asks)}
     return {**params, "_meta": meta}
 
 
-def hello() -> dict[str, Any]:
-    """The parameters of ``initialize``."""
-    return {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": _CLIENT}
+def hello(*, asks: bool = False) -> dict[str, Any]:
+    """The parameters of ``initialize``. ``asks``: see ``capabilities``."""
+    return {"protocolVersion": HANDSHAKE, "capabilities": capabilities(asks=asks), "clientInfo": _CLIENT}
 
 
 def agreed(result: Mapping[str, Any]) -> str:
@@ -133,9 +138,13 @@ def result_of(message: Mapping[str, Any], status: int = 200) -> dict[str, Any]:
 def declined(message: Mapping[str, Any]) -> dict[str, Any]:
     """The response to a server's request: only pings succeed."""
     method = message["method"]
-    refused = {"error": {"code": _NOT_FOUND, "message": _REFUSED.get(method) if isinstance(method, str) else None}}
-    refused["error"]["message"] = refused["error"]["message"] or "This client does not support that request."
+    refused = {"error": {"code": _NOT_FOUND, "message": refusal(method)}}
     return answered(message, {"result": {}} if method == "ping" else refused)
+
+
+def refusal(method: object) -> str:
+    """Why a request of a server's is refused."""
+    return (_REFUSED.get(method) if isinstance(method, str) else None) or "This client does not support that request."
 
 
 _REFUSED = {

@@ -24,7 +24,7 @@ ERROR_CHARS = 800
 NAME_CHARS = 100
 ADDRESS_CHARS = 500
 DESCRIBED_CHARS = 300
-_NO_MORE = "The tool asked for more input instead of answering, but can be given nothing except its arguments."
+_NO_MORE = "The tool answered with a kind of result that is not known here."
 _NOTHING = "[nothing was returned]"
 _OF_PROTOCOL = {"_meta", "content", "isError", "resultType", "structuredContent"}
 _READABLE = ("text/", "application/json", "application/xml", "application/yaml", "application/javascript", "application/sql")
@@ -58,6 +58,11 @@ def read(result: Mapping[str, Any], *, is_told: bool = False) -> Any:
 def for_person(result: Mapping[str, Any]) -> str:
     """What the server says for the person alone, as far as it is text; empty if there is none."""
     return "\n".join(filter(None, (_own_text(each) for each in _content(result) if _is_for_person(each)))).strip()
+
+
+def wants_input(result: Mapping[str, Any]) -> bool:
+    """Whether this is no result, but what the server wants to be told before it has one."""
+    return result.get("resultType") == "input_required"
 
 
 def _own_text(part: Mapping[str, Any]) -> str:

@@ -86,6 +86,8 @@ def offered(server: str, remote: str, found: Sequence[Any], name: str) -> ToolOf
 
 MAX_PAGES = 20
 MAX_LISTED = 1000
+MAX_ROUNDS = 10
+"""The most times that a call is sent because the server wants input."""
 
 
 STATE_IS_GONE = (
@@ -120,7 +122,7 @@ class McpServer:
         self._spec = spec
         self.on_changed: Callable[[], None] = lambda: None
         """Called when the server says that its tools have changed."""
-        self._http = HttpPeer(spec.url, lambda: credentials.headers(spec.headers)) if spec.url else None
+        self._http = HttpPeer(spec.url, lambda: credentials.headers(spec.headers), asks=spec.speaks_to_person) if spec.url else None
         launch = Launch(spec.command, lambda: credentials.texts(spec.environment), spec.directory, self._tell, self._beside())
         self._peer: HttpPeer | StdioPeer = self._http or StdioPeer(launch)
         self._programs = Programs(launch, spec.programs)
@@ -214,6 +216,16 @@ class McpServer:
         return bool(text) and await turn.person.tell(self._spec.name, text)
 
     async def _asked(self, params: dict[str, Any], turn: CallingTurn, key: UUID, beside: Beside) -> dict[str, Any]:
+        """The result. A server without sessions asks the person by a result of its own kind, and is called again with the answers."""
+        asked = params
+        for _ in range(MAX_ROUNDS):
+            found = await self._sent(asked, turn, key, beside)
+            if not results.wants_input(found):
+                return found
+            asked = {**params, **await beside.input_for(found)}
+        raise ToolError("The tool asked the person again and again instead of answering.")
+
+    async def _sent(self, params: dict[str, Any], turn: CallingTurn, key: UUID, beside: Beside) -> dict[str, Any]:
         if turn.sessions is None:
             raise ToolError("This tool can only be used in a conversation.")
         place = SessionPlace(self._place, key == turn.asked_by_id)

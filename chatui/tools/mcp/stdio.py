@@ -193,7 +193,7 @@ class Program:
             ServerError: the server refused the handshake in another way.
         """
         try:
-            messages.agreed(await self.ask("initialize", messages.hello()))
+            messages.agreed(await self.ask("initialize", messages.hello(asks=self._beside.may_speak)))
             await self._write(messages.INITIALIZED)
         except ServerRefusedError as error:
             if error.code != messages.UNSUPPORTED_VERSION:
@@ -207,7 +207,7 @@ class Program:
         number = next(self._numbers)
         waiting = self._waiting[number] = asyncio.get_running_loop().create_future()
         self._besides[number] = beside
-        asked = messages.stateless(params) if self._is_stateless else params
+        asked = messages.stateless(params, asks=self._beside.may_speak) if self._is_stateless else params
         try:
             await self._write(messages.request(number, method, asked, wants_progress=beside.wants_progress))
             with sent():
@@ -342,7 +342,10 @@ class Program:
 
     def _answer(self, message: Mapping[str, Any]) -> None:
         """Respond to a request of the program's. It does not say in which call it makes the request."""
-        response = next(iter(self._besides.values()), NOBODY).response(message)
+        besides = list(self._besides.values())
+        # Only if all calls are of one turn is it certain whom the request is for.
+        beside = besides[0] if besides and all(each.person is besides[0].person for each in besides) else self._beside
+        response = beside.response(message)
         if isinstance(response, Mapping):
             with suppress(ServerError):
                 self._send(response)

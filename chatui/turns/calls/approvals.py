@@ -91,18 +91,24 @@ class Waiting:
         """``on_count``: a callback that is called with the number of waiting calls, whenever that may have changed."""
         self._turn = turn
         self._on_count = on_count
+        self._calls = self._forms = 0
         self._wake = asyncio.Event()
+        self.on_look: Callable[[], None] = lambda: None
+        """Called when the person has decided about something."""
         self._is_over = False
         self._is_waiting = False
 
     def look(self) -> None:
         """Check for decisions now: the person has made one."""
         self._wake.set()
+        self.on_look()
 
     def give_up(self) -> None:
         """Decline all waiting calls: the person wants the answer now."""
         self._is_over = True
         self._wake.set()
+        writer.post(lapse, self._turn.pk, order=self._turn.pk)
+        self.on_look()
 
     async def settle(self, calls: Sequence[Requested], on_decided: Callable[[Requested, Decision], None]) -> None:
         """Ask about these calls, and call ``on_decided`` with each once it is decided.
@@ -125,8 +131,15 @@ class Waiting:
                 writer.post(lapse, self._turn.pk, order=self._turn.pk)
             self._tell(0)
 
-    def _tell(self, count: int) -> None:
+    def set_forms(self, count: int) -> None:
+        """Set how many forms wait for the person, beside calls."""
+        self._forms = count
+        self._tell(self._calls)
+
+    def _tell(self, calls: int) -> None:
         """Pass the number on, and tell all of the person's pages when it begins or ends to wait: they may look at something else."""
+        self._calls = calls
+        count = calls + self._forms
         self._on_count(count)
         if self._is_waiting != bool(count):
             self._is_waiting = bool(count)

@@ -56,7 +56,7 @@ class ToolTime:
     @property
     def left(self) -> float:
         """The remaining seconds, at least 0."""
-        measured = _now() - self._began if self._running else 0.0
+        measured = _now() - self._began if self._running > 0 else 0.0
         return max(0.0, self._left - measured)
 
     @contextmanager
@@ -119,7 +119,7 @@ class Conductor:
         files = FilesOfTurn(row, lambda count: publisher.add_event(wire.FilesCame(count))) if has_files else None
         documents = DocumentsOfTurn(row.conversation_id, row.question_id)
         of_turn = (row.pk, row.conversation_id, row.asked_by_id, running.own_questions)
-        self._person = PersonOfTurn(row, publisher.set_told, publisher.add_event) if program is None else None
+        self._person = PersonOfTurn(row, publisher.set_told, publisher.add_event, self.waiting) if program is None else None
         turn = CallingTurn(*of_turn, pages=pages, files=files, documents=documents, sessions=SessionsOfTurn(row), person=self._person)
         self._pages = pages
         self._stored_pages = set(pages)

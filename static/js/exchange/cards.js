@@ -39,6 +39,7 @@ export async function showCards(exchange) {
   if (stateOf(cards) !== stateOf(place)) {
     const had = heldBy(place);
     if (place.childElementCount) changedAt.set(exchange, performance.now());
+    keepForms(place, cards);
     const opened = [...place.querySelectorAll("[data-decided][open]")].map((card) => card.getAttribute("data-decided"));
     place.replaceChildren(cards);
     for (const card of place.querySelectorAll("[data-decided]")) {
@@ -48,6 +49,17 @@ export async function showCards(exchange) {
     document.dispatchEvent(new CustomEvent("chat:waits"));
   } else showTimes(place, cards);
   announce(exchange, place);
+}
+
+/**
+ * A form that still waits keeps what was typed into it.
+ * @param {HTMLElement} place
+ * @param {ParentNode} cards the new ones
+ */
+function keepForms(place, cards) {
+  for (const old of place.querySelectorAll("[data-form]")) {
+    cards.querySelector(`[data-waiting="${CSS.escape(old.getAttribute("data-waiting") ?? "")}"]`)?.replaceWith(old);
+  }
 }
 
 /**
@@ -109,7 +121,7 @@ function announce(exchange, place) {
 
 /** @param {SubmitEvent} event */
 async function decided(event) {
-  const form = closestTo(event, ".approval-form");
+  const form = closestTo(event, ".approval-form, .form-card");
   const exchange = closestTo(event, ".exchange");
   const button = event.submitter;
   if (!(form instanceof HTMLFormElement) || !exchange || !(button instanceof HTMLButtonElement)) return;
@@ -122,8 +134,12 @@ async function decided(event) {
   hint.textContent = form.dataset.sending ?? "";
   let problem = "";
   try {
-    await postJson(new URL(form.action).pathname, { decision: button.value });
-    hint.textContent = button.dataset.outcome ?? "";
+    const fields = [...new FormData(form)].filter(([, value]) => typeof value === "string");
+    const sent = new URLSearchParams(/** @type {[string, string][]} */ (fields));
+    sent.set("decision", button.value);
+    const { ok, message } = await postJson(new URL(form.action).pathname, sent);
+    problem = ok ? "" : message ?? "";
+    hint.textContent = ok ? button.dataset.outcome ?? "" : before;
   } catch (error) {
     problem = messageOf(error);
     hint.textContent = before;

@@ -9,7 +9,9 @@ import pytest
 
 from chatui.tools import server_registry
 from chatui.tools.execution import Execution, ToolsBusyError
+from chatui.tools.forms import Form
 from chatui.tools.mcp.beside import WORDS_CHARS, Beside
+from chatui.tools.person import Answer
 from chatui.tools.remote.offers import ServerError
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.calls import ADD, Turn, listed, offer_of
@@ -27,6 +29,9 @@ class Heard:
 
     async def tell(self, speaker: str, text: str) -> bool:
         return True
+
+    async def ask(self, speaker: str, form: Form) -> Answer:
+        return Answer("cancel")
 
     def report(self, speaker: str, percent: int | None, words: str) -> None:
         self.reports.append((speaker, percent, words))

@@ -1,5 +1,6 @@
 """What a tool's server says to the person: for the owner of the conversation alone, where the operator allows it."""
 
+import asyncio
 import html
 import json
 from datetime import timedelta
@@ -18,14 +19,18 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import hidden_text
 from chatui.tools import catalogue
+from chatui.tools.mcp import messages
 from chatui.tools.mcp.server import McpServer
 from chatui.tools.server_registry import ServerConnection, tool_of
 from chatui.turns import running
-from chatui.turns.calls.person import MAX_TOLD, TOLD_CHARS
+from chatui.turns.calls.person import MAX_FORMS, MAX_TOLD, TOLD_CHARS
+from chatui.turns.running import TurnPlace
+from chatui.wire.bus import PROCESS
 from tests.chatui.tools.mcp.calls import offer_of, spec_of
 from tests.chatui.tools.mcp.scripted import Mcp, result
-from tests.chatui.tools.peer import Peer, peer
+from tests.chatui.tools.peer import Peer, PeerRequest, peer
 from tests.chatui.turns.calls.calling import World, call, calls, replies
+from tests.chatui.turns.calls.test_approval import audit_lines, decide, start_turn
 from tests.support import environment
 from tests.support.browser_socket import BrowserSocket
 from tests.support.scripted import answer
@@ -129,3 +134,151 @@ def forget(turn_id: UUID) -> None:
     with pytest.MonkeyPatch.context() as patched:
         environment.change(patched, {"hidden_days": 0})
         hidden_text.forget_old(timezone.now() + timedelta(days=5))
+
+
+ORDER = {"type": "object", "properties": {"size": {"type": "integer", "minimum": 1}}, "required": ["size"]}
+
+
+class Asking(Mcp):
+    """A server of either protocol version whose tool asks the person, and returns what they answered. ``forms``: how often."""
+
+    def __init__(self, *, is_stateless: bool = False, schema: Any = ORDER, forms: int = 1) -> None:
+        super().__init__(is_stateless, on={"tools/call": self._asks})
+        self.answers: list[Any] = []
+        self._params = {"message": "Which size? <b>\u202e", "requestedSchema": schema}
+        self._forms = forms
+        self._came = asyncio.Event()
+
+    async def __call__(self, request: PeerRequest, writer: asyncio.StreamWriter) -> None:
+        if "result" in (request.json or {}) or "error" in (request.json or {}):
+            self.answers.append(request.json.get("result") or request.json["error"])
+            self._came.set()
+        await super().__call__(request, writer)
+
+    async def _asks(self, request: PeerRequest, writer: asyncio.StreamWriter) -> None:
+        if self.is_stateless:
+            await self._asks_by_result(request, writer)
+            return
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+        for number in range(self._forms):
+            asked = {"jsonrpc": "2.0", "id": f"ask{number}", "method": "elicitation/create", "params": self._params}
+            writer.write(f"data: {json.dumps(asked)}\n\n".encode())
+        await writer.drain()
+        while len(self.answers) < self._forms:
+            self._came.clear()
+            await self._came.wait()
+        value = {"content": [{"type": "text", "text": json.dumps(self.answers)}]}
+        writer.write(f"data: {json.dumps({'jsonrpc': '2.0', 'id': request.json['id'], 'result': value})}\n\n".encode())
+        await writer.drain()
+
+    async def _asks_by_result(self, request: PeerRequest, writer: asyncio.StreamWriter) -> None:
+        params = request.json["params"]
+        if "inputResponses" in params:
+            self.answers.append(params["inputResponses"]["first"])
+            value: Any = {"content": [{"type": "text", "text": f"{json.dumps(self.answers)} {params['requestState']}"}]}
+        else:
+            wanted = {"first": {"method": "elicitation/create", "params": self._params}}
+            value = {"resultType": "input_required", "inputRequests": wanted, "requestState": "state-7"}
+        await result(value)(request, writer)
+
+
+async def waiting_form(turn_id: UUID) -> ToolApproval:
+    async with asyncio.timeout(20):
+        while (row := await ToolApproval.objects.filter(turn=turn_id, kind="form", decision="waiting").afirst()) is None:
+            await asyncio.sleep(0.02)
+    return row
+
+
+@database_sync_to_async
+def sent(person: User, row: ToolApproval, decision: str, size: str) -> tuple[int, dict[str, Any]]:
+    client = Client()
+    client.force_login(person)
+    at = f"/c/{Turn.objects.get(pk=row.turn_id).conversation_id}/calls/{row.pk}/"
+    found = client.post(at, {"decision": decision, "field-0": size}, headers={"accept": "application/json"})
+    return found.status_code, json.loads(found.content)
+
+
+@pytest.mark.parametrize("is_stateless", [True, False])
+async def test_the_owner_fills_in_a_form_and_the_answer_goes_to_that_server_alone(is_stateless: bool, world: World, bela: User) -> None:
+    asking = Asking(is_stateless=is_stateless)
+    with peer(asking) as server:
+        offer(world.monkeypatch, server, speaks_to_person=True)
+        turn_id = await start_turn(world, call("demo_add", "c1", a=1))
+        row = await waiting_form(turn_id)
+        turn = await Turn.objects.aget(pk=turn_id)
+        cards = f"/c/{turn.conversation_id}/turns/{turn_id}/calls/"
+        for path in (cards, f"/c/{turn.conversation_id}/"):
+            shown = (await page(world.ada, path))[1]
+            assert (
+                "“demo” asks you" in html.unescape(shown) and "Which size? &lt;b&gt;\\u202e" in shown and "Never write a password" in shown
+            )
+        assert (await page(bela, cards))[0] == 404 and await decide(bela, row, "send") == 404
+        status, problem = await sent(world.ada, row, "send", "0")
+        assert (status, problem["ok"]) == (200, False) and "field 1" in problem["message"], "what does not fit is said, and nothing is sent"
+        assert (await sent(world.ada, row, "once", "3"))[0] == 409, "a word for calls decides about no form"
+        assert (await sent(world.ada, row, "send", "3"))[1] == {"ok": True}
+        assert (await sent(world.ada, row, "send", "4"))[0] == 409, "only the first answer counts"
+        await running.settle()
+    assert asking.answers == [{"action": "accept", "content": {"size": 3}}]
+    turn = await Turn.objects.aget(pk=turn_id)
+    assert turn.state == "completed" and '"size": 3' in (await replies(turn))["c1"]["content"]
+    assert "You sent your answer" in (await page(world.ada, cards))[1]
+    assert await audit_lines() == [("ada", "form of demo: answered")]
+    assert "Which size" not in await elsewhere(world.ada, turn)
+
+
+@pytest.mark.parametrize(("decision", "action"), [("decline", "decline"), ("cancel", "cancel"), ("", "cancel")])
+async def test_a_form_may_be_declined_closed_or_left_alone(decision: str, action: str, world: World) -> None:
+    asking = Asking()
+    with peer(asking) as server:
+        offer(world.monkeypatch, server, speaks_to_person=True, seconds=5)
+        environment.change(world.monkeypatch, {"tool_approval_seconds": 600 if decision else 1})
+        turn_id = await start_turn(world, call("demo_add", "c1", a=1))
+        row = await waiting_form(turn_id)
+        if decision:
+            assert (await sent(world.ada, row, decision, "3"))[0] == 200
+        await running.settle()
+    assert asking.answers == [{"action": action}]
+    assert not await ToolApproval.objects.exclude(answer="").aexists()
+
+
+async def test_a_stopped_answer_sends_nothing_and_its_form_is_over(world: World) -> None:
+    asking = Asking()
+    with peer(asking) as server:
+        offer(world.monkeypatch, server, speaks_to_person=True)
+        turn_id = await start_turn(world, call("demo_add", "c1", a=1))
+        row = await waiting_form(turn_id)
+        await running.stop(TurnPlace(turn_id, PROCESS))
+        await running.settle()
+    assert (await sent(world.ada, row, "send", "3"))[0] == 409 and asking.answers == []
+    assert (await ToolApproval.objects.aget(pk=row.pk)).decision == "lapsed"
+
+
+SECRET = {"type": "object", "properties": {"api_key": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "asking", "expected"),
+    [
+        ({"speaks_to_person": True}, Asking(schema=SECRET), [{"action": "decline"}]),
+        ({}, Asking(), [{"code": -32601, "message": messages.refusal("elicitation/create")}]),
+    ],
+    ids=["a secret", "a server that may not speak to people"],
+)  # fmt: skip
+async def test_nobody_is_shown_a_form_that_is_not_allowed(spec: dict[str, Any], asking: Asking, expected: Any, world: World) -> None:
+    with peer(asking) as server:
+        offer(world.monkeypatch, server, **spec)
+        turn, _ = await world.answered(call("demo_add", "c1", a=1))
+    assert turn.state == "completed" and asking.answers == expected and not await ToolApproval.objects.aexists()
+
+
+async def test_a_storm_of_forms_is_bounded(world: World) -> None:
+    asking = Asking(forms=MAX_FORMS + 3)
+    with peer(asking) as server:
+        offer(world.monkeypatch, server, speaks_to_person=True)
+        turn_id = await start_turn(world, call("demo_add", "c1", a=1))
+        for _ in range(MAX_FORMS):
+            await sent(world.ada, await waiting_form(turn_id), "decline", "")
+        await running.settle()
+    assert [each["action"] for each in asking.answers].count("decline") == MAX_FORMS
+    assert await ToolApproval.objects.filter(kind="form").acount() == MAX_FORMS, "one at a time, and no more than these"

@@ -1,0 +1,155 @@
+"""Prepares the forms that tools ask people to fill in: for the conversation's owner, under the name of the server that asks.
+
+All words of the server's are plain text, with nothing invisible in them. What was filled in is stored for that server, and shown to the
+owner again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from chatui.models.tools import Decision, ToolApproval
+from chatui.tools.forms import Form, FormError, FormField, answers_of
+from renderer.characters import escape
+from renderer.gate import VisibleText, approval_text
+
+Filled = Callable[[int], Sequence[str]]
+"""The texts that were sent for the field with that number."""
+
+BY_WORD = {"send": Decision.ANSWERED, "decline": Decision.DECLINED, "cancel": Decision.CANCELED}
+LONG_CHARS = 200
+"""A text that may be longer than this has several lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownChoice:
+    value: str = field(repr=False)
+    label: VisibleText = field(repr=False)
+    is_chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ShownField:
+    """A field of a form. ``kind``: the type of the page's element. ``least`` and ``most``: as attributes of it; empty if there are none."""
+
+    number: int
+    kind: str
+    label: VisibleText = field(repr=False)
+    about: VisibleText = field(repr=False)
+    is_required: bool
+    choices: tuple[ShownChoice, ...]
+    default: str = field(repr=False)
+    least: str = ""
+    most: str = ""
+    step: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAnswer:
+    label: VisibleText = field(repr=False)
+    text: VisibleText = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownForm:
+    """The form of a server. ``outcome``: what became of it, in words; empty while it waits. ``answers``: what was sent."""
+
+    id: str
+    title: VisibleText
+    asks: VisibleText = field(repr=False)
+    fields: tuple[ShownField, ...] = field(repr=False)
+    outcome: str
+    answers: tuple[ShownAnswer, ...] = field(repr=False)
+    hint: str = ""
+
+    @property
+    def is_form(self) -> bool:
+        """Tells it from other cards, in a template."""
+        return True
+
+    @property
+    def outcomes(self) -> dict[str, str]:
+        """What the card says after each decision, by the word that is sent for it."""
+        return {word: _outcome(decision) for word, decision in BY_WORD.items()}
+
+
+def shown(row: ToolApproval, ended: str, hint: str) -> ShownForm:
+    """The form of a row. ``ended``: why it cannot be answered any more, for translation; empty if it can."""
+    form = Form.model_validate_json(row.arguments)
+    values: dict[str, Any] = json.loads(row.answer or "{}")
+    answers = [ShownAnswer(_label(each), _plain(_written(values[each.name]))) for each in form.fields if each.name in values]
+    return ShownForm(
+        id=str(row.pk),
+        title=_plain(row.title),
+        asks=_plain(form.message),
+        fields=tuple(_field(number, each) for number, each in enumerate(form.fields)),
+        outcome=_(ended) if ended else _outcome(Decision(row.decision)),
+        answers=tuple(answers),
+        hint=hint,
+    )
+
+
+def answer(row: ToolApproval, filled: Filled) -> str:
+    """What was filled in, as it is stored. Raises FormError if it does not fit."""
+    return json.dumps(answers_of(Form.model_validate_json(row.arguments), filled))
+
+
+def faults_in_words(error: FormError) -> str:
+    """What is wrong with what was filled in, by the places of the fields."""
+    missing = [str(number + 1) for number, fault in sorted(error.faults.items()) if fault == "missing"]
+    invalid = [str(number + 1) for number, fault in sorted(error.faults.items()) if fault == "invalid"]
+    sentences = [
+        _("Please fill in field %(numbers)s.") % {"numbers": ", ".join(missing)} if missing else "",
+        _("What is in field %(numbers)s does not fit.") % {"numbers": ", ".join(invalid)} if invalid else "",
+    ]
+    return " ".join(filter(None, sentences))
+
+
+def _outcome(decision: Decision) -> str:
+    return {
+        Decision.ANSWERED: _("You sent your answer."),
+        Decision.DECLINED: _("You declined to answer."),
+        Decision.CANCELED: _("You closed the form without an answer."),
+        Decision.LAPSED: _("Nobody answered in time, so nothing was sent."),
+    }.get(decision, "")
+
+
+_KINDS = {"email": "email", "uri": "url", "date": "date", "date-time": "datetime-local"}
+
+
+def _field(number: int, given: FormField) -> ShownField:
+    chosen = given.default if isinstance(given.default, list) else [given.default]
+    is_number = given.kind in ("number", "integer")
+    is_long = given.kind == "text" and not given.format and (given.most is None or given.most > LONG_CHARS)
+    limits = ("", "") if given.kind == "choices" else tuple("" if each is None else f"{each:g}" for each in (given.least, given.most))
+    return ShownField(
+        number=number,
+        kind="number" if is_number else "long" if is_long else _KINDS.get(given.format, given.kind),
+        label=_label(given),
+        about=_plain(given.about),
+        is_required=given.is_required,
+        choices=tuple(ShownChoice(value, _plain(label), value in chosen) for value, label in given.choices),
+        default="yes" if given.default is True else "" if given.default in (None, False) else escape(str(given.default)),
+        least=limits[0],
+        most=limits[1],
+        step="" if not is_number else "1" if given.kind == "integer" else "any",
+    )
+
+
+def _label(given: FormField) -> VisibleText:
+    return _plain(given.title or given.name.replace("_", " "))
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool):
+        return _("Yes") if value else _("No")
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def _plain(text: str) -> VisibleText:
+    return approval_text(escape(text))

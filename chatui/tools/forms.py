@@ -1,0 +1,263 @@
+"""Forms that a tool asks a person to fill in: texts, numbers, yes or no, and choices, in one flat list.
+
+A form is read from a flat JSON Schema, as MCP's elicitation has it (specification of 2025-11-25). A form that asks for a secret is refused:
+whoever knows the rule can get round it, so the page warns as well.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any, Literal
+
+from django.utils import timezone
+from pydantic import BaseModel, ConfigDict, Field
+
+from chatui.json_schemas import UnusableError, listed_in, mapping
+from chatui.tools.replies import in_middle
+from renderer.characters import one_line
+
+MAX_FIELDS = 20
+MAX_CHOICES = 50
+MESSAGE_CHARS = 2000
+NAME_CHARS = 100
+ABOUT_CHARS = 300
+ANSWER_CHARS = 4000
+
+Value = str | int | float | bool | list[str]
+
+
+class FormField(BaseModel):
+    """One thing that is asked. ``name``: the asker's. ``choices``: value and label of each. ``least`` and ``most``: of a number, of the
+    length of a text, or of how many may be chosen."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    kind: Literal["text", "number", "integer", "boolean", "choice", "choices"]
+    title: str = ""
+    about: str = ""
+    is_required: bool = False
+    format: Literal["", "email", "uri", "date", "date-time"] = ""
+    choices: tuple[tuple[str, str], ...] = ()
+    least: float | None = None
+    most: float | None = None
+    default: Any = None
+
+
+class Form(BaseModel):
+    """What a person is asked. ``message``: the asker's words. Without fields it is a question that is answered by sending it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    message: str = Field(repr=False)
+    fields: tuple[FormField, ...] = Field((), repr=False)
+
+
+class FormError(Exception):
+    """What was filled in does not fit. ``faults``: what is wrong, by the number of the field."""
+
+    def __init__(self, faults: Mapping[int, Literal["missing", "invalid"]]) -> None:
+        super().__init__("the form is not filled in as asked")
+        self.faults = faults
+
+
+def form_of(message: object, schema: object) -> Form:
+    """The form that a flat schema describes.
+
+    Raises:
+        UnusableError: it is none, is too large, or asks for a secret.
+    """
+    properties = mapping(schema, "properties") if isinstance(schema, Mapping) else None
+    if not isinstance(message, str) or properties is None:
+        raise UnusableError("the form has no message or no schema")
+    if len(properties) > MAX_FIELDS:
+        raise UnusableError(f"the form has more than {MAX_FIELDS} fields")
+    required = listed_in(schema, "required") if isinstance(schema, Mapping) else []
+    fields = tuple(_field(name, each, is_required=name in required) for name, each in properties.items())
+    form = Form(message=in_middle(message, MESSAGE_CHARS), fields=fields)
+    if (asked := secret_in(form)) is not None:
+        raise UnusableError(f"the form asks for a secret ({asked}), and people are never asked for secrets")
+    return form
+
+
+def _field(name: object, schema: object, *, is_required: bool) -> FormField:
+    if not isinstance(name, str) or not isinstance(schema, Mapping) or len(name) > NAME_CHARS:
+        raise UnusableError("a field of the form is no schema, or its name is too long")
+    if schema.get("format") == "password" or schema.get("writeOnly") is True:
+        raise UnusableError("the form asks for a secret, and people are never asked for secrets")
+    about: dict[str, Any] = {"name": name, "is_required": is_required, "default": _plain(schema.get("default"))}
+    for ours, theirs, most in (("title", "title", NAME_CHARS), ("about", "description", ABOUT_CHARS)):
+        if isinstance(schema.get(theirs), str):
+            about[ours] = one_line(schema[theirs])[:most]
+    return FormField(**_kind(schema), **about)
+
+
+def _kind(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """What kind of field it is, with the limits of that."""
+    match schema.get("type"):
+        case "array":
+            return {"kind": "choices", "choices": _choices(mapping(schema, "items")), **_limits(schema, "minItems", "maxItems")}
+        case None | "string" if "enum" in schema or "oneOf" in schema:
+            return {"kind": "choice", "choices": _choices(schema)}
+        case "string":
+            known = schema.get("format") if schema.get("format") in ("email", "uri", "date", "date-time") else ""
+            return {"kind": "text", "format": known, **_limits(schema, "minLength", "maxLength")}
+        case "number" | "integer" as kind:
+            return {"kind": kind, **_limits(schema, "minimum", "maximum")}
+        case "boolean":
+            return {"kind": "boolean"}
+    raise UnusableError("a field of the form is neither a text, a number, yes or no, nor a choice")
+
+
+def _choices(schema: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    named = listed_in(schema, "oneOf") or listed_in(schema, "anyOf")
+    if named:
+        found = [(each.get("const"), each.get("title")) for each in named if isinstance(each, Mapping)]
+    else:
+        titles = listed_in(schema, "enumNames")
+        found = [(value, titles[at] if at < len(titles) else value) for at, value in enumerate(listed_in(schema, "enum"))]
+    choices = [
+        (value, one_line(label)[:NAME_CHARS] if isinstance(label, str) else value) for value, label in found if isinstance(value, str)
+    ]
+    if not choices or len(choices) != len(found) or len(choices) > MAX_CHOICES or any(len(value) > ABOUT_CHARS for value, _ in choices):
+        raise UnusableError(f"a choice of the form has no texts to choose from, or more than {MAX_CHOICES}")
+    return tuple(choices)
+
+
+def _limits(schema: Mapping[str, Any], least: str, most: str) -> dict[str, Any]:
+    found = {"least": schema.get(least), "most": schema.get(most)}
+    return {name: value for name, value in found.items() if _is_number(value)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return value[:ANSWER_CHARS]
+    if isinstance(value, list):
+        return [each for each in value[:MAX_CHOICES] if isinstance(each, str)]
+    return value if isinstance(value, bool) or _is_number(value) else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+_SECRETS = re.compile(
+    r"\b(?:passw(?:or)?ds?|passphrases?|passcodes?|secrets?|(?:access |auth |bearer |session |refresh |id |api )?tokens?|api ?keys?"
+    r"|(?:private|secret|access|ssh|pgp|gpg|encryption|license) keys?|credentials?|pins?|otp|totp|mfa|2fa|(?:one time|recovery|security|"
+    r"verification|backup|sms) codes?|cvv2?|cvc2?|csc|(?:credit|debit|bank)? ?card numbers?|card (?:no|nr)|iban|account numbers?|ssn|"
+    r"social security|seed phrases?|mnemonics?|pass?wort|kennw[oö]rt(?:er)?|passw[oö]rt(?:er)?|zugangsdaten|geheimzahl|kartennummer)\b"
+    r"|密码|口令|密钥|验证码|令牌|卡号|银行卡|비밀번호|암호|인증번호|인증 ?코드|카드 ?번호|토큰|시크릿|계좌 ?번호"
+)
+_NUMBERED = re.compile(
+    r"\b(?:pins?|otp|totp|cvv2?|cvc2?|csc|ssn|codes?|card|iban|account numbers?|geheimzahl|kartennummer)\b|码|卡号|번호|코드"
+)
+"""What of them is a number: a number of tokens is none."""
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def secret_in(form: Form) -> str | None:
+    """The words by which a form asks for a secret; None if it does not seem to.
+
+    The name, the title and the description of a field are read, and the message; of a field for a number, only for secrets that are
+    numbers. Yes or no and choices can hold none.
+    """
+    texts = [" ".join((each.name, each.title, each.about)) for each in form.fields if each.kind == "text"]
+    numbers = [" ".join((each.name, each.title, each.about)) for each in form.fields if each.kind in ("number", "integer")]
+    if texts or numbers:
+        texts.append(form.message)
+    for words, pattern in (*((words, _SECRETS) for words in texts), *((words, _NUMBERED) for words in numbers)):
+        plain = re.sub(r"[\W_]+", " ", _HUMP.sub(" ", words)).lower()
+        if found := pattern.search(plain):
+            return found[0].strip()
+    return None
+
+
+def answers_of(form: Form, given: Callable[[int], Sequence[str]]) -> dict[str, Value]:
+    """What was filled in, by the asker's names. ``given``: the texts that were sent for the field with that number.
+
+    Raises:
+        FormError: it does not fit the form.
+    """
+    found: dict[str, Value] = {}
+    faults: dict[int, Literal["missing", "invalid"]] = {}
+    for number, each in enumerate(form.fields):
+        try:
+            found.update((each.name, value) for value in _values(each, [text.strip() for text in given(number)]))
+        except ValueError:
+            faults[number] = "invalid"
+            continue
+        if each.is_required and each.name not in found:
+            faults[number] = "missing"
+    if faults:
+        raise FormError(faults)
+    return found
+
+
+def _values(field: FormField, texts: Sequence[str]) -> Iterator[Value]:
+    """The value of a field; none if it was left empty. Raises ValueError if it does not fit."""
+    text = texts[0] if texts else ""
+    if field.kind == "boolean":
+        yield text == "yes"
+    elif field.kind == "choices":
+        chosen = [each for each in texts if each]
+        if any(each not in dict(field.choices) for each in chosen):
+            raise ValueError("no such choice")
+        if chosen:
+            _check(len(chosen), field)
+            yield chosen
+    elif text:
+        yield _value(field, text)
+
+
+def _value(field: FormField, text: str) -> Value:
+    if field.kind == "choice":
+        if text not in dict(field.choices):
+            raise ValueError("no such choice")
+        return text
+    if field.kind == "integer":
+        return int(_check(int(text[:30]), field))
+    if field.kind == "number":
+        return _check(float(text[:50]), field)
+    _check(len(text), field)
+    if len(text) > ANSWER_CHARS:
+        raise ValueError("too long")
+    return _FORMATS.get(field.format, str)(text)
+
+
+def _check(size: float, field: FormField) -> float:
+    if (
+        not math.isfinite(size)
+        or size < (size if field.least is None else field.least)
+        or size > (size if field.most is None else field.most)
+    ):
+        raise ValueError("out of range")
+    return size
+
+
+def _email(text: str) -> str:
+    if not re.fullmatch(r"[^@\s]+@[^@\s]+", text):
+        raise ValueError("no address")
+    return text
+
+
+def _uri(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:\S+", text):
+        raise ValueError("no address")
+    return text
+
+
+def _moment(text: str) -> str:
+    found = datetime.fromisoformat(text)
+    # A page's field has no time zone: it is the person's.
+    return (found if found.tzinfo else found.replace(tzinfo=timezone.get_current_timezone())).isoformat()
+
+
+_FORMATS: Mapping[str, Callable[[str], str]] = {
+    "email": _email,
+    "uri": _uri,
+    "date": lambda text: date.fromisoformat(text).isoformat(),
+    "date-time": _moment,
+}

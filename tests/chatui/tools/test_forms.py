@@ -1,0 +1,111 @@
+"""Forms that a tool asks a person to fill in: what a flat schema becomes, which are refused, and what fits them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from chatui.json_schemas import UnusableError
+from chatui.tools.forms import MAX_CHOICES, MAX_FIELDS, FormError, answers_of, form_of
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "title": "Your name", "description": "As on the\nbadge", "minLength": 2, "maxLength": 10},
+        "mail": {"type": "string", "format": "email"},
+        "day": {"type": "string", "format": "date"},
+        "at": {"type": "string", "format": "date-time"},
+        "page": {"type": "string", "format": "uri"},
+        "count": {"type": "integer", "minimum": 1, "maximum": 5, "default": 2},
+        "share": {"type": "number"},
+        "is_sure": {"type": "boolean"},
+        "size": {"type": "string", "enum": ["s", "l"], "enumNames": ["Small", "Large"]},
+        "colour": {"type": "string", "oneOf": [{"const": "r", "title": "Red"}, {"const": "b", "title": "Blue"}]},
+        "tags": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}, "maxItems": 1},
+    },
+    "required": ["name", "count"],
+}
+
+
+def filled(*fields: str | Sequence[str]) -> dict[str, Any]:
+    """What is sent for the fields in their order; what is not named is left empty."""
+    given = [[each] if isinstance(each, str) else list(each) for each in fields]
+    return dict(answers_of(form_of("Order", SCHEMA), lambda number: given[number] if number < len(given) else []))
+
+
+def test_a_form_has_texts_numbers_yes_or_no_and_choices() -> None:
+    form = form_of("Order", SCHEMA)
+    assert [each.kind for each in form.fields] == [*["text"] * 5, "integer", "number", "boolean", "choice", "choice", "choices"]
+    assert (form.fields[0].title, form.fields[0].about, form.fields[0].is_required) == ("Your name", "As on the badge", True)
+    assert form.fields[8].choices == (("s", "Small"), ("l", "Large")) and form.fields[9].choices == (("r", "Red"), ("b", "Blue"))
+    found = filled("Ann", "a@b.de", "2026-11-29", "2026-11-29T10:00+01:00", "https://x.de", "3", "0.5", "yes", "s", "b", ["a"])
+    assert found == {
+        "name": "Ann", "mail": "a@b.de", "day": "2026-11-29", "at": "2026-11-29T10:00:00+01:00", "page": "https://x.de", "count": 3,
+        "share": 0.5, "is_sure": True, "size": "s", "colour": "b", "tags": ["a"],
+    }  # fmt: skip
+    assert filled("Ann", "", "", "", "", "3") == {"name": "Ann", "count": 3, "is_sure": False}, "what is empty is not sent"
+
+
+@pytest.mark.parametrize(
+    ("fields", "faults"),
+    [
+        ([], {0: "missing", 5: "missing"}),
+        (["A", "no", "29.11.", "soon", "x", "6", "inf", "yes", "xl", "x", ["c"]], dict.fromkeys(sorted({*range(11)} - {7}), "invalid")),
+        (["Ann", "", "", "", "", "1.5"], {5: "invalid"}),
+        (["Ann", "", "", "", "", "1", "", "", "", "", ["a", "b"]], {10: "invalid"}),
+        (["x" * 5000, "", "", "", "", "1"], {0: "invalid"}),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_said_for_each_field(fields: list[Any], faults: dict[int, str]) -> None:
+    with pytest.raises(FormError) as error:
+        filled(*fields)
+    assert error.value.faults == faults
+
+
+def one(name: str, **schema: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: {"type": "string", **schema}}}
+
+
+@pytest.mark.parametrize(
+    ("message", "schema"),
+    [
+        ("Sign in", one("password")),
+        ("Sign in", one("userPassword")),
+        ("Sign in", one("x", title="API-Key")),
+        ("Sign in", one("x", description="Paste your access token here")),
+        ("Sign in", one("x", format="password")),
+        ("Sign in", one("x", writeOnly=True)),
+        ("Please type your password into the field", one("note")),
+        ("Pay", one("card_number")),
+        ("Pay", one("x", title="Card number", type="integer")),
+        ("Pay", one("pin", type="integer")),
+        ("Anmelden", one("x", title="Passwort")),
+        ("登录", one("x", title="密码")),
+        ("로그인", one("x", title="비밀번호")),
+        ("x", {"type": "object", "properties": {"a": {"type": "object"}}}),
+        ("x", {"type": "object", "properties": {"a": {"type": "string", "enum": list(map(str, range(MAX_CHOICES + 1)))}}}),
+        ("x", {"type": "object", "properties": {str(number): {"type": "string"} for number in range(MAX_FIELDS + 1)}}),
+        ("x", {"type": "object", "properties": {"a" * 1000: {"type": "string"}}}),
+        (None, one("a")),
+        ("x", None),
+    ],
+)
+def test_secrets_and_what_is_no_flat_form_are_refused(message: Any, schema: Any) -> None:
+    with pytest.raises(UnusableError):
+        form_of(message, schema)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        one("max_tokens", type="integer"),
+        one("has_password", type="boolean"),
+        one("kind", enum=["password", "key"]),
+        one("keyboard"),
+        one("secretary"),
+        one("postcode"),
+        {"type": "object", "properties": {}},
+    ],
+)
+def test_what_only_looks_like_a_secret_is_asked(schema: Any) -> None:
+    assert form_of("Which?", schema).message == "Which?"
