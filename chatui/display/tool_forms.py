@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from chatui.models.tools import Decision, ToolApproval
 from chatui.tools.forms import Form, FormError, FormField, answers_of
@@ -78,7 +79,7 @@ class ShownForm:
         return {word: _outcome(decision) for word, decision in BY_WORD.items()}
 
 
-def shown(row: ToolApproval, ended: str, hint: str) -> ShownForm:
+def shown(row: ToolApproval, ended: str, seconds_left: float) -> ShownForm:
     """The form of a row. ``ended``: why it cannot be answered any more, for translation; empty if it can."""
     form = Form.model_validate_json(row.arguments)
     values: dict[str, Any] = json.loads(row.answer or "{}")
@@ -90,7 +91,7 @@ def shown(row: ToolApproval, ended: str, hint: str) -> ShownForm:
         fields=tuple(_field(number, each) for number, each in enumerate(form.fields)),
         outcome=_(ended) if ended else _outcome(Decision(row.decision)),
         answers=tuple(answers),
-        hint=hint,
+        hint=_hint(seconds_left),
     )
 
 
@@ -117,6 +118,17 @@ def _outcome(decision: Decision) -> str:
         Decision.CANCELED: _("You closed the form without an answer."),
         Decision.LAPSED: _("Nobody answered in time, so nothing was sent."),
     }.get(decision, "")
+
+
+def _hint(seconds_left: float) -> str:
+    """What happens without an answer, as coarse as for calls."""
+    minutes = max(1, round(seconds_left / 60))
+    words = ngettext(
+        "Without an answer, the form is closed in %(count)d minute.",
+        "Without an answer, the form is closed in %(count)d minutes.",
+        minutes,
+    )
+    return words % {"count": minutes}
 
 
 _KINDS = {"email": "email", "uri": "url", "date": "date", "date-time": "datetime-local"}

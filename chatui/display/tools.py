@@ -156,7 +156,7 @@ def _need(row: ToolApproval) -> ShownNeed:
 
 def _form(row: ToolApproval) -> ShownForm:
     is_cut_off = _is_cut_off(row, Decision(row.decision))
-    return tool_forms.shown(row, _ENDED if is_cut_off else "", _hint((row.lapses_at - timezone.now()).total_seconds()))
+    return tool_forms.shown(row, _ENDED if is_cut_off else "", (row.lapses_at - timezone.now()).total_seconds())
 
 
 def card(row: ToolApproval) -> ShownCard:

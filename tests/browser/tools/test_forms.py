@@ -113,6 +113,7 @@ def test_a_form_survives_a_reload_and_a_text_for_the_person_stays(shop: Server, 
     expect(form.get_by_role("heading")).to_have_text(re.compile("“shop” asks you"))
     expect(form).to_contain_text("Which shirt shall it be?")
     expect(form).to_contain_text("Never write a password")
+    expect(form).to_contain_text("Without an answer, the form is closed in 10 minutes.")
     chat.page.reload()
     expect(form).to_have_count(1)
     other = visits.open(shop, "ada", chat.page.url)
