@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 import textwrap
+from itertools import islice
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -46,6 +47,7 @@ _BREAKS = {
 }
 """What separates the text of an element from that before and after it."""
 MAX_INDENT, MAX_SPAN = 20, 50
+CELL_NODES = 40
 _LOOKS = {
     "sup": Look(1),
     "sub": Look(-1),
@@ -80,6 +82,7 @@ class HtmlReader:
         self._link = ""
         self._held: list[tuple[str, list[str]]] = []
         self._lists: list[int | None] = []
+        self._cells = 0
 
     def read(self, document: str) -> None:
         """Read the whole document. Nothing here is recursive, because a page can be nested to any depth."""
@@ -134,6 +137,7 @@ class HtmlReader:
         tag, attributes = node.tag, node.attributes
         self._break(tag)
         self._pre += tag == "pre"
+        self._cells += self._is_cell(node)
         if tag in ("ol", "ul"):
             self._lists.append(_number(attributes.get("start"), 1) if tag == "ol" else None)
         self._append(self._item(attributes) if tag == "li" else _PREFIXES.get(tag, ""))
@@ -167,8 +171,22 @@ class HtmlReader:
             return reference
         return joined(self._url, reference)
 
+    def _is_cell(self, node: Any) -> bool:
+        """Whether a cell holds a value, and not a part of the page: its paragraphs are on one line."""
+        if self._collector is None or node.tag not in ("td", "th"):
+            return False
+        todo, seen = [node], 0
+        while todo and not self._cells:
+            for child in islice(todo.pop().iter(include_text=True), CELL_NODES):
+                seen += 1
+                if child.tag == "table" or seen >= CELL_NODES:
+                    return False
+                todo.append(child)
+        return True
+
     def _leave(self, node: Any) -> None:
         tag = node.tag
+        self._cells = max(self._cells - (tag in ("td", "th")), 0)
         self._pre -= tag == "pre"
         if tag in ("ol", "ul"):
             self._lists.pop()
@@ -198,7 +216,7 @@ class HtmlReader:
 
     def _break(self, tag: str) -> None:
         if tag in _BREAKS:
-            self._append(" " if self._link else _BREAKS[tag])
+            self._append(" " if self._link or self._cells else _BREAKS[tag])
 
     def _append(self, text: str) -> None:
         self._chars += len(text)

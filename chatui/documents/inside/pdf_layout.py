@@ -19,6 +19,8 @@ _SPACE = 0.15
 """A gap of this share of the size is a space between words."""
 _GAP = 1.0
 """A gap of this share of the size separates cells or columns."""
+_APART_IN_TABLE = 0.3
+"""A gap of this share of the size separates cells that are over different columns of other lines."""
 _SAME_LINE = 0.35
 _SMALL = 0.86
 """The largest size of raised text, of the size of the text before it."""
@@ -83,7 +85,7 @@ def _find_raised(pieces: list[Piece]) -> None:
             shift = piece.base - other.base
             is_beside = min(abs(piece.start - other.end), abs(other.start - piece.end)) < 0.4 * other.size
             is_small = piece.size <= _SMALL * other.size and piece.text.strip()
-            if is_beside and not other.level and 0.1 * other.size < abs(shift) < 0.75 * other.size and (is_small or piece.level):
+            if is_beside and not other.level and 0.05 * other.size < abs(shift) < 0.75 * other.size and (is_small or piece.level):
                 piece.level, piece.base = 1 if shift > 0 else -1, other.base
                 break
         else:
@@ -173,8 +175,12 @@ def _written(block: list[_Line]) -> list[str]:
     if len(several) < 2 or len(block[several[0]].cells) > _MAX_COLUMNS:
         return _plain(block)
     first, last = several[0], several[-1] + 1
+    columns = _columns(block[first:last])
+    while first and _separate(block[first - 1], columns):
+        first -= 1
     inside = block[first:last]
-    columns = _columns(inside)
+    if sum(_separate(line, columns) for line in inside) or first < several[0]:
+        columns = _columns(inside)
     rows = [_row(line, columns) for line in inside]
     if (flowing := _flowing(rows)) is not None:
         return [*_plain(block[:first]), *flowing, *_plain(block[last:])]
@@ -207,6 +213,33 @@ def _columns(lines: list[_Line]) -> list[list[float]]:
                 else:
                     columns.append([cell.start, cell.end])
     return sorted(columns)
+
+
+def _parts(cell: _Cell, gap: float) -> list[_Cell]:
+    """A cell, divided where its pieces are further apart."""
+    parts: list[list[Piece]] = []
+    end = cell.start
+    for piece in cell.pieces:
+        if parts and piece.start - end <= gap:
+            parts[-1].append(piece)
+        else:
+            parts.append([piece])
+        end = max(end, piece.end)
+    return [_Cell(pieces, cell.order, text) for pieces in parts if (text := _cell_text(pieces))]
+
+
+def _separate(line: _Line, columns: list[list[float]]) -> bool:
+    """Divide cells that are over several columns where their pieces stand apart, each over one column at most: narrow columns have small
+    gaps. Returns whether there was one."""
+    found: list[_Cell] = []
+    for cell in line.cells:
+        parts = _parts(cell, _APART_IN_TABLE * line.size)
+        overs = [{n for n, column in enumerate(columns) if part.start < column[1] and column[0] < part.end} for part in parts]
+        is_over_several = len(set().union(*overs)) > 1 and all(len(over) < 2 for over in overs) and len(parts) <= 2 * len(columns) + 1
+        found += parts if is_over_several else [cell]
+    is_divided = len(found) > len(line.cells)
+    line.cells = found
+    return is_divided
 
 
 def _distance(cell: _Cell, column: list[float]) -> float:

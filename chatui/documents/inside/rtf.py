@@ -70,7 +70,7 @@ fonttbl colortbl stylesheet info generator listtable listoverridetable rsidtbl t
 mmathPr pgptbl listtext pntext pnseclvl pn revtbl userprops filetbl panose falt fontemb blipuid picprop sp sn nonshppict bkmkstart bkmkend
 atrfstart atrfend atnid atndate atnref atntime datafield docvar wgrffmtfilter passwordhash ftnsep ftnsepc aftnsep aftnsepc aftncn ftncn tc
 xe do expshrtn ebcstart defchp defpap oldcprops oldpprops oldtprops oldsprops protusertbl staticval propname template fldtype private
-listname levelmarker
+listname levelmarker pgdsctbl updnprop
 """
 _PLAIN = frozenset(_GROUPS.split()) - {"listtext", "pntext"}
 """Groups that say only how something looks or was made, or that repeat what is shown elsewhere."""
@@ -138,6 +138,7 @@ class _Reader:
         self._author = ""
         self._row: list[str] = []
         self._is_in_table = False
+        self._is_outside = False
         self._is_unknown = False
         self._has_changed = False
         self._high = 0
@@ -264,7 +265,12 @@ class _Reader:
         elif state.is_hidden and has_text:
             self._collector.leave_out(HiddenPart.TEXT, "")
         elif text and not state.is_hidden:
-            self._runs.put(" " if text == "\n" and self._is_in_table else text, state.look)
+            self._write(text, state.look)
+
+    def _write(self, text: str, look: Look) -> None:
+        if self._is_outside and text.strip():
+            self._end_row()
+        self._runs.put(" " if text == "\n" and self._is_in_table else text, look)
 
     def unicode(self, number: int | None) -> None:
         code = (number or 0) & 0xFFFF
@@ -284,6 +290,7 @@ class _Reader:
             self._runs.hold()
 
     def _begin_table(self, number: int | None) -> None:
+        self._is_outside = False
         if not self._is_in_table:
             self._is_in_table = True
             self._runs.hold()
@@ -292,6 +299,7 @@ class _Reader:
         self._end_row()
 
     def _end_row(self) -> None:
+        self._is_outside = False
         if self._is_in_table:
             rest = " ".join(self._runs.release().split())
             row, self._row, self._is_in_table = [*self._row, *filter(None, [rest])], [], False
@@ -301,8 +309,8 @@ class _Reader:
         self._state = replace(self._state, look=PLAIN, is_hidden=False, is_deleted=False)
 
     def paragraph(self, number: int | None) -> None:
-        """The properties of a paragraph begin anew: it is in no table unless they say so."""
-        self._end_row()
+        """The properties of a paragraph begin anew: its text is in no table unless they say so."""
+        self._is_outside = self._is_in_table
 
     def font(self, number: int | None) -> None:
         self._font = number or 0
@@ -346,6 +354,8 @@ _WORDS: Mapping[str, Callable[[_Reader, int | None], None]] = {
     **dict.fromkeys(("row", "nestrow"), _Reader.row),
     "super": lambda reader, number: reader.look(level=0 if number == 0 else 1),
     "sub": lambda reader, number: reader.look(level=0 if number == 0 else -1),
+    "up": lambda reader, number: reader.look(level=0 if number == 0 else 1),
+    "dn": lambda reader, number: reader.look(level=0 if number == 0 else -1),
     "nosupersub": lambda reader, number: reader.look(level=0),
     **dict.fromkeys(("strike", "striked"), lambda reader, number: reader.look(struck=number != 0)),
     "v": _Reader.hide,

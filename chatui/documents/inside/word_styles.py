@@ -93,7 +93,7 @@ def look_of(element: Element) -> tuple[str, int] | None:
         return "level", {"superscript": 1, "subscript": -1}.get(value, 0)
     if element.tag == "position" and value.removeprefix("-").isdecimal():
         # Half points. Small shifts align a line.
-        return "position", 0 if len(value) > 6 or abs(int(value)) < 4 else 1 if int(value) > 0 else -1
+        return "position", 0 if len(value) > 6 or abs(int(value)) < 2 else 1 if int(value) > 0 else -1
     return None
 
 

@@ -135,6 +135,19 @@ OTHERS = {
         lambda: rtf(r"\trowd\pard\intbl Item\cell 2025\cell 2026\cell\row\trowd\pard\intbl Rent\cell\cell 5\cell\row\pard after\par"),
         ("Item\t2025\t2026\nRent\t\t5\nafter",),
     ),
+    "RTF table of paragraphs, moved digits": Trap(
+        "a.rtf",
+        lambda: rtf(
+            r"\trowd\pard\plain\intbl{Item}\cell\pard\plain\intbl{2026}\cell\row\pard\plain\intbl\cell\pard\plain\intbl{5}\cell\row"
+            r"\pard\plain H{{\*\updnprop8000}\dn2 2}O\par"
+        ),
+        ("Item\t2026\n\t5\nH₂O",),
+    ),
+    "paragraphs in cells of a web page": Trap(
+        "a.html",
+        lambda: b"<table><tr><td><p>Item</p></td><td><p>2025</p></td></tr><tr><td><p>Rent</p></td><td><p></p></td></tr></table>",
+        ("|  Item  |  2025", "|  Rent  |"),
+    ),
     "RTF links, notes, comments": Trap(
         "a.rtf",
         lambda: rtf(

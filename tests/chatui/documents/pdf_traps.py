@@ -67,6 +67,19 @@ PDF = {
         ),
         ("Account\t2025\t2026\nRent\t\t12,500\nTotal of all the accounts\t300\t7",),
     ),
+    "narrow columns": Trap(
+        "a.pdf",
+        lambda: page(
+            at(50, 714, "Item")
+            + at(75, 714, "2025")
+            + at(102, 714, "2026")
+            + at(50, 700, "Rent")
+            + at(102, 700, "1200")
+            + at(50, 686, "Sum")
+            + at(110, 686, "7")
+        ),
+        ("Item\t2025\t2026\nRent\t\t1200\nSum\t\t7",),
+    ),
     "a heading over two columns": Trap(
         "a.pdf",
         lambda: page(
