@@ -167,6 +167,14 @@ class Environment(BaseModel):
     backends_file: Path | None = Field(None, description="TOML file with several model servers, instead of the variables for one.")
     max_message_chars: int = Field(64_000, gt=0, description="Longest message that a person may send, in characters.")
     max_running_answers: int = Field(4, gt=0, description="How many answers may be written for one person at a time.")
+    api_at_once: int = Field(
+        4, gt=0, description="How many answers may be written at a time in one process for one person's programs. Further requests wait."
+    )
+    group_api_at_once: LimitsByGroup = Field(
+        {}, description="The same number for the programs of a group's members, such as evaluations=20. The largest counts."
+    )
+    api_waiting: int = Field(100, ge=0, description="How many requests of one person's programs may wait in one process for their answers.")
+    api_wait_seconds: float = Field(120.0, gt=0, description="How long a program's request may wait until its answer begins.")
     max_answers_at_once: int = Field(
         200,
         gt=0,
@@ -298,7 +306,7 @@ class Environment(BaseModel):
             raise ValueError("must be names of groups, such as staff,research")
         return value
 
-    @field_validator("group_answers_at_once", mode="before")
+    @field_validator("group_answers_at_once", "group_api_at_once", mode="before")
     @classmethod
     def _split_limits(cls, value: Any) -> Any:
         if not isinstance(value, str):

@@ -79,7 +79,7 @@ class Throttle:
         if self.exceeded(*key):
             seconds = 0
             with contextlib.suppress(*CACHE_ERRORS):
-                seconds = self._seconds_left(key)
+                seconds = self.seconds_left(*key)
             raise ThrottledError(seconds)
 
     def exceeded(self, *key: str) -> bool:
@@ -100,7 +100,7 @@ class Throttle:
         if self.count(*key, amount=amount) <= self.attempts:
             return 0
         _uncount(cache, self._place(key), amount)
-        return self._seconds_left(key)
+        return self.seconds_left(*key)
 
     def count(self, *key: str, amount: int = 1) -> int:
         """Count one attempt, or ``amount``. Returns the number of attempts so far.
@@ -114,7 +114,8 @@ class Throttle:
             cache.set(f"{place}:ends", int(time.time()) + self.seconds, self.seconds)
         return _count(cache, place, amount)
 
-    def _seconds_left(self, key: tuple[str, ...]) -> int:
+    def seconds_left(self, *key: str) -> int:
+        """The seconds until the count of ``key`` begins anew."""
         now = int(time.time())
         return max(1, int(cache.get(f"{self._place(key)}:ends") or now) - now)
 

@@ -76,6 +76,7 @@ class KeyRefusedError(Exception):
 class KeyRights:
     """What a key may do.
 
+    ``at_once``: how many of its answers may be written at once; None: as many as for all keys of its owner.
     ``models``: the model choices that it may use, empty for all. ``tools``: names of the product's tools that models may call for it.
     ``views_hidden``: it may read raw reasoning. ``reads_all``: it may also read responses that the owner's other keys requested.
     """
@@ -85,17 +86,20 @@ class KeyRights:
     models: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     per_minute: int = 60
+    at_once: int | None = None
     views_hidden: bool = False
     reads_all: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveKey(KeyRights):
-    """A key that was valid when it was checked, with its owner, who then had the permission for what it reads. Not the key itself."""
+    """A key that was valid when it was checked, with its owner, who then had the permission for what it reads. Not the key itself.
+    ``used``: how many requests it has made within this minute; 0 if they could not be counted."""
 
     id: UUID
     prefix: str
     owner: User
+    used: int = 0
 
     @property
     def only_key(self) -> UUID | None:
@@ -139,13 +143,15 @@ def _admit(row: ApiKey, address: str) -> LiveKey:
         detail = f"{row.prefix}, {_why_invalid(row)}"
         _refusals.record(Visitor(None, address, WAY), str(row.pk), row.owner.get_username(), detail)
         raise KeyRefusedError
+    used = 0
     with contextlib.suppress(*CACHE_ERRORS):  # allowed while the cache is unavailable, as for people who are signed in
-        if _requests.count(str(row.pk)) > row.per_minute:
-            raise ThrottledError
+        used = _requests.count(str(row.pk))
+        if used > row.per_minute:
+            raise ThrottledError(_requests.seconds_left(str(row.pk)))
     note_use(row)
-    names = ("prefix", "owner", "for_responses", "for_chat", "per_minute", "reads_all")
+    names = ("prefix", "owner", "for_responses", "for_chat", "per_minute", "at_once", "reads_all")
     rights = {name: getattr(row, name) for name in names}
-    return LiveKey(id=row.pk, models=tuple(row.choices), tools=tuple(row.tools), views_hidden=_views_hidden(row), **rights)
+    return LiveKey(id=row.pk, models=tuple(row.choices), tools=tuple(row.tools), views_hidden=_views_hidden(row), used=used, **rights)
 
 
 def is_still_valid(key: LiveKey) -> bool:
@@ -209,6 +215,7 @@ NAME_CHARS = 60
 MAX_KEYS = 20
 """The most valid keys that one person may have."""
 MAX_PER_MINUTE = 600
+MAX_AT_ONCE = 1000
 
 
 class TooManyKeysError(Exception):

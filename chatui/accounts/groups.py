@@ -53,6 +53,7 @@ def group_references() -> Iterator[GroupReference]:
         "CHATUI_SUMMARY_GROUPS": (env.summary_groups, "it gives nobody summaries"),
         "CHATUI_GROUP_INSTRUCTIONS_FILE": (instructions.group_instructions().texts, "its instructions apply to nobody"),
         LIMITS: (env.group_answers_at_once, "its limit applies to nobody"),
+        "CHATUI_GROUP_API_AT_ONCE": (env.group_api_at_once, "its limit applies to nobody"),
         "CHATUI_TOOLS": ((name for names in env.tools.values() for name in names), "it gives nobody a tool"),
         BACK_ENDS: (
             (name for spec in configured.operator_backends(env) for name in spec.groups),

@@ -121,6 +121,7 @@ async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> tuple[
         must_fit=not (isinstance(wanted, ResponsesRequest) and wanted.truncation == "auto"),
         is_kept=wanted.store is not False,
         settings_as_sent={**wanted.given(effort), **given_tools},
+        at_once=key.at_once,
     )
     kind = AskKind.CONTINUE if question is None else AskKind.SEND
     own = Ask(kind, uuid4(), effort, choice=choice.value, text=question or "", answer_format=answer_format, key=key.id, program=program)

@@ -93,18 +93,24 @@ _KNOWN: dict[ErrorCode, tuple[int, str, str]] = {
 _OTHER = (500, MODEL, "model_error")
 
 
+_SENTENCES: dict[ErrorCode, str] = {
+    ProductCode.TOO_MANY: "Too many requests with keys of this account are answered at once, or wait for it.",
+}
+"""What is said instead of a sentence that only makes sense on a page."""
+
+
 def of_code(code: ErrorCode | None, retry_after: int | None = None) -> ApiError:
     """The error for a product code. ``retry_after``: seconds, if a server asked to wait."""
     code = code or ProductCode.INTERNAL
     status, kind, name = _KNOWN.get(code, _OTHER)
-    error = ApiError(status, kind, name, f"{code.sentence} ({code.value})")
+    error = ApiError(status, kind, name, f"{_SENTENCES.get(code, code.sentence)} ({code.value})")
     error.retry_after = retry_after if retry_after is not None else 1 if status in (429, 503) else None
     return error
 
 
 def of_refusal(refused: AskRefusedError) -> ApiError:
     """The error for a refused question. For a usage limit it says until when, and whom to ask, and tells clients not to retry soon."""
-    error = of_code(refused.code)
+    error = of_code(refused.code, refused.retry_after)
     if refused.until is not None:
         contact = environment().usage_contact
         error.sentence = " ".join(filter(None, (error.sentence, f"It ends at {refused.until:%Y-%m-%d %H:%M} UTC.", contact)))

@@ -45,22 +45,37 @@ def endpoint(**handlers: Handler) -> Callable[..., Any]:
     @csrf_exempt
     @wraps(next(iter(handlers.values())))
     async def view(request: HttpRequest, **named: Any) -> HttpResponseBase:
+        known: list[LiveKey] = []
         try:
-            return await _answered(request, methods, named)
+            response = await _answered(request, methods, named, known)
         except ApiError as error:
-            return error.response()
+            response = error.response()
         except Exception as error:  # noqa: BLE001 - the program gets an error object for any exception, without its text
-            return failed(error).response()
+            response = failed(error).response()
+        for key in known:
+            for name, value in rate_of(key).items():
+                response.headers[name] = value
+        return response
 
     view.handlers = methods  # type: ignore[attr-defined] # for the description of the API
     return view
 
 
-async def _answered(request: HttpRequest, methods: Mapping[str, Handler], named: dict[str, Any]) -> HttpResponseBase:
+def rate_of(key: LiveKey) -> dict[str, str]:
+    """The headers that say how many requests the key may make within a minute, and how many more within this one."""
+    left = {"x-ratelimit-remaining-requests": str(max(key.per_minute - key.used, 0))} if key.used else {}
+    return {"x-ratelimit-limit-requests": str(key.per_minute), **left}
+
+
+async def _answered(
+    request: HttpRequest, methods: Mapping[str, Handler], named: dict[str, Any], known: list[LiveKey]
+) -> HttpResponseBase:
+    """``known``: gets the key, once it is known to be valid."""
     if not environment().api:
         raise ApiError(404, NOT_FOUND, "not_found", "There is no such address.")
     with errors():
         key = await _key(request)
+        known.append(key)
         await reasoning_access.record_if_asked(reasoning_access.address_of(request), key, reasoning_access.fields_of_query(request.GET))
         handler = methods.get(request.method or "")
         if handler is None:
@@ -83,9 +98,9 @@ def errors() -> Iterator[None]:
         raise ApiError(401, "invalid_request", "invalid_api_key", "This key does not work (any more).") from None
     except MustWaitError as wait:
         raise ApiError(429, TOO_MANY, "rate_limit_exceeded", "Too many wrong keys came from this address.").after(wait.seconds) from None
-    except ThrottledError:
+    except ThrottledError as error:
         sentence = "This key has asked too often within a minute."
-        raise ApiError(429, TOO_MANY, "rate_limit_exceeded", sentence).after(api_keys.WINDOW_SECONDS) from None
+        raise ApiError(429, TOO_MANY, "rate_limit_exceeded", sentence).after(error.seconds or api_keys.WINDOW_SECONDS) from None
 
 
 def _busy(error: Exception) -> ApiError:

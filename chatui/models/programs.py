@@ -19,7 +19,8 @@ class ApiKey(Row):
     in hexadecimal.
 
     ``choices`` are the models that it may use; empty: all of its owner's. ``tools``: names of the product's tools that models may call
-    for it; empty: none. ``for_responses`` and ``for_chat``: the API formats that it may use. ``per_minute``: the limit of requests.
+    for it; empty: none. ``for_responses`` and ``for_chat``: the API formats that it may use. ``per_minute``: the limit of requests. ``at_once``: that of answers
+    that are being written; None: as many as for all programs of its owner.
     ``views_hidden``: it may read raw reasoning, as long as its owner has the permission. ``reads_all``: it may also read answers that its
     owner's other keys requested. ``made_by_name``: who created it, if not its owner. ``last_used_on`` is a day (UTC). The key is valid
     while it is neither revoked nor past ``expires_at``, and its owner's account is active.
@@ -34,6 +35,7 @@ class ApiKey(Row):
     for_chat = models.BooleanField(_("may use Chat Completions"), default=True, db_default=True)
     tools = models.JSONField(_("tools"), default=list, blank=True, db_default=Value([], models.JSONField()))
     per_minute = models.PositiveIntegerField(_("requests per minute"), default=60, db_default=60)
+    at_once = models.PositiveIntegerField(_("answers at once"), null=True, blank=True)
     views_hidden = models.BooleanField(_("may read raw reasoning"), default=False, db_default=False)
     reads_all = models.BooleanField(_("may read responses of other keys"), default=False, db_default=False)
     made_by_name = models.CharField(_("created by"), max_length=150, blank=True, default="", db_default="")

@@ -154,7 +154,7 @@ def _version(message: Message, frame: Frame, parent: UUID | None, rating: Rating
 
 def _account(person: User) -> dict[str, object]:
     """What is known about a person besides what they wrote. No secret is in it: of a key only its public beginning."""
-    columns = ("name", "prefix", "formats", "choices", "tools", "per_minute", "made_by_name")
+    columns = ("name", "prefix", "formats", "choices", "tools", "per_minute", "at_once", "made_by_name")
     times = ("created_at", "expires_at", "last_used_on", "revoked_at")
     return {
         "account": {

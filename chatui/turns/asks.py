@@ -74,12 +74,13 @@ class Ask:
 
 class AskRefusedError(Exception):
     """The request was refused, and nothing was stored. ``code`` carries the message for the person; ``until`` is when a limit ends (None:
-    no limit is reached, or it ends with an answer)."""
+    no limit is reached, or it ends with an answer); ``retry_after``: the seconds after which it may be asked again, if they are known."""
 
-    def __init__(self, code: ErrorCode, until: datetime | None = None) -> None:
+    def __init__(self, code: ErrorCode, until: datetime | None = None, retry_after: int | None = None) -> None:
         super().__init__(code.value)
         self.code = code
         self.until = until
+        self.retry_after = retry_after
 
 
 FUNCTIONS = "functions."
@@ -163,7 +164,7 @@ class ProgramAsk:
 
     ``standing_instructions``: the text of its system and developer messages, which also apply to later turns, unlike ``instructions``.
     ``sampling``: ``temperature`` and ``top_p``. ``is_kept``: whether the turn stays stored after the answer. ``settings_as_sent``: its
-    settings in the format of its API.
+    settings in the format of its API. ``at_once``: how many answers may be written at once with its key; None: as many as for its owner.
     """
 
     stream: ProgramStream = field(repr=False)
@@ -178,6 +179,7 @@ class ProgramAsk:
     must_fit: bool = True
     is_kept: bool = True
     settings_as_sent: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    at_once: int | None = None
 
     @property
     def all_instructions(self) -> str:

@@ -13,9 +13,12 @@ from functools import partial
 from chatui import wire
 from chatui.backends.base import Backend, BackendError, SampleRequest
 from chatui.backends.spec import BackendSpec
+from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.database.writer import writer
+from chatui.env import environment
 from chatui.model_servers import connected
+from chatui.models.turn import TurnState
 from chatui.observability.error_reports import log_without_content
 from chatui.turns import ending, ledger, opening, titles
 from chatui.turns.answer_now import AnswerNow
@@ -26,7 +29,7 @@ from chatui.turns.leases import LeasedTurn, leases
 from chatui.turns.publisher import Publisher
 from chatui.turns.running_turn import LeaseLostError, RunningTurn, TurnOutcome
 from chatui.turns.sampling import ModelFrames, Sampling, Stage, WayBack, account_of
-from chatui.turns.slots import LeftToOthersError, SlotWait, slots
+from chatui.turns.slots import LeftToOthersError, ProgramLimits, QueueFullError, SlotWait, slots
 from chatui.turns.summarizing import summary_of
 from chatui.wire.bus import Message, bus, control
 from renderer.activities.activity import Activity
@@ -108,6 +111,8 @@ class Runner:
             return ending.interrupted(has_begun=self.wait.is_over)
         except BackendError as error:
             return ending.failed_by(error)
+        except QueueFullError as error:
+            return TurnOutcome(TurnState.FAILED, ProductCode.TOO_MANY, retry_after=error.seconds)
         except LeftToOthersError:
             raise
         except Exception as error:  # noqa: BLE001 - any other failure is the product's own, and the person is told so
@@ -115,7 +120,7 @@ class Runner:
 
     async def _conduct(self) -> TurnOutcome:
         """Wait for a slot, if there is a queue, and write the answer."""
-        async with self.wait.slot(slots(), self._publisher.set_position, self._running.groups):
+        async with self.wait.slot(slots(), self._publisher.set_position, self._running.groups, _limits_of(self._running)):
             return await self._write()
 
     async def _write(self) -> TurnOutcome:
@@ -284,6 +289,15 @@ class Runner:
     def _cancel(self) -> None:
         if self._work is not None:
             self._work.cancel()
+
+
+def _limits_of(running: RunningTurn) -> ProgramLimits | None:
+    """The limits for the answer to a program; None for one to a person."""
+    if (program := running.ask.program) is None:
+        return None
+    env, owner = environment(), running.turn.asked_by_id
+    at_once = max((most for group, most in env.group_api_at_once.items() if group in running.groups), default=env.api_at_once)
+    return ProgramLimits(owner, at_once, running.ask.key, program.at_once, env.api_wait_seconds)
 
 
 def _show_line(publisher: Publisher, running: RunningTurn, line: Activity) -> None:

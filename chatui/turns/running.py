@@ -17,10 +17,12 @@ from uuid import UUID
 from django.db import DatabaseError, IntegrityError, InterfaceError
 
 from chatui import wire
+from chatui.codes import ProductCode
 from chatui.database import connections, pools
 from chatui.database.faults import DatabaseBusyError, is_transient, outages
 from chatui.database.writer import writer
 from chatui.display import conversation_list
+from chatui.env import environment
 from chatui.models.programs import ProgramAnswer
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
@@ -30,11 +32,11 @@ from chatui.store import erasure
 from chatui.tools import execution
 from chatui.turns import leases, ledger, start, sweep, temporary
 from chatui.turns import slots as turns_slots
-from chatui.turns.asks import Ask, AskKind
+from chatui.turns.asks import Ask, AskKind, AskRefusedError
 from chatui.turns.calls import file_access
 from chatui.turns.runner import Runner
 from chatui.turns.running_turn import RunningTurn
-from chatui.turns.slots import slots
+from chatui.turns.slots import QueueFullError, slots
 from chatui.wire import bus as wire_bus
 from chatui.wire.bus import PROCESS, bus, send_from_thread
 from renderer.gate import Audience
@@ -101,20 +103,39 @@ def _asked(task: asyncio.Task[RunningTurn]) -> None:
 
 
 async def _ask(person: User, wanted: Ask, stored: Callable[[RunningTurn], None] | None) -> RunningTurn:
+    leave = _entered(person) if wanted.program else None
+    try:
+        started = await _stored(person, wanted)
+        if stored is not None:
+            stored(started)
+        # After a commit whose result was lost, the second attempt finds the turn of the first.
+        if started.ask.program or started.is_new or (started.turn.state == TurnState.RUNNING and started.turn.lease_owner == leases.OWNER):
+            launch(started, leave)
+        return started
+    except BaseException:
+        if leave is not None:
+            leave()
+        raise
+
+
+def _entered(person: User) -> Callable[[], None]:
+    """Count a program's request, and return what to call when it is over. Raises AskRefusedError if too many wait already."""
+    env = environment()
+    try:
+        return slots().enter(person.pk, max((env.api_at_once, *env.group_api_at_once.values())), env.api_waiting)
+    except QueueFullError as error:
+        raise AskRefusedError(ProductCode.TOO_MANY, retry_after=error.seconds) from None
+
+
+async def _stored(person: User, wanted: Ask) -> RunningTurn:
     try:
         if wanted.files:
             wanted = await pools.documents.run(start.prepared, person, wanted)
         # If the process is killed before a person's turn has got its slot, another launches it. ``_asking`` has this question, too.
         is_queued = wanted.program is None and not slots().has_room(len(_asking))
-        started = await writer.run(start.start, person, wanted, leases.OWNER, is_queued, patience=ASK_PATIENCE)
+        return await writer.run(start.start, person, wanted, leases.OWNER, is_queued, patience=ASK_PATIENCE)
     except IntegrityError:
-        started = await pools.commands.run(start.started_before, person, wanted)
-    if stored is not None:
-        stored(started)
-    # After a commit whose result was lost, the second attempt finds the turn of the first.
-    if started.ask.program or started.is_new or (started.turn.state == TurnState.RUNNING and started.turn.lease_owner == leases.OWNER):
-        launch(started)
-    return started
+        return await pools.commands.run(start.started_before, person, wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +144,13 @@ class TurnPlace:
     process: str
 
 
-def launch(started: RunningTurn) -> None:
-    """Start a turn as a task of the server. It can be reached over the bus at once, and outlives the socket that asked for it."""
+def launch(started: RunningTurn, ended: Callable[[], None] | None = None) -> None:
+    """Start a turn as a task of the server. It can be reached over the bus at once, and outlives the socket that asked for it. ``ended``
+    is called once it is over."""
     turn_id = started.turn.pk
     if turn_id in _runners:
+        if ended is not None:
+            ended()
         return
     runner = Runner(started)
     runner.listen()
@@ -134,6 +158,8 @@ def launch(started: RunningTurn) -> None:
     # The event loop keeps only a weak reference to a task.
     _runners[turn_id] = (runner, task)
     task.add_done_callback(lambda _: _forget(turn_id))
+    if ended is not None:
+        task.add_done_callback(lambda _: ended())
     conversation = started.turn.conversation
     bus().send(wire_bus.turns_of(conversation.pk), {"type": "turn.begun"})
     if started.ask.program is None and conversation.temporary_until is None:

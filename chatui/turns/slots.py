@@ -1,6 +1,7 @@
-"""Limits how many answers this process writes at once, in total and for the members of a group, and queues the rest.
+"""Limits how many answers this process writes at once, in total, for the members of a group and for a person's programs, and queues the rest.
 
-First come, first served, except that a full group does not block the members of other groups.
+First come, first served, except that a full group does not block the members of other groups. Programs come after all people, and for a
+limited time; among them, the next answer is for the key that has the fewest, so that none waits for all that another has asked.
 
 A question that waits loses nothing if its process ends: from the moment it is stored, ``Turn.is_queued`` says that no model has been asked,
 and another process, or the same one after its restart, takes it over with one conditional UPDATE and queues it anew. A turn that gets its
@@ -14,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import bisect
 import contextlib
+import math
 import sys
 import time
 from collections import Counter
@@ -47,6 +49,30 @@ class NoSpareSlotError(Exception):
     """All slots are needed for answers."""
 
 
+class QueueFullError(Exception):
+    """A program may not wait, or has waited too long. ``seconds``: after which it may ask again: what waits now should be done by then."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__()
+        self.seconds = seconds
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramLimits:
+    """For a program's answer: how many may be written at once for all keys of its ``owner``, and with its own ``key`` (None: no limit of
+    its own), and how many seconds it may wait."""
+
+    owner: UUID
+    at_once: int
+    key: UUID | None = None
+    key_at_once: int | None = None
+    seconds: float = 120.0
+
+
+LONGEST_ESTIMATE = 60
+"""The most seconds that a refused program is told to wait: client libraries take a longer time for a mistake."""
+
+
 @dataclass(slots=True, eq=False)
 class _Waiting:
     """A waiting turn. ``groups``: those of its groups that have a limit. ``since``: when it began to wait, in seconds of the monotonic
@@ -57,6 +83,7 @@ class _Waiting:
     admitted: asyncio.Future[None]
     since: float
     place: int = sys.maxsize
+    program: ProgramLimits | None = None
 
     def tell(self, place: int) -> None:
         """Send its position, but never a worse one than before: a turn ahead of it whose group was full may count again."""
@@ -74,7 +101,14 @@ class Slots:
         self.is_closed = False
         self._free_by_group = dict(by_group or {})
         self._queue: list[_Waiting] = []
-        """In the order of ``since``."""
+        """The people, in the order of ``since``."""
+        self._programs: list[_Waiting] = []
+        self._of_programs: Counter[UUID] = Counter()
+        """How many answers are being written for the programs of a person, and for a key."""
+        self._inside: Counter[UUID] = Counter()
+        """How many answers are being written for the programs of a person, or wait."""
+        self._usual = 0.0
+        """How many seconds a program's answer usually takes."""
         self._updating: asyncio.Task[None] | None = None
         self._spare: dict[asyncio.Task[Any], None] = {}
 
@@ -90,24 +124,58 @@ class Slots:
     def _open(self) -> int:
         return 0 if self.is_closed else self._free
 
+    def enter(self, owner: UUID, at_once: int, waiting: int) -> Callable[[], None]:
+        """Count a program's request that is going to be stored, and return what to call, once, when it is over. ``at_once``: how many
+        answers are written at once for the programs of this person; ``waiting``: how many more may wait.
+
+        Raises:
+            QueueFullError: so many wait already.
+        """
+        if self._inside[owner] >= at_once + waiting:
+            raise QueueFullError(self._seconds_for(owner, at_once))
+        self._inside[owner] += 1
+
+        def leave() -> None:
+            self._inside[owner] -= 1
+            if not self._inside[owner]:
+                del self._inside[owner]
+
+        return leave
+
+    def _seconds_for(self, owner: UUID, at_once: int) -> int:
+        return min(max(math.ceil(self._usual * self._inside[owner] / at_once), 1), LONGEST_ESTIMATE)
+
     @contextlib.asynccontextmanager
-    async def acquire(self, on_position: PositionChanged, groups: Iterable[str] = (), waited: float = 0.0) -> AsyncIterator[None]:
-        """Hold a slot for the duration of the block. If it must wait, ``on_position`` gets the position at once, and again when it changes.
+    async def acquire(
+        self, on_position: PositionChanged, groups: Iterable[str] = (), waited: float = 0.0, program: ProgramLimits | None = None
+    ) -> AsyncIterator[None]:
+        """Hold a slot for the duration of the block. If it must wait, ``on_position`` gets the position at once, and again when it changes;
+        of a program only the first one, and 0.
 
         ``groups``: those that the person is in. The answer counts toward each of them that has a limit. ``waited``: for how many seconds it
-        has already waited in another process; it goes ahead of those that have waited for less.
+        has already waited in another process; it goes ahead of those that have waited for less. ``program``: if it is for a program.
+
+        Raises:
+            QueueFullError: a program has waited for too long.
         """
         begun_at = time.monotonic()
         own = frozenset(self._free_by_group.keys() & set(groups))
-        if self._open and not self._is_full(own) and not any(own & waiting.groups for waiting in self._queue):
-            self._take(own)
-        else:
+        ahead = [*self._queue, *(self._programs if program else ())]
+        if self._open and not self._is_full(own, program) and not any(own & waiting.groups or waiting.program for waiting in ahead):
+            self._take(own, program)
+        elif program is None:
             await self._wait(own, on_position, begun_at - waited)
-        measures.QUEUE_SECONDS.observe(time.monotonic() - begun_at)
+        else:
+            await self._wait_with_others(own, on_position, begun_at, program)
+        admitted_at = time.monotonic()
+        measures.QUEUE_SECONDS.observe(admitted_at - begun_at)
         try:
             yield
         finally:
-            self._give_back(own)
+            if program is not None:
+                seconds = time.monotonic() - admitted_at
+                self._usual = 0.8 * self._usual + 0.2 * seconds if self._usual else seconds
+            self._give_back(own, program)
 
     @contextlib.asynccontextmanager
     async def spare(self) -> AsyncIterator[None]:
@@ -152,15 +220,41 @@ class Slots:
             raise
         on_position(0)
 
-    def _take(self, groups: frozenset[str]) -> None:
+    async def _wait_with_others(self, own: frozenset[str], on_position: PositionChanged, since: float, program: ProgramLimits) -> None:
+        """Wait as a program, behind all people."""
+        waiting = _Waiting(own, on_position, asyncio.get_running_loop().create_future(), since, program=program)
+        self._programs.append(waiting)
+        self._admit()
+        if not waiting.admitted.done():
+            on_position(len(self._queue) + len(self._programs))
+        try:
+            with measures.WAITING.track_inprogress():
+                async with asyncio.timeout(program.seconds):
+                    await waiting.admitted
+        except (asyncio.CancelledError, TimeoutError) as error:
+            if waiting.admitted.done() and not waiting.admitted.cancelled():
+                self._give_back(own, program)  # it was admitted at the same moment
+            else:
+                self._programs.remove(waiting)
+            if isinstance(error, TimeoutError):
+                raise QueueFullError(self._seconds_for(program.owner, program.at_once)) from None
+            raise
+        on_position(0)
+
+    def _take(self, groups: frozenset[str], program: ProgramLimits | None = None) -> None:
         self._free -= 1
+        if program is not None:
+            self._of_programs.update(filter(None, (program.owner, program.key)))
         for group in groups:
             self._free_by_group[group] -= 1
         while self._free < len(self._spare):
             self._spare.popitem()[0].cancel()
 
-    def _give_back(self, groups: frozenset[str]) -> None:
+    def _give_back(self, groups: frozenset[str], program: ProgramLimits | None = None) -> None:
         self._free += 1
+        if program is not None:
+            self._of_programs.subtract(filter(None, (program.owner, program.key)))
+            self._of_programs = +self._of_programs
         for group in groups:
             self._free_by_group[group] += 1
         self._admit()
@@ -170,7 +264,7 @@ class Slots:
 
         A turn that waits for one of its groups reserves a slot in the others; otherwise later turns could keep taking those.
         """
-        if not self._open or not self._queue:
+        if not self._open or not (self._queue or self._programs):
             return
         left = dict(self._free_by_group)
         for waiting in list(self._queue):
@@ -184,9 +278,35 @@ class Slots:
                 left[group] -= 1
             if not self._free:
                 return
+        self._admit_programs(left)
 
-    def _is_full(self, groups: Iterable[str]) -> bool:
-        return any(self._free_by_group[group] <= 0 for group in groups)
+    def _admit_programs(self, left: dict[str, int]) -> None:
+        """Admits the programs that can start, with what people ``left`` of the groups: always one of the key that has the fewest answers.
+        None of them reserves anything."""
+        while self._free:
+            can_start = [
+                waiting
+                for waiting in self._programs
+                if not waiting.admitted.done() and self._may_have(waiting.program) and all(left[group] > 0 for group in waiting.groups)
+            ]
+            if not can_start:
+                return
+            first = min(can_start, key=lambda waiting: (self._of_programs[_whose(waiting.program)], waiting.since))
+            self._programs.remove(first)
+            self._take(first.groups, first.program)
+            for group in first.groups:
+                left[group] -= 1
+            first.admitted.set_result(None)
+
+    def _may_have(self, program: ProgramLimits | None) -> bool:
+        """Whether one more answer may be written for this program; None: for a person."""
+        if program is None:
+            return True
+        has_room = self._of_programs[program.owner] < program.at_once
+        return has_room and (program.key is None or program.key_at_once is None or self._of_programs[program.key] < program.key_at_once)
+
+    def _is_full(self, groups: Iterable[str], program: ProgramLimits | None = None) -> bool:
+        return not self._may_have(program) or any(self._free_by_group[group] <= 0 for group in groups)
 
     def _places(self) -> Iterator[tuple[_Waiting, int]]:
         """Each waiting turn with its position. Turns that wait for a full group that it is not in do not count."""
@@ -204,6 +324,10 @@ class Slots:
                 if number % AT_ONCE == 0:
                     await asyncio.sleep(0)
         self._updating = None
+
+
+def _whose(program: ProgramLimits | None) -> UUID:
+    return (program.key or program.owner) if program else UUID(int=0)
 
 
 _slots: dict[asyncio.AbstractEventLoop, Slots] = {}
@@ -252,12 +376,15 @@ class SlotWait:
         return max(0.0, (self._adopted_at - self._turn.started_at).total_seconds()) if self._adopted_at else 0.0
 
     @contextlib.asynccontextmanager
-    async def slot(self, slots: Slots, on_position: PositionChanged, groups: Iterable[str]) -> AsyncIterator[None]:
+    async def slot(
+        self, slots: Slots, on_position: PositionChanged, groups: Iterable[str], program: ProgramLimits | None = None
+    ) -> AsyncIterator[None]:
         """As ``slots.acquire``. If the turn must wait, its row says so, until just before the block: a turn that may have asked a model is
         not launched again. A turn that gets a slot at once writes nothing.
 
         Raises:
             LeftToOthersError: another process has launched or ended the turn meanwhile.
+            QueueFullError: a program has waited for too long.
         """
 
         def mark(place: int) -> None:
@@ -266,7 +393,7 @@ class SlotWait:
                 self._written(is_queued=True)
             on_position(place)
 
-        async with slots.acquire(mark, groups, self._waited):
+        async with slots.acquire(mark, groups, self._waited, program):
             if self._is_marked:
                 if not await self._cleared():
                     raise LeftToOthersError

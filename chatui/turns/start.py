@@ -139,7 +139,7 @@ def start(person: User, ask: Ask, lease_owner: str, is_queued: bool = False) -> 
     sent = program_start.begin(person, ask, ask.program) if ask.program else None
     ask = sent.ask if sent else ask
     reservation = reserved_for(person, ask.conversation, ask.text, tokens_of(ask) + (sent.tokens if sent else 0))
-    if elsewhere >= environment().max_running_answers:
+    if ask.program is None and elsewhere >= environment().max_running_answers:  # programs wait for a slot instead
         raise AskRefusedError(ProductCode.TOO_MANY)
     started = _start(person, ask, sent)
     turn, started.groups, started.near = started.turn, groups, reservation.near if reservation else None
@@ -161,7 +161,7 @@ def _locked(person: User, ask: Ask) -> tuple[User, bool, int, frozenset[str]]:
     Raises:
         AskRefusedError: the person has been signed out.
     """
-    limited = tuple(environment().group_answers_at_once)
+    limited = tuple({**environment().group_answers_at_once, **(environment().group_api_at_once if ask.program else {})})
     also = (_HAS_ASKED, _ELSEWHERE + connections.after_sql(timedelta()) + ")", *[_IS_IN] * len(limited))
     values, end = (ask.client_id, ask.conversation or _NONE, *limited), locking("chatui_user")
     if ask.session:
@@ -178,6 +178,7 @@ _NONE = UUID(int=0)
 _HAS_ASKED = "EXISTS (SELECT 1 FROM chatui_turn WHERE asked_by_id = chatui_user.id AND client_id = %s)"
 _ELSEWHERE = (
     "(SELECT COUNT(*) FROM chatui_turn WHERE asked_by_id = chatui_user.id AND conversation_id <> %s AND state = 'running' "
+    "AND key_id IS NULL "
     "AND lease_until >= "
 )
 _IS_IN = (

@@ -16,7 +16,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from chatui.accounts import api_keys
-from chatui.accounts.api_keys import MAX_PER_MINUTE, NAME_CHARS, CreatedKey, NewKeyOptions, TooManyKeysError
+from chatui.accounts.api_keys import MAX_AT_ONCE, MAX_PER_MINUTE, NAME_CHARS, CreatedKey, NewKeyOptions, TooManyKeysError
 from chatui.display.tools import tools_for_keys
 from chatui.limits import Throttle
 from chatui.model_servers import choice as model_choice
@@ -63,6 +63,13 @@ class KeyForm(forms.Form):
     more = forms.MultipleChoiceField(label=_("Additional permissions"), required=False, widget=forms.CheckboxSelectMultiple)
     lasts = forms.ChoiceField(label=_("Valid for"), initial="90")
     per_minute = forms.IntegerField(label=_("Maximum requests per minute"), min_value=1, max_value=MAX_PER_MINUTE, initial=60)
+    at_once = forms.IntegerField(
+        label=_("Maximum answers at once"),
+        required=False,
+        min_value=1,
+        max_value=MAX_AT_ONCE,
+        help_text=_("Further requests wait. If empty: as many as for all your keys together."),
+    )
 
     def __init__(
         self,
@@ -103,6 +110,7 @@ class KeyForm(forms.Form):
             for_chat=CHAT in formats,
             models=tuple(self.cleaned_data["models"]),
             per_minute=self.cleaned_data["per_minute"],
+            at_once=self.cleaned_data["at_once"],
             tools=tuple(self.cleaned_data.get("tools", ())),
             reads_all=ALL in self.cleaned_data["more"],
             views_hidden=HIDDEN in self.cleaned_data["more"],

@@ -5,6 +5,7 @@ from collections import Counter
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
@@ -18,7 +19,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import running
 from chatui.turns import slots as turns_slots
-from chatui.turns.slots import NoSpareSlotError, Slots
+from chatui.turns.slots import NoSpareSlotError, ProgramLimits, QueueFullError, Slots
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.cases import example_count
 from tests.support.environment import change
@@ -231,6 +232,105 @@ async def test_a_member_of_two_groups_is_not_starved() -> None:
     assert both.runs
     await queue.end(both)
     assert behind.runs
+
+
+ADA, FIRST_KEY, SECOND_KEY = uuid4(), uuid4(), uuid4()
+
+
+class Answers:
+    """Answers of people and programs in one queue, by the names of those that have begun."""
+
+    def __init__(self, most: int, groups: dict[str, int] | None = None) -> None:
+        self.slots = Slots(most, groups)
+        self.begun: list[str] = []
+        self.ends: dict[str, asyncio.Event] = {}
+        self.tasks: dict[str, asyncio.Task[None]] = {}
+
+    async def ask(self, name: str, program: ProgramLimits | None = None, *groups: str) -> None:
+        self.ends[name] = asyncio.Event()
+        self.tasks[name] = asyncio.create_task(self._hold(name, program, groups))
+        await self._settle()
+
+    async def _hold(self, name: str, program: ProgramLimits | None, groups: tuple[str, ...]) -> None:
+        async with self.slots.acquire(lambda place: None, groups, program=program):
+            self.begun.append(name)
+            await self.ends[name].wait()
+
+    async def end(self, *names: str) -> None:
+        for name in names:
+            self.ends[name].set()
+            await self._settle()
+
+    async def finish(self) -> None:
+        for end in self.ends.values():
+            end.set()
+        await asyncio.gather(*self.tasks.values(), return_exceptions=True)
+        slots = self.slots
+        assert not (slots._queue or slots._programs or +slots._of_programs or slots._inside)
+
+    async def _settle(self) -> None:
+        for _ in range(6):
+            await asyncio.sleep(0)
+
+
+async def test_programs_wait_in_order_behind_people_and_leave_room_to_them() -> None:
+    answers, mine = Answers(2), ProgramLimits(ADA, at_once=1)
+    for name in ("first", "second", "third"):
+        await answers.ask(name, mine)
+    await answers.ask("person")
+    assert answers.begun == ["first", "person"], "the second waits for the limit of programs, and blocks nobody"
+    await answers.ask("late person")
+    await answers.end("first")
+    assert answers.begun[2:] == ["late person"], "people come first, however long a program has waited"
+    await answers.end("person", "late person", "second")
+    assert answers.begun[3:] == ["second", "third"]
+    await answers.finish()
+
+
+async def test_a_key_that_asks_for_much_does_not_hold_up_another() -> None:
+    answers = Answers(10)
+    much, other = ProgramLimits(ADA, 2, FIRST_KEY), ProgramLimits(ADA, 2, SECOND_KEY)
+    for number in range(5):
+        await answers.ask(f"much {number}", much)
+    await answers.ask("other", other)
+    await answers.end("much 0")
+    assert answers.begun == ["much 0", "much 1", "other"]
+    await answers.finish()
+
+
+async def test_a_key_has_its_own_limit_and_a_group_its_own() -> None:
+    answers, narrow = Answers(10, {"staff": 2}), ProgramLimits(ADA, 5, FIRST_KEY, key_at_once=1)
+    await answers.ask("one", narrow)
+    await answers.ask("two", narrow)
+    for name in ("a", "b", "c"):
+        await answers.ask(name, ProgramLimits(uuid4(), 5), "staff")
+    assert answers.begun == ["one", "a", "b"]
+    await answers.ask("person", None, "staff")
+    await answers.end("a")
+    assert answers.begun[3:] == ["person"]
+    await answers.end("one")
+    assert answers.begun[4:] == ["two"]
+    await answers.finish()
+
+
+async def test_a_program_waits_no_longer_than_it_may_and_is_told_when_to_come_again() -> None:
+    answers, mine = Answers(10), ProgramLimits(ADA, at_once=1, seconds=0.05)
+    leave = [answers.slots.enter(ADA, 1, 1) for _ in range(2)]
+    with pytest.raises(QueueFullError) as full:
+        answers.slots.enter(ADA, 1, 1)
+    assert 1 <= full.value.seconds <= turns_slots.LONGEST_ESTIMATE
+    answers.slots.enter(uuid4(), 1, 1)()  # another person's programs may wait
+    await answers.ask("first", mine)
+    await answers.ask("second", mine)
+    with pytest.raises(QueueFullError):
+        await answers.tasks["second"]
+    for each in leave:
+        each()
+    await answers.ask("third", ProgramLimits(ADA, 1))
+    answers.tasks["third"].cancel()
+    await answers.end("first")
+    assert answers.begun == ["first"], "whoever gives up leaves the queue"
+    await answers.finish()
 
 
 STEPS = st.lists(
