@@ -19,11 +19,11 @@ class ApiKey(Row):
     in hexadecimal.
 
     ``choices`` are the models that it may use; empty: all of its owner's. ``tools``: names of the product's tools that models may call
-    for it; empty: none. ``for_responses`` and ``for_chat``: the API formats that it may use. ``per_minute``: the limit of requests. ``at_once``: that of answers
-    that are being written; None: as many as for all programs of its owner.
-    ``views_hidden``: it may read raw reasoning, as long as its owner has the permission. ``reads_all``: it may also read answers that its
-    owner's other keys requested. ``made_by_name``: who created it, if not its owner. ``last_used_on`` is a day (UTC). The key is valid
-    while it is neither revoked nor past ``expires_at``, and its owner's account is active.
+    for it; empty: none. ``for_responses`` and ``for_chat``: the API formats that it may use. ``per_minute``: the limit of requests.
+    ``at_once``: that of answers that are being written; None: as many as for all programs of its owner. ``views_hidden``: it may read raw
+    reasoning, as long as its owner has the permission. ``reads_all``: it may also read answers that its owner's other keys requested.
+    ``made_by_name``: who created it, if not its owner. ``last_used_on`` is a day (UTC). The key is valid while it is neither revoked nor
+    past ``expires_at``, and its owner's account is active.
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, verbose_name=_("owner"), on_delete=models.CASCADE, related_name="api_keys")

@@ -1,4 +1,4 @@
-"""Limits how many answers this process writes at once, in total, for the members of a group and for a person's programs, and queues the rest.
+"""Limits how many answers this process writes at once: in total, for the members of a group, for a person's programs. Queues the rest.
 
 First come, first served, except that a full group does not block the members of other groups. Programs come after all people, and for a
 limited time; among them, the next answer is for the key that has the fewest, so that none waits for all that another has asked.
