@@ -125,6 +125,17 @@ def admit(text: str, address: str) -> LiveKey:
     return _admit(row, address)
 
 
+def count_more(key: LiveKey, requests: int) -> None:
+    """Count more requests against the key's rate limit: one that asks for several answers is as many.
+
+    Raises:
+        ThrottledError: they exceed it.
+    """
+    with contextlib.suppress(*CACHE_ERRORS):
+        if _requests.count(str(key.id), amount=requests) > key.per_minute:
+            raise ThrottledError(_requests.seconds_left(str(key.id)))
+
+
 def admit_again(key: LiveKey, address: str) -> LiveKey:
     """Check the same key again, for another request over the same connection. Raises as ``admit``."""
     row = _row_where("id = %s", key.id)

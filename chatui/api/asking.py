@@ -4,33 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
+from chatui.accounts import api_keys
 from chatui.accounts.api_keys import LiveKey
 from chatui.api import answering, background, reasoning_access, request_parts, stored_responses
 from chatui.api.answering import Answering
-from chatui.api.chat_chunks import ChatChunks
+from chatui.api.chat_chunks import ChatChunks, several, usage_of
 from chatui.api.chat_request import ChatRequest
-from chatui.api.errors import check_format, invalid, of_code
+from chatui.api.errors import CONTEXT, check_format, invalid, of_code, of_end
 from chatui.api.guarded import body_of, checked
 from chatui.api.reasoning_access import address_of
 from chatui.api.recordings import BackgroundEvents
-from chatui.api.request_parts import parse_tools, unknown_call
+from chatui.api.request_parts import ProgramRequest, parse_tools, unknown_call
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import ResponseHead
 from chatui.api.response_request import ResponsesRequest, no_previous
+from chatui.backends.context_window import SEEN_CHARS
 from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError, busy_error, is_transient
 from chatui.observability.error_reports import log_without_content
 from chatui.permissions.access import NotFoundError
-from chatui.turns.asks import Ask, AskKind, ProgramAsk
+from chatui.turns.asks import Ask, AskKind, EarlierCall, EarlierMessage, EarlierReply, ProgramAsk
 from chatui.turns.program_start import NotStoredError, StillRunningError, UnknownCallError, UnreadableSummaryError
 from chatui.turns.slots import slots
 from chatui.turns.streams.program import Ended
@@ -50,6 +53,10 @@ async def responses(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     check_format(key.for_responses)
     wanted = checked(ResponsesRequest, body)
     wanted.refuse_what_is_not_served()
+    return told(await _responded(request, key, wanted), wanted)
+
+
+async def _responded(request: HttpRequest, key: LiveKey, wanted: ResponsesRequest) -> HttpResponseBase:
     if wanted.background and wanted.stream:
         background.check_room(key)
     answer = await begin(address_of(request), key, wanted)
@@ -62,18 +69,102 @@ async def responses(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     return JsonResponse(events.whole)
 
 
+IGNORED = "x-chatui-ignored"
+"""The header with the names of the request's fields that changed nothing."""
+
+
+def told(response: HttpResponseBase, wanted: ProgramRequest) -> HttpResponseBase:
+    """The response, which says what it ignores."""
+    if wanted.ignored:
+        response.headers[IGNORED] = ", ".join(wanted.ignored)
+    return response
+
+
 async def chat(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     """Create a chat completion, streamed or whole."""
     body = await body_of(request, key)
     check_format(key.for_chat)
     wanted = checked(ChatRequest, body)
     wanted.refuse_what_is_not_served()
+    if (wanted.n or 1) > 1:
+        return told(await _several(address_of(request), key, wanted), wanted)
     answer = await begin(address_of(request), key, wanted)
-    chunks = ChatChunks(head_of(answer), wants_usage=wanted.wants_usage, is_formatted=answer.asked.answer_format is not None)
+    chunks = chunks_of(answer, wanted)
     if wanted.stream:
-        return answering.streamed(_stream(answer, chunks, is_named=False), partial(_left, answer, chunks))
+        return told(answering.streamed(_stream(answer, chunks, is_named=False), partial(_left, answer, chunks)), wanted)
     await until_end(answer, chunks)
-    return JsonResponse(chunks.whole())
+    return told(JsonResponse(chunks.whole()), wanted)
+
+
+async def _several(address: str, key: LiveKey, wanted: ChatRequest) -> HttpResponseBase:
+    """Several answers to one request: as many requests that are not stored, without tools of the product. Each counts."""
+    count = wanted.n or 1
+    await pools.commands.run(api_keys.count_more, key, count - 1)
+    one, key = wanted.model_copy(update={"store": False, "stream_options": None}), replace(key, tools=())
+    answers: list[Answering] = []
+    try:
+        while len(answers) < count:
+            answers.append(await begin(address, key, one))
+    except BaseException:
+        for answer in answers:
+            await answering.stop(answer.started)
+        raise
+    head = head_of(answers[0])
+    pairs = [(answer, chunks_of(answer, one, head, index)) for index, answer in enumerate(answers)]
+    if wanted.stream:
+        return answering.streamed(_stream_several(pairs, wants_usage=wanted.wants_usage), partial(_all_left, pairs))
+    await _all([until_end(*pair) for pair in pairs])
+    return JsonResponse(several(writer for _, writer in pairs))
+
+
+async def _all(works: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Wait for all. If one fails, the others are ended."""
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class _FailedError(Exception):
+    """One of several answers failed, which its stream has said."""
+
+
+async def _stream_several(pairs: Sequence[tuple[Answering, ChatChunks]], *, wants_usage: bool) -> AsyncIterator[bytes]:
+    """The chunks of all answers as they come. The first failure ends them all."""
+    chunks: asyncio.Queue[bytes] = asyncio.Queue(maxsize=1)
+
+    async def follow(answer: Answering, writer: ChatChunks) -> None:
+        async with aclosing(_stream(answer, writer, is_named=False)) as own:
+            async for chunk in own:
+                if chunk is not answering.DONE:
+                    await chunks.put(chunk)
+        if writer.has_failed:
+            raise _FailedError
+
+    work = asyncio.create_task(_all([follow(*pair) for pair in pairs]))
+    try:
+        while not (work.done() and chunks.empty()):
+            getting = asyncio.create_task(chunks.get())
+            await asyncio.wait([work, getting], return_when=asyncio.FIRST_COMPLETED)
+            if getting.done():
+                yield getting.result()
+            else:
+                getting.cancel()
+        if wants_usage and not work.exception():
+            yield answering.event(usage_of(writer for _, writer in pairs), named=False)
+    finally:
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+    yield answering.DONE
+
+
+def chunks_of(answer: Answering, wanted: ChatRequest, head: ResponseHead | None = None, index: int = 0) -> ChatChunks:
+    """A writer for the chunks of an answer. ``head``: of the whole completion, if this is one of several, with its ``index``."""
+    is_formatted = answer.asked.answer_format is not None
+    return ChatChunks(head or head_of(answer), wants_usage=wanted.wants_usage, is_formatted=is_formatted, index=index)
 
 
 async def begin(address: str, key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> Answering:
@@ -106,7 +197,10 @@ async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> tuple[
     read, (offer, given_tools) = wanted.read(), await asyncio.to_thread(parse_tools, wanted, key)
     answer_format = await asyncio.to_thread(wanted.answer_format)
     previous = wanted.previous() if isinstance(wanted, ResponsesRequest) else None
-    before, question = read.question(wanted.messages_field, goes_on=previous is not None)
+    has_orders = bool(isinstance(wanted, ResponsesRequest) and wanted.instructions)
+    before, question = read.question(wanted.messages_field, goes_on=previous is not None, has_orders=has_orders)
+    must_fit = not (isinstance(wanted, ResponsesRequest) and wanted.truncation == "auto")
+    _check_length((*read.orders, question or "", *map(_text, before)), MAX_CHARS if must_fit else MAX_STORED_CHARS, wanted.messages_field)
     effort = wanted.effort or choice.effort
     program = ProgramAsk(
         stream=reasoning_access.stream_for(key, wanted, offer),
@@ -118,14 +212,33 @@ async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> tuple[
         standing_instructions="\n\n".join(text for text in read.orders if text),
         max_tokens=wanted.max_output_tokens if isinstance(wanted, ResponsesRequest) else wanted.token_limit,
         sampling=wanted.sampling(),
-        must_fit=not (isinstance(wanted, ResponsesRequest) and wanted.truncation == "auto"),
+        must_fit=must_fit,
         is_kept=wanted.store is not False,
         settings_as_sent={**wanted.given(effort), **given_tools},
         at_once=key.at_once,
+        stop=() if offer.must_call else wanted.stop_texts,
     )
     kind = AskKind.CONTINUE if question is None else AskKind.SEND
     own = Ask(kind, uuid4(), effort, choice=choice.value, text=question or "", answer_format=answer_format, key=key.id, program=program)
     return own, program
+
+
+MAX_CHARS = SEEN_CHARS
+"""The most characters in one request of which nothing may be left out: a model is not given more."""
+MAX_STORED_CHARS = 4 * MAX_CHARS
+"""The most characters in any request: they are stored."""
+
+
+def _text(each: EarlierMessage | EarlierCall | EarlierReply) -> str:
+    match each:
+        case EarlierMessage(text=text) | EarlierCall(arguments=text) | EarlierReply(output=text):
+            return text
+
+
+def _check_length(texts: Iterable[str], most: int, field: str) -> None:
+    chars = sum(map(len, texts))
+    if chars > most:
+        raise invalid(f"The messages have {chars} characters in all; at most {most} can be read here.", param=field, code=CONTEXT)
 
 
 def head_of(answer: Answering) -> ResponseHead:
@@ -138,7 +251,7 @@ def events_of(answer: Answering, wanted: ResponsesRequest, kind: type[Events]) -
     return kind(head_of(answer), wants_summary=wanted.summary is not None, thought=wanted.thought)
 
 
-async def _stream(answer: Answering, writer: ResponseEvents | ChatChunks, *, is_named: bool) -> AsyncIterator[bytes]:
+async def _stream(answer: Answering, writer: ResponseEvents | ChatChunks, *, is_named: bool) -> AsyncGenerator[bytes, None]:
     yield _written(writer.begin(), is_named=is_named)
     has_ended = False
     try:
@@ -184,6 +297,11 @@ def _left(answer: Answering, writer: ResponseEvents | ChatChunks) -> None:
         answering.stop_from_thread(answer.started)
 
 
+def _all_left(pairs: Sequence[tuple[Answering, ChatChunks]]) -> None:
+    for pair in pairs:
+        _left(*pair)
+
+
 async def until_end(answer: Answering, writer: ResponseEvents | ChatChunks) -> None:
     """Wait for the whole answer. Raises ApiError if there is none."""
     async for event in answer.events():
@@ -192,6 +310,6 @@ async def until_end(answer: Answering, writer: ResponseEvents | ChatChunks) -> N
                 pass  # it is not streamed
     ended = writer.ended or Ended("failed")
     if ended.state in ("failed", "interrupted"):
-        error = of_code(ended.code, ended.retry_after)
+        error = of_end(ended, writer.messages_field)
         error.may_retry = ended.retry_after is not None
         raise error

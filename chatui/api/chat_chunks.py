@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from chatui.api.errors import of_code
+from chatui.api.errors import of_end
 from chatui.api.response_object import ResponseHead
 from chatui.codes import ProductCode
 from chatui.turns.streams.program import Called, Ended, MoreProgramText, Opened, ProgramEvent, Thinking, Thought, Withdrawn
@@ -19,9 +19,12 @@ BETWEEN = "\n\n"
 class ChatChunks:
     """Writes the chunks of one answer. ``begin`` once, ``feed`` with each event of the turn; ``text`` is the whole text at the end."""
 
-    def __init__(self, head: ResponseHead, *, wants_usage: bool, is_formatted: bool = False) -> None:
-        """``is_formatted``: preambles are left out, because they would break the answer's format."""
+    messages_field = "messages"
+
+    def __init__(self, head: ResponseHead, *, wants_usage: bool, is_formatted: bool = False, index: int = 0) -> None:
+        """``index``: of this answer among several. ``is_formatted``: preambles are left out, which would break the answer's format."""
         self._head = head
+        self._index = index
         self._is_formatted = is_formatted
         self._is_left_out = False
         self._wants_usage = wants_usage
@@ -75,18 +78,28 @@ class ChatChunks:
             message["reasoning"] = "".join(self._thoughts)
         if self._calls:
             message["tool_calls"] = self._calls
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": self._reason()}
-        counted = self._usage()
-        return self._head_of("chat.completion") | {"choices": [choice]} | ({"usage": counted} if counted else {})
+        choice = {"index": self._index, "message": message, "logprobs": None, "finish_reason": self._reason()}
+        counted = self.usage()
+        return self.head("chat.completion") | {"choices": [choice]} | ({"usage": counted} if counted else {})
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the answer has ended with an error."""
+        return self.ended is not None and self.ended.state in ("failed", "interrupted")
+
+    def head(self, kind: str) -> Chunk:
+        """The fields that all chunks, and the whole completion, have in common."""
+        created = int(self._head.created_at.timestamp())
+        return {"id": f"chatcmpl-{self._head.id.hex}", "object": kind, "created": created, "model": self._head.model}
 
     def _end(self, ended: Ended) -> Iterator[Chunk]:
         self.ended = ended
-        if ended.state in ("failed", "interrupted"):
-            yield {"error": of_code(ended.code).body()}
+        if self.has_failed:
+            yield {"error": of_end(ended, self.messages_field).body()}
             return
         yield self._chunk({}, self._reason())
         if self._wants_usage:
-            yield self._head_of("chat.completion.chunk") | {"choices": [], "usage": self._usage()}
+            yield self.head("chat.completion.chunk") | {"choices": [], "usage": self.usage()}
 
     def _reason(self) -> str:
         ended = self.ended
@@ -94,7 +107,8 @@ class ChatChunks:
             return "tool_calls" if self._calls else "stop"
         return "content_filter" if ended.code is ProductCode.CONTENT_REFUSED else "length"
 
-    def _usage(self) -> Chunk | None:
+    def usage(self) -> Chunk | None:
+        """The token counts, after its end."""
         ended = self.ended
         if ended is None or ended.input_tokens is None or ended.output_tokens is None:
             return None
@@ -102,9 +116,25 @@ class ChatChunks:
         return {"prompt_tokens": ended.input_tokens, "completion_tokens": ended.output_tokens, "total_tokens": total}
 
     def _chunk(self, delta: Chunk, finish_reason: str | None = None) -> Chunk:
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
-        return self._head_of("chat.completion.chunk") | {"choices": [choice]}
+        choice = {"index": self._index, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+        return self.head("chat.completion.chunk") | {"choices": [choice]}
 
-    def _head_of(self, kind: str) -> Chunk:
-        created = int(self._head.created_at.timestamp())
-        return {"id": f"chatcmpl-{self._head.id.hex}", "object": kind, "created": created, "model": self._head.model}
+
+def several(writers: Iterable[ChatChunks]) -> Chunk:
+    """The whole completion with the choices of several answers, each of which has ended."""
+    wholes = [writer.whole() for writer in writers]
+    counted = _added(whole.get("usage") for whole in wholes)
+    return wholes[0] | {"choices": [choice for whole in wholes for choice in whole["choices"]]} | ({"usage": counted} if counted else {})
+
+
+def usage_of(writers: Iterable[ChatChunks]) -> Chunk:
+    """The chunk with the token counts of several answers together."""
+    first, *others = writers
+    return first.head("chat.completion.chunk") | {"choices": [], "usage": _added(writer.usage() for writer in (first, *others))}
+
+
+def _added(counts: Iterable[Chunk | None]) -> Chunk | None:
+    known = list(counts)
+    if any(count is None for count in known):
+        return None
+    return {name: sum(count[name] for count in known if count) for name in ("prompt_tokens", "completion_tokens", "total_tokens")}

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from chatui.api import request_parts
 from chatui.api.errors import invalid, unsupported
-from chatui.api.request_parts import EFFORTS, Names, ParsedMessages, ProgramRequest, take_reply, take_tool_calls, text_of
+from chatui.api.request_parts import EFFORTS, MAX_ANSWERS, Names, ParsedMessages, ProgramRequest, take_reply, take_tool_calls, text_of
 from chatui.json_schemas import AnswerFormat
 
 
@@ -21,8 +21,7 @@ class ChatRequest(ProgramRequest):
     stream_options: dict[str, Any] | None = None
     max_tokens: Annotated[int, Field(gt=0, le=2**31 - 1)] | None = None
     max_completion_tokens: Annotated[int, Field(gt=0, le=2**31 - 1)] | None = None
-    n: int | None = None
-    stop: Any = None
+    n: Annotated[int, Field(ge=1, le=MAX_ANSWERS)] | None = None
     logit_bias: dict[str, Any] | None = None
     logprobs: bool | None = None
     reasoning_effort: str | None = None
@@ -63,10 +62,6 @@ class ChatRequest(ProgramRequest):
 
     def not_served(self) -> dict[str, str | bool]:
         return super().not_served() | {
-            "n": self.n not in (None, 1) and "One answer is written for each request.",
-            "stop": bool(self.stop) and "Stop sequences are not served: they could cut inside hidden text.",
-            "logit_bias": bool(self.logit_bias) and "The tokens of an answer cannot be biased here.",
-            "logprobs": bool(self.logprobs) and "Probabilities of tokens are not served: they would tell hidden text.",
             "modalities": self.modalities not in (None, ["text"]) and "Only text can be asked for here.",
             "functions": bool(self.functions) and "Functions are offered as tools here.",
             "function_call": self.function_call not in (None, "auto", "none") and "Functions are chosen by tool_choice here.",
@@ -88,8 +83,7 @@ class ChatRequest(ProgramRequest):
         return {
             "format": "chat",
             "max_output_tokens": self.token_limit,
-            "temperature": self.temperature,
-            "top_p": self.top_p,
+            **self.sampling(),
             "reasoning": {"effort": effort, "summary": None},
             "metadata": self.metadata or {},
         }

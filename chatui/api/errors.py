@@ -11,9 +11,11 @@ from django.utils import timezone
 from chatui.codes import ProductCode
 from chatui.env import environment
 from chatui.turns.asks import AskRefusedError
+from chatui.turns.streams.program import Ended
 from renderer.errors import Code, ErrorCode
 
 QUOTA = "quota_exceeded"
+CONTEXT = "context_length_exceeded"
 INVALID, NOT_FOUND, TOO_MANY, SERVER_ERROR, MODEL = "invalid_request", "not_found", "too_many_requests", "server_error", "model_error"
 
 
@@ -74,12 +76,12 @@ _KNOWN: dict[ErrorCode, tuple[int, str, str]] = {
     ProductCode.BACKEND_BUSY: (503, MODEL, "model_overloaded"),
     ProductCode.BUSY: (409, INVALID, "conversation_busy"),
     ProductCode.CONTENT_REFUSED: (400, INVALID, "content_filter"),
-    ProductCode.CONVERSATION_TOO_LONG: (400, INVALID, "context_length_exceeded"),
+    ProductCode.CONVERSATION_TOO_LONG: (400, INVALID, CONTEXT),
     ProductCode.EMPTY: (400, INVALID, "empty_input"),
     ProductCode.INTERNAL: (500, SERVER_ERROR, "server_error"),
     ProductCode.NO_SUCH_MODEL: (404, NOT_FOUND, "model_not_found"),
     ProductCode.NOT_FOUND: (404, NOT_FOUND, "not_found"),
-    ProductCode.QUESTION_TOO_LONG: (400, INVALID, "context_length_exceeded"),
+    ProductCode.QUESTION_TOO_LONG: (400, INVALID, CONTEXT),
     ProductCode.QUOTA_DAY: (429, QUOTA, "quota_exceeded"),
     ProductCode.QUOTA_MONTH: (429, QUOTA, "quota_exceeded"),
     ProductCode.RATE: (429, TOO_MANY, "rate_limit_exceeded"),
@@ -94,6 +96,7 @@ _OTHER = (500, MODEL, "model_error")
 
 
 _SENTENCES: dict[ErrorCode, str] = {
+    ProductCode.QUESTION_TOO_LONG: "The last message alone is too long for the model.",
     ProductCode.TOO_MANY: "Too many requests with keys of this account are answered at once, or wait for it.",
 }
 """What is said instead of a sentence that only makes sense on a page."""
@@ -105,6 +108,18 @@ def of_code(code: ErrorCode | None, retry_after: int | None = None) -> ApiError:
     status, kind, name = _KNOWN.get(code, _OTHER)
     error = ApiError(status, kind, name, f"{_SENTENCES.get(code, code.sentence)} ({code.value})")
     error.retry_after = retry_after if retry_after is not None else 1 if status in (429, 503) else None
+    return error
+
+
+def of_end(ended: Ended | None, field: str) -> ApiError:
+    """The error for an answer that failed. ``field``: that of the request with its messages. If the model could not read them all, it says
+    how much fits."""
+    error = of_code(ended.code if ended else None, ended.retry_after if ended else None)
+    if error.code == CONTEXT and ended is not None:
+        error.param = field
+        if (context := ended.context) is not None:
+            has = f", and the last message alone has about {context.used}" if context.used else ""
+            error.sentence += f" About {context.size} tokens of input fit{has}."
     return error
 
 

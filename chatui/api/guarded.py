@@ -67,9 +67,7 @@ def rate_of(key: LiveKey) -> dict[str, str]:
     return {"x-ratelimit-limit-requests": str(key.per_minute), **left}
 
 
-async def _answered(
-    request: HttpRequest, methods: Mapping[str, Handler], named: dict[str, Any], known: list[LiveKey]
-) -> HttpResponseBase:
+async def _answered(request: HttpRequest, methods: Mapping[str, Handler], named: dict[str, Any], known: list[LiveKey]) -> HttpResponseBase:
     """``known``: gets the key, once it is known to be valid."""
     if not environment().api:
         raise ApiError(404, NOT_FOUND, "not_found", "There is no such address.")

@@ -8,14 +8,18 @@ choice, and other kinds are skipped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chatui.accounts.api_keys import LiveKey
 from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
+from chatui.backends.spec import SAMPLING
 from chatui.json_schemas import DEFAULT_NAME, DESCRIPTION_CHARS, NAME, AnswerFormat, UnusableError, answer_format
 from chatui.model_servers import choice as model_choice
 from chatui.model_servers.choice import ModelChoice
@@ -54,8 +58,34 @@ def asks_for_reasoning(fields: Mapping[str, Any]) -> bool:
     return any(name in fields and asks(fields[name]) for name, asks in WAYS_TO_ASK.items())
 
 
+MAX_STOP_TEXTS, STOP_CHARS = 16, 256
+MAX_ANSWERS = 4
+"""The most answers to one request."""
+StopText = Annotated[str, Field(min_length=1, max_length=STOP_CHARS)]
+WITHOUT = frozenset({"logprobs", "top_logprobs", "logit_bias"})
+"""Fields that ask for something beside an answer, or for another choice of tokens: the answer comes without."""
+MAX_IGNORED = 50
+_FIELD_NAME = re.compile(r"[A-Za-z0-9_.:-]{1,60}")
+EMPTY: tuple[Any, ...] = (None, "", [], {})
+NOTHING = (*EMPTY, False, 0)
+"""Values that ask for nothing."""
+
+
+def ignored_in(body: Mapping[str, Any], known: Collection[str]) -> tuple[str, ...]:
+    """The names of the fields in a body that ask for something and change nothing: those in WITHOUT, and all that are not ``known``. Names
+    that cannot stand in a header are one name, ``other``."""
+    asked = {name: value for name, value in body.items() if value not in (EMPTY if name not in WITHOUT else NOTHING)}
+    names = [name for name in asked if name in WITHOUT or name not in known]
+    return tuple(dict.fromkeys(name if _FIELD_NAME.fullmatch(name) else "other" for name in names))[:MAX_IGNORED]
+
+
+def _range(name: str) -> Any:
+    least, most = SAMPLING[name]
+    return Field(ge=least, le=most)
+
+
 class ProgramRequest(BaseModel):
-    """The fields of a request in both formats that mean something here. Others are hints, and are ignored."""
+    """The fields of a request in both formats that mean something here. Others are ignored, and named in a header of the response."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
     messages_field: ClassVar[str]
@@ -67,8 +97,13 @@ class ProgramRequest(BaseModel):
     stream: bool | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
-    presence_penalty: float | None = None
-    frequency_penalty: float | None = None
+    top_k: Annotated[int, _range("top_k")] | None = None
+    min_p: Annotated[float, _range("min_p")] | None = None
+    presence_penalty: Annotated[float, _range("presence_penalty")] | None = None
+    frequency_penalty: Annotated[float, _range("frequency_penalty")] | None = None
+    repetition_penalty: Annotated[float, _range("repetition_penalty")] | None = None
+    seed: Annotated[int, _range("seed")] | None = None
+    stop: str | Annotated[list[StopText], Field(max_length=MAX_STOP_TEXTS, fail_fast=True)] | None = Field(None, repr=False)
     top_logprobs: int | None = None
     service_tier: Literal["auto", "default", "flex", "priority", "scale"] | None = None
     metadata: Metadata | None = Field(None, repr=False)
@@ -77,11 +112,28 @@ class ProgramRequest(BaseModel):
     parallel_tool_calls: bool | None = None
     asks_for_reasoning: bool = False
     """Whether the body asks for raw reasoning: not a field of it, whatever it says under this name."""
+    ignored: tuple[str, ...] = ()
+    """The names of fields that ask for something and change nothing. Not a field either."""
 
     @model_validator(mode="before")
     @classmethod
     def _see_what_is_asked(cls, body: object) -> object:
-        return {**body, "asks_for_reasoning": asks_for_reasoning(body)} if isinstance(body, dict) else body
+        if not isinstance(body, dict):
+            return body
+        seen = {"asks_for_reasoning": asks_for_reasoning(body), "ignored": ignored_in(body, cls.names())}
+        return {**body, **seen}
+
+    @classmethod
+    @cache
+    def names(cls) -> frozenset[str]:
+        """The names of the fields that a body may have."""
+        own = {field.alias or name for name, field in cls.model_fields.items()}
+        return frozenset(own - {"asks_for_reasoning", "ignored"} | WAYS_TO_ASK.keys())
+
+    @property
+    def stop_texts(self) -> tuple[str, ...]:
+        """The texts that end the visible answer."""
+        return tuple([self.stop] if isinstance(self.stop, str) else self.stop or ()) if self.stop else ()
 
     @property
     def max_calls(self) -> int | None:
@@ -89,16 +141,13 @@ class ProgramRequest(BaseModel):
         return None
 
     def sampling(self) -> dict[str, float]:
-        wished = {"temperature": self.temperature, "top_p": self.top_p}
+        """The sampling parameters that it names, of those that any model server knows."""
+        wished = {name: getattr(self, name) for name in SAMPLING}
         return {name: value for name, value in wished.items() if value is not None}
 
     def not_served(self) -> dict[str, str | bool]:
         """The sentence for each field that asks for something unsupported; False for a field that does not."""
-        return {
-            "top_logprobs": bool(self.top_logprobs) and "Probabilities of tokens are not served: they would tell hidden text.",
-            "presence_penalty": bool(self.presence_penalty) and "Penalties are not served.",
-            "frequency_penalty": bool(self.frequency_penalty) and "Penalties are not served.",
-        }
+        return {}
 
     def refuse_what_is_not_served(self) -> None:
         """Raises ApiError for the first field that asks for something unsupported."""
@@ -107,6 +156,7 @@ class ProgramRequest(BaseModel):
                 raise unsupported(param, sentence)
 
 
+NOTE_CHARS = 4000
 IMAGE_NOTE = "[an image was attached; this model cannot see images]"
 MAX_MESSAGES = 1000
 """The most messages in one request. Each is a row, which every later turn reads."""
@@ -128,8 +178,11 @@ class ParsedMessages:
     orders: list[str] = field(default_factory=list, repr=False)
     messages: list[EarlierMessage | EarlierCall | EarlierReply] = field(default_factory=list, repr=False)
     calls: set[str] = field(default_factory=set)
+    asks_by_itself: bool = False
+    """Whether the last item was an instruction, or a note, which may be answered without a message of the user."""
 
     def take(self, role: object, text: str, where: str, *, is_preamble: bool = False) -> None:
+        self.asks_by_itself = role in ("system", "developer")
         match role:
             case "user":
                 self.messages.append(EarlierMessage(text, is_person=True))
@@ -156,10 +209,20 @@ class ParsedMessages:
         if isinstance(token, str) and token:
             self.messages.append(EarlierMessage("", sealed=token, is_compacted=True))
 
-    def question(self, where: str, *, goes_on: bool) -> tuple[tuple[EarlierMessage | EarlierCall | EarlierReply, ...], str | None]:
-        """The earlier messages, and the question; None if the last message is a function result.
+    def take_note(self, item: Mapping[str, Any]) -> None:
+        """Take an item of a session that began elsewhere, such as a search: the model is told what it says of itself."""
+        told = {name: value for name, value in item.items() if name not in ("id", "type") and value not in NOTHING}
+        text = json.dumps(told, ensure_ascii=False)[:NOTE_CHARS]
+        self.messages.append(EarlierMessage(f"[{item['type']}: {text}]", is_preamble=True))
+        self.asks_by_itself = True
 
-        ``goes_on``: the request continues a response.
+    def question(
+        self, where: str, *, goes_on: bool, has_orders: bool = False
+    ) -> tuple[tuple[EarlierMessage | EarlierCall | EarlierReply, ...], str | None]:
+        """The earlier messages, and the question; None if the last message is a function result. It is empty where the user says nothing:
+        after instructions alone, or last.
+
+        ``goes_on``: the request continues a response. ``has_orders``: it has instructions beside the messages.
 
         Raises:
             ApiError: the last message is something else, there are too many, or a result has no call.
@@ -173,6 +236,11 @@ class ParsedMessages:
                 return tuple(self.messages[:-1]), text
             case [EarlierReply()] if goes_on or any(isinstance(each, EarlierMessage) and each.is_person for each in self.messages):
                 return tuple(self.messages), None
+        if self.asks_by_itself or (has_orders and not self.messages):
+            return tuple(self.messages), ""
+        if self.messages and isinstance(self.messages[-1], EarlierMessage | EarlierCall):
+            sentence = "An answer cannot be continued: the last has to be a message of the user, an instruction, or a function's reply."
+            raise unsupported(where, sentence)
         raise invalid("The last has to be a message of the user, or what a function replied to a call in an answer.", param=where)
 
 
@@ -217,12 +285,14 @@ def take_call(read: ParsedMessages, call_id: object, function: object, where: st
         raise invalid("A call has to have the name of a function.", param=f"{where}.name")
     if not isinstance(arguments, str):
         raise invalid("The arguments of a call have to be JSON as text.", param=f"{where}.arguments")
+    read.asks_by_itself = False
     read.calls.add(_id(call_id, where))
     read.messages.append(EarlierCall(_id(call_id, where), model_name(name), arguments))
 
 
 def take_reply(read: ParsedMessages, call_id: object, output: Any, where: str) -> None:
     read.messages.append(EarlierReply(_id(call_id, where), text_of(output, where)))
+    read.asks_by_itself = False
 
 
 def take_tool_calls(read: ParsedMessages, calls: object, where: str) -> None:

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from chatui.api.errors import of_code
+from chatui.api.errors import of_end
 from chatui.api.response_object import (
     SUMMARY,
     TEXT,
@@ -52,6 +52,8 @@ class ResponseEvents:
     """Writes the events of one response. ``begin`` once, ``feed`` with each event of the turn; ``whole`` is the object at the end.
     ``output``: the closed items. ``finished_at``: set it to replay a response that ended earlier.
     """
+
+    messages_field = "input"
 
     def __init__(self, head: ResponseHead, *, wants_summary: bool, thought: PartType = THOUGHT) -> None:
         """``thought``: the names of the events with raw reasoning."""
@@ -180,7 +182,7 @@ class ResponseEvents:
         self.whole = response_object(self._head, self.output, ended, ended.at or self.finished_at or timezone.now())
         kind = _TERMINAL.get(self.whole["status"], "response.failed")
         if kind == "response.failed":
-            yield self._event("error", error=of_code(ended.code).body())
+            yield self._event("error", error=of_end(ended, self.messages_field).body())
         yield self._event(kind, response=self.whole)
 
     def _place(self, kind: str, **indices: int) -> dict[str, Any]:

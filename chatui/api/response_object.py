@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from chatui.api.errors import of_end
 from chatui.codes import ProductCode
 from chatui.turns.streams.program import Called, Ended
 
@@ -61,8 +62,8 @@ def response_object(head: ResponseHead, output: Sequence[Item], ended: Ended | N
         "parallel_tool_calls": given.get("parallel_tool_calls", True),
         "text": given.get("text") or {"format": {"type": "text"}},
         "top_p": _or(given.get("top_p"), 1.0),
-        "presence_penalty": 0.0,
-        "frequency_penalty": 0.0,
+        "presence_penalty": _or(given.get("presence_penalty"), 0.0),
+        "frequency_penalty": _or(given.get("frequency_penalty"), 0.0),
         "top_logprobs": 0,
         "temperature": _or(given.get("temperature"), 1.0),
         "reasoning": given.get("reasoning", {"effort": None, "summary": None}),
@@ -178,8 +179,8 @@ def usage(ended: Ended | None) -> Item | None:
 
 
 def error_of(ended: Ended | None) -> Item:
-    code = (ended.code if ended else None) or ProductCode.INTERNAL
-    return {"code": "server_error" if code is ProductCode.INTERNAL else "model_error", "message": f"{code.sentence} ({code.value})"}
+    error = of_end(ended, "input")
+    return {"code": error.code, "message": error.sentence}
 
 
 def _reason(ended: Ended) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import zip_longest
 from typing import Annotated, Any, Literal, TypeGuard
 from uuid import UUID
@@ -13,6 +14,19 @@ from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
 from chatui.api.request_parts import EFFORTS, ENCRYPTED, Names, ParsedMessages, ProgramRequest, take_call, take_reply, text_of
 from chatui.api.response_object import THOUGHT, THOUGHT_OF_SCHEMA, PartType
 from chatui.json_schemas import AnswerFormat
+
+ABSENT = frozenset(
+    {
+        "code_interpreter_call.outputs",
+        "computer_call_output.output.image_url",
+        "file_search_call.results",
+        "message.input_image.image_url",
+        "message.output_text.logprobs",
+        "web_search_call.action.sources",
+        "web_search_call.results",
+    }
+)
+"""What may be included of items that no response here has, and of texts without it."""
 
 
 class Reasoning(BaseModel):
@@ -28,7 +42,7 @@ class ResponsesRequest(ProgramRequest):
     """The fields of a request for a response."""
 
     messages_field = "input"
-    input: str | list[Any] = Field(repr=False)
+    input: str | list[Any] | None = Field(None, repr=False)
     instructions: str | None = Field(None, repr=False)
     previous_response_id: str | None = None
     conversation: Any = None
@@ -40,6 +54,8 @@ class ResponsesRequest(ProgramRequest):
     max_tool_calls: Annotated[int, Field(gt=0, le=1000)] | None = None
     prompt: Any = None
     truncation: Literal["auto", "disabled"] | None = None
+    stream_options: dict[str, Any] | None = None
+    generate: bool | None = None
     reasoning_events: Literal["openai", "open_responses"] = Field("openai", alias="chatui:reasoning_events")
 
     @property
@@ -65,7 +81,7 @@ class ResponsesRequest(ProgramRequest):
         return ENCRYPTED in (self.include or ())
 
     def not_served(self) -> dict[str, str | bool]:
-        included = [name for name in self.include or () if not name.startswith("reasoning")]
+        included = [name for name in self.include or () if not name.startswith("reasoning") and name not in ABSENT]
         return super().not_served() | {
             "background": bool(self.background) and self.store is False and "What is written in the background has to be stored.",
             "conversation": self.conversation is not None and "There are no conversations here: use previous_response_id.",
@@ -103,8 +119,7 @@ class ResponsesRequest(ProgramRequest):
             "instructions": self.instructions,
             "previous_response_id": self.previous_response_id,
             "max_output_tokens": self.max_output_tokens,
-            "temperature": self.temperature,
-            "top_p": self.top_p,
+            **self.sampling(),
             "reasoning": {"effort": effort, "summary": self.summary},
             "metadata": self.metadata or {},
             "store": self.store is not False,
@@ -130,6 +145,10 @@ def is_reference(item: object) -> TypeGuard[dict[str, Any]]:
     return isinstance(item, dict) and (item.get("type") == "item_reference" or (item.keys() <= {"id", "type"} and item.get("type") is None))
 
 
+_ELSEWHERE = re.compile(r"[a-z_]{1,40}_call(_output)?|mcp_[a-z_]{1,40}")
+"""The types of items about tools that are not here: calls, and what they returned."""
+
+
 def _take(read: ParsedMessages, item: Any, following: Any, where: str) -> None:
     if not isinstance(item, dict):
         raise invalid("An item has to be an object.", param=where)
@@ -146,9 +165,16 @@ def _take(read: ParsedMessages, item: Any, following: Any, where: str) -> None:
         take_call(read, item.get("call_id"), item, where)
     elif kind == "function_call_output":
         take_reply(read, item.get("call_id"), item.get("output"), f"{where}.output")
-    elif kind == "reasoning":
+    else:
+        _take_other(read, item, kind, where)
+
+
+def _take_other(read: ParsedMessages, item: dict[str, Any], kind: object, where: str) -> None:
+    if kind == "reasoning":
         read.take_thought(item.get("content"), item.get("encrypted_content"))
     elif kind == "compaction":
         read.take_sealed(item.get("encrypted_content"))
+    elif isinstance(kind, str) and _ELSEWHERE.fullmatch(kind):
+        read.take_note(item)
     else:
         raise unsupported(f"{where}.type", "Items of this type are not known here.")

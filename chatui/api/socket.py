@@ -11,23 +11,25 @@ import json
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from contextvars import Context
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.http import QueryDict
+from django.utils import timezone
 
 from chatui.accounts import api_keys
 from chatui.accounts.api_keys import KeyRefusedError, LiveKey
 from chatui.accounts.sessions import client_address
 from chatui.api import asking, guarded, reasoning_access
+from chatui.api.answering import Answering
 from chatui.api.errors import TOO_MANY, ApiError, invalid, of_code
 from chatui.api.guarded import checked, read_json
 from chatui.api.request_parts import ENCRYPTED
 from chatui.api.response_events import ResponseEvents
-from chatui.api.response_object import Item, response_id
+from chatui.api.response_object import Item, ResponseHead, response_id
 from chatui.api.response_request import ResponsesRequest, items_of, no_previous
 from chatui.codes import ProductCode
 from chatui.database import pools
@@ -36,6 +38,7 @@ from chatui.env import environment
 from chatui.limits import MustWaitError, ThrottledError
 from chatui.observability import measures, request_ids
 from chatui.observability.error_reports import log_without_content
+from chatui.turns.streams.program import Ended
 from chatui.wire import bus as wire_bus
 from chatui.wire.bus import Message, bus
 
@@ -55,14 +58,14 @@ class Chain:
     def knows(self, previous: str) -> bool:
         return bool(previous) and previous == self._last
 
-    def input_of(self, given: str | list[Any]) -> list[Any]:
+    def input_of(self, given: list[Any]) -> list[Any]:
         """The input of a request that continues: everything before, and its own."""
-        return [*self._items, *items_of(given)]
+        return [*self._items, *given]
 
-    def remember(self, answer_id: UUID, whole_input: str | list[Any], output: list[Item]) -> None:
+    def remember(self, answer_id: UUID, whole_input: list[Any], output: list[Item]) -> None:
         """Remember a response, unless it is too long."""
         self.forget()
-        items = [*items_of(whole_input), *output]
+        items = [*whole_input, *output]
         size = len(json.dumps(items))
         if size <= MAX_RESPONSE_CHARS:
             self._last, self._items = response_id(answer_id), items
@@ -115,9 +118,12 @@ LIFE_SECONDS = 60 * 60.0
 MAX_WAITING = 8
 """The most queued requests. They are answered in order."""
 MAX_REQUEST_CHARS = 1024 * 1024
-CLOSE_DONE, CLOSE_POLICY, CLOSE_RESTART = 1000, 1008, 1012
-NOT_HERE = ("stream", "stream_options", "background")
-"""Fields that have no meaning over a connection that always streams."""
+CLOSE_DONE, CLOSE_POLICY, CLOSE_TOO_BIG, CLOSE_RESTART, CLOSE_NO_KEY = 1000, 1008, 1009, 1012, 4401
+ALWAYS = {"stream": True, "background": False}
+"""What a connection always does: another value is refused."""
+
+IGNORED = "chatui:ignored"
+"""In the first events of a response: the names of the request's fields that changed nothing."""
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -128,8 +134,8 @@ async def serve(scope: dict[str, Any], receive: Receive, send: Send) -> None:
     begun, address = time.perf_counter(), client_address(dict(scope))
     key = await _key(scope, address)
     if key is None or not key.for_responses or len(_open.get(key.owner.pk, ())) >= MAX_OF_PERSON:
-        await send({"type": "websocket.close"})
-        measures.count_request("socket", 403, begun)
+        await send({"type": "websocket.close", "code": CLOSE_NO_KEY if key is None else CLOSE_POLICY})  # a status, see ``live.server``
+        measures.count_request("socket", 401 if key is None else 403, begun)
         return
     await reasoning_access.record_if_asked(address, key, reasoning_access.fields_of_query(QueryDict(scope.get("query_string", b""))))
     await send({"type": "websocket.accept"})
@@ -191,7 +197,9 @@ class Connection:
                 continue
             text = message.get("text")
             chars = sum(each.waiting_chars for each in _open[self.key.owner.pk]) + len(text or "")
-            if self._waiting.qsize() >= MAX_WAITING or chars > MAX_WAITING_CHARS:
+            if len(text or "") > MAX_REQUEST_CHARS:
+                self.close(invalid("A message may have 1 MiB.", code="body_too_large", status=413), CLOSE_TOO_BIG)
+            elif self._waiting.qsize() >= MAX_WAITING or chars > MAX_WAITING_CHARS:
                 self.close(ApiError(429, TOO_MANY, "too_many_requests", "Too many requests wait on this connection."), CLOSE_POLICY)
             else:
                 self.waiting_chars += len(text or "")
@@ -220,34 +228,49 @@ class Connection:
             body = _object(text)
             await reasoning_access.record_if_asked(self._address, self.key, body)
             wanted = self._wanted(body)
-            whole_input = wanted.input
+            whole_input = items_of(wanted.input)
             if wanted.previous_response_id and self._chain.knows(wanted.previous_response_id):
-                whole_input = self._chain.input_of(wanted.input)
+                whole_input = self._chain.input_of(whole_input)
                 wanted = wanted.model_copy(update={"input": whole_input, "previous_response_id": None})
             elif wanted.previous_response_id and wanted.store is False:
                 raise no_previous()
             shows_sealed, is_kept_here = wanted.wants_sealed, wanted.store is False
             if is_kept_here:  # the next request may go on from here, with the reasoning of a tool loop
                 wanted = wanted.model_copy(update={"include": [*(wanted.include or ()), ENCRYPTED]})
+            if wanted.generate is False:
+                await self._warm_up(wanted, whole_input)
+                return
             answer = await asking.begin(self._address, self.key, wanted)
             events = asking.events_of(answer, wanted, ResponseEvents)
-            for body in events.begin():
-                await self._tell(body)
-            async with aclosing(answer.events()) as following:
-                async for event in following:
-                    for body in events.feed(event) if event is not None else ():
-                        await self._tell(body if shows_sealed else _without_sealed(body))
+            await self._tell_all(answer, events, wanted.ignored, shows_sealed=shows_sealed)
         if events.ended is not None and events.ended.state == "completed" and is_kept_here:
             self._chain.remember(answer.asked.client_id, whole_input, events.output)
         else:
             self._chain.forget()
 
+    async def _tell_all(self, answer: Answering, events: ResponseEvents, ignored: Sequence[str], *, shows_sealed: bool) -> None:
+        for body in events.begin():
+            await self._tell(body | ({IGNORED: list(ignored)} if ignored else {}))
+        async with aclosing(answer.events()) as following:
+            async for event in following:
+                for body in events.feed(event) if event is not None else ():
+                    await self._tell(body if shows_sealed else _without_sealed(body))
+
+    async def _warm_up(self, wanted: ResponsesRequest, whole_input: list[Any]) -> None:
+        """Complete a response without asking a model: its input is remembered, and the next request continues from it."""
+        wanted.read()
+        head = ResponseHead(uuid4(), wanted.model or "", timezone.now(), wanted.given(wanted.effort or "medium"))
+        events = ResponseEvents(head, wants_summary=False)
+        for body in (*events.begin(), *events.feed(Ended("completed", None, 0, 0))):
+            await self._tell(body)
+        self._chain.remember(head.id, whole_input, [])
+
     def _wanted(self, body: dict[str, Any]) -> ResponsesRequest:
         if body.pop("type", None) != "response.create":
             raise invalid("Only response.create is known here.", param="type")
-        for name in NOT_HERE:
-            if name in body:
-                raise invalid("This field has no place in a connection, which always streams.", param=name, code="unsupported_value")
+        for name, value in ALWAYS.items():
+            if body.pop(name, None) not in (None, value):
+                raise invalid("A connection always streams, and in the foreground.", param=name, code="unsupported_value")
         wanted = checked(ResponsesRequest, body)
         wanted.refuse_what_is_not_served()
         return wanted
@@ -290,8 +313,6 @@ def _bare(item: dict[str, Any]) -> dict[str, Any]:
 def _object(text: str | None) -> dict[str, Any]:
     if text is None:
         raise invalid("A message has to be JSON as text.", code="invalid_json")
-    if len(text) > MAX_REQUEST_CHARS:
-        raise invalid("A message may have 1 MiB.", code="body_too_large", status=413)
     return read_json(text.encode("utf-8", "surrogatepass"))
 
 

@@ -65,7 +65,7 @@ async def resolved(key: LiveKey, wanted: ResponsesRequest) -> ResponsesRequest:
     stored = {item["id"]: item for item in map(item_of_input, parts)}
     room = MAX_REFERRED_CHARS
     items = []
-    for place, given in enumerate(wanted.input):
+    for place, given in enumerate(wanted.input or ()):
         public_id = given.get("id") if is_reference(given) else None
         if not is_reference(given):
             items.append(given)

@@ -124,7 +124,8 @@ class ContextUse:
     """How many tokens a model can read at once (``size``), and how many of them are used.
 
     After an answer, ``used`` estimates what the next request will use: the conversation without reasoning. In the error for a question that
-    is too long, ``used`` is the question alone, and ``size`` is what would have fitted.
+    is too long, ``used`` is the question alone, and ``size`` is what would have fitted; in that for a conversation, ``used`` is 0, not
+    counted.
     """
 
     size: int

@@ -182,7 +182,9 @@ def _check_fits(window: ContextWindow, fitted: Fit) -> None:
         return
     error = too_long(window, fitted, "nothing may be left out")
     if error.context is None or error.context.used <= error.context.size:
-        error = BackendError(ProductCode.CONVERSATION_TOO_LONG, error.detail)
+        size = window.size
+        room = ContextUse(size - reserved_tokens(fitted.request.max_tokens, size), 0) if size else None
+        error = BackendError(ProductCode.CONVERSATION_TOO_LONG, error.detail, context=room)
     raise error
 
 

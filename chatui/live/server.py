@@ -30,6 +30,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import daphne.server
+from autobahn.websocket import ConnectionDeny
 from autobahn.websocket.compress import PerMessageDeflateOffer, PerMessageDeflateOfferAccept
 from daphne.http_protocol import WebRequest
 from daphne.ws_protocol import WebSocketProtocol
@@ -42,7 +43,6 @@ from twisted.web.http import HTTPChannel, _GenericHTTPChannelProtocol
 
 from chatui import workers
 from chatui.env import environment
-from chatui.live.consumer import CLOSE_RESTART
 from chatui.model_servers import connected
 from chatui.observability import tracing
 from chatui.proxies import setup_faults
@@ -66,6 +66,12 @@ WINDOW_BITS = 12
 MEMORY_LEVEL = 5
 """With these, a socket's compressor takes 32 KB of memory, and compresses text in small pieces nearly as well as a larger one."""
 MAX_FRAME_BYTES = 1024 * 1024
+MAX_MESSAGE_BYTES = 4 * MAX_FRAME_BYTES
+"""The longest message of a socket that is read at all."""
+CLOSE_NORMAL, CLOSE_OWN = 1000, 3000
+"""Between them are the registered codes."""
+CLOSE_NO_KEY = 4401
+"""With this code a program's connection is refused, not closed."""
 MAX_UNSENT = 8 * 1024 * 1024
 """How many bytes may be buffered for a program that reads slowly; larger than any response."""
 LAST_MESSAGES_SECONDS = 0.3
@@ -115,7 +121,9 @@ class Server(daphne.server.Server):  # type: ignore[misc]
         self.ws_factory.protocol = _Protocol
         self.http_factory.protocol = protocol
         self.http_factory.buildProtocol = partial(_connection, self.http_factory.buildProtocol)
-        self.ws_factory.setProtocolOptions(perMessageCompressionAccept=accepted_compression)
+        # Without ``failByDrop``, who sends too much is told so (1009).
+        limits = {"failByDrop": False, "maxMessagePayloadSize": MAX_MESSAGE_BYTES}
+        self.ws_factory.setProtocolOptions(perMessageCompressionAccept=accepted_compression, **limits)
         reactor.callWhenRunning(self._catch_sigterm)
         # Whatever ends the process: a signal, the second one, or Ctrl-C.
         reactor.addSystemEventTrigger("before", "shutdown", _close_connections)  # type: ignore[arg-type] # an interface, without self
@@ -241,7 +249,9 @@ class _Request(WebRequest):  # type: ignore[misc]
 
 
 class _Protocol(WebSocketProtocol):  # type: ignore[misc]
-    """Daphne's protocol, which also writes directly if possible, and can close with the registered code for a restart."""
+    """Daphne's protocol, which also writes directly if possible, and can close with registered codes, such as that for a restart."""
+
+    _refused_with = 0
 
     def sendData(self, data: bytes, sync: bool = False, chopsize: int | None = None) -> None:  # noqa: N802 - Autobahn's name
         """See Autobahn. Writes directly if possible."""
@@ -256,9 +266,24 @@ class _Protocol(WebSocketProtocol):  # type: ignore[misc]
         if unsent(self.transport) and unquote_to_bytes(self.path).startswith(PROGRAMS):
             give_up_slow(self.transport)
 
+    def handle_reply(self, message: Any) -> None:
+        """See Daphne."""
+        if message["type"] == "websocket.close" and self.state == self.STATE_CONNECTING:
+            self._refused_with = message.get("code") or self._refused_with
+        super().handle_reply(message)
+
+    def serverReject(self) -> None:  # noqa: N802 - Daphne's name
+        """See Daphne, whose status is always 403. A program whose key does not work is told so."""
+        if self._refused_with != CLOSE_NO_KEY:
+            super().serverReject()
+            return
+        self.handshake_deferred.errback(ConnectionDeny(code=401, reason="Unauthorized"))  # type: ignore[no-untyped-call]
+        del self.handshake_deferred
+        self.server.protocol_disconnected(self)
+
     def serverClose(self, code: int | None = None) -> None:  # noqa: N802 - Daphne's name
-        """See Daphne. Autobahn allows applications only close codes of their own range, so this code is sent as a frame."""
-        if code == CLOSE_RESTART:
+        """See Daphne. Autobahn allows applications only close codes of their own range, so these codes are sent as a frame."""
+        if code is not None and CLOSE_NORMAL < code < CLOSE_OWN:
             self.sendCloseFrame(code=code, isReply=False)
         else:
             super().serverClose(code)

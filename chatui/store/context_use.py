@@ -30,7 +30,7 @@ def of_turn(turn: Turn) -> ContextUse | None:
 
 def percent(use: ContextUse | None, code: ErrorCode | None = None) -> int | None:
     """How full the context is after a turn that ended with ``code``, in steps of STEP per cent; None if unknown, or almost empty."""
-    if use is None or code is ProductCode.QUESTION_TOO_LONG:
+    if use is None or code in (ProductCode.QUESTION_TOO_LONG, ProductCode.CONVERSATION_TOO_LONG):
         return None
     return min(round(100 * use.used / use.size / STEP) * STEP, 100) or None
 

@@ -163,8 +163,9 @@ class ProgramAsk:
     ``before`` then follows it. Without a question, the last messages are function replies, and the answer continues after them.
 
     ``standing_instructions``: the text of its system and developer messages, which also apply to later turns, unlike ``instructions``.
-    ``sampling``: ``temperature`` and ``top_p``. ``is_kept``: whether the turn stays stored after the answer. ``settings_as_sent``: its
+    ``sampling``: its sampling parameters. ``is_kept``: whether the turn stays stored after the answer. ``settings_as_sent``: its
     settings in the format of its API. ``at_once``: how many answers may be written at once with its key; None: as many as for its owner.
+    ``stop``: texts that end the answer where the first of them begins.
     """
 
     stream: ProgramStream = field(repr=False)
@@ -180,6 +181,7 @@ class ProgramAsk:
     is_kept: bool = True
     settings_as_sent: Mapping[str, Any] = field(default_factory=dict, repr=False)
     at_once: int | None = None
+    stop: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def all_instructions(self) -> str:

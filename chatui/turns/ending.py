@@ -115,7 +115,7 @@ def tell_program(running: RunningTurn, outcome: TurnOutcome, at: datetime | None
     """End the stream of the program that asked, if one did. Only the first call counts. ``at``: when the turn ended, if that is stored."""
     if running.ask.program is not None:
         tokens = running.account.input_tokens, running.account.output_tokens
-        running.ask.program.stream.end(Ended(outcome.state, outcome.code, *tokens, outcome.retry_after, at))
+        running.ask.program.stream.end(Ended(outcome.state, outcome.code, *tokens, outcome.retry_after, at, outcome.context))
 
 
 SHOWN_SECONDS = 10.0

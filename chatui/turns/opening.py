@@ -28,6 +28,7 @@ from chatui.backends.base import BackendError, Effort, SampleRequest
 from chatui.backends.context_window import SEEN_CHARS
 from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.spec import BackendSpec, split_choice
+from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
@@ -216,6 +217,8 @@ def load_branch(running: RunningTurn) -> None:
     place_id = (cut.parent_id if cut else running.place_id or turn.continued_message_id) or turn.question_id
     messages = _branch(turn, place_id)
     left_out = transcripts.questions_from(messages[0].parent_id) if messages[0].parent_id else 0
+    if left_out and program and program.must_fit:
+        raise BackendError(ProductCode.CONVERSATION_TOO_LONG, f"more than {SEEN_CHARS} characters")
     if left_out:
         messages = list(dropwhile(lambda message: message.role != Role.USER, messages))
     sent = _documents(messages)

@@ -57,8 +57,9 @@ def _append(conversation: Conversation, person: User, leaf: Message | None, fram
     return leaf
 
 
-def frames_of(messages: Iterable[Each], waiting: Mapping[str, Header]) -> Iterator[tuple[Frame, Author]]:
-    """The frames of earlier messages. ``waiting``: earlier calls that still wait for a reply, by id.
+def frames_of(messages: Iterable[Each], waiting: Mapping[str, Header], previous: Turn | None = None) -> Iterator[tuple[Frame, Author]]:
+    """The frames of earlier messages. ``waiting``: earlier calls that still wait for a reply, by id. ``previous``: the turn that they
+    follow. A reply that is stored in its conversation, and is sent again, is left out: some programs send all replies each time.
 
     A call id that is used a second time is replaced, in the call and in its reply: some programs restart their numbering in each answer.
 
@@ -80,9 +81,18 @@ def frames_of(messages: Iterable[Each], waiting: Mapping[str, Header]) -> Iterat
                 yield Frame(header, transcripts.storable(each.arguments), Terminator.CALL), Author.IMPORT
             case EarlierReply(call_id=call_id, output=output):
                 if (call := open_calls.pop(call_id, None)) is None:
+                    if previous is not None and _is_stored(previous, call_id, transcripts.storable(output)):
+                        continue
                     raise UnknownCallError
                 reply = Header(Role.TOOL, Channel.COMMENTARY, recipient=Role.ASSISTANT.value, call_id=call.call_id, name=call.recipient)
                 yield Frame(reply, transcripts.storable(output)), Author.IMPORT
+
+
+def _is_stored(previous: Turn, call_id: str, output: str) -> bool:
+    """Whether this very reply is stored before the end of this turn."""
+    last = next(reversed(transcripts.of_turn(previous)), previous.question)
+    replies = [each for each in transcripts.branch(previous.conversation, last) if each.role == Role.TOOL and each.call_id == call_id]
+    return any(transcripts.frame_of(reply).body == output for reply in replies)
 
 
 def _message(message: EarlierMessage) -> tuple[Frame, Author]:
@@ -261,13 +271,13 @@ def _earlier_frames(ask: Ask, asked: ProgramAsk, previous: Turn | None, operator
         UnknownCallError: there is a reply without a call, or no question at all.
     """
     instructions = list(_instruction_frames(asked, operators))
-    frames = list(frames_of(asked.before, calls_of(previous) if previous else {}))
+    frames = list(frames_of(asked.before, calls_of(previous) if previous else {}, previous))
     if ask.kind is AskKind.SEND:
         return [*instructions, *frames], []
     asked_at = max((place for place, (frame, _) in enumerate(frames) if frame.header == _QUESTION), default=-1)
     if asked_at >= 0:
         return [*instructions, *frames[: asked_at + 1]], frames[asked_at + 1 :]
-    if previous is None:
+    if previous is None or not frames:
         raise UnknownCallError
     return [], [*instructions, *frames]
 

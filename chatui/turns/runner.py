@@ -30,6 +30,7 @@ from chatui.turns.publisher import Publisher
 from chatui.turns.running_turn import LeaseLostError, RunningTurn, TurnOutcome
 from chatui.turns.sampling import ModelFrames, Sampling, Stage, WayBack, account_of
 from chatui.turns.slots import LeftToOthersError, ProgramLimits, QueueFullError, SlotWait, slots
+from chatui.turns.stop_texts import StopTexts
 from chatui.turns.summarizing import summary_of
 from chatui.wire.bus import Message, bus, control
 from renderer.activities.activity import Activity
@@ -49,6 +50,7 @@ class Runner:
         self._frames: FrameRecorder | None = None
         self._stages: list[Stage] = []
         self._answer_now = AnswerNow()
+        self._stop_texts: StopTexts | None = None
         self._sampled_before = (0, False)
         """How many frames there were when the last sampling began, and whether there was an answer."""
         self._sampling: asyncio.Task[None] | None = None
@@ -133,7 +135,10 @@ class Runner:
         checked = CheckedAnswers(wanted, running) if wanted is not None else None
         before_cut = frames.before_cut if frames.continues_text else None
         recipients = running.ask.program.offer.other_recipients if running.ask.program else None
-        stages: tuple[Stage | None, ...] = (ModelFrames(running.call_ids, recipients), checked, self._answer_now, summary, before_cut)
+        ends = running.ask.program.stop if running.ask.program else ()
+        self._stop_texts = StopTexts(ends, self._end_sampling, is_checked=checked is not None) if ends else None
+        model_frames = ModelFrames(running.call_ids, recipients)
+        stages: tuple[Stage | None, ...] = (model_frames, checked, self._answer_now, summary, before_cut, self._stop_texts)
         self._stages = [stage for stage in stages if stage is not None]
         way_back = WayBack(self._stages, frames.feed)
         if hosted := await opening.offered(spec, running):
@@ -143,7 +148,9 @@ class Runner:
         wanted_format = checked.requested if checked else None
         request = opening.first_request(running, spec, answer_format=wanted_format, on_taken=taken, on_held=held)
         # The backend is not loaded with the rest: it belongs to this event loop.
-        return await self._sampled(connected.backend(running.turn.choice), request, frames, way_back, checked)
+        outcome = await self._sampled(connected.backend(running.turn.choice), request, frames, way_back, checked)
+        # An answer that reached a text at which it is to end is complete, even if it has no text before that.
+        return TurnOutcome(TurnState.COMPLETED) if self._has_stopped else outcome
 
     async def _loaded(self) -> BackendSpec:
         running = self._running
@@ -178,7 +185,7 @@ class Runner:
                 continue
             has_handed_back = False
             following = None
-            if conductor is not None:
+            if conductor is not None and not self._has_stopped:
                 following = await conductor.follow(asked, sampling)
                 has_handed_back = conductor.has_handed_back
             if following is None and checked is not None:
@@ -201,11 +208,22 @@ class Runner:
             await self._sampling
         except (asyncio.CancelledError, BackendError):
             task = asyncio.current_task()
+            if self._has_stopped and not (task is not None and task.cancelling()):
+                return False
             if not self._answer_now.is_cutting or (task is not None and task.cancelling()):
                 raise
             return True
         pressed = self._answer_now
         return pressed.is_pressed and not pressed.is_applied and frames.has_answer is self._sampled_before[1]
+
+    @property
+    def _has_stopped(self) -> bool:
+        """Whether the answer has reached one of its program's stop texts."""
+        return self._stop_texts is not None and self._stop_texts.has_stopped
+
+    def _end_sampling(self) -> None:
+        if self._sampling is not None:
+            self._sampling.cancel()
 
     def press_answer_now(self) -> bool:
         """The person wants the answer now. Returns whether this has an effect: the model has thought, and has not begun to answer. Only
@@ -247,6 +265,9 @@ class Runner:
         thought, running = self._publisher.end_thinking(), self._running
         by_server = opening.used(running.request.hosted)
         running.account = account_of(self._samplings, thought, turns_left_out=running.turns_left_out, by_server=by_server)
+        if self._has_stopped and running.account.output_tokens is None:  # the server was not heard to the end, and clients want counts
+            spent = running.account.spent
+            running.account = replace(running.account, input_tokens=spent.input, output_tokens=spent.output)
         running.outcome = outcome
         if self._is_lost:
             raise LeaseLostError

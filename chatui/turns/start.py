@@ -215,9 +215,9 @@ def started_again(turn: Turn, ask: Ask | None = None, kind: AskKind = AskKind.SE
 
 def _checked(ask: Ask) -> Ask:
     text = transcripts.storable(ask.text)
-    if ask.kind in (AskKind.SEND, AskKind.EDIT) and not text.strip():
+    if ask.program is None and ask.kind in (AskKind.SEND, AskKind.EDIT) and not text.strip():
         raise AskRefusedError(ProductCode.EMPTY)
-    if len(text) > environment().max_message_chars:
+    if ask.program is None and len(text) > environment().max_message_chars:  # that of a message box: what a program sends, the model limits
         raise AskRefusedError(ProductCode.TOO_LARGE)
     return ask if text == ask.text else replace(ask, text=text)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
+from chatui.backends.base import ContextUse
 from chatui.turns.sealed import SealedReasoning
 from renderer.errors import ErrorCode
 from renderer.events import FrameClosed, FrameOpened, FrameWithdrawn, RawEvent
@@ -108,7 +109,8 @@ class ToolRun:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The turn ended: its state (a value of ``TurnState``), and the token counts that the server reported."""
+    """The turn ended: its state (a value of ``TurnState``), and the token counts that the server reported. ``context``: of what was too
+    long for the model."""
 
     state: str
     code: ErrorCode | None = None
@@ -116,6 +118,7 @@ class Ended:
     output_tokens: int | None = None
     retry_after: int | None = None
     at: datetime | None = None
+    context: ContextUse | None = None
 
 
 ProgramEvent = Thinking | Step | Thought | Sealed | Opened | MoreProgramText | Withdrawn | Closed | Called | ToolRun | Ended

@@ -82,6 +82,18 @@ async def test_a_reply_to_the_previous_response_continues_the_answer(program: Pr
     await whole_transcript(row)
 
 
+async def test_a_reply_that_is_sent_again_is_ignored_if_it_is_the_stored_one(program: Program, backend: ScriptedBackend) -> None:
+    first = await first_call(program)
+    output = {"type": "function_call_output", "call_id": "c1", "output": "sunny"}
+    second = await program.ask({"input": [output], "previous_response_id": first["id"], "tools": [WEATHER]})
+    going_on = {"previous_response_id": second["id"], "tools": [WEATHER]}
+    third = await program.ask(going_on | {"input": [output, {"role": "user", "content": "And tomorrow?"}]})
+    assert third["status"] == "completed" and await replies() == ["sunny"]
+    for refused in ([{**output, "output": "rainy"}, {"role": "user", "content": "?"}], [output]):
+        response = await program.post("/v1/responses", going_on | {"input": refused})
+        assert json_of(response)["error"]["code"] == "unknown_call"
+
+
 async def whole_transcript(turn: Turn) -> None:
     """The conversation as OpenChatML, which must be valid when read strictly."""
 

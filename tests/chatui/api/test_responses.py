@@ -184,14 +184,19 @@ async def test_a_response_is_cancelled_by_another_request(program: Program, back
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("top_logprobs", 3),
-        ("include", ["message.output_text.logprobs"]),
+        ("include", ["what is not known"]),
+        ("frequency_penalty", -2.1),
+        (
+            "input",
+            [{"type": "message", "role": "user", "content": "?"}, {"type": "function_call", "call_id": "c", "name": "f", "arguments": ""}],
+        ),
         ("text", {"format": {"type": "grammar"}}),
         ("text", {"format": {"type": "json_schema", "name": "a"}}),
         ("temperature", 9),
         ("max_output_tokens", 0),
         ("input", []),
         ("input", 5),
+        ("input", None),
         ("input", [{"role": "assistant", "content": "I end."}]),
         ("input", [{"type": "function_call_output", "call_id": "c", "output": "x"}]),
         ("input", [{"role": "wizard", "content": "x"}]),

@@ -129,13 +129,40 @@ async def test_a_connection_continues_stored_responses_like_http(key: str) -> No
         assert second[-1]["response"]["previous_response_id"] == first["id"]
 
 
+async def test_a_connection_takes_what_codex_and_openai_agents_send(key: str, backend: ScriptedBackend) -> None:
+    sent = {
+        "type": "response.create",
+        "stream": True,
+        "background": False,
+        "stream_options": {"include_obfuscation": False},
+        "store": False,
+    }
+    async with connected(key) as socket:
+        order = {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "Be brief."}]}
+        warm = (await socket.ask(sent | {"input": [order], "generate": False}))[-1]
+        assert (warm["type"], warm["response"]["output"], backend.requests) == ("response.completed", [], [])
+        events = await socket.ask(sent | {"input": "?", "previous_response_id": warm["response"]["id"], "prompt_cache_key": "k"})
+        assert events[-1]["type"] == "response.completed" and events[0]["chatui:ignored"] == ["prompt_cache_key"]
+        (request,) = backend.requests
+        assert [(frame.header.role, frame.body) for frame in request.frames] == [("developer", "Be brief."), ("user", "?")]
+        wrong = await socket.ask(sent | {"generate": False, "input": [{"role": "wizard", "content": "?"}]})
+        assert wrong[-1]["error"]["param"] == "input[0].role"
+
+
+async def test_a_message_that_is_too_long_ends_the_connection_with_the_code_for_it(key: str) -> None:
+    async with connected(key) as socket:
+        await socket.send({"type": "response.create", "input": "x" * open_sockets.MAX_REQUEST_CHARS})
+        assert (await socket.next())["error"]["code"] == "body_too_large"
+        assert (await socket.next())["code"] == 1009
+
+
 @pytest.mark.parametrize(
     ("message", "param"),
     [
         ("{", None),
         ("[]", None),
         ({"type": "response.cancel"}, "type"),
-        ({"type": "response.create", "input": "?", "stream": True}, "stream"),
+        ({"type": "response.create", "input": "?", "stream": False}, "stream"),
         ({"type": "response.create", "input": "?", "background": True}, "background"),
         ({"type": "response.create", "input": "?", "model": "none"}, "model"),
         ({"type": "response.create"}, "input"),
