@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatui', '0068_machine_keys'),
+        ('chatui', '0069_tool_cards'),
     ]
 
     operations = [
