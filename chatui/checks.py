@@ -117,6 +117,8 @@ def origins(env: Environment) -> Found:
     if not all(map(_is_origin, env.origins)):
         yield "E004", "CHATUI_ORIGINS must look like https://chat.example.org, without a path."
         return
+    if not all(map(_is_origin, env.api_origins)):
+        yield "E004", "CHATUI_API_ORIGINS must look like https://app.example.org, without a path."
     for origin in env.origins:
         if not validate_host(urlsplit(origin).hostname or "", env.hosts):
             yield "W062", f"CHATUI_ORIGINS has {origin}, whose host is not in CHATUI_HOSTS: every page there is refused."

@@ -277,6 +277,11 @@ class Environment(BaseModel):
     currency: str = Field("", max_length=8, description="Currency of the prices of models, such as EUR. Empty: no costs are shown.")
     usage_contact: str = Field("", description="Sentence for people who have reached a usage limit, such as whom to ask for more.")
     api: bool = Field(True, description="Whether programs can use the API at /v1, with the keys that people create.")
+    api_body_mb: int = Field(16, ge=1, le=100, description="Largest body of a program's request, in MiB. Pictures in it are dropped.")
+    api_origins: list[str] = Field(
+        [],
+        description="Origins of pages that may use the API from a browser, with a key, such as https://app.example.org. Empty: none.",
+    )
     metrics_token: str = Field("", description="Bearer token for /metrics. Empty: there are no metrics.", repr=False)
     traces_url: str = Field(
         "", description="Where traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces. Empty: there are none."
@@ -288,7 +293,7 @@ class Environment(BaseModel):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Lowest level of the product's own log lines.")
 
     @field_validator(
-        *("hosts", "origins", "trusted_proxies", "browser_allow_hosts", "browser_deny_hosts", "tools_without_approval"),
+        *("hosts", "origins", "api_origins", "trusted_proxies", "browser_allow_hosts", "browser_deny_hosts", "tools_without_approval"),
         *("second_factor_groups", "share_groups", "summary_groups", "sealing_keys_before", "file_keys_before"),
         mode="before",
     )

@@ -27,13 +27,12 @@ from chatui.api.request_parts import ProgramRequest, parse_tools, unknown_call
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import ResponseHead
 from chatui.api.response_request import ResponsesRequest, no_previous
-from chatui.backends.context_window import SEEN_CHARS
 from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError, busy_error, is_transient
 from chatui.observability.error_reports import log_without_content
 from chatui.permissions.access import NotFoundError
-from chatui.turns.asks import Ask, AskKind, EarlierCall, EarlierMessage, EarlierReply, ProgramAsk
+from chatui.turns.asks import SEEN_CHARS, Ask, AskKind, EarlierCall, EarlierMessage, EarlierReply, ProgramAsk
 from chatui.turns.program_start import NotStoredError, StillRunningError, UnknownCallError, UnreadableSummaryError
 from chatui.turns.slots import slots
 from chatui.turns.streams.program import Ended

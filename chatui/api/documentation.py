@@ -24,7 +24,7 @@ from chatui.api import asking, compacting, stored_responses
 from chatui.api.chat_request import ChatRequest
 from chatui.api.compacting import CompactRequest
 from chatui.api.errors import ApiError
-from chatui.api.guarded import Handler
+from chatui.api.guarded import KEY_HEADERS, Handler, shared_with
 from chatui.api.response_object import ResponseHead, response_object
 from chatui.api.response_request import ResponsesRequest
 from chatui.api.urls import urlpatterns
@@ -54,10 +54,13 @@ def document(patterns: Iterable[URLPattern]) -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {"title": "Open Responses and Chat Completions", "version": "2026-04-24"},
         "servers": [{"url": "/v1"}],
-        "security": [{"key": []}],
+        "security": [{name: []} for name in ("key", *KEY_HEADERS)],
         "paths": {f"/{_path(pattern)}": _operations(pattern) for pattern in patterns},
         "components": {
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {
+                "key": {"type": "http", "scheme": "bearer"},
+                **{name: {"type": "apiKey", "in": "header", "name": name} for name in KEY_HEADERS},
+            },
             "schemas": {**_schemas(models.values()), "Response": _response(), "Error": _error()},
         },
     }
@@ -67,7 +70,10 @@ async def view(request: HttpRequest) -> HttpResponseBase:
     """Serves the document to everybody: it reveals nothing about this server except that it has this API."""
     if not environment().api:
         return ApiError(404, "not_found", "not_found", "There is no such address.").response()
-    return JsonResponse(document(urlpatterns))
+    response = JsonResponse(document(urlpatterns))
+    for name, value in shared_with(request).items():
+        response.headers[name] = value
+    return response
 
 
 def _path(pattern: URLPattern) -> str:
@@ -87,11 +93,37 @@ def _operation(name: str, handler: Handler, names: Iterable[str]) -> dict[str, A
         "operationId": name,
         "summary": (handler.__doc__ or "").strip().splitlines()[0],
         "parameters": parameters,
-        "responses": {"200": _replies(handler), "default": _json("What went wrong.", f"{REFERENCE}Error")},
+        "responses": {"200": _replies(handler), **_refusals(handler, has_id=bool(names)), "default": _wrong("What went wrong.")},
     }
     if body := BODIES.get(handler):
         operation["requestBody"] = {"required": True, **_content(f"{REFERENCE}{body.__name__}")}
     return operation
+
+
+_REFUSALS = {
+    400: "A field is invalid, or asks for what is not served. `param` names it.",
+    401: "There is no key, or it does not work.",
+    403: "The key may not use this format.",
+    404: "There is no such model, response or item for this key.",
+    405: "The address does not know this method.",
+    409: "The response, or another one in its conversation, is still being written.",
+    413: "The body is too large.",
+    415: "The body is not plain application/json.",
+    429: "Too many requests, or a usage limit is reached. `Retry-After` says when to come again.",
+    500: "The model server failed, or this server.",
+    503: "The model server or this server is busy. `Retry-After` says when to come again.",
+}
+_OF_BODIES, _OF_IDS = (400, 403, 404, 409, 413, 415), (400, 403, 404)
+_OF_ALL = (401, 405, 429, 500, 503)
+
+
+def _refusals(handler: Handler, *, has_id: bool) -> dict[str, Any]:
+    statuses = {*_OF_ALL, *(_OF_BODIES if handler in BODIES else ()), *(_OF_IDS if has_id else ())}
+    return {str(status): _wrong(_REFUSALS[status]) for status in sorted(statuses)}
+
+
+def _wrong(words: str) -> dict[str, Any]:
+    return _json(words, f"{REFERENCE}Error")
 
 
 def _replies(handler: Handler) -> dict[str, Any]:

@@ -31,6 +31,7 @@ class ApiError(Exception):
         self.param = param
         self.retry_after: int | None = None
         self.may_retry = True
+        self.headers: dict[str, str] = {}
 
     def after(self, seconds: int) -> ApiError:
         """This error, with the time after which the program may ask again."""
@@ -42,7 +43,7 @@ class ApiError(Exception):
 
     def response(self) -> JsonResponse:
         """The error as a response, if nothing was sent yet."""
-        response = JsonResponse({"error": self.body()}, status=self.status)
+        response = JsonResponse({"error": self.body()}, status=self.status, headers=self.headers)
         if self.retry_after is not None:
             response.headers["Retry-After"] = str(max(self.retry_after, 1))
         if self.status == 401:

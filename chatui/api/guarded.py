@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar
 
-from django.conf import settings
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 from pydantic import BaseModel, ValidationError
 
@@ -47,18 +46,54 @@ def endpoint(**handlers: Handler) -> Callable[..., Any]:
     async def view(request: HttpRequest, **named: Any) -> HttpResponseBase:
         known: list[LiveKey] = []
         try:
-            response = await _answered(request, methods, named, known)
+            response = _preflight(methods) if request.method == "OPTIONS" else await _answered(request, methods, named, known)
         except ApiError as error:
             response = error.response()
         except Exception as error:  # noqa: BLE001 - the program gets an error object for any exception, without its text
             response = failed(error).response()
-        for key in known:
-            for name, value in rate_of(key).items():
-                response.headers[name] = value
-        return response
+        for name, value in {**(rate_of(known[0]) if known else {}), **shared_with(request)}.items():
+            response.headers[name] = value
+        return _without_body(response) if request.method == "HEAD" else response
 
     view.handlers = methods  # type: ignore[attr-defined] # for the description of the API
     return view
+
+
+def _allowed(methods: Iterable[str]) -> str:
+    return ", ".join(sorted({*methods, "OPTIONS", *(["HEAD"] if "GET" in methods else [])}))
+
+
+def _preflight(methods: Mapping[str, Handler]) -> HttpResponseBase:
+    """The reply to OPTIONS, which needs no key: a browser asks so before it sends one."""
+    return HttpResponse(status=204, headers={"Allow": _allowed(methods)})
+
+
+EXPOSED = "Retry-After, x-request-id, x-chatui-ignored, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-should-retry"
+_NAMES_OF_HEADERS = re.compile(r"[A-Za-z0-9-]{1,60}(?: *, *[A-Za-z0-9-]{1,60}){0,40}")
+
+
+def shared_with(request: HttpRequest) -> dict[str, str]:
+    """The headers with which a browser lets a page of another origin ask, and read the reply, if the operator allows that origin. Never
+    with cookies, which mean nothing here: the page has a key."""
+    origin = request.headers.get("Origin", "")
+    if not origin or not environment().api_origins:
+        return {}
+    headers = {"Vary": "Origin"}
+    if origin in environment().api_origins:
+        headers |= {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": EXPOSED}
+        if request.method == "OPTIONS":
+            asked = request.headers.get("Access-Control-Request-Headers", "")
+            names = asked if _NAMES_OF_HEADERS.fullmatch(asked) else "Authorization, Content-Type"
+            headers |= {"Access-Control-Allow-Methods": "GET, POST, DELETE", "Access-Control-Allow-Headers": names}
+            headers["Access-Control-Max-Age"] = "600"
+    return headers
+
+
+def _without_body(response: HttpResponseBase) -> HttpResponseBase:
+    headers = {name: value for name, value in response.headers.items() if name != "Content-Length"}
+    length = None if response.streaming else len(response.content)  # type: ignore[attr-defined]
+    response.close()
+    return HttpResponse(status=response.status_code, headers=headers | ({"Content-Length": str(length)} if length is not None else {}))
 
 
 def rate_of(key: LiveKey) -> dict[str, str]:
@@ -75,9 +110,11 @@ async def _answered(request: HttpRequest, methods: Mapping[str, Handler], named:
         key = await _key(request)
         known.append(key)
         await reasoning_access.record_if_asked(reasoning_access.address_of(request), key, reasoning_access.fields_of_query(request.GET))
-        handler = methods.get(request.method or "")
+        handler = methods.get("GET" if request.method == "HEAD" else request.method or "")
         if handler is None:
-            raise invalid("This address does not know this method.", code="method_not_allowed", status=405)
+            refused = invalid("This address does not know this method.", code="method_not_allowed", status=405)
+            refused.headers["Allow"] = _allowed(methods)
+            raise refused
         return await handler(request, key, **named)
 
 
@@ -112,10 +149,22 @@ def _busy(error: Exception) -> ApiError:
 
 
 async def _key(request: HttpRequest) -> LiveKey:
-    kind, _, text = request.headers.get("Authorization", "").partition(" ")
-    if kind.lower() != "bearer" or not text:
+    text = key_in({name.lower(): value for name, value in request.headers.items()})
+    if not text:
         raise ApiError(401, "invalid_request", "missing_api_key", "Send your key as a bearer token (Authorization: Bearer …).")
-    return await pools.commands.run(api_keys.admit, text.strip(), request.META.get("REMOTE_ADDR") or "")
+    return await pools.commands.run(api_keys.admit, text, request.META.get("REMOTE_ADDR") or "")
+
+
+KEY_HEADERS = ("x-api-key", "api-key")
+"""Other headers for a key, as clients of other services send it. It is the same key with the same rights."""
+
+
+def key_in(headers: Mapping[str, str]) -> str:
+    """The text of the key in these headers, by lower-case names; empty if there is none. A bearer token comes first."""
+    kind, _, text = headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer" and text.strip():
+        return text.strip()
+    return next((value for name in KEY_HEADERS if (value := headers.get(name, "").strip())), "")
 
 
 def failed(error: Exception) -> ApiError:
@@ -125,6 +174,10 @@ def failed(error: Exception) -> ApiError:
 
 
 Model = TypeVar("Model", bound=BaseModel)
+
+MIB = 1024 * 1024
+LENGTH_DIGITS = 15
+"""Python refuses to parse numbers with thousands of digits."""
 
 _SUSPECT = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])|\xed[\xa0-\xbf]|\x00")
 """Matches bodies that may contain NUL or lone surrogates, or are not UTF-8.
@@ -136,8 +189,8 @@ Only then every text is checked: a mebibyte can contain many.
 MAX_JSON_MARKS = 100_000
 """The most strings, commas and brackets in a body. Bodies are read on the event loop, and a mebibyte of empty lists takes half a second."""
 
-LENGTH_DIGITS = 15
-"""Python refuses to parse numbers with thousands of digits."""
+_PICTURE = re.compile(rb'("(?:image_)?url"\s*:\s*"data:image/)[\w.+-]{1,40};base64,[A-Za-z0-9+/=\\]*"')
+"""A picture in a body. It becomes a note for the model, so its bytes are dropped before anything else is done with them."""
 
 
 async def body_of(request: HttpRequest, key: LiveKey) -> dict[str, Any]:
@@ -155,13 +208,16 @@ def json_of(request: HttpRequest) -> dict[str, Any]:
         ApiError: it is not a JSON object, or too long.
     """
     if request.content_type != "application/json":
-        raise invalid("The body has to be application/json.", code="unsupported_media_type")
-    length = request.META.get("CONTENT_LENGTH") or ""
-    if not length.isdecimal():
-        raise invalid("The request has to say its length (Content-Length).", code="length_required", status=411)
-    if len(length) > LENGTH_DIGITS or int(length) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
-        raise invalid(f"The body may have {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes.", code="body_too_large", status=413)
-    return read_json(request.body)
+        raise invalid("The body has to be application/json.", code="unsupported_media_type", status=415)
+    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise invalid("The body has to be sent as it is, not compressed.", code="unsupported_media_type", status=415)
+    most = environment().api_body_mb * MIB
+    length = request.META.get("CONTENT_LENGTH") or "0"  # none: it came in chunks
+    # Read without Django's own limit, which is that of forms. The server keeps no more than a little over this one.
+    body = request.read(most + 1) if length.isdecimal() and len(length) < LENGTH_DIGITS and int(length) <= most else None
+    if body is None or len(body) > most:
+        raise invalid(f"The body may have {most} bytes.", code="body_too_large", status=413)
+    return read_json(_PICTURE.sub(rb'\1png;base64,"', body) if b"data:image/" in body else body)
 
 
 def read_json(body: bytes) -> dict[str, Any]:

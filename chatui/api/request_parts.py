@@ -19,14 +19,13 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chatui.accounts.api_keys import LiveKey
 from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
-from chatui.backends.spec import SAMPLING
 from chatui.json_schemas import DEFAULT_NAME, DESCRIPTION_CHARS, NAME, AnswerFormat, UnusableError, answer_format
 from chatui.model_servers import choice as model_choice
 from chatui.model_servers.choice import ModelChoice
 from chatui.tools import catalogue
 from chatui.tools.functions import MAX_FUNCTIONS, function_of, model_name
 from chatui.tools.tool import Tool
-from chatui.turns.asks import EarlierCall, EarlierMessage, EarlierReply, FunctionOffer
+from chatui.turns.asks import SAMPLING, EarlierCall, EarlierMessage, EarlierReply, FunctionOffer
 
 # Without fail_fast, a hundred thousand wrong items would be as many errors, which take seconds, and only the first is reported.
 Metadata = Annotated[dict[str, str], Field(max_length=16, fail_fast=True)]

@@ -100,6 +100,13 @@ class ResponseEvents:
             case _:
                 yield from self._feed_thinking(event)
 
+    def so_far(self) -> list[Item]:
+        """The items of a response that is still being written, with the open one."""
+        if self._opened is not None and self._texts:
+            text, is_preamble = "".join(self._texts), self._opened.is_preamble
+            return [*self.output, message_item(self._key, text, "in_progress", is_preamble=is_preamble)]
+        return [*self.output, reasoning_item(self._key, self._steps, "in_progress")] if self._is_thinking else self.output
+
     def _feed_thinking(self, event: Thinking | Step | Thought | Sealed) -> Iterator[Event]:
         match event:
             case Thinking(key=key):

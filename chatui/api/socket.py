@@ -144,12 +144,13 @@ async def serve(scope: dict[str, Any], receive: Receive, send: Send) -> None:
 
 
 async def _key(scope: dict[str, Any], address: str) -> LiveKey | None:
-    values = [value for name, value in scope.get("headers", []) if name == b"authorization"]
-    kind, _, text = (values[0].decode("latin-1") if len(values) == 1 else "").partition(" ")
-    if kind.lower() != "bearer" or not text or not environment().api:
+    headers = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope.get("headers", [])]
+    names = [name for name, _ in headers if name in ("authorization", *guarded.KEY_HEADERS)]
+    text = guarded.key_in(dict(headers)) if len(names) == len(set(names)) else ""
+    if not text or not environment().api:
         return None
     try:
-        return await pools.commands.run(api_keys.admit, text.strip(), address)
+        return await pools.commands.run(api_keys.admit, text, address)
     except (KeyRefusedError, MustWaitError, ThrottledError, DatabaseBusyError):
         return None
 

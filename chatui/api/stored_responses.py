@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
@@ -29,6 +31,8 @@ from chatui.api.response_request import ResponsesRequest, is_reference
 from chatui.database import pools
 from chatui.display import programs
 from chatui.display.programs import StoredPart
+from chatui.model_servers import connected
+from chatui.model_servers.choice import ModelChoice
 from chatui.permissions.access import NotFoundError
 from chatui.turns import running
 from chatui.turns.running import TurnPlace
@@ -87,15 +91,28 @@ PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 
 async def models(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     """The models that the key may ask for."""
-    choices = await pools.commands.run(request_parts.choices_of, key)
-    data = [{"id": choice.value, "object": "model", "created": 0, "owned_by": "chatui"} for choice in choices]
-    return JsonResponse({"object": "list", "data": data})
+    return JsonResponse({"object": "list", "data": await pools.commands.run(_all_described, key)})
 
 
 async def model(request: HttpRequest, key: LiveKey, model_id: str) -> HttpResponseBase:
     """One of them."""
     choice = request_parts.chosen(await pools.commands.run(request_parts.choices_of, key), model_id)
-    return JsonResponse({"id": choice.value, "object": "model", "created": 0, "owned_by": "chatui"})
+    return JsonResponse(await pools.commands.run(_described, choice))
+
+
+_STARTED = int(time.time())
+"""When this process began: nothing here knows when a model was made."""
+
+
+def _all_described(key: LiveKey) -> list[dict[str, Any]]:
+    return [_described(choice) for choice in request_parts.choices_of(key)]
+
+
+def _described(choice: ModelChoice) -> dict[str, Any]:
+    """A model as clients know it. How many tokens it reads is there if it is known, under the two names that are in use."""
+    context = connected.known_context(choice.value)
+    lengths = {"context_length": context, "max_model_len": context} if context else {}
+    return {"id": choice.value, "object": "model", "created": _STARTED, "owned_by": "chatui", **lengths}
 
 
 async def stored(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
@@ -178,7 +195,7 @@ def _object(answer: StoredProgramAnswer) -> Item:
     if recording is not None and not recording.has_begun:
         return queued(head)
     writer = ResponseEvents(head, wants_summary=bool((answer.given.get("reasoning") or {}).get("summary")))
-    for event in answer.events:
+    for event in recording.visible_events if recording else answer.events:
         for _ in writer.feed(event):
             pass  # it is not streamed
-    return writer.whole or response_object(head, writer.output)
+    return writer.whole or response_object(head, writer.so_far())

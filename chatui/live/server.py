@@ -26,7 +26,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import unquote_to_bytes
 
 import daphne.server
@@ -66,6 +66,9 @@ WINDOW_BITS = 12
 MEMORY_LEVEL = 5
 """With these, a socket's compressor takes 32 KB of memory, and compresses text in small pieces nearly as well as a larger one."""
 MAX_FRAME_BYTES = 1024 * 1024
+SHORT_BODY = 64 * 1024
+BODIES_AT_ONCE = 8
+"""As many bodies of the greatest length may be received for programs at the same time, or more that are shorter."""
 MAX_MESSAGE_BYTES = 4 * MAX_FRAME_BYTES
 """The longest message of a socket that is read at all."""
 CLOSE_NORMAL, CLOSE_OWN = 1000, 3000
@@ -184,8 +187,10 @@ class _Request(WebRequest):  # type: ignore[misc]
     """Daphne's request. It also refuses requests before their body is read, reads no body without end, and closes the connection of a reply
     that fails midway, so that its reader sees that it is cut and does not wait for the rest."""
 
-    _is_refused = False
-    _received = 0
+    _held: ClassVar[int] = 0
+    """How many bytes of bodies for programs are being received."""
+    _is_refused = _is_of_programs = _has_no_room = False
+    _received = _holds = 0
     _max_bytes = 0
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -201,6 +206,7 @@ class _Request(WebRequest):  # type: ignore[misc]
         self.requestHeaders.removeHeader(_ROOT_PATH)
         path = self.channel._path.partition(b"?")[0]
         self._max_bytes = max_bytes_read(path)
+        self._is_of_programs = is_of_programs(unquote_to_bytes(path))
         if refusal := refusal_of(path, length):
             self._is_refused = True
             self.channel.transport.write(refusal)
@@ -208,13 +214,35 @@ class _Request(WebRequest):  # type: ignore[misc]
 
     def handleContentChunk(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
         """See Twisted, which would fill the disk with a body without end."""
-        if kept := data[: max(self._max_bytes - self._received, 0)]:
+        kept = data[: max(self._max_bytes - self._received, 0)]
+        if self._is_of_programs:
+            self._note_held(len(kept))
+        if kept and not self._has_no_room:
             super().handleContentChunk(kept)
         self._received += len(data)
 
+    def _note_held(self, size: int) -> None:
+        """Count what is being received for programs. All bodies together have a limit; only short ones may exceed it."""
+        _Request._held += size
+        self._holds += size
+        if self._received + size > SHORT_BODY and _Request._held > BODIES_AT_ONCE * self._max_bytes:
+            self._has_no_room = True
+
+    def _let_go(self) -> None:
+        _Request._held -= self._holds
+        self._holds = 0
+
+    def connectionLost(self, reason: Failure) -> None:  # noqa: N802 - Twisted's name
+        self._let_go()
+        super().connectionLost(reason)
+
     def process(self) -> Any:
         """See Daphne. Twisted also calls this after a refusal, if there is no body to wait for."""
+        self._let_go()
         if self._is_refused:
+            return None
+        if self._has_no_room:
+            self.basic_error(503, b"Service Unavailable", "Too many large requests are being received. Try again.")
             return None
         connection, upgrade = self.getHeader("connection") or "", self.getHeader("upgrade") or ""
         if upgrade.lower() == "websocket" and "upgrade" not in connection.lower():
@@ -228,12 +256,12 @@ class _Request(WebRequest):  # type: ignore[misc]
         """See Daphne, which buffers without a limit. A program that does not read is disconnected before it fills the memory."""
         connection = getattr(self, "channel", None)  # Twisted deletes it when the reply ends
         super().handle_reply(message)
-        if connection is not None and unsent(connection.transport) and unquote_to_bytes(self.path).startswith(PROGRAMS):
+        if connection is not None and unsent(connection.transport) and is_of_programs(unquote_to_bytes(self.path)):
             give_up_slow(connection.transport)
 
     def basic_error(self, status: int, status_text: bytes, body: str) -> None:
         """See Daphne, which sends an HTML page; a program gets a JSON object."""
-        if not unquote_to_bytes(self.uri).startswith(PROGRAMS):
+        if not is_of_programs(unquote_to_bytes(self.uri)):
             super().basic_error(status, status_text, body)
             return
         error = error_object(status, f"{body}.".replace("..", "."), "bad_request" if status < SERVER_ERRORS else "server_error")
@@ -263,7 +291,7 @@ class _Protocol(WebSocketProtocol):  # type: ignore[misc]
     def serverSend(self, content: Any, binary: bool = False) -> None:  # noqa: N802 - Daphne's name
         """See Daphne. Pages confirm what they have read; the connection of a program that does not read is closed, as above."""
         super().serverSend(content, binary)
-        if unsent(self.transport) and unquote_to_bytes(self.path).startswith(PROGRAMS):
+        if unsent(self.transport) and is_of_programs(unquote_to_bytes(self.path)):
             give_up_slow(self.transport)
 
     def handle_reply(self, message: Any) -> None:
@@ -307,6 +335,12 @@ def accepted_compression(offers: Iterable[object]) -> Any:
 PROGRAMS = b"/v1/"
 """The path prefix of the API."""
 
+
+def is_of_programs(path: bytes) -> bool:
+    """Whether a path belongs to the API, also with slashes before it (``asgi.path_of``)."""
+    return path[max(len(path) - len(path.lstrip(b"/")) - 1, 0) :].startswith(PROGRAMS)
+
+
 FILES = b"/files/"
 """The path prefix for uploads."""
 
@@ -336,10 +370,10 @@ def refusal_of(path: bytes, length: int | None) -> bytes:
     # Decoded as Django will decode it, so that an escape in the path cannot bypass this check.
     decoded = unquote_to_bytes(path)
     max_bytes = _max_bytes(decoded)
-    if decoded.startswith(PROGRAMS) and b"%" in path and not path.startswith(_MODELS):
+    if is_of_programs(decoded) and b"%" in path and not path.startswith(_MODELS):
         # An id with an escaped slash would be routed to another address: /v1/responses/ID%2Fcancel.
         return _refused(404)
-    if max_bytes is None or (length is not None and length <= MAX_DROPPED * max_bytes):
+    if max_bytes is None or (length is not None and length <= MAX_DROPPED * max_bytes) or (length is None and is_of_programs(decoded)):
         return b""
     return _refused(411) if length is None else _refused(413, f"The body may have {max_bytes} bytes.")
 
@@ -368,8 +402,8 @@ def _refused(status: int, message: str = "") -> bytes:
 
 def _max_bytes(path: bytes) -> int | None:
     """The largest body allowed at an address, in bytes; None if Django checks the size itself."""
-    if path.startswith(PROGRAMS):
-        return settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    if is_of_programs(path):
+        return environment().api_body_mb * 1024 * 1024
     return environment().file_mb * 1024 * 1024 if path.startswith(FILES) else None
 
 

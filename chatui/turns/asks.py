@@ -14,6 +14,8 @@ from typing import Any
 from uuid import UUID
 
 from chatui.accounts.sessions import SignedIn
+from chatui.backends.context_window import SEEN_CHARS as SEEN_CHARS
+from chatui.backends.spec import SAMPLING as SAMPLING
 from chatui.json_schemas import AnswerFormat
 from chatui.store import transcripts
 from chatui.store.documents import PreparedDocument

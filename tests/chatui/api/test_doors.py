@@ -6,11 +6,13 @@ import pytest
 import pytest_django
 from django.test import AsyncClient
 
+from chatui.asgi import path_of
 from chatui.backends.base import BackendError
 from chatui.codes import ProductCode
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from tests.chatui.api.asking import Program, json_of, key_of
+from tests.support.environment import change
 from tests.support.scripted import FINAL, ScriptedBackend, frame
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -31,7 +33,7 @@ ADDRESSES = [
 async def test_every_address_gives_the_same_error_without_a_valid_key(method: str, path: str, key: str, ada: User) -> None:
     client = AsyncClient(raise_request_exception=False)
     await client.aforce_login(ada)
-    for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": f"Basic {key}"}, {"x-api-key": key}):
+    for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": f"Basic {key}"}, {"x-other-key": key}):
         response = await getattr(client, method)(path, headers=headers)
         error = json_of(response)["error"]
         assert (response.status_code, error["type"], error["param"]) == (401, "invalid_request", None)
@@ -60,8 +62,8 @@ async def test_bodies_are_bounded_and_must_be_json(key: str) -> None:
         "no json": ("{", "application/json", 400),
         "a list": ("[]", "application/json", 400),
         "deep": ("[" * 100_000, "application/json", 400),
-        "another type": ('{"input":"?"}', "text/plain", 400),
-        "too long": (json.dumps({"input": "x" * 1_100_000}), "application/json", 413),
+        "another type": ('{"input":"?"}', "text/plain", 415),
+        "too long": (json.dumps({"input": "x" * 17_000_000}), "application/json", 413),
     }
     for name, (body, kind, status) in wrong.items():
         response = await program.post("/v1/responses", body, content_type=kind)
@@ -106,3 +108,50 @@ async def test_a_model_server_failure_is_an_error_before_and_in_the_stream(
 async def test_the_operator_can_switch_it_off(key: str, settings: pytest_django.Settings) -> None:
     settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"api": False})
     assert (await Program(key).get("/v1/models")).status_code == 404
+
+
+async def test_a_key_may_come_in_the_headers_of_other_services(key: str, ada: User) -> None:
+    client = AsyncClient()
+    for headers in ({"x-api-key": key}, {"api-key": key}, {"authorization": f"Bearer {key}", "x-api-key": "wrong"}):
+        assert (await client.get("/v1/models", headers=headers)).status_code == 200
+    for headers in ({"x-api-key": "wrong"}, {"api-key": ""}, {"authorization": "Bearer wrong", "x-api-key": key}):
+        assert (await client.get("/v1/models", headers=headers)).status_code == 401
+
+
+async def test_pages_of_listed_origins_may_ask_and_read_and_no_others(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    client, asked = (
+        AsyncClient(),
+        {"access-control-request-method": "POST", "access-control-request-headers": "authorization, x-stainless-os"},
+    )
+    here, there = {"origin": "https://app.example.org"}, {"origin": "https://evil.example.org"}
+    closed = await client.options("/v1/responses", headers=here | asked)
+    assert closed.status_code == 204 and not any(name.lower().startswith("access-control") for name in closed.headers)
+    change(monkeypatch, {"api_origins": ["https://app.example.org"]})
+    opened = await client.options("/v1/responses", headers=here | asked)
+    assert opened.headers["Access-Control-Allow-Origin"] == here["origin"] and opened.headers["Vary"] == "Origin"
+    assert opened.headers["Access-Control-Allow-Headers"] == asked["access-control-request-headers"]
+    for response, status in (
+        (await client.get("/v1/models", headers=here | {"authorization": f"Bearer {key}"}), 200),
+        (await client.get("/v1/models", headers=here), 401),
+    ):
+        assert (response.status_code, response.headers["Access-Control-Allow-Origin"]) == (status, here["origin"])
+        assert "Access-Control-Allow-Credentials" not in response.headers
+    other = await client.options("/v1/responses", headers=there | asked)
+    assert "Access-Control-Allow-Origin" not in other.headers and other.headers["Vary"] == "Origin"
+
+
+async def test_a_method_that_is_not_known_is_told_those_that_are_and_a_head_has_no_body(key: str) -> None:
+    program, client = Program(key), AsyncClient()
+    refused = await client.put("/v1/models", headers={"authorization": f"Bearer {key}"})
+    assert (refused.status_code, refused.headers["Allow"]) == (405, "GET, HEAD, OPTIONS")
+    whole_one, head = await program.get("/v1/models"), await client.head("/v1/models", headers={"authorization": f"Bearer {key}"})
+    assert head.status_code == 200 and head.content == b"" and head.headers["Content-Length"] == str(len(whole_one.content))  # type: ignore[attr-defined]
+    (model,) = json_of(whole_one)["data"]
+    assert model["created"] > 1_700_000_000
+    assert [path_of(path) for path in ("//v1/models/", "/v1/models", "/v1/", "/c//x/", "///v1/a//b/")] == [
+        "/v1/models",
+        "/v1/models",
+        "/v1/",
+        "/c//x/",
+        "/v1/a//b",
+    ]

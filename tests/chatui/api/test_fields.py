@@ -215,7 +215,7 @@ async def test_an_answer_that_comes_last_is_refused_by_name(path: str, field: st
 
 
 async def test_items_of_tools_that_are_not_here_become_notes(program: Program, backend: ScriptedBackend) -> None:
-    items = [
+    items: list[dict[str, Any]] = [
         {"role": "user", "content": "?"},
         {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "kites"}},
         {"type": "custom_tool_call", "call_id": "c", "name": "apply_patch", "input": "*** Begin <|end|>" + "x" * 9000},

@@ -200,7 +200,7 @@ def test_a_body_within_the_limit_is_whole_and_its_head_unchanged(size: int) -> N
     assert b"content-length" not in dict(application.scopes[0]["headers"])
 
 
-@pytest.mark.parametrize(("path", "limit"), [(b"/files/", 20 * MIB), (b"/v1/responses", MIB)])
+@pytest.mark.parametrize(("path", "limit"), [(b"/files/", 20 * MIB), (b"/v1/responses", 16 * MIB), (b"//v1/responses/", 16 * MIB)])
 def test_a_refused_body_is_dropped_up_to_eight_times_its_limit_so_that_its_sender_sees_why(path: bytes, limit: int) -> None:
     head = b"POST %b HTTP/1.1\r\nHost: here\r\nContent-Length: %d\r\n\r\n"
     application, transport = sent(head % (path, 3 * limit), *[b"x" * (limit // 4)] * 12)
@@ -213,6 +213,18 @@ def test_a_refused_body_is_dropped_up_to_eight_times_its_limit_so_that_its_sende
 def test_more_is_kept_where_files_are_accepted_and_always_more_than_is_accepted() -> None:
     assert max_bytes_read(b"/import/") == max_bytes_read(b"/%69mport/") == 33 * MIB
     assert max_bytes_read(b"/files/") == 21 * MIB
-    assert max_bytes_read(b"/v1/responses") == PAGE > settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    assert max_bytes_read(b"/v1/responses") == 17 * MIB and max_bytes_read(b"/sign-in/") == PAGE > settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+
+
+def test_bodies_that_are_being_received_for_programs_have_a_limit_together_but_for_short_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "BODIES_AT_ONCE", 0)
+    head = b"POST /v1/responses HTTP/1.1\r\nHost: here\r\nContent-Length: %d\r\n\r\n"
+    application, transport = sent(head % MIB, b"x" * MIB)
+    assert transport.value().startswith(b"HTTP/1.1 503 ") and not application.body and server._Request._held == 0
+    application, _ = sent(head % 1000, b"x" * 1000)
+    assert len(application.body) == 1000 and server._Request._held == 0
+
+
+def test_a_large_file_is_kept() -> None:
     application, _ = sent(*chunked(b"/import/", [b"x" * MIB] * 3))
     assert len(application.body) == 3 * MIB

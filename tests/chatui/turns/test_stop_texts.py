@@ -47,9 +47,21 @@ def test_what_may_begin_a_stop_text_is_held_back_and_no_more() -> None:
 
 
 def test_only_answers_are_searched_and_nothing_follows_a_stop() -> None:
-    hidden = [FrameOpened(ANALYSIS), FrameText("aab"), FrameClosed(Terminator.END), FrameOpened(PREAMBLE), FrameText("aab\n\n")]
-    events = [*hidden, FrameClosed(Terminator.END), FrameOpened(FINAL), FrameText("x aab y"), FrameClosed(Terminator.RETURN)]
-    after = [FrameOpened(ANALYSIS), FrameText("more"), FrameWithdrawn(), FrameClosed(None)]
+    hidden: list[RawEvent] = [
+        FrameOpened(ANALYSIS),
+        FrameText("aab"),
+        FrameClosed(Terminator.END),
+        FrameOpened(PREAMBLE),
+        FrameText("aab\n\n"),
+    ]
+    events: list[RawEvent] = [
+        *hidden,
+        FrameClosed(Terminator.END),
+        FrameOpened(FINAL),
+        FrameText("x aab y"),
+        FrameClosed(Terminator.RETURN),
+    ]
+    after: list[RawEvent] = [FrameOpened(ANALYSIS), FrameText("more"), FrameWithdrawn(), FrameClosed(None)]
     passed, ended = played([*events, *after])
     assert passed == [*events[:7], FrameText("x "), FrameClosed(Terminator.RETURN)] and ended == 1
 
