@@ -174,7 +174,7 @@ GROUPS = (
     SettingGroup(noop("Tools"), "docs/tools.md", ("tool", "search", "browser_", "python_")),
     SettingGroup(noop("Files"), "docs/files.md", ("file_", "files_")),
     SettingGroup(noop("Sharing and deleting"), "docs/settings.md", ("share_", "bin_", "purge_")),
-    SettingGroup(noop("Usage and programs"), "docs/usage.md", ("currency", "usage_", "api")),
+    SettingGroup(noop("Usage and programs"), "docs/usage.md", ("currency", "usage_", "api", "group_api_")),
 )
 
 

@@ -46,7 +46,10 @@ async def test_what_waits_is_apart_from_people_and_beyond_it_is_refused_with_a_t
     refused = await program.post("/v1/chat/completions", {"messages": [{"role": "user", "content": "Hi"}]})
     assert refused.status_code == 429 and json_of(refused)["error"]["code"] == "too_many_at_once"
     assert 1 <= int(refused.headers["Retry-After"]) <= 60 and refused.headers["x-ratelimit-limit-requests"] == "60"
-    assert await Turn.objects.filter(is_queued=True).acount() == 1 and len(backend.requests) == 1
+    async with asyncio.timeout(20):
+        while await Turn.objects.filter(is_queued=True).acount() != 1:
+            await asyncio.sleep(0.01)
+    assert len(backend.requests) == 1
     started = await begin(ada, ask())  # the person still has the place of a person
     await until(lambda: len(backend.requests) == 2)
     gate.set()
