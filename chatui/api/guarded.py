@@ -46,7 +46,8 @@ def endpoint(**handlers: Handler) -> Callable[..., Any]:
     async def view(request: HttpRequest, **named: Any) -> HttpResponseBase:
         known: list[LiveKey] = []
         try:
-            response = _preflight(methods) if request.method == "OPTIONS" else await _answered(request, methods, named, known)
+            is_preflight = request.method == "OPTIONS" and environment().api
+            response = _preflight(methods) if is_preflight else await _answered(request, methods, named, known)
         except ApiError as error:
             response = error.response()
         except Exception as error:  # noqa: BLE001 - the program gets an error object for any exception, without its text
