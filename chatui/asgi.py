@@ -32,23 +32,4 @@ def websocket(scope: dict[str, Any], receive: Any, send: Any) -> Awaitable[None]
     return (socket.serve if scope["path"] == PROGRAMS else pages)(scope, receive, send)
 
 
-API = "/v1/"
-
-
-def path_of(path: str) -> str:
-    """The path, without what programs add to an address of the API: slashes at its beginning and at its end."""
-    plain = f"/{path.strip('/')}"
-    return plain if plain.startswith(API) else path
-
-
-def normal(serve: Any) -> Any:
-    """The same application for paths as they are meant."""
-
-    async def served(scope: dict[str, Any], receive: Any, send: Any) -> None:
-        path = path_of(scope["path"])
-        await serve(scope if path == scope["path"] else {**scope, "path": path, "raw_path": path.encode()}, receive, send)
-
-    return served
-
-
-application = ProtocolTypeRouter({"http": normal(measured(http)), "websocket": normal(websocket)})
+application = ProtocolTypeRouter({"http": measured(http), "websocket": websocket})

@@ -187,6 +187,7 @@ class _Request(WebRequest):  # type: ignore[misc]
     """Daphne's request. It also refuses requests before their body is read, reads no body without end, and closes the connection of a reply
     that fails midway, so that its reader sees that it is cut and does not wait for the rest."""
 
+    path: Any  # Twisted's, set before ``process``
     _held: ClassVar[int] = 0
     """How many bytes of bodies for programs are being received."""
     _is_refused = _is_of_programs = _has_no_room = False
@@ -241,6 +242,8 @@ class _Request(WebRequest):  # type: ignore[misc]
         self._let_go()
         if self._is_refused:
             return None
+        if self._is_of_programs:
+            self.path = plain_path(self.path)
         if self._has_no_room:
             self.basic_error(503, b"Service Unavailable", "Too many large requests are being received. Try again.")
             return None
@@ -337,8 +340,13 @@ PROGRAMS = b"/v1/"
 
 
 def is_of_programs(path: bytes) -> bool:
-    """Whether a path belongs to the API, also with slashes before it (``asgi.path_of``)."""
+    """Whether a path belongs to the API, also with slashes before it (``plain_path``)."""
     return path[max(len(path) - len(path.lstrip(b"/")) - 1, 0) :].startswith(PROGRAMS)
+
+
+def plain_path(path: bytes) -> bytes:
+    """A path of the API, without what programs add to it: slashes at its beginning and at its end."""
+    return b"/" + path.strip(b"/")
 
 
 FILES = b"/files/"
