@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatui', '0069_tool_cards'),
+        ('chatui', '0070_tool_sign_ins'),
     ]
 
     operations = [
