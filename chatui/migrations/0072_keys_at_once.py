@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatui', '0070_tool_sign_ins'),
+        ('chatui', '0071_tool_forms'),
     ]
 
     operations = [
