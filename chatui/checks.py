@@ -331,10 +331,10 @@ def python_sandbox(env: Environment) -> Found:
 def search_engine(env: Environment) -> Found:
     """A configured search engine needs an address or a key; otherwise models cannot search."""
     if env.search == "none":
-        return
+        return  # Administration may choose one
     from chatui.tools import search_engines  # as in ``chatui.tools.catalogue``
 
-    if not search_engines.is_configured(env):
+    if not search_engines.is_configured():
         missing = "CHATUI_SEARCH_URL" if env.search == "searxng" else "CHATUI_SEARCH_KEY"
         yield "W033", f"CHATUI_SEARCH={env.search} needs {missing}; models cannot search until it is set."
 

@@ -222,6 +222,10 @@ class Environment(BaseModel):
     tools_file: Path | None = Field(
         None, description="TOML file with servers whose tools can be offered: OpenAPI documents and MCP servers."
     )
+    tools_private_hosts: list[str] = Field(
+        [],
+        description="Hosts in private networks that search engines and tool servers of Administration may have, such as tools.lan:8000.",
+    )
     tool_seconds: float = Field(60.0, gt=0, description="Longest time for one call of a tool, whatever the tool or the model asks for.")
     tool_turn_seconds: float = Field(300.0, gt=0, description="Longest time for all calls of one answer together.")
     tool_calls: int = Field(25, gt=0, description="How many calls a model may make for one answer.")
@@ -294,6 +298,7 @@ class Environment(BaseModel):
 
     @field_validator(
         *("hosts", "origins", "api_origins", "trusted_proxies", "browser_allow_hosts", "browser_deny_hosts", "tools_without_approval"),
+        "tools_private_hosts",
         *("second_factor_groups", "share_groups", "summary_groups", "sealing_keys_before", "file_keys_before"),
         mode="before",
     )

@@ -20,21 +20,30 @@ class JsonRequestError(Exception):
 
 
 async def request_json(
-    method: str, url: str, *, seconds: float, max_bytes: int, uses_environment: bool = False, **content: Any
+    method: str,
+    url: str,
+    *,
+    seconds: float,
+    max_bytes: int,
+    uses_environment: bool = False,
+    **content: Any,
 ) -> tuple[int, dict[str, Any] | None]:
     """The status and the JSON object of the response; None if it is no object.
 
     ``uses_environment``: variables such as HTTPS_PROXY and SSL_CERT_FILE count. ``content``: httpx's ``headers``, ``params``, ``json``,
-    ``data`` and ``auth``.
+    ``data``, ``auth`` and ``transport``.
 
     Raises:
         JsonRequestError: the service cannot be reached, or its response is too long or too slow.
     """
+    transport = content.pop("transport", None)
     headers = {"Accept": "application/json", "Accept-Encoding": "identity", **content.pop("headers", {})}
     try:
         async with (
             asyncio.timeout(seconds),
-            httpx.AsyncClient(trust_env=uses_environment, verify=tls(uses_environment=uses_environment), timeout=seconds) as client,
+            httpx.AsyncClient(
+                trust_env=uses_environment, verify=tls(uses_environment=uses_environment), timeout=seconds, transport=transport
+            ) as client,
             client.stream(method, url, headers=headers, **content) as response,
         ):
             body = bytearray()

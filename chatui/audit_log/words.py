@@ -127,6 +127,7 @@ ACTIONS = (
     "tool server account disconnected",
     "tool server account not connected",
     "tool server sign-in ended",
+    "tool setting changed",
     "two accounts for one person",
     "usage export",
     "usage limit changed",
@@ -200,6 +201,10 @@ DETAILS = (
     "no such token",
     "address is now %(value)s",
     "default for new conversations is now %(value)s",
+    "asks before each call is now %(value)s",
+    "reads private data is now %(value)s",
+    "sends something out is now %(value)s",
+    "search engine is now %(value)s",
     "display name is now %(value)s",
     "enabled is now %(value)s",
     "groups is now %(value)s",
@@ -317,7 +322,12 @@ def _value(name: str, value: str) -> str:
     return _VALUES[value]() if value in _VALUES else value
 
 
-_VALUES = {"empty": lambda: gettext("empty"), "True": lambda: pgettext("a setting", "yes"), "False": lambda: pgettext("a setting", "no")}
+_VALUES = {
+    "everybody": lambda: gettext("Everybody"),
+    "empty": lambda: gettext("empty"),
+    "True": lambda: pgettext("a setting", "yes"),
+    "False": lambda: pgettext("a setting", "no"),
+}
 
 
 def counts_in_words(counts: str) -> str:

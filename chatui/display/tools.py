@@ -22,7 +22,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop, ngettext
+from django.utils.translation import gettext_noop as noop
+from django.utils.translation import ngettext
 
 from chatui.audit_log.record import Visitor, record
 from chatui.database import connections
@@ -40,6 +41,24 @@ from chatui.tools.document_search import FIND
 from chatui.tools.tool import Tool
 from renderer.characters import escape
 from renderer.gate import VisibleText, approval_text
+
+_TITLES = frozenset(
+    (
+        *(noop("Search the web"), noop("Read web pages"), noop("Find text in web pages"), noop("Run Python code")),
+        *(noop("Search in documents"), noop("Clock"), noop("Weather"), noop("Notes")),
+    )
+)
+"""The titles of our own tools, as they are in the code and in stored rows."""
+
+
+def own_title(tool: Tool) -> str:
+    """The title of a tool for a page: of our own tools in its language."""
+    return title_in_words(tool.shown_title)
+
+
+def title_in_words(title: str) -> str:
+    return _(title) if title in _TITLES else escape(title)
+
 
 MAX_CHARS = 20_000
 """The limit for all arguments of a call together. Nobody reads more, and a page with a hundred thousand escaped characters is slow."""
@@ -167,7 +186,7 @@ def card(row: ToolApproval) -> ShownCard:
     is_cut_off = _is_cut_off(row, decision)
     return ShownCard(
         id=str(row.pk),
-        title=approval_text(escape(row.title)),
+        title=approval_text(title_in_words(row.title)),
         outcome=_ending(row.turn.state) if is_cut_off else _outcome(decision),
         arguments=arguments,
         left_out=left_out,
@@ -214,7 +233,7 @@ def _is_cut_off(row: ToolApproval, decision: Decision) -> bool:
     return decision is Decision.LAPSED and row.decided_at is not None and row.decided_at + _CLOCK_DIFFERENCE < row.lapses_at
 
 
-_ENDED = gettext_noop("The answer ended before you answered, so nothing was sent.")
+_ENDED = noop("The answer ended before you answered, so nothing was sent.")
 
 
 def _ending(state: str) -> str:
@@ -325,7 +344,7 @@ def tools_for_keys(person: User) -> list[tuple[str, str]]:
     if not catalogue.has_any(is_demo=is_demo):
         return []
     found = [tool for tool in access.usable_tools(person, is_demo=is_demo).values() if not catalogue.needs_approval(tool)]
-    return sorted(((tool.name, escape(tool.shown_title)) for tool in found), key=lambda each: each[1].casefold())
+    return sorted(((tool.name, own_title(tool)) for tool in found), key=lambda each: each[1].casefold())
 
 
 STATES = ("on", "off", "ask")
@@ -373,9 +392,11 @@ def shown_tools(person: User, row: Conversation | None, model: str = "", off: Se
     by_server = choice.server_tools(person, model or (row.choice if row else ""))
     rules = {rule.tool: rule for rule in ToolRule.objects.filter(conversation=row)} if row and here.offered else {}
     offered = here.together().offered
-    shown = [_shown(tool, here, rules.get(name)) for name, tool in here.offered.items() if name != FIND.name]
+    shown = [_shown(tool, here, rules.get(name)) for name, tool in here.offered.items() if name != FIND.name and not tool.switched_with]
     return ShownTools(
-        tuple(sorted(shown, key=lambda each: each.title.casefold())), len(offered), _by_server(by_server, offered.values(), row)
+        tuple(sorted(shown, key=lambda each: each.title.casefold())),
+        sum(tool.is_on for tool in shown),
+        _by_server(by_server, offered.values(), row),
     )
 
 
@@ -399,7 +420,7 @@ def _shown(tool: Tool, here: ToolsHere, rule: ToolRule | None) -> ShownTool:
     is_on, needs_approval = tool.name in offered, catalogue.needs_approval(tool)
     can_be_on = is_on or tool.name in here.switched(tool.name, is_on=True).together().offered
     is_allowed = rule is not None and rule.is_allowed and rule.fingerprint == tool.fingerprint and needs_approval
-    others = ", ".join(escape(each.shown_title) for each in catalogue.against(tool, offered.values()))
+    others = ", ".join(own_title(each) for each in catalogue.against(tool, offered.values()))
     if not can_be_on:
         note = _(
             "Not available: this conversation has private data or text by others (a file, an import), and this tool could send data out."
@@ -410,7 +431,7 @@ def _shown(tool: Tool, here: ToolsHere, rule: ToolRule | None) -> ShownTool:
         note = _("Runs without asking you in this conversation.")
     else:
         note = _("You are asked before each call.") if needs_approval else ""
-    return ShownTool(tool.name, escape(tool.shown_title), is_on, can_be_on, is_allowed, note)
+    return ShownTool(tool.name, own_title(tool), is_on, can_be_on, is_allowed, note)
 
 
 def switch(person: User, conversation_id: object, name: str, state: str) -> Conversation:
@@ -420,7 +441,9 @@ def switch(person: User, conversation_id: object, name: str, state: str) -> Conv
     if state not in STATES or not _is_name(name):
         raise access.NotFoundError
     if state == "ask":
-        ToolRule.objects.filter(conversation=row, tool=name, is_allowed=True).delete()
+        # What goes on and off with the tool is part of it for people.
+        parts = [each.name for each in catalogue.tools().values() if each.switched_with == name]
+        ToolRule.objects.filter(conversation=row, tool__in=[name, *parts], is_allowed=True).delete()
         return row
     before = tools_here(person, row, is_demo=connected.is_demo())
     after = before.switched(name, is_on=state == "on")

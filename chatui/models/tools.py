@@ -8,6 +8,7 @@ twice.
 from __future__ import annotations
 
 from django.conf import settings
+from django.contrib.auth.models import Group
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -140,3 +141,31 @@ class ToolConfirmation(Row):
     digest = models.CharField(max_length=64, blank=True)
     decided_at = models.DateTimeField()
     decided_by = models.CharField(max_length=150, blank=True)
+
+
+class ToolSetting(Row):
+    """What staff decided about a tool in Administration, for all processes (``tools.rules``).
+
+    ``name``: as in settings (``Tool.offered_as``); "search": the search engine of the browser, which alone has ``engine``, ``address`` and
+    ``sealed_key``. ``groups``: whose members have the tool, if it ``is_for_groups``; a rule for groups that are gone is for nobody.
+    ``reads_private_data`` and ``sends_outside`` override the author's facts; NULL: the author's. Of a tool that the operator's own settings
+    name, only ``is_on`` counts. The audit log names columns by their verbose names.
+    """
+
+    name = models.CharField(max_length=64, unique=True)
+    is_on = models.BooleanField("enabled", default=True)
+    is_for_groups = models.BooleanField("only for groups", default=False)
+    groups = models.ManyToManyField(Group, verbose_name="groups", blank=True, related_name="+")
+    needs_approval = models.BooleanField("asks before each call", default=True)
+    reads_private_data = models.BooleanField("reads private data", null=True, blank=True)
+    sends_outside = models.BooleanField("sends something out", null=True, blank=True)
+    engine = models.CharField("search engine", max_length=20, blank=True)
+    address = models.CharField("address", max_length=300, blank=True)
+    sealed_key = models.TextField(blank=True, editable=False)
+
+    class Meta(Row.Meta):
+        permissions = [
+            ("view_tools", "Can see which tools there are, and why one is off"),
+            ("change_tools", "Can switch tools on and off"),
+            ("connect_tools", "Can choose the search engine, and connect tool servers by their address"),
+        ]

@@ -48,6 +48,11 @@ GROUPS: dict[str, dict[str, str]] = {
         noop("Change model servers, and see settings and the system"),
         noop("Remove model servers"),
     ),
+    noop("Tools"): {
+        "chatui.view_tools": noop("See which tools there are, and why one is off"),
+        "chatui.change_tools": noop("Switch tools on and off, and say for whom"),
+        "chatui.connect_tools": noop("Choose the search engine, and connect tool servers by their address"),
+    },
 }
 """Permission names, such as ``chatui.view_auditevent``, with descriptions, under headings.
 
@@ -83,8 +88,9 @@ ROLES = (
     _role(
         "servers",
         noop("Looks after servers"),
-        noop("Connects and tests model servers, sees failed answers, settings and everybody’s usage, and sets limits and prices"),
+        noop("Connects model servers and tools, sees failed answers, settings and everybody’s usage, and sets limits and prices"),
         "Model servers",
+        "Tools",
         "Usage",
     ),
     _role(
@@ -141,6 +147,7 @@ class AdminPart(StrEnum):
     USAGE = "usage"
     LIMITS = "limits"
     SERVERS = "servers"
+    TOOLS = "tools"
     FAILURES = "failures"
     RATINGS = "ratings"
     CONVERSATIONS = "conversations"
@@ -160,6 +167,7 @@ def parts_of(user: User | None) -> tuple[AdminPart, ...]:
         AdminPart.USAGE: can_read_usage(user),
         AdminPart.LIMITS: may_set_limits(user),
         AdminPart.SERVERS: access.can_see_failures(user),
+        AdminPart.TOOLS: user.has_perm("chatui.view_tools"),
         AdminPart.FAILURES: access.can_see_failures(user),
         AdminPart.RATINGS: ratings.can_export(user),
         AdminPart.CONVERSATIONS: access.can_debug_others(user),
@@ -188,6 +196,21 @@ def may_examine(staff: User) -> bool:
 
 def may_remove_servers(staff: User) -> bool:
     return access.is_staff_with(staff, "chatui.view_storedbackend", "chatui.delete_storedbackend")
+
+
+def may_change_tools(staff: User | None) -> bool:
+    """Whether they may switch tools on and off, and say for whom."""
+    return access.is_staff_with(staff, "chatui.view_tools", "chatui.change_tools")
+
+
+def may_connect_tools(staff: User | None) -> bool:
+    """Whether they may choose an address to which what a model writes is sent."""
+    return access.is_staff_with(staff, "chatui.view_tools", "chatui.connect_tools")
+
+
+def may_choose_search(staff: User | None) -> bool:
+    """As ``may_connect_tools``. A search engine reads the queries, which are hidden from people."""
+    return may_connect_tools(staff) and access.can_see_hidden(staff)
 
 
 def may_set_limits(user: User | None) -> bool:

@@ -37,7 +37,7 @@ class ToolsHere:
 
     def together(self) -> Combination:
         """Those that a model may call: of tools that exclude each other only one kind."""
-        wanted = {name: tool for name, tool in self.offered.items() if name not in self.off}
+        wanted = {name: tool for name, tool in self.offered.items() if name not in self.off and tool.switched_with not in self.off}
         return catalogue.combine(wanted, self.used, has_foreign_text=self.has_foreign_text)
 
     def switched(self, name: str, *, is_on: bool) -> ToolsHere:
@@ -46,7 +46,8 @@ class ToolsHere:
         """
         on, tool = set(self.together().offered) - {name}, self.offered.get(name)
         if is_on and tool is not None:
-            on = on - {other.name for other in catalogue.against(tool, self.offered.values())} | {name}
+            parts = {each.name for each in self.offered.values() if name in (each.name, each.switched_with)}
+            on = on - {other.name for other in catalogue.against(tool, self.offered.values())} | parts
         # The search in the person's own documents is in no menu, so nobody could switch it on again.
         after = replace(self, off=(self.off | self.offered.keys()) - on - {FIND.name})
         return after if not is_on or name in after.together().offered else self

@@ -15,7 +15,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 from urllib.parse import unquote_plus
@@ -201,7 +201,7 @@ class Browser:
         """Search with the operator's search engine. Raises ToolError."""
         if not query.strip():
             raise ToolError("There is nothing to search for.")
-        found = await search_engines.search(self.env, query[:1000], topn)
+        found = await search_engines.search(query[:1000], topn)
         return self._push(results(query, [each for each in found if not _echoes(each.url, query)]))
 
     async def open(self, id: int | str = -1, cursor: int = -1, loc: int = -1, num_lines: int = -1) -> str:  # noqa: A002 - the trained name
@@ -298,24 +298,24 @@ def browser_tools() -> list[Tool]:
     count = {"type": "integer", "default": 10, "minimum": 1, "maximum": 100}
     pattern = {"type": "string", "minLength": 1, "maxLength": 200}
     search = _tool(
-        ("search", "Web search", "Searching the web"),
+        ("search", "Search the web", "Searching the web"),
         f"Searches the web for information on a query. {_CITE}",
         {"query": words, "topn": count, "source": _SOURCE},
         ["query"],
     )
     open_page = _tool(
-        ("open", "Web pages", "Reading a web page"),
+        ("open", "Read web pages", "Reading a web page"),
         _OPENS,
         {"id": _ID, "cursor": _NUMBER, "loc": _NUMBER, "num_lines": _NUMBER, "view_source": {"type": "boolean"}, "source": _SOURCE},
         [],
     )
     find = _tool(
-        ("find", "Search in web pages", "Searching a web page"),
+        ("find", "Find text in web pages", "Searching a web page"),
         f"Finds exact matches of a text in the page with a cursor, or in the latest one. {_CITE}",
         {"pattern": pattern, "cursor": _NUMBER},
         ["pattern"],
     )
-    return [search, open_page, find] if search_engines.is_configured(environment()) else [open_page, find]
+    return [replace(search, is_ready=search_engines.is_configured), open_page, replace(find, switched_with=open_page.name)]
 
 
 def new_browser(turn: CallingTurn) -> Browser:

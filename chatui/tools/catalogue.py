@@ -1,9 +1,9 @@
 """The catalogue of tools, and which of them a person is offered.
 
 There are the built-in ones, those of packages with ``chatui.tools`` entry points, and those of the tool servers in the operator's tools
-file. Built in are the current time, off by default, and two for the demo, the weather and a note that needs approval. People are offered
-those that the operator has enabled for everybody or for the person's groups. A form submits the names of those that a person has switched
-off.
+file. Built in are the browser, Python and the current time, off by default, and two for the demo, the weather and a note that needs
+approval. People are offered those that are on (``rules``) for everybody or for the person's groups. A form submits the names of those that
+a person has switched off.
 
 Dangerous combinations are prevented: a tool that reads private data is never offered together with one that sends data out. A model that
 reads untrusted text may follow instructions in it (prompt injection). With both kinds of tools it could exfiltrate data; with one kind
@@ -25,7 +25,7 @@ from pydantic import Field
 
 from chatui.env import environment
 from chatui.json_schemas import UnusableError, check_schema
-from chatui.tools import document_search
+from chatui.tools import document_search, rules
 from chatui.tools.functions import tool, tool_of
 from chatui.tools.python.tool import PYTHON
 from chatui.tools.tool import NAME, Tool, ToolError, line_of
@@ -87,11 +87,12 @@ def installed() -> dict[str, Tool]:
 
     clock = tool_of(current_time, "current_time", _OWN)
     found = {each.name: each for each in (clock, PYTHON, *browser_tools())}
+    unusable.clear()
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         if (loaded := _loaded(entry)) is None:
             continue
         if loaded.name in found:
-            log.error("tool %s of %s is not offered: another tool has that name", loaded.name, loaded.source)
+            _note(entry.name, loaded.source, "another tool has that name")
         else:
             found[loaded.name] = loaded
     return found
@@ -104,10 +105,19 @@ def _loaded(entry: EntryPoint) -> Tool | None:
         check_schema(found.parameters)
         return found
     except UnusableError as error:
-        log.error("tool %s of %s is not offered: %s", entry.name, source, error)
+        _note(entry.name, source, str(error))
     except Exception as error:  # noqa: BLE001 - a package that cannot be imported must not keep the product from starting
-        log.error("tool %s of %s is not offered: it could not be loaded (%s)", entry.name, source, type(error).__name__)
+        _note(entry.name, source, f"it could not be loaded ({type(error).__name__})")
     return None
+
+
+unusable: dict[tuple[str, str], str] = {}
+"""Why tools of packages cannot be offered, by the package and the name of the entry point, since ``installed`` was called."""
+
+
+def _note(name: str, source: str, reason: str) -> None:
+    unusable[source, name] = reason
+    log.error("tool %s of %s is not offered: %s", name, source, reason)
 
 
 MAX_OFFERED = 20
@@ -116,12 +126,17 @@ MAX_OFFERED = 20
 
 def has_any(*, is_demo: bool) -> bool:
     """Whether any tool is available to anybody."""
-    return is_demo or bool(environment().tools)
+    return is_demo or rules.has_any()
+
+
+def is_on(name: str) -> bool:
+    """Whether the tools of that name in settings are on for anybody."""
+    return name in rules.rules()
 
 
 def depends_on_groups(*, is_demo: bool) -> bool:
     """Whether availability depends on a person's groups."""
-    return not is_demo and any(environment().tools.values())
+    return not is_demo and any(rule.groups for rule in rules.rules().values())
 
 
 def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
@@ -136,16 +151,16 @@ def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
         from chatui.tools import server_registry  # as in ``tools``
 
         server_registry.refresh_if_due()
-    may = {rule for rule, allowed in environment().tools.items() if not allowed or set(allowed) & set(groups)}
-    named = sorted(name for name, each in known.items() if each.offered_as in may)
-    return {name: _with_facts(known[name]) for name in named[:MAX_OFFERED] if known[name].is_usable}
+    may = {name: rule for name, rule in rules.rules().items() if not rule.groups or set(rule.groups) & set(groups)}
+    named = sorted(name for name, each in known.items() if each.offered_as in may and each.is_usable)
+    return {name: _with_facts(known[name], may) for name in named[:MAX_OFFERED]}
 
 
 def all_enabled() -> dict[str, Tool]:
-    """The tools that the operator has enabled for anybody."""
-    rules = environment().tools
-    known = tools() if rules else {}
-    return {name: _with_facts(each) for name, each in sorted(known.items()) if each.offered_as in rules}
+    """The tools that are on for anybody."""
+    on = rules.rules()
+    known = tools() if on else {}
+    return {name: _with_facts(each, on) for name, each in sorted(known.items()) if each.offered_as in on}
 
 
 def labels_of(names: Collection[str]) -> dict[str, str]:
@@ -156,19 +171,20 @@ def labels_of(names: Collection[str]) -> dict[str, str]:
 
 
 def needs_approval(tool: Tool) -> bool:
-    """Whether each call waits for the person's approval: always, unless the operator has exempted the tool, or it is the search in the
-    person's own documents.
+    """Whether each call waits for the person's approval: always, unless its rule exempts the tool, or it is the search in the person's own
+    documents.
     """
     if (tool.source, tool.name) == (document_search.FIND.source, document_search.FIND.name):
         return False
     if tool.is_for_demo:
         return tool.reads_private_data or tool.sends_outside
-    return tool.offered_as not in environment().tools_without_approval
+    rule = rules.rules().get(tool.offered_as)
+    return rule.needs_approval if rule else tool.offered_as not in environment().tools_without_approval
 
 
-def _with_facts(tool: Tool) -> Tool:
+def _with_facts(tool: Tool, on: Mapping[str, rules.OfferRule]) -> Tool:
     """The tool with the operator's facts about it: the operator knows what the company wiki contains, and the tool's author does not."""
-    facts = environment().tool_facts.get(tool.offered_as)
+    facts = on[tool.offered_as].facts
     if facts is None:
         return tool
     return replace(tool, reads_private_data="private" in facts, sends_outside="outside" in facts)

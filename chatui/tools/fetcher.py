@@ -20,8 +20,10 @@ from urllib.parse import urlsplit
 import httpcore
 import httpx
 
+from chatui.backends import route
 from chatui.documents.inside.html import URL_CHARS, joined
 from chatui.documents.kinds import PDF
+from chatui.env import environment
 from chatui.json_requests import tls
 
 _IPV4_EMBEDDING = (
@@ -186,6 +188,54 @@ def _is_host(host: str) -> bool:
 
 def _is_listed(host: str, names: Collection[str]) -> bool:
     return any(host == name or host.endswith(f".{name}") for name in (each.lower().strip(".") for each in names) if name)
+
+
+ADDRESS_CHARS = 300
+
+
+def address_problem(url: str) -> str:
+    """Why staff may not give this address to a service in Administration, as the end of a sentence; empty if they may.
+
+    It must be public and begin with https, unless the operator's settings name its host (``CHATUI_TOOLS_PRIVATE_HOSTS``). What the name
+    resolves to is judged when it is connected to (``transport_to``).
+    """
+    if route.address_problem(url) or len(url) > ADDRESS_CHARS:
+        return route.address_problem(url) or "is too long"
+    if _is_private(url):
+        return ""
+    try:
+        target = parse_target(url, range(1, 65_536))
+    except FetchError:
+        return "is in a private network. Only hosts that CHATUI_TOOLS_PRIVATE_HOSTS names may be there"
+    if not is_public(target.host) and _is_number(target.host):
+        return "is in a private network. Only hosts that CHATUI_TOOLS_PRIVATE_HOSTS names may be there"
+    return "" if target.scheme == "https" else "must begin with https://"
+
+
+def _is_number(host: str) -> bool:
+    try:
+        return bool(ip_address(host.strip("[]")))
+    except ValueError:
+        return False
+
+
+def _is_private(url: str) -> bool:
+    """Whether the operator's settings name this host, with this port or with none, as one that may be in a private network."""
+    host = urlsplit(url).netloc.lower()
+    return any(name.lower() in (host, host.rpartition(":")[0]) for name in environment().tools_private_hosts)
+
+
+class GuardedTransport(httpx.AsyncHTTPTransport):
+    """Connects to public addresses only, see ``CheckedNetwork``. No proxies, no redirects."""
+
+    def __init__(self, network: CheckedNetwork) -> None:
+        super().__init__(verify=tls(), trust_env=False)
+        self._pool = httpcore.AsyncConnectionPool(ssl_context=tls(), max_connections=None, network_backend=network)
+
+
+def transport_to(url: str) -> httpx.AsyncBaseTransport:
+    """For requests to an address that staff entered."""
+    return GuardedTransport(CheckedNetwork(permits=(lambda _address: True) if _is_private(url) else is_public))
 
 
 USER_AGENT = "Mozilla/5.0 (compatible; chatui)"

@@ -1,6 +1,7 @@
 """The supported search engines: the request for each one, and the place of the results in its response.
 
-Requests go to a service that the operator configured. Its address may be private, and its key is sent nowhere else.
+Requests go to the one service that the operator configured, whose address may be private, or that staff chose in Administration. Its key
+is sent nowhere else.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from chatui.env import Environment
+from chatui import sealing
+from chatui.backends.keys import KeyUnusableError, checked
+from chatui.env import environment
 from chatui.json_requests import JsonRequestError, request_json
+from chatui.tools import fetcher, rules
 from chatui.tools.tool import ToolError
 
 log = logging.getLogger(__name__)
@@ -43,6 +47,7 @@ class Engine:
     url: str
     ask: Callable[[str, str, int], tuple[str, dict[str, Any]]] = field(repr=False)
     place: tuple[str, ...] = ("results",)
+    needs_key: bool = True
     snippet: str = "content"
 
 
@@ -53,14 +58,17 @@ def _bearer(key: str) -> dict[str, str]:
 _EXA_CONTENTS = {"text": {"maxCharacters": _SNIPPET_CHARS}}
 ENGINES: Mapping[str, Engine] = {
     "searxng": Engine(
-        "SearXNG", "", lambda key, query, most: ("/search", {"headers": _bearer(key), "params": {"q": query, "format": "json"}})
+        "SearXNG",
+        "",
+        lambda key, query, most: ("/search", {"headers": _bearer(key), "params": {"q": query, "format": "json"}}),
+        needs_key=False,
     ),
     "brave": Engine(
         "Brave",
         "https://api.search.brave.com",
         lambda key, query, most: ("/res/v1/web/search", {"headers": {"X-Subscription-Token": key}, "params": {"q": query, "count": most}}),
         ("web", "results"),
-        "description",
+        snippet="description",
     ),
     "tavily": Engine(
         "Tavily",
@@ -79,25 +87,79 @@ ENGINES: Mapping[str, Engine] = {
 }
 
 
-def is_configured(env: Environment) -> bool:
-    engine = ENGINES.get(env.search)
-    return engine is not None and bool(env.search_url or engine.url) and (env.search == "searxng" or bool(env.search_key))
+@dataclass(frozen=True, slots=True)
+class ChosenEngine:
+    """The engine that is used. ``is_from_file``: the operator's settings name it, so that Administration does not."""
+
+    engine: Engine
+    address: str
+    key: str = field(repr=False)
+    is_from_file: bool = True
 
 
-async def search(env: Environment, query: str, max_results: int) -> list[Result]:
-    """The results of the operator's search engine, best first.
+def chosen() -> ChosenEngine | None:
+    """The engine of the operator's settings, or else that of Administration; None if there is none, or its address or key is missing."""
+    env = environment()
+    if env.search != "none":
+        return _usable(env.search, env.search_url, env.search_key, is_from_file=True)
+    if (stored := rules.engine()) is None or stored.engine not in ENGINES:
+        return None
+    key = unsealed(stored.sealed_key, stored.engine, stored.address)
+    return None if key is None else _usable(stored.engine, stored.address, key, is_from_file=False)
+
+
+def _usable(name: str, address: str, key: str, *, is_from_file: bool) -> ChosenEngine | None:
+    engine = ENGINES[name]
+    address = address or engine.url
+    return ChosenEngine(engine, address, key, is_from_file) if address and (key or not engine.needs_key) else None
+
+
+def is_configured() -> bool:
+    return chosen() is not None
+
+
+def sealed(key: str, name: str, address: str) -> str:
+    """The key as it is stored, for this engine at this address only.
+
+    Raises:
+        ValueError: it contains characters that cannot be sent.
+    """
+    try:
+        return sealing.seal(checked(key, "the field").encode(), _purpose(name, address))
+    except KeyUnusableError as error:
+        raise ValueError(str(error)) from None
+
+
+def unsealed(token: str, name: str, address: str) -> str | None:
+    """The key; None if it was sealed for another place, or with a secret key that the product no longer has."""
+    found = sealing.unseal(token, _purpose(name, address)) if token else b""
+    return None if found is None else found.decode()
+
+
+def _purpose(name: str, address: str) -> bytes:
+    return f"key of a search engine, {name}, {address}".encode()
+
+
+async def search(query: str, max_results: int) -> list[Result]:
+    """The results of the search engine, best first.
 
     Raises:
         ToolError: the search failed.
     """
-    engine = ENGINES[env.search]
-    most = max(1, min(max_results, MAX_RESULTS))
-    path, content = engine.ask(env.search_key, query, most)
-    address = (env.search_url or engine.url).rstrip("/") + path
+    if (used := chosen()) is None:
+        raise ToolError("There is no search engine.")
+    engine, most = used.engine, max(1, min(max_results, MAX_RESULTS))
+    path, content = engine.ask(used.key, query, most)
+    address = used.address.rstrip("/") + path
     answer: Any
     try:
         status, answer = await request_json(
-            "POST" if "json" in content else "GET", address, seconds=SECONDS, max_bytes=MAX_BYTES, **content
+            "POST" if "json" in content else "GET",
+            address,
+            seconds=SECONDS,
+            max_bytes=MAX_BYTES,
+            transport=None if used.is_from_file else fetcher.transport_to(used.address),
+            **content,
         )
         if status != 200 or answer is None:
             raise JsonRequestError(f"sent no results (HTTP {status})")

@@ -99,6 +99,7 @@ class Tool:
     default, a tool does both (``tools.catalogue``). ``revision``: if it differs, a call does something else, even if the definition is the
     same. ``is_run_by_caller``: a function of the calling program. Its calls are handed back to that program, and never run here.
     ``note``: what is known only while the product runs, and added to the description, as a sentence; empty if nothing is.
+    ``switched_with``: the name of a tool with which it goes on and off, as part of it for people.
     ``fault``: what else is wrong with arguments that fit ``parameters``, as a message for the model; None if nothing is.
     """
 
@@ -121,6 +122,7 @@ class Tool:
     revision: str = ""
     is_run_by_caller: bool = False
     note: Callable[[], str] | None = field(default=None, repr=False)
+    switched_with: str = ""
     fault: Callable[[Mapping[str, Any]], str | None] | None = field(default=None, repr=False)
 
     @property

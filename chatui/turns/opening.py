@@ -194,7 +194,7 @@ def load_at_once(running: RunningTurn) -> BackendSpec | None:
     Raises:
         BackendError: as ``load``.
     """
-    if running.turn.question.parent_id is not None or environment().tools:
+    if running.turn.question.parent_id is not None or catalogue.has_any(is_demo=False):
         return None
     try:
         return load(running)
@@ -323,7 +323,7 @@ def today(person: User) -> date | None:
 
 def _pages(running: RunningTurn) -> Mapping[int, CitableSource]:
     texts = [frame.body for frame in (*running.request.frames, *(frame for _, frame in running.shown_before))]
-    if _has_documents(running) or "browser" in environment().tools or any(map(citations.may_cite, texts)):
+    if _has_documents(running) or catalogue.is_on("browser") or any(map(citations.may_cite, texts)):
         return opened_pages.of_conversation(running.turn.conversation_id)
     return {}
 
@@ -333,7 +333,7 @@ def _tools(running: RunningTurn, spec: BackendSpec) -> Mapping[str, Tool]:
     turn = running.turn
     if (program := running.ask.program) is not None:
         return _tools_of_program(turn, program, is_demo=spec.is_demo)
-    if running.request.cut_answer is not None or not (_has_documents(running) or spec.is_demo or environment().tools):
+    if running.request.cut_answer is not None or not (_has_documents(running) or spec.is_demo or catalogue.has_any(is_demo=False)):
         return {}
     return tools_in(turn.asked_by, turn.conversation, is_demo=spec.is_demo).offered
 

@@ -39,6 +39,7 @@ def vera(db: None) -> User:
 
 
 ADMIN_PERMISSIONS = ("add_user", "change_user", "delete_user", "view_user", "add_group", "change_group", "delete_group", "view_group")
+TOOLS = ("view_tools", "change_tools", "connect_tools")
 BACKENDS = ("add_storedbackend", "change_storedbackend", "delete_storedbackend", "view_storedbackend")
 
 
@@ -51,6 +52,7 @@ def olga(db: None) -> User:
         *BACKENDS,
         "view_usage",
         "change_limits",
+        *TOOLS,
         "view_conversation",
         "view_message",
         "view_turn",

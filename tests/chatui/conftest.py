@@ -24,6 +24,7 @@ from chatui.model_servers import connected, proofs
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.observability.request_ids import request_id
+from chatui.tools import rules
 from chatui.turns import leases, opening, running, start
 from chatui.turns.running_turn import RunningTurn
 from chatui.turns.start import Ask
@@ -52,6 +53,7 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(outages, "_last", float("-inf"))
     monkeypatch.setattr(connected, "_read", connected._Read(at=time.monotonic()))
     monkeypatch.setattr(proofs, "_read", proofs._Read())
+    monkeypatch.setattr(rules, "_read", rules._Read(at=time.monotonic()))
     cache.clear()
     limits.clear_cache()
     request_id.set("")

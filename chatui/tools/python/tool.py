@@ -181,7 +181,7 @@ PYTHON = Tool(
     begin=lambda turn: partial(run, turn),
     is_ready=availability.is_on,
     note=_note,
-    title="Python",
+    title="Run Python code",
     reads_private_data=False,
     sends_outside=False,
 )

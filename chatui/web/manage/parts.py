@@ -35,6 +35,7 @@ PARTS = {
     AdminPart.USAGE: (_("Everybody’s usage"), "usage_everybody"),
     AdminPart.LIMITS: (_("Limits and prices"), "manage_limits"),
     AdminPart.SERVERS: (_("Model servers"), "manage_servers"),
+    AdminPart.TOOLS: (_("Tools"), "manage_tools"),
     AdminPart.FAILURES: (_("Failed answers"), "manage_failures"),
     AdminPart.RATINGS: (_("Ratings"), "ratings"),
     AdminPart.CONVERSATIONS: (_("Conversations"), "manage_conversations"),
@@ -48,7 +49,7 @@ PARTS = {
 
 _MENU = (
     (_("People and usage"), (AdminPart.PEOPLE, AdminPart.USAGE, AdminPart.LIMITS)),
-    (_("Models"), (AdminPart.SERVERS, AdminPart.FAILURES, AdminPart.RATINGS)),
+    (_("Models"), (AdminPart.SERVERS, AdminPart.TOOLS, AdminPart.FAILURES, AdminPart.RATINGS)),
     (_("Oversight"), (AdminPart.CONVERSATIONS, AdminPart.REQUESTS, AdminPart.DEBUG_VIEWS, AdminPart.AUDIT)),
     (_("Installation"), (AdminPart.SETTINGS, AdminPart.SYSTEM)),
 )
@@ -86,6 +87,10 @@ DONE = {
     "server-settings": _("The settings of %(name)s are saved."),
     "server-waits": _("%(name)s is saved. It is offered to nobody until somebody who may see hidden channels confirms it."),
     "sessions-ended": _("%(name)s is signed out in all browsers."),
+    "search-off": _("Models can no longer search the web."),
+    "search-saved": _("The search engine %(name)s is saved."),
+    "tool-off": _("“%(name)s” is off."),
+    "tool-on": _("“%(name)s” is on."),
     "warning-acknowledged": _("The warning is acknowledged."),
 }
 """What a page says after each action, in the words of its button or its state. ``name``: what it was done to."""

@@ -28,6 +28,7 @@ ADMINS = [
     *LOOK,
     "view_usage",
     "change_limits",
+    *("view_tools", "change_tools", "connect_tools"),
     *(f"{verb}_{what}" for what in ("user", "group", "storedbackend") for verb in ("add", "change", "view", "delete")),
     "view_conversation",
 ]

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.django_db
 PARTS = {
     "view_user": (AdminPart.PEOPLE,),
     "view_storedbackend": (AdminPart.SERVERS, AdminPart.FAILURES),
+    "view_tools": (AdminPart.TOOLS,),
     "view_hidden_channels": (AdminPart.REQUESTS,),
     "view_auditevent": (AdminPart.DEBUG_VIEWS, AdminPart.AUDIT),
     "view_usage": (AdminPart.USAGE,),
@@ -26,6 +27,12 @@ PARTS = {
 
 NEEDED: dict[str, tuple[Callable[[User, User, Group], bool], set[str]]] = {
     "examine": (lambda staff, _, __: administration.may_examine(staff), {"view_storedbackend", "change_storedbackend"}),
+    "change tools": (lambda staff, _, __: administration.may_change_tools(staff), {"view_tools", "change_tools"}),
+    "connect tools": (lambda staff, _, __: administration.may_connect_tools(staff), {"view_tools", "connect_tools"}),
+    "choose search": (
+        lambda staff, _, __: administration.may_choose_search(staff),
+        {"view_tools", "connect_tools", "view_hidden_channels"},
+    ),
     "see groups": (lambda staff, _, __: administration.may_see_groups(staff), {"view_user", "view_group"}),
     "make groups": (lambda staff, _, __: administration.may_make_groups(staff), {"view_user", "view_group", "add_group"}),
     "change group": (lambda staff, _, group: administration.may_change_group(staff, group), {"view_user", "view_group", "change_group"}),

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from chatui.env import environment
 from chatui.tools import browser
 from chatui.tools import search_engines as engines
 from chatui.tools.search_engines import Result
@@ -31,8 +30,8 @@ async def test_an_engine(name: str, answer: dict[str, Any], path: str, header: s
 
     async with serving(reply) as peer:
         changed.change(monkeypatch, {"search": name, "search_key": "k3y", "search_url": f"http://127.0.0.1:{peer.port}/"})
-        assert engines.is_configured(environment())
-        assert await engines.search(environment(), "green tea", 3) == [Result("https://tea.example/", "Tea", "About")]
+        assert engines.is_configured()
+        assert await engines.search("green tea", 3) == [Result("https://tea.example/", "Tea", "About")]
         assert peer.requested == [path] and header.lower() in peer.heads[0].lower()
 
 
@@ -42,5 +41,5 @@ async def test_without_an_engine_pages_can_be_opened_but_not_searched(monkeypatc
         ({"search": "exa", "search_key": "k"}, True), ({"search": "searxng", "search_url": "http://search"}, True),
     ):  # fmt: skip
         changed.change(monkeypatch, {"search": "none", "search_url": "", "search_key": "", **values})
-        offered = [each.recipient for each in browser.browser_tools()]
+        offered = [each.recipient for each in browser.browser_tools() if each.is_usable]
         assert offered == [*(["browser.search"] if is_offered else []), "browser.open", "browser.find"]
