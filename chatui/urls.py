@@ -33,6 +33,7 @@ from chatui.web import (
     usage,
 )
 from chatui.web.manage import groups, limits, operating, people, servers
+from chatui.web.manage import tool_servers as manage_tool_servers
 from chatui.web.manage import tools as manage_tools
 from chatui.web.sign_in import methods, passkeys, second_factor, single_sign_on
 from chatui.web.sign_in import pages as sign_in_pages
@@ -127,6 +128,9 @@ urlpatterns = [
     path("manage/servers/<str:name>/<slug:what>/", servers.server_act, name="manage_server_act"),
     path("manage/tools/", manage_tools.tools, name="manage_tools"),
     path("manage/tools/web-search/", manage_tools.search, name="manage_tool_search"),
+    path("manage/tools/tool-servers/", manage_tool_servers.servers, name="manage_tool_servers"),
+    path("manage/tools/connect-server/", manage_tool_servers.connect, name="manage_tool_connect"),
+    path("manage/tools/tool-servers/<slug:name>/", manage_tool_servers.server, name="manage_tool_server"),
     path("manage/tools/<slug:name>/", manage_tools.tool, name="manage_tool"),
     path("manage/failures/", operating.failures, name="manage_failures"),
     path("manage/failures/<uuid:turn_id>/", operating.failure, name="manage_failure"),

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext
@@ -16,11 +18,15 @@ from chatui.display.tools import own_title
 from chatui.documents import reading
 from chatui.env import environment
 from chatui.model_servers import connected
+from chatui.models.tools import StoredToolServer
 from chatui.tools import catalogue, rules, search_engines
 from chatui.tools.document_search import FIND
 from chatui.tools.python import availability
 from chatui.tools.tool import Tool
 from renderer.characters import escape
+
+if TYPE_CHECKING:
+    from chatui.tools.remote.definition import ServerSpec
 
 _SENTENCES: Mapping[str, Promise] = {
     "browser_search": _("The model sends words to a search engine, and reads the titles and first lines of what it finds."),
@@ -53,31 +59,79 @@ class ListedTool:
     source: str = ""
 
     @property
+    def can_be_switched(self) -> bool:
+        """Whether a page can switch it: what only the operator's settings offer, only where they do."""
+        return bool(self.name) and (self.is_from_file or self.name not in rules.BY_OPERATOR)
+
+    @property
     def is_offered(self) -> bool:
         return self.is_on and not self.why and not self.reason
 
 
 @dataclass(frozen=True, slots=True)
+class ShownServer:
+    """A tool server. ``place``: host and port; empty for a program on this machine. ``selected``: how many of its tools are chosen.
+    ``is_here``: it is kept in Administration, and ``is_on`` there."""
+
+    name: str
+    is_mcp: bool
+    place: str
+    selected: int
+    is_here: bool = False
+    is_on: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class ListedTools:
-    """All tools. ``only_demo``: the demo is the only model server, and has only its own tools."""
+    """All tools. ``of_servers``: the confirmed ones of each server in the operator's file, by its name. ``only_demo``: the demo is the only
+    model server, and has only its own tools."""
 
     built_in: list[ListedTool]
     of_packages: list[ListedTool]
+    of_servers: list[tuple[ShownServer, list[ListedTool]]]
     engine: str
     only_demo: bool
 
 
 def listed() -> ListedTools:
     """All tools of this installation, in the order of the page."""
-    known, state = catalogue.installed(), _State()
+    state = _State()
+    known = catalogue.installed()
     own = [known[name] for name in ("browser_search", "browser_open", "run_python", "current_time")]
     packages = [tool for name, tool in sorted(known.items()) if tool.source != own[0].source]
     failed = [ListedTool("", name, "", reason=reason, source=source) for (source, name), reason in sorted(catalogue.unusable.items())]
     find = ListedTool("", own_title(FIND), _sentence(FIND), is_own_sentence=True, is_on=True, asks=False, reads_private_data=True)
     used = search_engines.chosen()
     return ListedTools(
-        [*map(state.of, own), find], [*map(state.of, packages), *failed], used.engine.name if used else "", connected.is_demo()
+        [*map(state.of, own), find],
+        [*map(state.of, packages), *failed],
+        [(server, [state.of(tool) for tool in tools]) for server, tools in _of_servers()],
+        used.engine.name if used else "",
+        connected.is_demo(),
     )
+
+
+def _of_servers() -> list[tuple[ShownServer, list[Tool]]]:
+    path, rows = environment().tools_file, list(StoredToolServer.objects.order_by("name"))
+    if path is None and not rows:
+        return []
+    from chatui.tools import server_registry  # takes 1 MB, and most installations have no tool servers
+    from chatui.tools.remote import definition
+
+    servers = [_of_file(spec) for spec in definition.read_file(path).servers] if path else []
+    taken = {server.name for server in servers}
+    servers += [
+        ShownServer(row.name, True, urlsplit(row.url).netloc, len(row.selected), is_here=True, is_on=row.is_on)
+        for row in rows
+        if row.name not in taken
+    ]
+    confirmed = sorted(server_registry.tools().values(), key=lambda tool: tool.name)
+    return [(server, [tool for tool in confirmed if tool.source == server.name]) for server in servers]
+
+
+def _of_file(spec: ServerSpec) -> ShownServer:
+    url = str(getattr(spec, "url", ""))  # a program has none
+    return ShownServer(spec.name, not hasattr(spec, "document"), urlsplit(url).netloc, len(spec.selected))
 
 
 def of_name(name: str) -> list[ListedTool]:
@@ -94,6 +148,7 @@ class _State:
     """What decides about all tools at this moment."""
 
     def __init__(self) -> None:
+        rules.forget_rows()  # another process may just have changed them
         self._on = rules.rules()
         enabled = catalogue.all_enabled()
         usable = [name for name, tool in enabled.items() if tool.is_usable]

@@ -27,7 +27,7 @@ from chatui.models.sign_in import (
     SecondFactor,
 )
 from chatui.models.tool_sign_in import ToolClient, ToolSignIn
-from chatui.models.tools import ToolApproval, ToolCall, ToolConfirmation, ToolRule, ToolSession, ToolSetting
+from chatui.models.tools import StoredToolServer, ToolApproval, ToolCall, ToolConfirmation, ToolRule, ToolSession, ToolSetting
 from chatui.models.turn import Turn, TurnPiece
 from chatui.models.usage import ModelPrice, UsageCount, UsageEntry, UsageLimit
 from chatui.models.user import AccountChange, ClosedAccount, FirstAccountCode, GroupChange, User

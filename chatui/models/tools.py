@@ -132,7 +132,8 @@ class ToolConfirmation(Row):
     """What the operator decided last about a tool of another server, for all processes (``tools.confirmations``).
 
     ``name``: our name. ``offer``: the confirmed ``ToolOffer`` in JSON, to the letter, and ``digest`` its digest; both empty if the
-    confirmation was withdrawn. Such a row stays, so that no older decision from a file takes its place. ``decided_by``: the login of the
+    confirmation was withdrawn. ``place``: which server of Administration it is about (``tools.rules.StoredServer``); empty: the operator's
+    file names it. Such a row stays, so that no older decision from a file takes its place. ``decided_by``: the login of the
     shell; empty if that is unknown, or if the account of that name was erased.
     """
 
@@ -141,6 +142,7 @@ class ToolConfirmation(Row):
     digest = models.CharField(max_length=64, blank=True)
     decided_at = models.DateTimeField()
     decided_by = models.CharField(max_length=150, blank=True)
+    place = models.CharField(max_length=64, blank=True, default="", db_default="")
 
 
 class ToolSetting(Row):
@@ -169,3 +171,18 @@ class ToolSetting(Row):
             ("change_tools", "Can switch tools on and off"),
             ("connect_tools", "Can choose the search engine, and connect tool servers by their address"),
         ]
+
+
+class StoredToolServer(Row):
+    """An MCP server at an address that staff entered (``tools.stored_servers``).
+
+    ``header`` and ``sealed_key``: what each request carries; the key is encrypted for this row and the origin of the address. ``selected``:
+    the tools that are offered once they are confirmed, by the server's names.
+    """
+
+    name = models.CharField(max_length=20, unique=True)
+    url = models.CharField("address", max_length=300)
+    header = models.CharField(max_length=100, default="Authorization")
+    sealed_key = models.TextField(blank=True, editable=False)
+    selected = models.JSONField(default=list, blank=True)
+    is_on = models.BooleanField("enabled", default=True)

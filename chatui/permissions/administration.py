@@ -213,6 +213,11 @@ def may_choose_search(staff: User | None) -> bool:
     return may_connect_tools(staff) and access.can_see_hidden(staff)
 
 
+def may_confirm_tools(staff: User | None) -> bool:
+    """Whether they may confirm what tools of other servers say to a model, so that people get them."""
+    return access.is_staff_with(staff, "chatui.view_tools") and access.can_see_hidden(staff)
+
+
 def may_set_limits(user: User | None) -> bool:
     return access.is_staff_with(user, "chatui.change_limits")
 

@@ -1,9 +1,9 @@
 """The catalogue of tools, and which of them a person is offered.
 
-There are the built-in ones, those of packages with ``chatui.tools`` entry points, and those of the tool servers in the operator's tools
-file. Built in are the browser, Python and the current time, off by default, and two for the demo, the weather and a note that needs
-approval. People are offered those that are on (``rules``) for everybody or for the person's groups. A form submits the names of those that
-a person has switched off.
+There are the built-in ones, those of packages with ``chatui.tools`` entry points, and those of the tool servers of the operator's tools
+file and of Administration. Built in are the browser, Python and the current time, off by default, and two for the demo, the weather and a
+note that needs approval. People are offered those that are on (``rules``) for everybody or for the person's groups. A form submits the
+names of those that a person has switched off.
 
 Dangerous combinations are prevented: a tool that reads private data is never offered together with one that sends data out. A model that
 reads untrusted text may follow instructions in it (prompt injection). With both kinds of tools it could exfiltrate data; with one kind
@@ -66,9 +66,9 @@ _OWN = "chatui"
 
 def tools() -> dict[str, Tool]:
     """All usable tools by name. If a tool server's tool has the name of an installed one, the installed one takes precedence."""
-    if environment().tools_file is None:
+    if not rules.has_servers():
         return installed()
-    from chatui.tools import server_registry  # takes 1 MB, and most installations have no such file
+    from chatui.tools import server_registry  # takes 1 MB, and most installations have no tool servers
 
     return {**server_registry.tools(), **installed()}
 
@@ -147,7 +147,7 @@ def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
     if is_demo:
         return dict(of_demo())
     known = tools()
-    if environment().tools_file is not None:
+    if rules.has_servers():
         from chatui.tools import server_registry  # as in ``tools``
 
         server_registry.refresh_if_due()

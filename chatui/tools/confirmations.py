@@ -41,15 +41,16 @@ class Confirmation(BaseModel):
     digest: str
     confirmed_at: datetime
     confirmed_by: str = ""
+    place: str = ""
 
 
 Confirmations = Mapping[str, Confirmation]
 """By our names of the tools."""
 
 
-def stamp() -> frozenset[tuple[str, str]]:
-    """What is confirmed, by names and digests, in one small query."""
-    return frozenset(ToolConfirmation.objects.exclude(digest="").values_list("name", "digest"))
+def stamp() -> frozenset[tuple[str, str, str]]:
+    """What is confirmed, by names, digests and places, in one small query."""
+    return frozenset(ToolConfirmation.objects.exclude(digest="").values_list("name", "digest", "place"))
 
 
 def stored() -> Confirmations:
@@ -61,34 +62,40 @@ def stored() -> Confirmations:
         except ValidationError:
             continue
         if (offer.name, offer.digest()) == (row.name, row.digest):
-            found[row.name] = Confirmation(offer=offer, digest=row.digest, confirmed_at=row.decided_at, confirmed_by=row.decided_by)
+            confirmed = Confirmation(offer=offer, digest=row.digest, confirmed_at=row.decided_at, confirmed_by=row.decided_by)
+            found[row.name] = confirmed.model_copy(update={"place": row.place})
     return found
 
 
-def confirm(offer: ToolOffer) -> None:
-    """Confirm an offer as it is, in the operator's name. It replaces any of the same name."""
+def confirm(offer: ToolOffer, visitor: Visitor = SHELL, place: str = "") -> None:
+    """Confirm an offer of the server at that place as it is. It replaces any of the same name."""
     with transaction.atomic():
-        _decide(offer.name, offer, timezone.now(), _login())
-        _record("tool confirmed", SHELL, offer.name, f"{offer.digest()[:_DIGEST_CHARS]}, by {_login() or 'somebody'}")
+        who = _name_of(visitor)
+        _decide(offer.name, offer, timezone.now(), who, place)
+        _record("tool confirmed", visitor, offer.name, f"{offer.digest()[:_DIGEST_CHARS]}, by {who or 'somebody'}")
 
 
-def withdraw(name: str) -> bool:
+def withdraw(name: str, visitor: Visitor = SHELL) -> bool:
     """Withdraw the confirmation of a tool. False if there is none: then only an older one, in a file, will not be taken over."""
     with transaction.atomic():
         was_confirmed = ToolConfirmation.objects.filter(name=name).exclude(digest="").exists()
-        _decide(name, None, timezone.now(), _login())
+        _decide(name, None, timezone.now(), _name_of(visitor))
         if was_confirmed:
-            _record("tool confirmation withdrawn", SHELL, name, f"by {_login() or 'somebody'}")
+            _record("tool confirmation withdrawn", visitor, name, f"by {_name_of(visitor) or 'somebody'}")
         return was_confirmed
 
 
-def _decide(name: str, offer: ToolOffer | None, at: datetime, login: str) -> None:
+def _decide(name: str, offer: ToolOffer | None, at: datetime, login: str, place: str = "") -> None:
     values = {"offer": offer.model_dump_json() if offer else "", "digest": offer.digest() if offer else ""}
-    ToolConfirmation.objects.update_or_create(name=name, defaults={**values, "decided_at": at, "decided_by": login})
+    ToolConfirmation.objects.update_or_create(name=name, defaults={**values, "decided_at": at, "decided_by": login, "place": place})
 
 
 def _record(action: str, visitor: Visitor, name: str, words: str) -> None:
     record(action, visitor, detail=f"{name}: {words}")
+
+
+def _name_of(visitor: Visitor) -> str:
+    return visitor.user.get_username() if visitor.user else _login()
 
 
 def _login() -> str:

@@ -7,6 +7,8 @@ database, so that all processes follow them within ``ROWS_SECONDS``, without a r
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import logging
 import time
 from collections.abc import Mapping
@@ -15,7 +17,7 @@ from dataclasses import dataclass, field
 from django.db import DatabaseError, InterfaceError
 
 from chatui.env import environment
-from chatui.models.tools import ToolSetting
+from chatui.models.tools import StoredToolServer, ToolSetting
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +49,28 @@ class StoredEngine:
     sealed_key: str = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class StoredServer:
+    """A tool server that was connected in Administration. ``place`` identifies it: what was confirmed of one with another address, key or
+    header is not confirmed of this one."""
+
+    name: str
+    url: str
+    header: str
+    sealed_key: str = field(repr=False)
+    selected: tuple[str, ...]
+    row: str
+
+    @property
+    def place(self) -> str:
+        named = json.dumps([self.row, self.name, self.url, self.header, self.sealed_key])
+        return hashlib.sha256(named.encode()).hexdigest()
+
+    @classmethod
+    def of(cls, row: StoredToolServer) -> StoredServer:
+        return cls(row.name, row.url, row.header, row.sealed_key, tuple(row.selected), str(row.pk))
+
+
 @dataclass(slots=True)
 class _Read:
     """The rows that this process read last, and when (``time.monotonic``): the rules of those that are on, and the names of the others."""
@@ -54,6 +78,7 @@ class _Read:
     on: Mapping[str, OfferRule] = field(default_factory=dict)
     off: frozenset[str] = frozenset()
     engine: StoredEngine | None = None
+    servers: tuple[StoredServer, ...] = ()
     at: float = float("-inf")
     has_succeeded: bool = False
 
@@ -93,6 +118,16 @@ def engine() -> StoredEngine | None:
     return _rows().engine
 
 
+def servers() -> tuple[StoredServer, ...]:
+    """The tool servers of Administration that are on and have tools to offer."""
+    return _rows().servers
+
+
+def has_servers() -> bool:
+    """Whether there may be tool servers."""
+    return environment().tools_file is not None or bool(servers())
+
+
 def forget_rows() -> None:
     """Read the rows again at the next use. Other processes do so within ROWS_SECONDS."""
     _read.at = float("-inf")
@@ -124,6 +159,8 @@ def _read_again() -> None:
             on[row.name] = OfferRule(groups, row.needs_approval, facts_of(row), is_from_file=False)
         elif not row.is_on:
             off.add(row.name)
+    rows = StoredToolServer.objects.filter(is_on=True).order_by("name")
+    _read.servers = tuple(StoredServer.of(row) for row in rows if row.selected)
     _read.on, _read.off, _read.engine, _read.has_succeeded = on, frozenset(off), engine, True
 
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import cache, partial
@@ -28,7 +28,7 @@ from django.db import DatabaseError, InterfaceError
 
 from chatui.env import environment
 from chatui.json_schemas import UnusableError, check_schema
-from chatui.tools import confirmations, functions
+from chatui.tools import confirmations, functions, stored_servers
 from chatui.tools.confirmations import Confirmations
 from chatui.tools.execution import run_on_tools_loop, tools_loop, waiting_for_place
 from chatui.tools.file_access import EndedSession
@@ -36,7 +36,7 @@ from chatui.tools.mcp.server import McpServer
 from chatui.tools.openapi.server import OpenApiServer
 from chatui.tools.remote import definition
 from chatui.tools.remote import definition as credentials
-from chatui.tools.remote.definition import McpSpec, OpenApiSpec
+from chatui.tools.remote.definition import McpSpec, OpenApiSpec, ToolsFile
 from chatui.tools.remote.exchange import Breaker
 from chatui.tools.remote.offers import Listing, Moment, ServerError, ToolOffer, without_arguments
 from chatui.tools.sign_in.tokens import SignInNeededError, SignIns
@@ -236,23 +236,19 @@ _SLACK_SECONDS = 1.0
 
 def tools() -> dict[str, Tool]:
     """The tools that may be offered now, by name."""
-    path = environment().tools_file
-    return {} if path is None else {tool.name: tool for tool in _known(path).tools()}
+    return {tool.name: tool for tool in _known(environment().tools_file).tools()}
 
 
 def refresh_if_due() -> None:
     """Check for changes of the servers' tools in the background, if the last check is old."""
-    path = environment().tools_file
-    if path is not None:
-        _known(path).refresh_if_due()
+    _known(environment().tools_file).refresh_if_due()
 
 
 def end_from_thread(ended: Sequence[EndedSession]) -> Sequence[Future[None]]:
     """End the sessions of conversations or people that are gone. Returns what may be waited for."""
-    path = environment().tools_file
-    if path is None or not ended:
+    if not ended:
         return ()
-    return [run_on_tools_loop(server.end(ended)) for server in _known(path).servers.values()]
+    return [run_on_tools_loop(server.end(ended)) for server in list(_known(environment().tools_file).servers.values())]
 
 
 def specs() -> tuple[OpenApiSpec | McpSpec, ...]:
@@ -267,14 +263,15 @@ def server_of(spec: OpenApiSpec | McpSpec) -> McpServer | OpenApiServer:
 
 
 class _ToolServers:
-    """The servers of one file, and the tools created from the confirmations. They are created again when the confirmations change."""
+    """The servers of one file and those of Administration, and the tools created from the confirmations. They are created again when the
+    confirmations or the latter servers change."""
 
-    def __init__(self, path: Path) -> None:
-        file = definition.read_file(path)
+    def __init__(self, path: Path | None) -> None:
+        file = definition.read_file(path) if path else ToolsFile()
         for problem in file.problems:
             log.error("CHATUI_TOOLS_FILE: %s", problem)
         self.servers = {spec.name: ServerConnection(spec, server_of(spec)) for spec in file.servers}
-        self._stamp: frozenset[tuple[str, str]] = frozenset()
+        self._stamp: frozenset[tuple[str, str, str]] = frozenset()
         self._made: list[tuple[Tool, ToolOffer]] = []
         self._lock = threading.Lock()
         self._has_read = False
@@ -293,19 +290,32 @@ class _ToolServers:
                 # Before the first migration, this is normal, and not worth a warning.
                 level = logging.WARNING if self._has_read else logging.DEBUG
                 log.log(level, "the confirmed tools could not be read (%s)", type(error).__name__)
-        return [tool for tool, offer in self._made if not self.servers[offer.server].changed(offer)]
+        return [tool for tool, offer in self._made if (server := self.servers.get(offer.server)) and not server.changed(offer)]
 
     def _read(self) -> None:
-        stamp = confirmations.stamp()
+        stamp, stored = confirmations.stamp(), {spec.name: spec for spec in stored_servers.specs()}
         with self._lock:
             self._has_read = True
-            if stamp != self._stamp:
+            if self._follow(stored) or stamp != self._stamp:
                 self._made, self._stamp = list(self._from(confirmations.stored())), stamp
+
+    def _follow(self, stored: Mapping[str, McpSpec]) -> bool:
+        """Connect the servers that are in Administration now. Returns whether any has changed. What has, is another server from now on."""
+        known = {name: server.spec for name, server in self.servers.items() if server.spec.place}
+        if known == stored:
+            return False
+        servers = {name: server for name, server in self.servers.items() if not server.spec.place or stored.get(name) == server.spec}
+        ended = [server for name, server in self.servers.items() if name not in servers]
+        servers |= {name: ServerConnection(spec, server_of(spec)) for name, spec in stored.items() if name not in servers}
+        self.servers, self._checked_at = servers, float("-inf")
+        for server in ended:
+            asyncio.run_coroutine_threadsafe(server.close(), tools_loop())
+        return True
 
     def _from(self, confirmed: Confirmations) -> Iterator[tuple[Tool, ToolOffer]]:
         for each in confirmed.values():
             watched = self.servers.get(each.offer.server)
-            if watched is None or each.offer.remote not in watched.spec.selected:
+            if watched is None or each.place != watched.spec.place or each.offer.remote not in watched.spec.selected:
                 continue
             try:
                 yield tool_of(each.offer, watched), each.offer
@@ -316,7 +326,7 @@ class _ToolServers:
         if time.monotonic() - self._checked_at < LISTED_SECONDS:
             return
         self._checked_at = time.monotonic()
-        for watched in self.servers.values():
+        for watched in list(self.servers.values()):
             asyncio.run_coroutine_threadsafe(watched.refresh(), tools_loop())
 
 
@@ -329,7 +339,7 @@ def _is_on_event_loop() -> bool:
 
 
 @cache
-def _known(path: Path) -> _ToolServers:
+def _known(path: Path | None) -> _ToolServers:
     return _ToolServers(path)
 
 
@@ -377,6 +387,7 @@ class Review:
     problem: str = ""
     confirmed_at: datetime | None = None
     confirmed_by: str = ""
+    place: str = ""
 
     def diff(self) -> list[str]:
         """The changes, as the lines of a unified diff; the whole offer if nothing was confirmed."""
@@ -385,12 +396,16 @@ class Review:
         return list(difflib.unified_diff(before, after, "confirmed", "now", lineterm="", n=2))
 
 
-async def reviewed(path: Path, confirmed: Confirmations, person_id: UUID | None = None) -> tuple[list[Review], list[str]]:
+async def reviewed(
+    path: Path | None, confirmed: Confirmations, person_id: UUID | None = None, stored: Sequence[McpSpec] = ()
+) -> tuple[list[Review], list[str]]:
     """The reviews of all tools, and a message for each problem with the file or a server. Queries every server, in parallel.
 
-    ``person_id``: who reviews. What a server offers at which each person signs in is read with the reviewer's own sign-in.
+    ``person_id``: who reviews. What a server offers at which each person signs in is read with the reviewer's own sign-in. ``stored``: the
+    servers of Administration, if these are reviewed, too.
     """
-    file = definition.read_file(path)
+    file = definition.read_file(path) if path else ToolsFile()
+    file = replace(file, servers=(*file.servers, *stored))
     listings = await asyncio.gather(*(_listed(spec, person_id) for spec in file.servers))
     tools: list[Review] = []
     problems, silent = list(file.problems), set[str]()
@@ -401,8 +416,10 @@ async def reviewed(path: Path, confirmed: Confirmations, person_id: UUID | None 
         else:
             tools += _of_server(spec, listing, confirmed)
     seen = {each.name for each in tools}
-    removed = [each.offer for name, each in confirmed.items() if name not in seen and each.offer.server not in silent]
-    tools += [Review(offer.name, ReviewState.GONE, before=offer) for offer in removed]
+    places = {"", *(spec.place for spec in stored)}
+    for name, each in confirmed.items():
+        if name not in seen and each.offer.server not in silent and each.place in places:
+            tools.append(Review(name, ReviewState.GONE, before=each.offer, place=each.place))
     return tools, problems
 
 
@@ -425,6 +442,7 @@ def _of_server(spec: OpenApiSpec | McpSpec, listing: Listing, confirmed: Confirm
         yield Review(f"{spec.name}/{remote}", ReviewState.UNUSABLE, problem=problem)
     for offer in listing.offers.values():
         known = confirmed.get(offer.name)
+        known = known if known and known.place == spec.place else None
         before = known.offer if known else None
         try:
             tool_of(offer, ServerConnection(spec, server_of(spec)))
@@ -433,4 +451,4 @@ def _of_server(spec: OpenApiSpec | McpSpec, listing: Listing, confirmed: Confirm
             continue
         state = ReviewState.NEW if known is None else ReviewState.CONFIRMED if known.digest == offer.digest() else ReviewState.CHANGED
         when, who = (known.confirmed_at, known.confirmed_by) if known else (None, "")
-        yield Review(offer.name, state, offer, before, confirmed_at=when, confirmed_by=who)
+        yield Review(offer.name, state, offer, before, confirmed_at=when, confirmed_by=who, place=spec.place)

@@ -68,13 +68,13 @@ def _read(stored: str | None) -> _Protocol | None:
 class HttpPeer:
     """An MCP server over HTTP."""
 
-    def __init__(self, url: str, headers: Any, *, asks: bool = False) -> None:
+    def __init__(self, url: str, headers: Any, *, asks: bool = False, is_public: bool = False) -> None:
         """``headers``: a function that returns the operator's headers. It is called for each request, since credentials may change.
-        ``asks``: see ``messages.capabilities``."""
+        ``asks``: see ``messages.capabilities``. ``is_public``: staff entered the address, see ``Connections``."""
         self._url = url
         self._asks = asks
         self._headers = headers
-        self._connections = Connections()
+        self._connections = Connections(url if is_public else "")
         self._own = KeptSession()
         self._without_sessions: _Protocol | None = None
         self._numbers = itertools.count(1)

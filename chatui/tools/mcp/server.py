@@ -42,7 +42,7 @@ from chatui.tools.remote.offers import (
 from chatui.tools.remote.originals import original
 from chatui.tools.remote.schemas import reduced
 from chatui.tools.replies import in_middle
-from chatui.tools.tool import CallingTurn, Noted, ToolError
+from chatui.tools.tool import DESCRIPTION_CHARS, CallingTurn, Noted, ToolError
 
 log = logging.getLogger(__name__)
 
@@ -122,7 +122,8 @@ class McpServer:
         self._spec = spec
         self.on_changed: Callable[[], None] = lambda: None
         """Called when the server says that its tools have changed."""
-        self._http = HttpPeer(spec.url, lambda: credentials.headers(spec.headers), asks=spec.speaks_to_person) if spec.url else None
+        headers = partial(credentials.headers, spec.headers)
+        self._http = HttpPeer(spec.url, headers, asks=spec.speaks_to_person, is_public=bool(spec.place)) if spec.url else None
         launch = Launch(spec.command, lambda: credentials.texts(spec.environment), spec.directory, self._tell, self._beside())
         self._peer: HttpPeer | StdioPeer = self._http or StdioPeer(launch)
         self._programs = Programs(launch, spec.programs)
@@ -132,11 +133,21 @@ class McpServer:
         # The server in stored sessions: its name, and a digest, since another server of the same name must not get them.
         self._place = f"{spec.name} {hashlib.sha256((spec.url or json.dumps(spec.command)).encode()).hexdigest()[:16]}"
 
+    async def described(self) -> list[tuple[str, str]]:
+        """All tools that the server lists now, by its names, each with its description, cleaned. Raises ServerError."""
+        found = [each for each in await self._found() if isinstance(each, Mapping) and isinstance(each.get("name"), str)]
+        return [(each["name"], cleaned(str(each.get("description") or ""), DESCRIPTION_CHARS)) for each in found[:MAX_LISTED]]
+
     async def listed(self) -> Listing:
         """The current offers. What a server says about itself (``instructions``, annotations) is not used. Nobody's session is used for it.
         Raises ServerError.
         """
-        spec, found, cursor = self._spec, list[Any](), None
+        found = await self._found()
+        spec = self._spec
+        return listing(spec.name, spec.selected, lambda remote, name: offered(spec.name, remote, found[:MAX_LISTED], name))
+
+    async def _found(self) -> list[Any]:
+        found, cursor = list[Any](), None
         async with self._nobodys() as peer:
             for _ in range(MAX_PAGES):
                 try:
@@ -148,7 +159,7 @@ class McpServer:
                 before, cursor = cursor, page.get("nextCursor")
                 if not isinstance(cursor, str) or not cursor or cursor == before or len(found) > MAX_LISTED:
                     break
-        return listing(spec.name, spec.selected, lambda remote, name: offered(spec.name, remote, found[:MAX_LISTED], name))
+        return found
 
     @asynccontextmanager
     async def _nobodys(self) -> AsyncIterator[HttpPeer | StdioPeer]:

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import quote
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
 from chatui.backends.route import origin
 from chatui.operator_files import FilePath, OperatorFile
@@ -42,7 +42,8 @@ class CredentialSource(BaseModel):
 
     @model_validator(mode="after")
     def _is_one(self) -> CredentialSource:
-        if [bool(self.env), self.file is not None, bool(self.value)].count(True) != 1:
+        # One of another kind (``tools.stored_servers``) is in no file.
+        if type(self) is CredentialSource and [bool(self.env), self.file is not None, bool(self.value)].count(True) != 1:
             raise ValueError("must have one of env, file and value")
         return self
 
@@ -197,6 +198,7 @@ class ServerSpec(BaseModel):
     labels: dict[str, str] = Field(default_factory=dict)
     seconds: float = Field(30.0, gt=0, le=600, strict=True)
     oauth: OAuthSpec | None = None
+    _place: str = PrivateAttr("")
 
     @property
     def is_per_person(self) -> bool:
@@ -213,6 +215,16 @@ class ServerSpec(BaseModel):
         if self.oauth and any(name.lower() == "authorization" for name in self.headers):
             raise ValueError("has both oauth and a header Authorization")
         return self
+
+    @property
+    def place(self) -> str:
+        """Which server of Administration it is (``tools.rules``), whose address must be public; empty: the operator's file names it."""
+        return self._place
+
+    def at_place(self, place: str) -> Self:
+        copy = self.model_copy()
+        copy._place = place
+        return copy
 
 
 class OpenApiSpec(ServerSpec):

@@ -62,9 +62,11 @@ class StatusError(ServerError):
 class Connections:
     """The connections to one server, usable from any event loop. A request is never retried, because the call may have been executed."""
 
-    def __init__(self) -> None:
+    def __init__(self, public: str = "") -> None:
+        """``public``: an address that staff entered, for which the rules of such addresses hold (``fetcher.address_problem``)."""
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._transport = _transport()
+        self._public = public
+        self._transport = _transport(public)
 
     @asynccontextmanager
     async def opened(self, ask: HttpRequest) -> AsyncIterator[httpx.Response]:
@@ -74,7 +76,7 @@ class Connections:
             ServerError: the server could not be reached, or responded with a redirect or a compressed body.
         """
         if self._loop is not asyncio.get_running_loop():
-            self._loop, self._transport = asyncio.get_running_loop(), _transport()
+            self._loop, self._transport = asyncio.get_running_loop(), _transport(self._public)
         headers = {"Accept-Encoding": "identity", "User-Agent": "chatui", **ask.headers}
         try:
             timeout = {"timeout": {"connect": CONNECT_SECONDS}}
@@ -101,7 +103,11 @@ class Connections:
         await self._transport.aclose()
 
 
-def _transport() -> httpx.AsyncHTTPTransport:
+def _transport(public: str) -> httpx.AsyncBaseTransport:
+    if public:
+        from chatui.tools import fetcher  # takes memory, and few servers need it
+
+        return fetcher.transport_to(public)
     return httpx.AsyncHTTPTransport(verify=tls(), trust_env=False, limits=httpx.Limits(max_connections=None))
 
 

@@ -18,13 +18,13 @@ from django.db.models import Q, QuerySet
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
-from chatui.env import environment
 from chatui.models.files import FileSource, StoredFile
 from chatui.models.tools import ToolSession
 from chatui.models.turn import Turn
 from chatui.store import documents, files, passages
 from chatui.store.files import FileDestination, FileRefusedError, NewFile, NoKeyError
 from chatui.store.passages import SearchedBranch
+from chatui.tools import rules
 from chatui.tools.file_access import (
     ConversationFile,
     CreatedFile,
@@ -189,9 +189,9 @@ def _replace_session(turn: Turn, place: SessionPlace, before: str | None, after:
 def end_sessions(of: Q) -> Sequence[Future[None]]:
     """End these sessions with tool servers, because nobody may use them any more. Programs of other processes end after their idle time.
     Returns what may be waited for."""
-    if environment().tools_file is None:
+    if not rules.has_servers():
         return ()
-    from chatui.tools import server_registry  # takes 1 MB, and most installations have no such file
+    from chatui.tools import server_registry  # takes 1 MB, and most installations have no tool servers
 
     rows = ToolSession.objects.filter(of)
     ended = [EndedSession(row.server, row.conversation_id or row.person_id, row.session) for row in rows]

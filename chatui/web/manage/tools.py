@@ -27,7 +27,7 @@ from chatui.web.manage.parts import RowsField, done, for_part, page
 if TYPE_CHECKING:
     from chatui.models.tools import ToolSetting
 
-_throttle = Throttle("search tests", attempts=30, seconds=600)
+_throttle = Throttle("search-tests", attempts=30, seconds=600)
 _KEY_CHARS = 16_384
 EVERYBODY, GROUPS = "everybody", "groups"
 
@@ -38,6 +38,7 @@ def tools(request: HttpRequest) -> HttpResponse:
     context = {
         "tools": tool_settings.listed(),
         "may_change": administration.may_change_tools(staff),
+        "may_connect": administration.may_connect_tools(staff),
         "may_choose_search": administration.may_choose_search(staff),
     }
     return page(request, AdminPart.TOOLS, "manage/tools.html", context)

@@ -100,6 +100,8 @@ STATES = (
     State("administration server tested", "grace", "/manage/servers/", server_tested),
     State("administration tools", "grace", "/manage/tools/", visible_at(".manage-part")),
     State("administration tool", "grace", "/manage/tools/browser/"),
+    State("administration tool servers", "grace", "/manage/tools/tool-servers/"),
+    State("administration connect a tool server", "grace", "/manage/tools/connect-server/"),
     State("administration search engine", "grace", "/manage/tools/web-search/"),
     State("administration groups", "grace", "/manage/groups/", visible_at(".manage-row")),
     State("administration group", "grace", "/manage/groups/", first_group),

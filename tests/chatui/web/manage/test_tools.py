@@ -137,6 +137,7 @@ def test_why_a_tool_that_is_on_is_not_offered(keeper: User, monkeypatch: pytest.
 
 def test_the_search_engine_is_chosen_on_the_page(finder: User, keeper: User, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client = signed_in(finder)
+    assert read(client).count("Choose a search engine…") == 1, "beside the search alone"
     switch_on(client)
     for wrong, problem in (
         ({"engine": "brave"}, "This search engine needs a key."),

@@ -1,0 +1,171 @@
+"""The MCP servers that staff connected in Administration by their addresses: what is entered, stored and recorded.
+
+Who may do this decides where models send what they write. So the address obeys the rules of ``fetcher.address_problem``, and what a server
+offers reaches nobody until somebody who may see hidden channels confirmed it for this very address, key and header
+(``rules.StoredServer.place``). Programs and servers in private networks stay in the operator's file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from django.contrib.auth.models import Group
+from django.db import transaction
+from django.utils.translation import gettext as _
+from pydantic import Field, ValidationError
+
+from chatui import sealing
+from chatui.audit_log.record import Visitor, record
+from chatui.backends.route import origin
+from chatui.env import environment
+from chatui.models.tools import StoredToolServer, ToolSetting
+from chatui.tools import fetcher, rules, stored
+from chatui.tools.remote.definition import MAX_TOOLS, CredentialSource, McpSpec, read_file
+from chatui.tools.remote.offers import SERVER_NAME, Moment, ServerError, tool_name
+from chatui.tools.rules import StoredServer
+
+AUTHORIZATION = "Authorization"
+
+
+class SealedCredential(CredentialSource):
+    """A credential that staff entered. ``bound``: what it was encrypted for."""
+
+    sealed: str = Field(repr=False)
+    bound: str
+
+    def bare(self) -> str:
+        found = sealing.unseal(self.sealed, self.bound.encode())
+        if found is None:
+            raise ServerError("its key can no longer be read: enter it again", Moment.NOT_RUN)
+        return found.decode()
+
+
+def spec_of(server: StoredServer) -> McpSpec:
+    """The server as the operator's file would define it. Without selected tools it offers none."""
+    headers: dict[str, CredentialSource] = {}
+    if server.sealed_key:
+        key = SealedCredential(sealed=server.sealed_key, bound=_bound(server.row, server.url))
+        # A key alone is what most servers want as a bearer's.
+        is_bare = server.header == AUTHORIZATION and " " not in key.bare()
+        headers[server.header] = key.model_copy(update={"prefix": "Bearer "}) if is_bare else key
+    spec = McpSpec(name=server.name, url=server.url, tools=list(server.selected) or ["-"], headers=headers)
+    return spec.at_place(server.place)
+
+
+def specs() -> list[McpSpec]:
+    """Those that are on, without those whose name the operator's file has, or whose key cannot be read."""
+    taken = _names_of_file()
+    found = []
+    for server in rules.servers():
+        if server.name not in taken:
+            try:
+                found.append(spec_of(server))
+            except (ServerError, ValidationError):
+                continue
+    return found
+
+
+def _names_of_file() -> set[str]:
+    path = environment().tools_file
+    return {spec.name for spec in read_file(path).servers} if path is not None else set()
+
+
+def _bound(row: str, url: str) -> str:
+    return f"key of a tool server, {row}, {origin(url)}"
+
+
+@dataclass(frozen=True, slots=True)
+class WantedServer:
+    """What was entered. ``key``: a new one; None keeps the stored one, if the address has the same origin."""
+
+    name: str
+    url: str
+    header: str = AUTHORIZATION
+    key: str | None = field(default=None, repr=False)
+    forgets_key: bool = False
+
+
+def problems(wanted: WantedServer, before: StoredToolServer | None) -> list[tuple[str, str]]:
+    """The field and a sentence for each mistake."""
+    found = []
+    others = StoredToolServer.objects.exclude(pk=before.pk) if before else StoredToolServer.objects.all()
+    if not SERVER_NAME.fullmatch(wanted.name):
+        found.append(("name", _("At most 20 small letters and digits, beginning with a letter.")))
+    elif wanted.name in _names_of_file() or others.filter(name=wanted.name).exists():
+        found.append(("name", _("There is already a tool server with this name.")))
+    if problem := fetcher.address_problem(wanted.url):
+        found.append(("url", _("This address cannot be used (%(problem)s).") % {"problem": problem}))
+    elif _is_refused(wanted):
+        found.append(("url", _("This address cannot be used (%(problem)s).") % {"problem": "has .. in its path"}))
+    if wanted.key is not None and not (wanted.key.isascii() and wanted.key.isprintable()):
+        found.append(("key", _("This key cannot be used: %(reason)s.") % {"reason": _("it has characters that cannot be sent")}))
+    return found
+
+
+def _is_refused(wanted: WantedServer) -> bool:
+    try:
+        McpSpec(name="a", url=wanted.url, tools=["-"])
+    except ValidationError:
+        return True
+    return False
+
+
+def save(visitor: Visitor, wanted: WantedServer, before: StoredToolServer | None) -> StoredToolServer:
+    """Connect a server, or change one. With another address or key, its tools have to be confirmed again."""
+    row = before or StoredToolServer()
+    moved = before is not None and origin(row.url) != origin(wanted.url)
+    changed = [] if before else ["created"]
+    if before and row.url != wanted.url:
+        changed.append(f"address is now {wanted.url}")
+    row.name, row.url, row.header = before.name if before else wanted.name, wanted.url, wanted.header
+    if wanted.key is not None:
+        row.sealed_key = sealing.seal(wanted.key.encode(), _bound(str(row.pk), row.url).encode())
+        changed.append("key is now stored")
+    elif row.sealed_key and (moved or wanted.forgets_key):
+        row.sealed_key = ""
+        changed.append("key is now empty")
+    with transaction.atomic():
+        row.save()
+        detail = "; ".join([f"address {row.url}", *changed[1:]] if before is None else changed)
+        record("tool server connected" if before is None else "tool server changed", visitor, row.name, detail=detail)
+        transaction.on_commit(rules.forget_rows)
+    return row
+
+
+def select(visitor: Visitor, row: StoredToolServer, names: Sequence[str], groups: Collection[Group] | None) -> None:
+    """Offer these tools of the server, by its names, once they are confirmed; those that are new for these groups (None: everybody)."""
+    names = list(dict.fromkeys(name for name in names if 0 < len(name) <= 200))[:MAX_TOOLS]
+    kept = [name for name in row.selected if name in names]
+    row.selected = kept + [name for name in names if name not in kept]
+    ours: list[str] = []
+    for name in row.selected:
+        ours.append(tool_name(row.name, name, set(ours)))
+    with transaction.atomic():
+        row.save()
+        record("tool server changed", visitor, row.name, detail=f"tools is now {', '.join(row.selected) or 'empty'}")
+        known = set(ToolSetting.objects.filter(name__in=ours).values_list("name", flat=True))
+        for name in ours:
+            if name not in known:
+                stored.save(visitor, name, stored.Wanted(is_on=True, groups=groups))
+        transaction.on_commit(rules.forget_rows)
+
+
+def switch(visitor: Visitor, row: StoredToolServer, *, is_on: bool) -> None:
+    with transaction.atomic():
+        row.is_on = is_on
+        row.save()
+        record("tool server changed", visitor, row.name, detail=f"enabled is now {is_on}")
+        transaction.on_commit(rules.forget_rows)
+
+
+def remove(visitor: Visitor, row: StoredToolServer) -> None:
+    """Remove a server with its key. What was confirmed of it is confirmed of no other."""
+    with transaction.atomic():
+        record("tool server removed", visitor, row.name, detail=row.url)
+        row.delete()
+        transaction.on_commit(rules.forget_rows)
+
+
+def find_row(name: str) -> StoredToolServer | None:
+    return StoredToolServer.objects.filter(name=name).first()

@@ -1,0 +1,183 @@
+"""The administration pages about servers with tools: their connections, the choice of their tools, and the confirmation of these."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib.auth.models import Group
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
+
+from chatui.limits import Throttle
+from chatui.permissions import administration
+from chatui.permissions.access import NotFoundError, existing
+from chatui.permissions.administration import AdminPart
+from chatui.web.guards import person_of, visitor_of
+from chatui.web.manage.parts import RowsField, done, for_part, page
+from chatui.web.manage.tools import EVERYBODY, GROUPS
+
+if TYPE_CHECKING:
+    from chatui.models.tools import StoredToolServer
+
+_reviews = Throttle("tool-reviews", attempts=60, seconds=600)
+_KEY_CHARS = 16_384
+
+
+class ServerForm(forms.Form):
+    """Where a tool server is, and its key, which is never in the form that is sent back."""
+
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=20,
+        help_text=_("Small letters and digits. It begins the names of the tools, and people see it."),
+        widget=forms.TextInput({"spellcheck": "false", "autocapitalize": "off"}),
+    )
+    url = forms.CharField(
+        label=pgettext_lazy("of a server", "Address"),
+        max_length=300,
+        help_text=_("Of an MCP server, such as https://tools.example.org/mcp."),
+        widget=forms.TextInput({"spellcheck": "false", "autocapitalize": "off", "inputmode": "url"}),
+    )
+    key = forms.CharField(
+        label=_("Key"),
+        max_length=_KEY_CHARS,
+        required=False,
+        help_text=_("Empty if the server needs none. It is stored encrypted, never shown again, and sent to no other address."),
+        widget=forms.PasswordInput({"autocomplete": "off"}),
+    )
+    header = forms.RegexField(
+        regex=r"^[A-Za-z][A-Za-z0-9-]{0,99}$",
+        label=_("Header of the key"),
+        help_text=_("Most servers want Authorization; the word Bearer is added to a key without spaces."),
+        widget=forms.TextInput({"spellcheck": "false", "autocapitalize": "off"}),
+    )
+    forgets_key = forms.BooleanField(label=_("Forget the stored key"), required=False)
+
+    def __init__(self, before: StoredToolServer | None, data: Any = None) -> None:
+        initial = {"name": before.name, "url": before.url, "header": before.header} if before else {"header": "Authorization"}
+        super().__init__(data, initial=initial, auto_id="server-%s")
+        self._before = before
+        if before is not None:
+            del self.fields["name"]
+        if before is None or not before.sealed_key:
+            del self.fields["forgets_key"]
+
+    def wanted(self) -> Any:
+        from chatui.tools.stored_servers import WantedServer
+
+        entered = self.cleaned_data
+        name = self._before.name if self._before else entered["name"]
+        key, forgets = entered["key"].strip() or None, bool(entered.get("forgets_key"))
+        return WantedServer(name, entered["url"].strip(), entered["header"], key, forgets)
+
+    def clean(self) -> dict[str, Any]:
+        from chatui.tools import stored_servers  # takes 1 MB, and most installations have no tool servers
+
+        entered: dict[str, Any] = super().clean() or self.cleaned_data
+        if not self.errors:
+            for name, problem in stored_servers.problems(self.wanted(), self._before):
+                self.add_error(name, problem)
+        return entered
+
+
+class ChoiceForm(forms.Form):
+    """For whom the tools are that are chosen now. That of each can be changed on its page."""
+
+    whom = forms.ChoiceField(
+        label=_("For whom are tools that you add?"),
+        choices=[(EVERYBODY, _("Everybody")), (GROUPS, _("Only members of these groups"))],
+        initial=EVERYBODY,
+        widget=forms.RadioSelect,
+    )
+    groups = RowsField(label=_("Groups"), queryset=Group.objects.none(), required=False, widget=forms.CheckboxSelectMultiple)
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data, auto_id="choice-%s")
+        fields: dict[str, Any] = self.fields
+        if groups := list(Group.objects.order_by("name").values_list("pk", "name")):
+            fields["groups"].queryset, fields["groups"].choices = Group.objects.all(), groups
+        else:
+            del fields["groups"], fields["whom"]
+
+    def clean(self) -> dict[str, Any]:
+        entered: dict[str, Any] = super().clean() or self.cleaned_data
+        if entered.get("whom") == GROUPS and not entered.get("groups"):
+            self.add_error("groups", gettext("Choose at least one group."))
+        return entered
+
+
+@for_part(AdminPart.TOOLS, "GET", "POST", may=administration.may_connect_tools)
+def connect(request: HttpRequest) -> HttpResponse:
+    """Connect a server by its address."""
+    from chatui.tools import stored_servers
+
+    form = ServerForm(None, request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        row = stored_servers.save(visitor_of(request, "admin"), form.wanted(), None)
+        return done("tool-server-connected", row.name, "manage_tool_server", row.name)
+    return page(request, AdminPart.TOOLS, "manage/tool_server.html", {"form": form}, 400 if form.errors else 200)
+
+
+@for_part(AdminPart.TOOLS, "GET", "POST", may=administration.may_connect_tools)
+def server(request: HttpRequest, name: str) -> HttpResponse:
+    """One connected server: the choice of its tools, its address and key, on or off, and its removal."""
+    from chatui.tools import stored_servers
+
+    row = existing(stored_servers.find_row(name))
+    visitor, posted = visitor_of(request, "admin"), request.POST
+    form, choice = ServerForm(row), ChoiceForm()
+    if "remove" in posted:
+        stored_servers.remove(visitor, row)
+        return done("tool-server-removed", name, "manage_tools")
+    if "switch" in posted:
+        is_on = posted["switch"] == "on"
+        stored_servers.switch(visitor, row, is_on=is_on)
+        return done("tool-server-on" if is_on else "tool-server-off", name, "manage_tool_server", name)
+    if "choose" in posted:
+        choice = ChoiceForm(posted)
+        if choice.is_valid():
+            groups = choice.cleaned_data["groups"] if choice.cleaned_data.get("whom") == GROUPS else None
+            stored_servers.select(visitor, row, posted.getlist("tool"), groups)
+            return done("tool-server-tools", name, "manage_tool_servers")
+    elif request.method == "POST":
+        form = ServerForm(row, posted)
+        if form.is_valid():
+            stored_servers.save(visitor, form.wanted(), row)
+            return done("tool-server-saved", name, "manage_tool_server", name)
+    _reviews.check(str(person_of(request).pk))
+    tools, problem = _described(row)
+    context = {"form": form, "choice": choice, "row": row, "tools": tools, "problem": problem, "has_key": bool(row.sealed_key)}
+    return page(request, AdminPart.TOOLS, "manage/tool_server.html", context, 400 if form.errors or choice.errors else 200)
+
+
+def _described(row: StoredToolServer) -> tuple[list[tuple[str, str, bool]], str]:
+    """The tools that a server lists now, each with its description and whether it is chosen; and why it cannot be asked, in English."""
+    from chatui.display import tool_reviews
+
+    return tool_reviews.described(row)
+
+
+@for_part(AdminPart.TOOLS, "GET", "POST")
+def servers(request: HttpRequest) -> HttpResponse:
+    """The tools of other servers: what each says to a model, and what has changed since it was confirmed."""
+    from chatui.display import tool_reviews  # takes 1 MB, and most installations have no tool servers
+
+    staff = person_of(request)
+    may_confirm, problem = administration.may_confirm_tools(staff), ""
+    _reviews.check(str(staff.pk))
+    if request.method == "POST":
+        if not may_confirm:
+            raise NotFoundError
+        visitor, name = visitor_of(request, "admin"), request.POST.get("withdraw", "")
+        if name:
+            if not tool_reviews.withdraw(visitor, name):
+                raise NotFoundError
+            return done("tool-withdrawn", name, "manage_tool_servers")
+        confirmed, is_outdated = tool_reviews.confirm(visitor, request.POST.getlist("seen"))
+        if confirmed and not is_outdated:
+            return done("tools-confirmed", ", ".join(confirmed), "manage_tool_servers")
+        problem = gettext("It is no longer what you saw. Read it again before you confirm it.")
+    context = {"reviews": tool_reviews.read(visitor_of(request, "admin")), "may_confirm": may_confirm, "problem": problem}
+    return page(request, AdminPart.TOOLS, "manage/tool_servers.html", context, 409 if problem else 200)
