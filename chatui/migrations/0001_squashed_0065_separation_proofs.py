@@ -470,13 +470,7 @@ class Migration(migrations.Migration):
                     "imported_from",
                     models.CharField(
                         blank=True,
-                        choices=[
-                            ("chatgpt", "ChatGPT"),
-                            ("open_webui", "Open WebUI"),
-                            ("librechat", "LibreChat"),
-                            ("claude", "Claude"),
-                            ("deepseek", "DeepSeek"),
-                        ],
+                        choices=[("chatgpt", "ChatGPT"), ("open_webui", "Open WebUI"), ("librechat", "LibreChat")],
                         db_default="",
                         default="",
                         max_length=16,

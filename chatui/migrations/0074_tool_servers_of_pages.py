@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatui', '0071_tool_settings'),
+        ('chatui', '0073_tool_settings'),
     ]
 
     operations = [

@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('auth', '0012_alter_user_first_name_max_length'),
-        ('chatui', '0070_tool_sign_ins'),
+        ('chatui', '0072_keys_at_once'),
     ]
 
     operations = [
