@@ -69,7 +69,7 @@ class OpenApiServer:
         words = ", ".join(f"{name}: {value}" for name, value in headers.items())
         said = f"{f'({words}) ' if words else ''}{said}".strip()
         if status >= 500:
-            raise StatusError(status, said)
+            raise StatusError(status, said=said)
         raise ToolError(f"The server answered with status {status}{f': {said}' if said else '.'}")
 
     async def ping(self, turn: CallingTurn) -> None:
