@@ -173,7 +173,7 @@ class Program:
         self._last_words = bytearray()
         self._waiting: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
         self._besides: dict[int, Beside] = {}
-        self._answering: set[asyncio.Task[None]] = set()
+        self._answering: dict[asyncio.Task[None], Beside] = {}
         self._numbers = itertools.count(1)
         self._idle_bytes = 0
         _running[process.pid] = self
@@ -218,6 +218,8 @@ class Program:
             raise
         finally:
             del self._waiting[number], self._besides[number]
+            for task in [task for task, asked in self._answering.items() if asked is beside]:
+                task.cancel()  # nobody is asked for a call that is over
 
     async def answers_ping(self) -> bool:
         """Whether the program answers, in any way. If not, it is killed."""
@@ -255,7 +257,7 @@ class Program:
         except OSError:
             return
         finally:
-            for task in self._answering:
+            for task in list(self._answering):
                 task.cancel()
             for each in self._waiting.values():
                 if not each.done():
@@ -342,6 +344,8 @@ class Program:
 
     def _answer(self, message: Mapping[str, Any]) -> None:
         """Respond to a request of the program's. It does not say in which call it makes the request."""
+        if len(self._answering) == MAX_REQUESTS:
+            return
         besides = list(self._besides.values())
         # Only if all calls are of one turn is it certain whom the request is for.
         beside = besides[0] if besides and all(each.person is besides[0].person for each in besides) else self._beside
@@ -349,10 +353,10 @@ class Program:
         if isinstance(response, Mapping):
             with suppress(ServerError):
                 self._send(response)
-        elif len(self._answering) < MAX_REQUESTS:
+        else:
             task = asyncio.create_task(self._respond_later(response))
-            self._answering.add(task)
-            task.add_done_callback(self._answering.discard)
+            self._answering[task] = beside
+            task.add_done_callback(self._answering.pop)
 
     async def _respond_later(self, response: Awaitable[Mapping[str, Any]]) -> None:
         with suppress(ServerError):

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import sys
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from chatui.tools.forms import Form
 from chatui.tools.mcp.beside import WORDS_CHARS, Beside
 from chatui.tools.person import Answer
 from chatui.tools.remote.offers import ServerError
+from chatui.tools.server_registry import tool_of
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.calls import ADD, Turn, listed, offer_of
 from tests.chatui.tools.mcp.scripted import Mcp, called, events
@@ -134,3 +137,47 @@ def test_waiting_for_a_place_is_not_timed_and_what_was_never_sent_says_so(monkey
         asyncio.run(never(Turn(url=server.url)))
         assert len(server.requests) == sent
     assert [json.loads(each) for each in found] == ["ok"] * 4, "one place, four calls of 0.6 seconds, and a limit of two for each"
+
+
+IMPATIENT = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    method, number = message.get("method"), message.get("id")
+    results = {"initialize": {"protocolVersion": "2025-06-18"}, "tools/list": {"tools": [%s]}}
+    if method == "tools/call":
+        for each in range(50):
+            asked = {"message": "Which?", "requestedSchema": {"type": "object", "properties": {}}}
+            print(json.dumps({"jsonrpc": "2.0", "id": f"ask{each}", "method": "elicitation/create", "params": asked}), flush=True)
+        results[method] = {"content": [{"type": "text", "text": "done"}]}
+    if method and number is not None:
+        print(json.dumps({"jsonrpc": "2.0", "id": number, "result": results.get(method, {})}), flush=True)
+"""
+
+
+class Slow(Heard):
+    """Somebody who answers no form. ``open``: how many wait."""
+
+    open = 0
+
+    async def ask(self, speaker: str, form: Form) -> Answer:
+        self.open += 1
+        try:
+            return await asyncio.Future()
+        finally:
+            self.open -= 1
+
+
+def test_the_forms_of_a_program_end_with_its_call() -> None:
+    slow = Slow()
+    turn = Turn(command=[sys.executable, "-c", IMPATIENT % json.dumps(ADD)], speaks_to_person=True)
+    tool = tool_of(offer_of(), turn.watched).for_turn(replace(turn.turn, person=slow))
+
+    async def run() -> str:
+        found = await Execution(tool, {"a": 1}, 1000).result(20)
+        async with asyncio.timeout(5):
+            while slow.open:
+                await asyncio.sleep(0.02)
+        return found
+
+    assert asyncio.run(run()) == '"done"'
