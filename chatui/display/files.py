@@ -226,7 +226,7 @@ def sentence(why: str, places: int = 0) -> str:
 
 def accepted() -> str:
     """The sentence that tells which files can be attached."""
-    words = _("You can attach text, PDF and office documents (docx, xlsx, pptx, odt) of up to %(count)d MB each.")
+    words = _("You can attach text, PDF and office documents (docx, xlsx, xlsm, xls, pptx, odt, ods) of up to %(count)d MB each.")
     return words % {"count": environment().file_mb}
 
 

@@ -96,11 +96,14 @@ UNPACKED = {
     **dict.fromkeys(("docm", "docx", "dotm", "dotx"), "docx"),
     "epub": "epub",
     **dict.fromkeys(("odp", "otp"), "odp"),
+    **dict.fromkeys(("ods", "ots"), "ods"),
     **dict.fromkeys(("odt", "ott"), "odt"),
     **dict.fromkeys(("potm", "potx", "ppsm", "ppsx", "pptm", "pptx"), "pptx"),
-    "xlsx": "xlsx",
+    **dict.fromkeys(("xlsm", "xlsx", "xltm", "xltx"), "xlsx"),
 }
 """Kinds that are zip archives, by the file name's extension."""
+OLD = {"xls": "xls", "xlt": "xls"}
+"""Kinds in the container of Office 97, by the file name's extension."""
 
 _BETTER = {
     **dict.fromkeys(("doc", "dot", "pages", "wpd", "wps"), NoTextReason.AS_DOCX),
@@ -147,14 +150,16 @@ def detect(name: str, data: bytes) -> DetectedKind:
     is_marked = head.startswith(_MARKS)
     if ending in PICTURES or (not is_marked and any(sign.match(head) for sign in _PICTURE_SIGNS)):
         return DetectedKind("picture", NoTextReason.PICTURE)
-    kind = "pdf" if ending == "pdf" else UNPACKED.get(ending) or TEXTS.get(ending, "text")
+    kind = "pdf" if ending == "pdf" else UNPACKED.get(ending) or OLD.get(ending) or TEXTS.get(ending, "text")
     if not data:
         return DetectedKind(kind, NoTextReason.BLANK)
     if head.startswith(_OFFICE_97) and ending in UNPACKED:
         return DetectedKind(kind, NoTextReason.ENCRYPTED)
     is_pdf = head.lstrip(b" \t\r\n").startswith(b"%PDF-") or (kind == "pdf" and b"%PDF-" in head[:_PDF_BYTES])
     is_zip = _ZIP.match(head) is not None
-    if kind == "pdf" or ending in UNPACKED:
+    if ending in OLD:
+        is_kind = head.startswith(_OFFICE_97)
+    elif kind == "pdf" or ending in UNPACKED:
         is_kind = is_pdf if kind == "pdf" else is_zip and not is_pdf
     else:
         few_controls = b"\0" not in head and len(_NEVER_IN_TEXT.findall(head)) * _FEW <= len(head)

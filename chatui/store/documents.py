@@ -76,7 +76,15 @@ MARK_TOKENS = 8
 _CONTENTS = 100
 """How many places are listed if the text is not included."""
 _KINDS = {"": "file", "text": "text file", "pdf": "PDF", "csv": "CSV table", "tsv": "TSV table", "eml": "mail", "ipynb": "notebook"}
-_PLACES = {"epub": "chapters", "odp": "slides", "pdf": "pages", "pptx": "slides", "xlsx": "sheets"}
+_PLACES = {
+    "epub": "chapters",
+    "odp": "slides",
+    "ods": "sheets",
+    "pdf": "pages",
+    "pptx": "slides",
+    "xls": "sheets",
+    "xlsx": "sheets",
+}
 
 
 class TooLargeError(Exception):

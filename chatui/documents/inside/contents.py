@@ -46,6 +46,12 @@ class KnownThings:
         collector.count(UnreadThing.OTHER, any(map(holds, (element,) if has_known else element.iter())))
         return has_known
 
+    def count_all(self, element: Element, collector: TextCollector) -> None:
+        """Count what is in an element whose text no reader writes."""
+        if self.look_into(element, collector):
+            for child in element:
+                self.count_all(child, collector)
+
     def count_parts(self, types: Iterable[str], collector: TextCollector) -> None:
         """Count the parts of an archive to which a part that is read has relationships of these types."""
         for each in types:

@@ -1,130 +1,155 @@
-"""Reads an XLSX workbook, sheet by sheet, as lines of cells separated by tabs.
+"""Reads an XLSX workbook sheet by sheet, as people see it: numbers in their formats, merged cells, comments, links, text boxes, charts.
 
-Dates and times are recognized and formatted: a workbook stores them as numbers of days since 1900 with a display format.
-
-Cells are read as a stream: the declared size of a sheet is ignored, and empty cells cost nothing. A cell after a large gap is written with
-its row or column number, not after a million empty cells. Hidden sheets, rows and columns are left out, and named.
+Cells are read as a stream: the declared size of a sheet is ignored, and empty cells cost nothing. Hidden sheets, rows and columns are left
+out, and named. A formula without a stored value is written as the formula.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime
 from xml.etree.ElementTree import Element
 
-from chatui.documents.inside import xml
+from chatui.documents.inside import drawings, number_formats, xml
 from chatui.documents.inside.contents import KnownThings
-from chatui.documents.inside.office import main_part, of_kind, relations
-from chatui.documents.inside.text_collector import FullError, TextCollector, UnreadableFileError
+from chatui.documents.inside.grid import MAX_CELL_CHARS, MAX_COLUMNS, Grid, MergedCells
+from chatui.documents.inside.marks import PLAIN, Look, linked, mark
+from chatui.documents.inside.number_formats import NumberFormat
+from chatui.documents.inside.office import Relations, addresses, main_part, of_kind, relations
+from chatui.documents.inside.text_collector import TextCollector, UnreadableFileError
 from chatui.documents.inside.xml import Archive
 from chatui.documents.kinds import HiddenPart, NoTextReason, UnreadThing
 
-_BUILT_IN = frozenset([*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)])
-_NO_CODES = re.compile(r'"[^"]*"|\\.|_.|\[[^\]]*\]')
-"""Matches literal text, colours and conditions in a format."""
-_CODES = re.compile(r"[dmyhs]", re.IGNORECASE)
-_NOTHING = re.compile(r'(?:\s|""|\[[^\]]*\])*(?:;(?:\s|""|\[[^\]]*\])*){3}')
-"""Matches a format whose four sections (for positive and negative numbers, zero and text) are empty."""
-_DAYS = 2_958_466
-_FIRST = datetime(1899, 12, 30, tzinfo=UTC)
-_FIRST_OF_1904 = datetime(1904, 1, 1, tzinfo=UTC)
-_DECIMALS = re.compile(r"-?[0-9]{1,15}\.[0-9]{10,20}\Z")
+MAX_STRINGS = 500_000
+NO_VALUE = "no value stored"
 
-
-@dataclass(slots=True)
-class Formats:
-    """The styles of a workbook. ``shown`` formats its numbers. ``_own``: whether a format of its own is of dates."""
-
-    is_from_1904: bool = False
-    _own: dict[str, bool] = field(default_factory=dict)
-    _hiding: set[str] = field(default_factory=set)
-    _of_cells: list[str] = field(default_factory=list)
-
-    def read(self, tree: Element) -> None:
-        """Read the formats. Those of named styles are ignored, because no cell uses them."""
-        for each in tree.iter("numFmt"):
-            name, code = each.get("numFmtId", ""), each.get("formatCode", "")
-            self._own[name] = bool(_CODES.search(_NO_CODES.sub("", code)))
-            if _NOTHING.fullmatch(code):
-                self._hiding.add(name)
-        self._of_cells = [each.get("numFmtId", "") for each in tree.iterfind(".//cellXfs/xf")]
-
-    def shown(self, number: str, style: str) -> str:
-        """A cell's number as text. ``style``: the cell's style index."""
-        name = self._name(style)
-        if self._own.get(name, _number(name) in _BUILT_IN):
-            return self._date(number)
-        # The result of 0.1 + 0.2 is stored with all of its digits.
-        return f"{float(number):.15g}" if _DECIMALS.match(number) else number
-
-    def hides(self, style: str) -> bool:
-        """Whether cells of a style show nothing of what is in them."""
-        return bool(self._hiding) and self._name(style) in self._hiding
-
-    def _name(self, style: str) -> str:
-        at = _number(style) or 0
-        return self._of_cells[at] if at < len(self._of_cells) else ""
-
-    def _date(self, number: str) -> str:
-        try:
-            days = float(number)
-        except ValueError:
-            return number
-        if not 0 <= days < _DAYS:
-            return number
-        first = _FIRST_OF_1904 if self.is_from_1904 else _FIRST
-        when = first + timedelta(seconds=round(days * 86_400))
-        if days < 1:
-            return when.strftime("%H:%M:%S")
-        return when.strftime("%Y-%m-%d" if when.time() == time.min else "%Y-%m-%d %H:%M:%S")
-
-
-_SHEET_ELEMENTS = KnownThings(
-    read=frozenset(["cols", "sheetData"]),
+_BOOK_PARTS = KnownThings(
+    read=frozenset(["chartsheet", "sharedStrings", "styles", "worksheet"]),
     plain=frozenset(
         [
-            *("autoFilter", "cellWatches", "colBreaks", "conditionalFormatting", "customProperties", "customSheetViews", "dataConsolidate"),
-            *("dataValidations", "dimension", "drawing", "drawingHF", "hyperlinks", "ignoredErrors", "legacyDrawing", "legacyDrawingHF"),
-            *("mergeCells", "pageMargins", "pageSetup", "phoneticPr", "printOptions", "protectedRanges", "rowBreaks", "scenarios"),
-            *("sheetCalcPr", "sheetPr", "sheetProtection", "sheetViews", "sortState", "tableParts", "webPublishItems"),
+            *(
+                "attachedToolbars",
+                "calcChain",
+                "connections",
+                "customProperty",
+                "customXml",
+                "dialogsheet",
+                "externalLink",
+                "featurePropertyBag",
+            ),
+            *(
+                "person",
+                "pivotCacheDefinition",
+                "rdArray",
+                "rdRichValue",
+                "rdRichValueStructure",
+                "rdRichValueTypes",
+                "rdRichValueWebImage",
+            ),
+            *("rdSupportingPropertyBag", "rdSupportingPropertyBagStructure", "richStyles", "revisionHeaders", "sheetMetadata"),
+            *("slicerCache", "tableStyles", "theme", "timelineCache", "usernames", "volatileDependencies", "xmlMaps"),
+        ]
+    ),
+    counted={
+        "cellImage": UnreadThing.PICTURE,
+        "vbaProject": UnreadThing.SCRIPT,
+        "xlIntlMacrosheet": UnreadThing.SCRIPT,
+        "xlMacrosheet": UnreadThing.SCRIPT,
+    },
+)
+_SHEET_PARTS = KnownThings(
+    read=frozenset(["comments", "drawing", "hyperlink", "threadedComment"]),
+    plain=frozenset(
+        [
+            *("customProperty", "ctrlProp", "namedSheetView", "person", "pivotTable", "printerSettings", "queryTable", "slicer", "table"),
+            *("tableSingleCells", "timeline", "vmlDrawing"),
         ]
     ),
     counted={
         "control": UnreadThing.FIELD,
-        "headerFooter": UnreadThing.HEADER,
-        "hyperlink": UnreadThing.LINK,
-        "oleObject": UnreadThing.FILE,
-        "picture": UnreadThing.PICTURE,
-    },
-)
-_SHEET_PARTS = KnownThings(
-    read=frozenset(),
-    plain=frozenset(["customProperty", "hyperlink", "person", "printerSettings", "queryTable", "table", "vmlDrawing"]),
-    counted={
-        "comments": UnreadThing.COMMENT,
-        "control": UnreadThing.FIELD,
-        "ctrlProp": UnreadThing.FIELD,
-        "drawing": UnreadThing.SHAPE,
         "image": UnreadThing.PICTURE,
         "oleObject": UnreadThing.FILE,
         "package": UnreadThing.FILE,
-        "pivotTable": UnreadThing.PIVOT,
-        "threadedComment": UnreadThing.COMMENT,
     },
+)
+"""What a control and an embedded file look like is in the sheet's old drawing, too: it is counted by the part that has the thing itself."""
+_ELEMENTS = KnownThings(
+    read=frozenset(["cols", "ext", "extLst", "sheetData"]),
+    plain=frozenset(
+        [
+            *("autoFilter", "cellWatches", "colBreaks", "conditionalFormatting", "conditionalFormattings", "controls", "customProperties"),
+            *(
+                "customSheetViews",
+                "dataConsolidate",
+                "dataValidations",
+                "dimension",
+                "drawing",
+                "drawingHF",
+                "ignoredErrors",
+                "legacyDrawing",
+            ),
+            *("legacyDrawingHF", "oleObjects", "pageMargins", "pageSetup", "phoneticPr", "printOptions", "protectedRanges", "rowBreaks"),
+            *("scenarios", "sheetCalcPr", "sheetPr", "sheetProtection", "sheetViews", "slicerList", "sortState", "tableParts"),
+            *("timelineRefs", "webExtensions", "webPublishItems", "picture"),
+        ]
+    ),
+    counted={"smartTags": UnreadThing.OTHER, "sparklineGroup": UnreadThing.CHART},
+)
+_DRAWING = KnownThings(
+    read=frozenset(
+        [
+            *("AlternateContent", "Choice", "absoluteAnchor", "bodyPr", "graphic", "graphicData", "graphicFrame", "grpSp", "oneCellAnchor"),
+            *("sp", "twoCellAnchor", "wsDr", "userShapes", "absSizeAnchor", "relSizeAnchor"),
+        ]
+    ),
+    plain=frozenset(
+        [
+            *("Fallback", "clientData", "ext", "from", "grpSpPr", "nvGraphicFramePr", "nvGrpSpPr", "nvSpPr", "pos", "spPr", "style"),
+            *("to", "xfrm", "cxnSp"),
+        ]
+    ),
+    counted={"contentPart": UnreadThing.SHAPE, "oleObj": UnreadThing.FILE, "slicer": UnreadThing.FIELD, "timeslicer": UnreadThing.FIELD},
 )
 
 
-MAX_CELLS = 200_000
-MAX_STRINGS = 500_000
-MAX_GAP = 50
-"""The largest gap of empty cells or rows that is written out. Larger gaps are collapsed."""
-MAX_CELL_CHARS = 32_767
-_MAX_COLUMNS = 16_384
+@dataclass(slots=True)
+class Formats:
+    """The styles of a workbook's cells. ``of_cells``: the format of each, and whether it strikes text out."""
+
+    is_from_1904: bool = False
+    of_cells: list[tuple[NumberFormat | None, bool]] = field(default_factory=list)
+
+    def read(self, tree: Element) -> None:
+        """Read the formats. Those of named styles are ignored, because no cell uses them."""
+        own = {each.get("numFmtId", ""): each.get("formatCode", "") for each in tree.iter("numFmt")}
+        struck = [any(xml.is_on(each.get("val", "1")) for each in font.iter("strike")) for font in tree.iterfind("./fonts/font")]
+        for each in tree.iterfind(".//cellXfs/xf"):
+            name, font = each.get("numFmtId", ""), number_of(each.get("fontId", ""))
+            code = own.get(name) or number_formats.BUILT_IN.get(number_of(name) or 0, "")
+            is_plain = code.lower() in ("", "general", "standard")
+            self.of_cells.append(
+                (None if is_plain else number_formats.parsed(code), font is not None and font < len(struck) and struck[font])
+            )
+
+    def shown(self, number: str, style: str) -> str:
+        """A cell's number as text; empty if its format shows nothing. ``style``: the cell's style index."""
+        try:
+            value = float(number)
+        except ValueError:
+            return number
+        found, _ = self.of(style)
+        return found.shown(value, self.is_from_1904) if found else number_formats.general(value) if _is_long(number) else number
+
+    def of(self, style: str) -> tuple[NumberFormat | None, bool]:
+        at = number_of(style) or 0
+        return self.of_cells[at] if at < len(self.of_cells) else (None, False)
 
 
-_OF_CELLS = ("sheetFormatPr", "col", "row")
+def _is_long(number: str) -> bool:
+    """Whether a number is written in another way than people see it: with 17 digits, or in the notation of programs."""
+    return len(number) > 15 or "e" in number.lower()
 
 
 def read(data: bytes, collector: TextCollector) -> None:
@@ -132,23 +157,16 @@ def read(data: bytes, collector: TextCollector) -> None:
     archive = Archive(data)
     main = main_part(archive)
     related = relations(archive, main)
+    _BOOK_PARTS.count_parts((kind for kind, _ in related.values()), collector)
     formats = Formats()
     sheets = _sheets(archive, main, collector, formats)
     if (place := of_kind(related, "styles")) in archive:
         formats.read(archive.tree(place))
     collector.places = len(sheets)
-    cells = _Cells(collector, list(_strings(archive, of_kind(related, "sharedStrings"))), formats)
+    reader = _Reader(archive, Grid(collector), list(_strings(archive, of_kind(related, "sharedStrings"))), formats)
     for name, relation in sheets:
-        collector.begin(f"sheet {name}", is_place=True)
         kind, place = related.get(relation, ("", ""))
-        if kind == "worksheet":
-            cells.begin(name)
-            _SHEET_PARTS.count_parts((kind for kind, _ in relations(archive, place).values()), collector)
-            for element in archive.each(place, *_OF_CELLS, within=("worksheet",)):
-                if element.tag in _OF_CELLS:
-                    cells.read(element)
-                else:
-                    _SHEET_ELEMENTS.look_into(element, collector)
+        reader.read(name, place if kind in ("worksheet", "chartsheet") else "")
 
 
 def _strings(archive: Archive, place: str) -> Iterator[str]:
@@ -156,8 +174,20 @@ def _strings(archive: Archive, place: str) -> Iterator[str]:
     for number, entry in enumerate(archive.each(place, "si") if place in archive else ()):
         if number == MAX_STRINGS:
             raise UnreadableFileError(NoTextReason.LIMIT)
-        # ``rPh`` says how a text is pronounced.
-        yield "".join(each.text or "" for run in entry if run.tag != "rPh" for each in run.iter("t"))[:MAX_CELL_CHARS]
+        yield _one_line(_rich_text(entry))
+
+
+def _rich_text(entry: Element) -> str:
+    """The text of runs, with signs for what is raised, lowered or struck out. ``rPh`` says how a text is pronounced."""
+    return "".join(_look(run).written("".join(t.text or "" for t in run.iter("t"))) for run in entry if run.tag != "rPh")[:MAX_CELL_CHARS]
+
+
+def _look(run: Element) -> Look:
+    properties = run.find("rPr")
+    if properties is None:
+        return PLAIN
+    level = {"superscript": 1, "subscript": -1}.get(next((each.get("val", "") for each in properties.iter("vertAlign")), ""), 0)
+    return Look(level, any(xml.is_on(each.get("val", "1")) for each in properties.iter("strike")))
 
 
 def _sheets(archive: Archive, main: str, collector: TextCollector, formats: Formats) -> list[tuple[str, str]]:
@@ -174,71 +204,203 @@ def _sheets(archive: Archive, main: str, collector: TextCollector, formats: Form
     return sheets
 
 
+_OF_CELLS = ("sheetFormatPr", "col", "row")
+_LINK_FORMULA = re.compile(r'\s*(?:_xlfn\.)?HYPERLINK\(\s*"([^"]+)"', re.IGNORECASE)
+_PERSON_OF_THREAD = "tc={"
+"""How the author of an old comment begins that only repeats a newer one."""
+
+
 @dataclass(slots=True)
-class _Cells:
-    collector: TextCollector
+class _Reader:
+    archive: Archive
+    grid: Grid
     strings: list[str]
     formats: Formats
-    _count: int = 0
     _row: int = 0
-    _column: int = 0
-    _last_row: int = 0
-    _last_column: int = 0
-    _sheet: str = ""
-    _hidden_columns: bytearray = field(default_factory=bytearray)
+    _merged: list[MergedCells] = field(default_factory=list)
+    _links: dict[tuple[int, int], str] = field(default_factory=dict)
+    _header: str = ""
 
-    def begin(self, sheet: str) -> None:
-        self._sheet, self._hidden_columns = sheet, bytearray(_MAX_COLUMNS + 1)
-        self._row = self._last_row = self._last_column = 0
+    def read(self, name: str, place: str) -> None:
+        """Read a sheet. ``place``: its entry; empty if it is none of cells or a chart."""
+        self.grid.begin(name)
+        if place:
+            self._row = 0
+            self._merged, self._links, self._header = [], {}, ""
+            parts = relations(self.archive, place)
+            _SHEET_PARTS.count_parts((kind for kind, _ in parts.values()), self.grid.collector)
+            for element in self.archive.each(place, *_OF_CELLS, within=("worksheet",)):
+                self._read_element(element)
+                if self.grid.is_full:
+                    break
+            self._read_around(addresses(self.archive, place), parts)
+        self.grid.write()
 
-    def read(self, element: Element) -> None:
-        """Read a row, or what is said about columns."""
-        if element.tag == "sheetFormatPr" and not _is_visible(element.get("defaultColWidth", "1")):
-            self._hidden_columns = bytearray(b"\1" * (_MAX_COLUMNS + 1))
-        elif element.tag == "col":
-            first, last = (min(_number(element.get(end, "")) or 0, _MAX_COLUMNS) for end in ("min", "max"))
-            self._hidden_columns[first : last + 1] = bytes([_is_hidden(element, "width")]) * max(last + 1 - first, 0)
-        elif element.tag == "row":
-            row = _number(element.get("r", ""))
-            self._row, self._column = self._row + 1 if row is None else row, 0
-            is_hidden_row = _is_hidden(element, "ht")
-            for cell in element.iter("c"):
-                self._column = _column(cell.get("r", "")) or self._column + 1
-                if not (text := self._text(cell)):
-                    continue
-                is_hidden = is_hidden_row or self._hidden_columns[min(self._column, _MAX_COLUMNS)]
-                if is_hidden or self.formats.hides(cell.get("s", "")):
-                    self.collector.leave_out(HiddenPart.CELLS, self._sheet)
-                else:
-                    self._put(text)
+    def _read_element(self, element: Element) -> None:
+        name, collector = element.tag, self.grid.collector
+        if name == "row":
+            self._read_row(element)
+        elif name in _OF_CELLS:
+            self._read_columns(element)
+        elif name == "mergeCells":
+            self._merged = [area for each in element if (area := _area(each.get("ref", "")))]
+        elif name == "hyperlinks":
+            self._links = {address_of(each.get("ref", "")): xml.attribute(each.attrib, "id", "relationships") for each in element}
+        elif name == "headerFooter":
+            self._header = printed_words(each.text or "" for each in element)
+        else:
+            _ELEMENTS.count_all(element, collector)
 
-    def _put(self, text: str) -> None:
-        self._count += 1
-        if self._count > MAX_CELLS:
-            self.collector.is_cut = True
-            raise FullError
-        before = ""
-        if self._row != self._last_row:
-            gap = self._row - self._last_row
-            far = f"[row {self._row}]\n" if gap > MAX_GAP or gap < 0 else ""
-            before = ("\n" if self._last_row else "") + (far or "\n" * (gap - 1))
-            self._last_row, self._last_column = self._row, 1
-        gap = self._column - self._last_column
-        before += f"\t[column {self._column}]\t" if gap > MAX_GAP or gap < 0 else "\t" * gap
-        self._last_column = self._column
-        self.collector.put(before + text)
+    def _read_around(self, outside: Mapping[str, str], parts: Relations) -> None:
+        """Read what belongs to the cells but is not in them, when all of them are read."""
+        for (row, column), key in self._links.items():
+            self.grid.link(row, column, outside.get(key, ""))
+        for kind, place in parts.values():
+            if kind in ("comments", "threadedComment") and place in self.archive:
+                self._read_comments(self.archive.tree(place))
+        self.grid.merge(self._merged)
+        if self._header:
+            self.grid.after.append(mark("On each printed page", self._header))
+        for kind, place in parts.values():
+            if kind == "drawing" and place in self.archive:
+                _Drawing(self.archive, place, self.grid).read()
 
-    def _text(self, cell: Element) -> str:
-        kind = cell.get("t", "n")
-        raw = "".join(each.text or "" for each in cell.iter() if each.tag in ("v", "t"))[:MAX_CELL_CHARS]
-        if kind == "s":
-            at = _number(raw)
-            return " ".join(self.strings[at].split()) if at is not None and at < len(self.strings) else ""
+    def _read_columns(self, element: Element) -> None:
+        if element.tag == "sheetFormatPr":
+            if not _is_visible(element.get("defaultColWidth", "1")):
+                self.grid.hide_columns()
+            return
+        first, last = (number_of(element.get(end, "")) or 0 for end in ("min", "max"))
+        self.grid.hide_columns(first, last, _is_hidden(element, "width"))
+
+    def _read_row(self, element: Element) -> None:
+        row = number_of(element.get("r", ""))
+        self._row, column = self._row + 1 if row is None else row, 0
+        if _is_hidden(element, "ht"):
+            self.grid.hide_row(self._row)
+        for cell in element.iter("c"):
+            column = address_of(cell.get("r", ""))[1] or column + 1
+            self._read_cell(cell, column)
+
+    def _read_cell(self, cell: Element, column: int) -> None:
+        kind, raw = cell.get("t", "n"), "".join(each.text or "" for each in cell.iter() if each.tag == "v")[:MAX_CELL_CHARS]
+        formula = cell.find("f")
+        inline = cell.find("is")
+        text, is_number = self._shown(kind, raw, cell.get("s", "")), kind in ("n", "d")
+        if inline is not None:
+            raw = _one_line(_rich_text(inline))
+            text = self._shown("inlineStr", raw, cell.get("s", ""))
+        if formula is not None and not raw and kind != "str" and inline is None:
+            # A shared formula is written at its first cell alone.
+            text, raw = f"={formula.text or ''} [{NO_VALUE}]", "="
+        elif formula is not None and (found := _LINK_FORMULA.match(formula.text or "")):
+            text = linked(text, found[1])
+        if raw and not text:
+            # Its format shows nothing of it.
+            self.grid.leave_out()
+        elif text:
+            struck = self.formats.of(cell.get("s", ""))[1]
+            self.grid.put(self._row, column, Look(is_struck=struck).written(text), is_number)
+
+    def _shown(self, kind: str, raw: str, style: str) -> str:
+        if kind == "n":
+            return self.formats.shown(raw, style) if raw else ""
         if kind == "b":
             return {"0": "FALSE", "1": "TRUE"}.get(raw, raw)
-        if kind == "n":
-            return self.formats.shown(raw, cell.get("s", ""))
-        return " ".join(raw.split())
+        if kind == "d":
+            return self._of_iso_date(raw, style)
+        if kind == "s":
+            at = number_of(raw)
+            text = self.strings[at] if at is not None and at < len(self.strings) else ""
+        else:
+            text = _one_line(raw)
+        found, _ = self.formats.of(style)
+        return found.shown_text(text) if found and kind in ("s", "str", "inlineStr") and text else text
+
+    def _of_iso_date(self, raw: str, style: str) -> str:
+        found, _ = self.formats.of(style)
+        try:
+            when = datetime.fromisoformat(raw.rstrip("Z")).replace(tzinfo=UTC)
+        except ValueError:
+            return _one_line(raw)
+        days = (when - datetime(1899, 12, 30, tzinfo=UTC)).total_seconds() / 86_400
+        return found.shown(days) if found and days > 60 else _one_line(raw.replace("T", " ").removesuffix(" 00:00:00"))
+
+    def _read_comments(self, tree: Element) -> None:
+        """Comments beside their cells. What an old comment repeats of a newer one is not read."""
+        authors = ["".join(each.itertext()) for each in tree.iter("author")]
+        for each in tree.iter():
+            if each.tag not in ("comment", "threadedComment"):
+                continue
+            at = number_of(each.get("authorId", ""))
+            author = authors[at] if at is not None and at < len(authors) else ""
+            text = "".join(t.text or "" for t in each.iter() if t.tag in ("t", "text"))
+            if author.startswith(_PERSON_OF_THREAD) or not text.strip():
+                continue
+            text = text.strip().removeprefix(f"{author}:") if author else text
+            row, column = address_of(each.get("ref", ""))
+            self.grid.put(row, column, mark(f"Comment by {author}" if author else "Comment", text))
+
+
+@dataclass(slots=True)
+class _Drawing:
+    """The drawing of a sheet: text boxes, charts, pictures. What they say stands below the cells."""
+
+    archive: Archive
+    place: str
+    grid: Grid
+    _parts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+    def read(self) -> None:
+        """Read the drawing."""
+        self._parts = relations(self.archive, self.place)
+        self._walk(self.archive.tree(self.place))
+
+    def _walk(self, element: Element) -> None:
+        name = element.tag
+        if any(xml.is_on(each.get("hidden", "")) for part in element if part.tag.startswith("nv") for each in part.iter("cNvPr")):
+            self.grid.leave_out()
+        elif name == "pic":
+            self._put_picture(element)
+        elif name == "txBody":
+            paragraphs = ["".join(each.text or "" for each in p.iter("t")) for p in element.iter("p")]
+            if text := " ".join(filter(None, paragraphs)).strip():
+                self.grid.after.append(mark("Text box", text))
+        elif name in ("chart", "relIds"):
+            self._put_part(element, is_chart=name == "chart")
+        elif _DRAWING.look_into(element, self.grid.collector):
+            for child in element:
+                self._walk(child)
+
+    def _put_picture(self, element: Element) -> None:
+        words = next((each.get("descr", "") or each.get("title", "") for each in element.iter("cNvPr")), "").strip()
+        if words:
+            self.grid.after.append(mark("Picture", words))
+        else:
+            self.grid.collector.count(UnreadThing.PICTURE)
+
+    def _put_part(self, element: Element, is_chart: bool) -> None:
+        key = xml.attribute(element.attrib, "id" if is_chart else "dm", "relationships")
+        place = self._parts.get(key, ("", ""))[1]
+        if place not in self.archive:
+            self.grid.collector.count(UnreadThing.CHART if is_chart else UnreadThing.DIAGRAM)
+            return
+        tree = self.archive.tree(place)
+        self.grid.after.append(drawings.chart(tree) if is_chart else drawings.diagram(tree))
+
+
+_CODE_OF_HEADER = re.compile(r'&(?:"[^"]*"|K[0-9A-F]{6}|K[0-9]{2}[+-][0-9]{3}|[0-9]{1,3}|.)', re.DOTALL)
+_SHOWN_CODES = {"&P": "#", "&N": "#", "&&": "&", "&L": " ", "&C": " ", "&R": " "}
+
+
+def printed_words(texts: Iterable[str]) -> str:
+    """What the printed pages of a sheet have above and below the cells; empty if that is only numbers and names of pages."""
+    plain = dict.fromkeys(_one_line(_CODE_OF_HEADER.sub(lambda code: _SHOWN_CODES.get(code[0], ""), text)) for text in texts)
+    return "; ".join(text for text in plain if re.search(r"[^\W\d_]{3}", text.replace("Page #", "")))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _is_hidden(element: Element, size: str) -> bool:
@@ -246,7 +408,7 @@ def _is_hidden(element: Element, size: str) -> bool:
     return xml.is_on(element.get("hidden", "")) or not _is_visible(element.get(size, "1"))
 
 
-def _number(text: str) -> int | None:
+def number_of(text: str) -> int | None:
     """An index; None if it is none."""
     return int(text) if text.isdecimal() and len(text) < 9 else None
 
@@ -259,10 +421,16 @@ def _is_visible(size: str) -> bool:
         return False
 
 
-def _column(address: str) -> int:
-    """The column number of a cell address: 28 for ``AB12``; 0 if there is none."""
-    letters = re.match(r"[A-Z]{1,3}", address)
-    number = 0
-    for letter in letters[0] if letters else "":
-        number = number * 26 + ord(letter) - 64
-    return number if number <= _MAX_COLUMNS else 0
+def address_of(address: str) -> tuple[int, int]:
+    """The row and column of a cell address: 3 and 28 for ``AB3``; 0 for what it lacks."""
+    found = re.match(r"\$?([A-Z]{1,3})?\$?([0-9]{1,7})?", address)
+    column = 0
+    for letter in (found[1] if found else "") or "":
+        column = column * 26 + ord(letter) - 64
+    return int((found[2] if found else "") or 0), column if column <= MAX_COLUMNS else 0
+
+
+def _area(reference: str) -> MergedCells | None:
+    first, _, last = reference.partition(":")
+    (top, left), (bottom, right) = address_of(first), address_of(last)
+    return MergedCells(top, left, bottom, right) if 0 < top <= bottom and 0 < left <= right else None

@@ -13,7 +13,23 @@ from dataclasses import dataclass, field
 
 from chatui import sandbox
 from chatui.documents import plain_text
-from chatui.documents.inside import books, html, mail, notebook, opendocument, pdf, probes, rtf, sheets, slides, web_pages, word, xml
+from chatui.documents.inside import (
+    books,
+    html,
+    mail,
+    notebook,
+    old_sheets,
+    open_sheets,
+    opendocument,
+    pdf,
+    probes,
+    rtf,
+    sheets,
+    slides,
+    web_pages,
+    word,
+    xml,
+)
 from chatui.documents.inside.text_collector import LENGTH_BYTES, NOT_PREPARED, FullError, TextCollector, UnreadableFileError
 from chatui.documents.kinds import NoTextReason
 from chatui.sandbox import NotConfinedError, ProcessLimits
@@ -95,6 +111,7 @@ READERS = {
     "html": FileReader(html.read, html.prepare),
     "ipynb": FileReader(notebook.read, notebook.prepare),
     "odp": FileReader(opendocument.read, xml.prepare),
+    "ods": FileReader(open_sheets.read, xml.prepare),
     "odt": FileReader(opendocument.read, xml.prepare),
     "pdf": FileReader(pdf.read, pdf.prepare),
     "plain": FileReader(_plain, lambda data: plain_text.prepare(), is_exact=True),
@@ -102,5 +119,6 @@ READERS = {
     "probes": FileReader(probes.read),
     "rtf": FileReader(rtf.read, rtf.prepare),
     "web page": FileReader(web_pages.read, web_pages.prepare, is_exact=True),
+    "xls": FileReader(old_sheets.read, old_sheets.prepare),
     "xlsx": FileReader(sheets.read, xml.prepare),
 }

@@ -77,9 +77,16 @@ def footnotes(body: str) -> str:
 
 
 def xlsx(
-    sheets: Mapping[str, str], strings: str = "", styles: str = "", before: str = "", states: Mapping[str, str] | None = None
+    sheets: Mapping[str, str],
+    strings: str = "",
+    styles: str = "",
+    before: str = "",
+    states: Mapping[str, str] | None = None,
+    more: Mapping[str, str | bytes] | None = None,
+    parts: Sequence[tuple[str, str, str]] = (),
 ) -> bytes:
-    """``sheets``: rows by name. ``strings``, ``styles``: the contents of those entries. ``states``: of hidden sheets, by name."""
+    """``sheets``: rows by name. ``strings``, ``styles``: the contents of those entries. ``states``: of hidden sheets, by name. ``more``:
+    further entries. ``parts``: further relationships of the workbook."""
     shown = {name: f' state="{state}"' for name, state in (states or {}).items()}
     names = "".join(f'<sheet name="{name}" sheetId="{n}"{shown.get(name, "")} r:id="r{n}"/>' for n, name in enumerate(sheets, 1))
     related = [(f"r{n}", "worksheet", f"/xl/worksheets/{n}.xml") for n in range(1, len(sheets) + 1)]
@@ -87,13 +94,29 @@ def xlsx(
     return packed(
         {
             "_rels/.rels": relations(("r1", "officeDocument", "xl/workbook.xml")),
-            "xl/_rels/workbook.xml.rels": relations(*related, ("s", "sharedStrings", "strings.xml"), ("t", "styles", "styles.xml")),
+            "xl/_rels/workbook.xml.rels": relations(*related, ("s", "sharedStrings", "strings.xml"), ("t", "styles", "styles.xml"), *parts),
             "xl/workbook.xml": f"<workbook {_SHEET}><sheets>{names}</sheets></workbook>",
             "xl/strings.xml": f"<sst {_SHEET}>{strings}</sst>",
             "xl/styles.xml": f"<styleSheet {_SHEET}>{styles}</styleSheet>",
             **entries,
+            **(more or {}),
         }
     )
+
+
+def with_types(workbook: bytes) -> bytes:
+    """A workbook with the list of types that office programs want."""
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    types = "".join(
+        f'<Override PartName="/xl/{name}.xml" ContentType="{kind}.{of}+xml"/>'
+        for name, of in (("workbook", "sheet.main"), ("worksheets/1", "worksheet"), ("styles", "styles"), ("strings", "sharedStrings"))
+    )
+    relations_type = "application/vnd.openxmlformats-package.relationships+xml"
+    default = f'<Default Extension="rels" ContentType="{relations_type}"/><Default Extension="xml" ContentType="application/xml"/>'
+    with zipfile.ZipFile(io.BytesIO(workbook)) as archive:
+        entries: dict[str, str | bytes] = {name: archive.read(name) for name in archive.namelist()}
+    space = "http://schemas.openxmlformats.org/package/2006/content-types"
+    return packed({"[Content_Types].xml": f'<Types xmlns="{space}">{default}{types}</Types>', **entries})
 
 
 def shape(text: str, kind: str = "") -> str:

@@ -60,7 +60,7 @@ async def test_a_workbook_is_read_sheet_by_sheet() -> None:
     )
     found = await read("a.xlsx", samples.xlsx({"Q1": rows, "Empty": "", "Q\u202e2": "<row><c><v>7</v></c></row>"}, strings, styles))
     assert labels(found) == [
-        ("sheet Q1", "Tea\t\tgreen\n\n0.3\t2024-01-01\t45292\t12:00:00\nTRUE\tin line\t#REF!\tsaid"),
+        ("sheet Q1", "Tea\t\tgreen\n\n0.3\t2024-01-01\t45292.0 days\t12:00\nTRUE\tin line\t#REF!\tsaid"),
         ("sheet Empty", ""),
         ("sheet Q2", "7"),
     ]
