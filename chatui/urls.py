@@ -205,6 +205,7 @@ urlpatterns = [
     path("files/<uuid:file_id>/", files.file, name="file"),
     path("files/<uuid:file_id>/text/", files.text, name="file_text"),
     path("files/<uuid:file_id>/again/", files.again, name="file_again"),
+    path("files/<uuid:file_id>/encoding/", files.encoding, name="file_encoding"),
     path("files/<uuid:file_id>/delete/", files.delete, name="file_delete"),
     path("documents/<uuid:file_id>/<int:number>/", files.passage, name="passage"),
     path("diagram/", pages.diagram, name="diagram"),

@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chatui.audit_log.record import Visitor
+from chatui.documents import plain_text
 from chatui.documents.kinds import HiddenPart, NoTextReason, UnreadThing
 from chatui.env import environment
 from chatui.model_servers import choice as model_choice
@@ -31,6 +32,7 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access
+from chatui.sandbox import ProcessLimits
 from chatui.store import context_use, uploads
 from chatui.store import documents as store_documents
 from chatui.store import files as store_files
@@ -183,6 +185,7 @@ def _all_as_json(files: Sequence[StoredFile], asked: ReadingModel) -> list[dict[
 def _as_json(file: StoredFile, text: DocumentText, parts: tuple[int, list[_Place]], asked: ReadingModel) -> dict[str, Any]:
     count, places = parts
     room = asked.room
+    encoding, can_choose = _encoding(file, text)
     tokens = FRAME_TOKENS + text.tokens + MARK_TOKENS * count
     return {
         "id": str(file.pk),
@@ -196,7 +199,17 @@ def _as_json(file: StoredFile, text: DocumentText, parts: tuple[int, list[_Place
         "search": asked.can_search,
         "text": reverse("file_text", args=[file.pk]),
         "delete": reverse("file_delete", args=[file.pk]),
+        "encoding": encoding,
+        "encodings": list(plain_text.ENCODINGS.items()) if can_choose else [],
+        "recode": reverse("file_encoding", args=[file.pk]) if can_choose else "",
     }
+
+
+def _encoding(file: StoredFile, text: DocumentText) -> tuple[str, bool]:
+    """The encoding of a text file, and whether the person can choose another one: where it is not certain, and the file is not sent."""
+    encoding, _ = store_documents.encoding_of(text)
+    is_certain = not encoding or (encoding.startswith("utf") and UnreadThing.CHARACTER not in dict(store_documents.unread(text)))
+    return encoding, not is_certain and file.conversation_id is None and not store_documents.is_sent(file.content)
 
 
 def earlier_as_json(file: StoredFile) -> dict[str, Any]:
@@ -252,7 +265,10 @@ def _note(text: DocumentText) -> str:
     hidden = [_LEFT_OUT[kind]() % {"names": names} for kind, names in store_documents.left_out(text).items()]
     counts = [_UNREAD[kind](count) % {"count": count} for kind, count in store_documents.unread(text)]
     unread = _("Left out: %(things)s.") % {"things": ", ".join(counts)} if counts else ""
-    return " ".join(filter(None, [end, *hidden, unread]))
+    encoding, is_doubtful = store_documents.encoding_of(text)
+    name = plain_text.ENCODINGS.get(encoding, "")
+    doubt = _("Its encoding is not certain: it was read as %(name)s.") % {"name": name} if is_doubtful else ""
+    return " ".join(filter(None, [doubt, end, *hidden, unread]))
 
 
 _LEFT_OUT: dict[HiddenPart, Callable[[], str]] = {
@@ -295,7 +311,11 @@ _SENTENCES: dict[str, Callable[[], str]] = {
     NoTextReason.HIDDEN: lambda: _("All text of this file is hidden in it, and hidden text is not read."),
     NoTextReason.SCANNED: lambda: _("Its pages are pictures and contain no text."),
     NoTextReason.ENCRYPTED: lambda: _("This file is protected by a password."),
-    NoTextReason.LIMIT: lambda: _("Reading this file would take too much time or memory."),
+    NoTextReason.LIMIT: lambda: _("There is more in this file than can be read: more than 200 MB unpacked, or too many parts."),
+    NoTextReason.LATE: lambda: _("Reading this file would take more than %(count)d seconds.") % {"count": ProcessLimits().cpu_seconds},
+    NoTextReason.MEMORY: lambda: (
+        _("Reading this file would take more than %(count)d MB of memory.") % {"count": ProcessLimits().memory_bytes >> 20}
+    ),
     NoTextReason.UNAVAILABLE: lambda: _("Files of this type cannot be read at the moment."),
     NoTextReason.TOO_LONG: lambda: _("The file is larger than %(count)d MB.") % {"count": environment().file_mb},
     "quota": lambda: _("Your files already use your limit of %(count)d MB.") % {"count": environment().files_of_person_mb},

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from chatui.documents.plain_text import wide_encoding
+
 PDF = "application/pdf"
 HEAD_BYTES = 8192
 """How many bytes of a file are checked."""
@@ -26,7 +28,9 @@ class NoTextReason(StrEnum):
     ENCRYPTED = "encrypted"
     BROKEN = "broken"
     TOO_LONG = "too-long"  # larger than the limit for files
-    LIMIT = "limit"  # reading takes more time, memory or space than allowed
+    LIMIT = "limit"  # it holds more than is read
+    LATE = "late"  # reading takes more time than allowed
+    MEMORY = "memory"  # reading takes more memory than allowed
     UNAVAILABLE = "unavailable"  # this machine cannot read files at present
 
 
@@ -135,7 +139,7 @@ _OFFICE_97 = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 """Byte order marks: what follows is text, whatever its bytes are. The UTF-32 mark begins like that of UTF-16."""
 _NEVER_IN_TEXT = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
-_FEW = 100
+_FEW = 10
 """One in this many bytes may be a control character, as in logs."""
 _PDF_BYTES = 1024
 """How many other bytes a PDF may begin with, as in PDF readers."""
@@ -162,7 +166,11 @@ def detect(name: str, data: bytes) -> DetectedKind:
     elif kind == "pdf" or ending in UNPACKED:
         is_kind = is_pdf if kind == "pdf" else is_zip and not is_pdf
     else:
-        few_controls = b"\0" not in head and len(_NEVER_IN_TEXT.findall(head)) * _FEW <= len(head)
+        # Old programs end a text with NUL or Ctrl-Z.
+        text = head.rstrip(b"\0\x1a")
+        head = text if re.search(rb"\s|.{16}", text) else head
+        few_controls = b"\0" not in head and len(_NEVER_IN_TEXT.findall(head)) * _FEW <= len(head) > 0
+        is_marked = is_marked or bool(wide_encoding(head))
         is_kind = not (is_pdf or is_zip or head.startswith(_OFFICE_97)) and (is_marked or few_controls)
     if is_kind and kind == "text" and head.startswith(b"{\\rtf"):
         return DetectedKind("rtf")

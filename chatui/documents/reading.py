@@ -56,7 +56,7 @@ class TextPart:
 class FileReading:
     """What was read from a file. With a ``reason`` there are no parts; otherwise at least one has text. ``places``: the number of pages,
     sheets or slides, or 0. ``is_cut``: the text was truncated. ``left_out``: what is hidden in the file, kind and name of each.
-    ``unread``: how many things of each kind are neither in the text nor marked there.
+    ``unread``: how many things of each kind are neither in the text nor marked there. ``encoding``: of a text file that is not ASCII.
     """
 
     kind: str = ""
@@ -67,6 +67,8 @@ class FileReading:
     is_cut: bool = False
     left_out: tuple[tuple[HiddenPart, str], ...] = field(default=(), repr=False)
     unread: tuple[tuple[UnreadThing, int], ...] = ()
+    encoding: str = ""
+    is_encoding_doubtful: bool = False
 
     @property
     def state(self) -> ReadingState:
@@ -84,23 +86,32 @@ _STATES = {
 """All other reasons are failures."""
 
 
-async def read(name: str, data: bytes, limits: ProcessLimits | None = None) -> FileReading:
-    """Read a file. No file makes this raise an exception. Waits while two other files are being read."""
+async def read(name: str, data: bytes, limits: ProcessLimits | None = None, language: str = "", encoding: str = "") -> FileReading:
+    """Read a file. No file makes this raise an exception. Waits while two other files are being read. ``language``: that of the person,
+    whose usual encoding is likelier. ``encoding``: that of a text file, if the person has chosen it.
+    """
     if len(data) > MAX_BYTES:
         return FileReading(reason=NoTextReason.TOO_LONG)
     detected = kinds.detect(name, data)
     if detected.reason:
         return FileReading(detected.kind, reason=detected.reason)
-    if detected.kind in kinds.PLAIN and data[:TEXT_BYTES].isascii():
-        text = await asyncio.to_thread(plain_text.of_ascii, data[:TEXT_BYTES])
+    if detected.kind in kinds.PLAIN and not encoding and _is_ascii(data):
+        text, is_cut = await asyncio.to_thread(plain_text.of_ascii, data, TEXT_BYTES)
         if not text.strip():
             return FileReading(detected.kind, reason=NoTextReason.BLANK)
-        return FileReading(detected.kind, (TextPart("", text),), is_cut=len(data) > TEXT_BYTES)
+        unreadable = plain_text.unreadable_in_ascii(data)
+        unread = ((UnreadThing.CHARACTER, unreadable),) if unreadable else ()
+        return FileReading(detected.kind, (TextPart("", text),), is_cut=is_cut, unread=unread)
     if not await asyncio.to_thread(is_confined):
         return FileReading(detected.kind, reason=NoTextReason.UNAVAILABLE)
     worker_kind = "plain" if detected.kind in kinds.PLAIN else detected.kind
-    call = partial(read_confined, worker_kind, data, TEXT_BYTES, limits or ProcessLimits())
+    call = partial(read_confined, worker_kind, data, TEXT_BYTES, limits or ProcessLimits(), (language, encoding))
     return replace(await asyncio.get_running_loop().run_in_executor(_readers(), call), kind=detected.kind)
+
+
+def _is_ascii(data: bytes) -> bool:
+    """Whether a text is in ASCII, and not in an encoding that only uses its bytes: UTF-16, or a Japanese one that switches by escapes."""
+    return data.isascii() and b"\x1b$" not in data and b"\0" not in data.rstrip(b"\0\x1a")
 
 
 @cache
@@ -115,12 +126,13 @@ _GRACE_SECONDS = 2
 _AT_A_LIMIT = (-signal.SIGXCPU, -signal.SIGKILL, -signal.SIGALRM)
 
 
-def read_confined(kind: str, data: bytes, max_bytes: int, limits: ProcessLimits) -> FileReading:
+def read_confined(kind: str, data: bytes, max_bytes: int, limits: ProcessLimits, hints: tuple[str, str] = ("", "")) -> FileReading:
     """Read one file in its process. Blocks at most as long as the limits allow; large files never hold Python's global lock for long.
 
-    ``kind``: a name of ``worker.READERS``. ``max_bytes``: the limit of text.
+    ``kind``: a name of ``worker.READERS``. ``max_bytes``: the limit of text. ``hints``: the person's language, and the chosen
+    encoding.
     """
-    arguments = [kind, *map(str, (max_bytes, limits.cpu_seconds, limits.memory_bytes, limits.wall_seconds))]
+    arguments = [kind, *map(str, (max_bytes, limits.cpu_seconds, limits.memory_bytes, limits.wall_seconds)), *hints]
     try:
         code, output = processes.run(
             [sys.executable, "-I", "-B", "-c", _PROGRAM, str(BASE_DIR), *arguments],
@@ -132,11 +144,11 @@ def read_confined(kind: str, data: bytes, max_bytes: int, limits: ProcessLimits)
     except OSError:
         return FileReading(reason=NoTextReason.UNAVAILABLE)
     except LateError:
-        return FileReading(reason=NoTextReason.LIMIT)
+        return FileReading(reason=NoTextReason.LATE)
     if code == NOT_PREPARED:
         return FileReading(reason=NoTextReason.UNAVAILABLE)
     if code in _AT_A_LIMIT:
-        return FileReading(reason=NoTextReason.LIMIT)
+        return FileReading(reason=NoTextReason.LATE)
     try:
         return _parsed_answer(output, max_bytes)
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -170,7 +182,21 @@ def _parsed_answer(output: bytes, max_bytes: int) -> FileReading:
     unread = tuple((UnreadThing(kind), count) for kind, count in about["unread"].items())
     if any(type(count) is not int or not 0 < count <= MAX_UNREAD for _, count in unread):
         raise ValueError
-    return FileReading("", tuple(parts), places, without_text, NoTextReason(about["reason"]), about["is_cut"] is True, left_out, unread)
+    encoding = about["encoding"]
+    if encoding and encoding not in plain_text.ENCODINGS:
+        raise ValueError
+    return FileReading(
+        "",
+        tuple(parts),
+        places,
+        without_text,
+        NoTextReason(about["reason"]),
+        about["is_cut"] is True,
+        left_out,
+        unread,
+        encoding,
+        about["is_encoding_doubtful"] is True,
+    )
 
 
 def _checked(text: str, max_chars: int) -> str:
@@ -206,7 +232,9 @@ def faults() -> list[str]:
     """The problems with reading files here, including with limits; empty if there are none. Takes one to two seconds."""
     found = {name: read_confined(f"bomb of {name}", b"", _PROBE_BYTES, limits) for name, limits in _BOMBS.items()}
     return escapes() + [
-        f"a process was not ended at its {name} limit" for name, each in found.items() if each.reason is not NoTextReason.LIMIT
+        f"a process was not ended at its {name} limit"
+        for name, each in found.items()
+        if each.reason not in (NoTextReason.LATE, NoTextReason.MEMORY)
     ]
 
 

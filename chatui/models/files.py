@@ -81,7 +81,8 @@ class DocumentText(Table):
 
     ``bytes``: the size of the whole text in UTF-8, which counts towards the owner's storage like the file. ``tokens``: of the whole text,
     exact if ``is_counted``, otherwise estimated. ``is_cut``: the text is truncated at the limit. ``left_out``: what is hidden in the file,
-    a line with kind and name for each, and what is in it but not in the text, a line with kind and number.
+    a line with kind and name for each, what is in it but not in the text,
+    a line with kind and number; and the encoding of a text that is not ASCII.
     """
 
     content = models.OneToOneField(FileContent, on_delete=models.CASCADE, primary_key=True, related_name="document")

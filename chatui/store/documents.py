@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -234,13 +234,14 @@ def stored_bytes(reading: FileReading) -> int:
     return sum(len(part.text.encode(errors="replace")) for part in reading.parts)
 
 
-def save(content: FileContent, reading: FileReading, tokens: Sequence[int], *, is_counted: bool) -> DocumentText:
+def save(content: FileContent, reading: FileReading, tokens: Sequence[int], *, is_counted: bool, is_again: bool = False) -> DocumentText:
     """Store extracted text, with the ``tokens`` of each part, in the caller's transaction, which has locked the person.
 
     It replaces a failed extraction, because the extractor may have improved, but not text that another request has stored meanwhile: that
     may be indexed.
     """
-    if (before := DocumentText.objects.filter(content=content, state=ReadingState.READ).first()) is not None:
+    before = DocumentText.objects.filter(content=content, state=ReadingState.READ).first()
+    if before is not None and not is_again:
         return before
     store_files.delete_texts([content.pk])
     row = DocumentText.objects.create(
@@ -255,7 +256,7 @@ def save(content: FileContent, reading: FileReading, tokens: Sequence[int], *, i
         tokens=sum(tokens),
         is_counted=is_counted,
         is_cut=reading.is_cut,
-        left_out="\n".join(f"{kind} {transcripts.storable(str(each))}".rstrip() for kind, each in (*reading.left_out, *reading.unread)),
+        left_out="\n".join(f"{kind} {transcripts.storable(str(each))}".rstrip() for kind, each in _said(reading)),
     )
     parts = [
         DocumentPart(
@@ -271,6 +272,27 @@ def save(content: FileContent, reading: FileReading, tokens: Sequence[int], *, i
     return row
 
 
+_ENCODING, _DOUBTFUL = "encoding", "doubtful-encoding"
+
+
+def _said(reading: FileReading) -> Iterator[tuple[str, object]]:
+    """What is to be said about a file beside its text: kind, and name or number."""
+    yield from reading.left_out
+    yield from reading.unread
+    if reading.encoding:
+        yield (_DOUBTFUL if reading.is_encoding_doubtful else _ENCODING), reading.encoding
+
+
+def encoding_of(text: DocumentText) -> tuple[str, bool]:
+    """The encoding of a text file that is not ASCII, and whether it is doubtful; empty for all other files."""
+    return next(((name, kind == _DOUBTFUL) for kind, name in _left_out(text) if kind in (_ENCODING, _DOUBTFUL)), ("", False))
+
+
+def is_sent(content: FileContent) -> bool:
+    """Whether a question has a file of this content."""
+    return SentDocument.objects.filter(file__content=content).exists()
+
+
 def parts_of(file: StoredFile) -> list[DocumentPart]:
     return list(DocumentPart.objects.filter(content=file.content_id).order_by("number"))
 
@@ -279,7 +301,7 @@ def document_of(file: StoredFile, text: DocumentText) -> Document:
     return Document(file.name, text.kind, tuple(parts_of(file)), text.is_cut, tuple(left_out(text).items()), unread(text))
 
 
-_HIDDEN = frozenset(HiddenPart)
+_HIDDEN, _COUNTED = frozenset(HiddenPart), frozenset(UnreadThing)
 
 
 def left_out(text: DocumentText) -> dict[HiddenPart, str]:
@@ -293,7 +315,7 @@ def left_out(text: DocumentText) -> dict[HiddenPart, str]:
 
 def unread(text: DocumentText) -> tuple[tuple[UnreadThing, int], ...]:
     """How many things of each kind are in a file but neither in its text nor marked there."""
-    return tuple((UnreadThing(kind), int(name)) for kind, name in _left_out(text) if kind not in _HIDDEN)
+    return tuple((UnreadThing(kind), int(name)) for kind, name in _left_out(text) if kind in _COUNTED)
 
 
 def _left_out(text: DocumentText) -> Iterable[tuple[str, str]]:

@@ -20,10 +20,12 @@ from typing import TypeVar
 from uuid import UUID
 
 from asgiref.sync import async_to_sync
+from django.utils.translation import get_language
 
 from chatui.audit_log.record import Visitor
 from chatui.database.connections import release_request_connection, short_transaction
 from chatui.documents import kinds, reading
+from chatui.documents.plain_text import ENCODINGS
 from chatui.documents.reading import FileReading, ReadingState
 from chatui.env import environment
 from chatui.models.conversation import Conversation
@@ -237,13 +239,26 @@ def remove(file: StoredFile) -> None:
     store_files.delete_files(file.owner_id, uploads.of_person(file.owner_id).filter(pk=file.pk))
 
 
-def _read(file: StoredFile, data: bytes) -> None:
-    """Extract the text of a file, unless the same content was read before."""
+def read_again(person: User, file_id: UUID, encoding: str) -> StoredFile:
+    """Read a text file that waits to be sent in another encoding. Raises NotFoundError if there is no such file or encoding, if the file
+    is no text, or if it was sent before; UploadRefusedError as ``accept``, if there is no text in that encoding."""
+    file = existing(uploads.of_person(person.pk).filter(pk=file_id).select_related("content__document").first())
+    text = getattr(file.content, "document", None)
+    if encoding not in ENCODINGS or text is None or not documents.encoding_of(text)[0] or documents.is_sent(file.content):
+        raise NotFoundError
+    release_request_connection()
+    with _queue.place(person.pk) as lock, lock, _queue.memory_slots:
+        _read(file, store_files.data_of(file), encoding)
+    return file
+
+
+def _read(file: StoredFile, data: bytes, encoding: str = "") -> None:
+    """Extract the text of a file, unless the same content was read before. ``encoding``: read it again, in this one."""
     known = DocumentText.objects.filter(content=file.content_id).first()
-    if known is not None and known.state == ReadingState.READ:
+    if known is not None and known.state == ReadingState.READ and not encoding:
         return
     release_request_connection()
-    found = async_to_sync(reading.read)(file.name, data)
+    found = async_to_sync(reading.read)(file.name, data, language=get_language() or "", encoding=encoding)
     if found.state is not ReadingState.READ:
         raise UploadRefusedError(found.reason, found)
     tokens, is_counted = uploads.tokens_of([part.text for part in found.parts])
@@ -253,7 +268,7 @@ def _read(file: StoredFile, data: bytes) -> None:
         if not StoredFile.objects.filter(pk=file.pk).exists():
             raise UploadRefusedError("gone")
         store_files.check_room(file.owner_id, documents.stored_bytes(found))
-        return documents.save(file.content, found, tokens, is_counted=is_counted)
+        return documents.save(file.content, found, tokens, is_counted=is_counted, is_again=bool(encoding))
 
     _with_room(file.owner_id, keep)
 

@@ -117,6 +117,17 @@ def again(request: HttpRequest, file_id: UUID) -> HttpResponse:
     return _chip(request, file)
 
 
+@signed_in("POST")
+def encoding(request: HttpRequest, file_id: UUID) -> HttpResponse:
+    """Read a text file that waits to be sent in another ``encoding``. The reply is the same as for an upload."""
+    person = person_of(request)
+    _uploads.check(str(person.pk))
+    try:
+        return _chip(request, transfer_files.read_again(person, file_id, request.POST.get("encoding", "")))
+    except UploadRefusedError as error:
+        return _refused(error)
+
+
 def _chip(request: HttpRequest, file: StoredFile) -> HttpResponse:
     status = display_files.as_json(file, display_files.reader(person_of(request), request.GET.get("choice", "")))
     return JsonResponse({"ok": True, **status}) if status else _refused(UploadRefusedError("gone"))

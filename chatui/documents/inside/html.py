@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from chatui.documents import plain_text
+from chatui.documents.inside import encodings
 from chatui.documents.inside.marks import Look, linked
 from chatui.documents.inside.text_collector import TextCollector
 from chatui.documents.kinds import HiddenPart, UnreadThing
@@ -284,15 +285,14 @@ def prepare(data: bytes) -> None:
     """Load the parser, and the codec of the encoding that the page declares, because a confined process cannot open them."""
     from selectolax.lexbor import LexborHTMLParser
 
-    plain_text.prepare()
+    encodings.prepare(data)
     LexborHTMLParser("")
-    encoding_of(data)
 
 
 def read(data: bytes, collector: TextCollector) -> None:
     """Read the whole document as one part, which begins with its title."""
     reader = HtmlReader("", collector.max_bytes, collector)
-    reader.read(decoded(data))
+    reader.read(encodings.read(data, collector))
     collector.begin()
     if reader.title:
         collector.put(f"{reader.title}\n\n")

@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from chatui.documents import plain_text
-from chatui.documents.inside import html
+from chatui.documents.inside import encodings, html
 from chatui.documents.inside.marks import mark
 from chatui.documents.inside.text_collector import TextCollector, UnreadableFileError
 from chatui.documents.kinds import NoTextReason, UnreadThing
@@ -40,6 +39,8 @@ def prepare(data: bytes) -> None:
     for name in _MODULES:
         importlib.import_module(name)
     html.prepare(data)
+    # What is packed in it may be in an encoding that it does not name.
+    encodings.prepare(b"\xff")
     for found in list(_CHARSETS.finditer(data))[:200]:
         _codec((found[1] or found[2]).decode("ascii"))
     for name in ("base64", "quopri", "uu"):
@@ -164,7 +165,7 @@ def _text_of(part: Message) -> str:
     if part.get_content_type() == "text/html" and not named:
         named = html.encoding_of(data)
     codec = _codec(named)
-    return data.decode(codec, "replace") if codec and codec != "ascii" else plain_text.decoded(data, len(data))
+    return data.decode(codec, "replace") if codec and codec != "ascii" else encodings.decoded(data, len(data)).text
 
 
 def _codec(name: str) -> str:
@@ -187,7 +188,7 @@ def _decoded(value: str) -> Iterator[str]:
     for piece, charset in pieces:
         if isinstance(piece, str):
             raw = piece.encode("utf-8", "surrogateescape")
-            yield plain_text.decoded(raw, len(raw))
+            yield encodings.decoded(raw, len(raw)).text
         else:
             codec = _codec(charset or "")
-            yield piece.decode(codec, "replace") if codec else plain_text.decoded(piece, len(piece))
+            yield piece.decode(codec, "replace") if codec else encodings.decoded(piece, len(piece)).text

@@ -6,8 +6,7 @@ import json
 import re
 from typing import Any
 
-from chatui.documents import plain_text
-from chatui.documents.inside import html
+from chatui.documents.inside import encodings, html
 from chatui.documents.inside.text_collector import TextCollector, UnreadableFileError
 from chatui.documents.kinds import NoTextReason, UnreadThing
 
@@ -16,13 +15,13 @@ _MEDIA = {"image": UnreadThing.PICTURE, "audio": UnreadThing.MEDIA, "video": Unr
 
 
 def prepare(data: bytes) -> None:
-    html.prepare(b"")
+    html.prepare(data)
 
 
 def read(data: bytes, collector: TextCollector) -> None:
     """Read the whole notebook as one part."""
     try:
-        found = json.loads(plain_text.decoded(data, len(data)))
+        found = json.loads(encodings.decoded(data, len(data)).text)
         language = str(found.get("metadata", {}).get("kernelspec", {}).get("language", ""))
         sheets = found.get("worksheets") or [found]
         cells = [cell for sheet in sheets for cell in sheet["cells"]]

@@ -15,6 +15,7 @@ from chatui import sandbox
 from chatui.documents import plain_text
 from chatui.documents.inside import (
     books,
+    encodings,
     html,
     mail,
     notebook,
@@ -48,12 +49,13 @@ class FileReader:
 
 
 def main() -> None:
-    """Read one file. The command line arguments give its kind and the limits."""
+    """Read one file. The command line arguments give its kind, the limits, the person's language and the chosen encoding."""
     kind, max_bytes, cpu_seconds, memory_bytes, wall_seconds = sys.argv[1], *map(int, sys.argv[2:6])
     sandbox.limit(ProcessLimits(cpu_seconds, memory_bytes, wall_seconds))
     reader = READERS[kind]
     data = sys.stdin.buffer.read()
     collector = TextCollector(max_bytes, cpu_seconds, reader.is_exact)
+    collector.language, collector.encoding = (*sys.argv[6:8], "", "")[:2]
     try:
         reader.prepare(data)
         sandbox.confine()
@@ -70,7 +72,7 @@ def _read(reader: FileReader, data: bytes, collector: TextCollector) -> NoTextRe
     except UnreadableFileError as error:
         return error.reason
     except MemoryError:
-        return NoTextReason.LIMIT
+        return NoTextReason.MEMORY
     except Exception:  # noqa: BLE001 - a broken file can cause any error
         return NoTextReason.BROKEN
     if collector.has_text:
@@ -87,6 +89,8 @@ def _write(reason: NoTextReason, collector: TextCollector) -> None:
         "is_cut": collector.is_cut,
         "left_out": collector.left_out,
         "unread": collector.unread,
+        "encoding": collector.encoding,
+        "is_encoding_doubtful": collector.is_encoding_doubtful,
         "parts": [[label, len(text)] for label, text in parts],
     }
     head = json.dumps(about).encode()
@@ -97,9 +101,10 @@ def _write(reason: NoTextReason, collector: TextCollector) -> None:
 
 
 def _plain(data: bytes, collector: TextCollector) -> None:
+    plain = data if b"\0" in data else plain_text.without_noise(data)
     collector.begin()
-    collector.put(plain_text.decoded(data, collector.max_bytes))
-    collector.is_cut |= len(data) > collector.max_bytes
+    collector.put(encodings.read(plain, collector))
+    collector.is_cut |= len(plain) > collector.max_bytes
 
 
 READERS = {
@@ -114,7 +119,7 @@ READERS = {
     "ods": FileReader(open_sheets.read, xml.prepare),
     "odt": FileReader(opendocument.read, xml.prepare),
     "pdf": FileReader(pdf.read, pdf.prepare),
-    "plain": FileReader(_plain, lambda data: plain_text.prepare(), is_exact=True),
+    "plain": FileReader(_plain, encodings.prepare, is_exact=True),
     "pptx": FileReader(slides.read, xml.prepare),
     "probes": FileReader(probes.read),
     "rtf": FileReader(rtf.read, rtf.prepare),

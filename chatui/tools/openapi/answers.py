@@ -52,9 +52,14 @@ def _text(body: bytes, charset: str) -> str | None:
     """The text of a body; None if it is none, whatever it is called. The declared charset counts, then what its bytes look like."""
     if charset and not (body.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))):
         return body.decode(charset, "replace")
-    if plain_text.marked(body) is None and _NOT_TEXT.search(body):
+    if (marked := plain_text.marked(body)) is not None:
+        return marked
+    if _NOT_TEXT.search(body):
         return None
-    return plain_text.decoded(body, len(body))
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return body.decode("cp1252", "replace")
 
 
 def _charset(declared: str) -> str:

@@ -30,6 +30,7 @@ export class Chip {
   taken = null;
   #use = /** @type {HTMLSelectElement | null} */ (null);
   #places = /** @type {HTMLInputElement | null} */ (null);
+  #encoding = /** @type {HTMLSelectElement | null} */ (null);
 
   /**
    * @param {File | UploadedFile} file to upload, or already on the server
@@ -117,8 +118,8 @@ export class Chip {
   /** The same file for another model. @param {UploadedFile} taken */
   renew(taken) {
     const before = this.use;
-    for (const each of [this.#use, this.#places]) each?.remove();
-    this.#use = this.#places = null;
+    for (const each of [this.#use, this.#places, this.#encoding]) each?.remove();
+    this.#use = this.#places = this.#encoding = null;
     this.#took(taken);
     if (before) this.#choose(before);
   }
@@ -145,6 +146,7 @@ export class Chip {
     this.element.querySelector(".chip-name")?.replaceWith(name);
     const description = [taken.description, taken.note].filter(Boolean).join(". ");
     if (taken.tokens > taken.room || taken.places.length > 1) this.#offer(taken);
+    if (taken.encodings.length) this.#offerEncodings(taken);
     this.#say(description, `${taken.name}: ${description}`);
   }
 
@@ -183,6 +185,32 @@ export class Chip {
     });
     places.addEventListener("input", () => this.#changed(this, ""));
     this.#tools.before(use, places);
+  }
+
+  /** Lets the person say in which encoding a text is. @param {UploadedFile} taken */
+  #offerEncodings(taken) {
+    const encoding = (this.#encoding = document.createElement("select"));
+    encoding.className = "chip-use";
+    encoding.setAttribute("aria-label", t("Encoding of %(name)s", { name: taken.name }));
+    for (const [name, label] of taken.encodings) encoding.add(new Option(label, name, false, name === taken.encoding));
+    encoding.addEventListener("change", () => void this.#recode(taken, encoding));
+    this.#tools.before(encoding);
+  }
+
+  /** @param {UploadedFile} taken @param {HTMLSelectElement} encoding */
+  async #recode(taken, encoding) {
+    encoding.disabled = true;
+    this.#say(t("reading"), `${taken.name}: ${t("reading")}`);
+    const path = `${taken.recode}?choice=${encodeURIComponent(this.#choice())}`;
+    const failed = (/** @type {Error} */ { message }) => ({ message });
+    const reply = await postJson(path, { encoding: encoding.value }).catch(failed);
+    if ("id" in reply) {
+      this.renew(/** @type {UploadedFile} */ (/** @type {unknown} */ (reply)));
+      return void this.#encoding?.focus();
+    }
+    encoding.disabled = false;
+    encoding.value = taken.encoding;
+    this.#say(reply.message ?? "", `${taken.name}: ${reply.message ?? ""}`);
   }
 
   /** @param {string} text @param {string} sentence for the live region */
@@ -232,6 +260,9 @@ function numbers(text) {
  * @property {string} note
  * @property {[number, string, number][]} places number, label and tokens of each page
  * @property {string} text the address of its extracted text
+ * @property {string} encoding of a text
+ * @property {[string, string][]} encodings those in which it can be read again: name, and name for people
+ * @property {string} recode the address that reads it again
  * @property {string} delete the address at which it is deleted; empty for one of a question that was sent
  * @property {string} [use] how the model used a file of a question
  * @property {string} [chosen] the pages chosen then

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from chatui.documents.kinds import NoTextReason
 from chatui.documents.reading import TEXT_BYTES, FileReading, read
 from chatui.sandbox import ProcessLimits
 from tests.chatui.documents import hostile, more_hostile
@@ -120,7 +121,8 @@ async def test_it_ends_in_time_with_a_state_and_blocks_nobody(name: str) -> None
     found, longest = await ticking(read(*data, LIMITS))
     assert time.monotonic() - before < MAX_SECONDS
     assert longest < MAX_PAUSE_SECONDS
-    result = f"{found.state} {found.reason} {'cut' if found.is_cut else ''}".split()
+    reason = "limit" if found.reason in (NoTextReason.LATE, NoTextReason.MEMORY) else found.reason
+    result = f"{found.state} {reason} {'cut' if found.is_cut else ''}".split()
     assert result[: len(ALL[name].split())] == ALL[name].split()
     text = "".join(part.text for part in found.parts)
     assert len(text.encode()) <= TEXT_BYTES and bool(text) is (found.state == "read")

@@ -42,7 +42,8 @@ async def test_without_confinement_nothing_is_read(monkeypatch: pytest.MonkeyPat
 
 
 def _about(content: bytes, reason: bytes = b"") -> bytes:
-    return b'{"reason": "%b", "places": 0, "without_text": 0, "is_cut": false, %b}' % (reason, content)
+    encoding = b'"encoding": "", "is_encoding_doubtful": false'
+    return b'{"reason": "%b", "places": 0, "without_text": 0, "is_cut": false, %b, %b}' % (reason, encoding, content)
 
 
 @pytest.mark.slow
@@ -50,8 +51,8 @@ def _about(content: bytes, reason: bytes = b"") -> bytes:
     ("program", "reason"),
     [
         ("import os; os.kill(os.getpid(), 11)", NoTextReason.BROKEN),
-        ("import time; time.sleep(60)", NoTextReason.LIMIT),
-        ("while True: print('x' * 100_000)", NoTextReason.LIMIT),
+        ("import time; time.sleep(60)", NoTextReason.LATE),
+        ("while True: print('x' * 100_000)", NoTextReason.LATE),
         ("import sys; sys.exit(70)", NoTextReason.UNAVAILABLE),
         ("import no_such_library", NoTextReason.BROKEN),
         ("from chatui.documents.inside import pdf, worker; pdf._MODULES = ('no_such',); worker.main()", NoTextReason.UNAVAILABLE),
@@ -69,6 +70,7 @@ def _about(content: bytes, reason: bytes = b"") -> bytes:
                     _about(b'"left_out": [], "unread": %b, "parts": [["", 6]]' % unread)
                     for unread in (b'{"salary": 1}', b'{"chart": -1}', b'{"chart": "5"}', b'{"chart": 1000001}', b'["chart"]')
                 ),
+                _about(b'"left_out": [], "unread": {}, "parts": [["", 6]]').replace(b'"encoding": ""', b'"encoding": "utf-7"'),
                 b"[" * 100_000,
             )
         ),
@@ -79,15 +81,16 @@ def test_every_end_of_the_process_gives_a_result(program: str, reason: NoTextRea
         reading, "_PROGRAM", f"import sys; sys.path.insert(0, sys.argv.pop(1)); {program}" if "while" not in program else program
     )
     monkeypatch.setattr(reading, "_GRACE_SECONDS", 0)
-    assert reading.read_confined("pdf", b"%PDF-", 1000, ProcessLimits(cpu_seconds=2, wall_seconds=1)) == FileReading(reason=reason)
+    limits = ProcessLimits(cpu_seconds=2, wall_seconds=1 if reason is NoTextReason.LATE else 30)
+    assert reading.read_confined("pdf", b"%PDF-", 1000, limits) == FileReading(reason=reason)
 
 
 def test_a_valid_result_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    about = b'"left_out": [["slide", "2"]], "unread": {"chart": 3}, "parts": [["page 1", 3]]'
+    about = b'"left_out": [["slide", "2"]], "unread": {"chart": 3}, "encoding": "", "is_encoding_doubtful": true, "parts": [["page 1", 3]]'
     output = b'{"reason": "", "places": 2, "without_text": 1, "is_cut": true, %b}' % about
     monkeypatch.setattr(reading, "_PROGRAM", f"import sys; sys.stdout.buffer.write(len(b := {output!r}).to_bytes(4, 'big') + b + b'abc')")
     assert reading.read_confined("pdf", b"", 1000, ProcessLimits()) == FileReading(
-        "", (TextPart("page 1", "abc"),), 2, 1, NoTextReason.NONE, True, ((HiddenPart.SLIDE, "2"),), ((UnreadThing.CHART, 3),)
+        "", (TextPart("page 1", "abc"),), 2, 1, NoTextReason.NONE, True, ((HiddenPart.SLIDE, "2"),), ((UnreadThing.CHART, 3),), "", True
     )
 
 

@@ -212,7 +212,7 @@ def test_a_page_says_whether_there_are_pending_files_to_load(ada: User) -> None:
 
 
 def test_extracted_text_counts_towards_the_quota(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def read(name: str, data: bytes) -> FileReading:
+    async def read(name: str, data: bytes, **hints: str) -> FileReading:
         return FileReading("text", (TextPart("", "ä" * 600_000),))
 
     environment.change(monkeypatch, {"file_mb": 1, "files_of_person_mb": 1})
@@ -244,7 +244,7 @@ def test_files_pending_for_an_hour_are_replaced_when_space_runs_out(ada: User, m
 
 
 def test_a_file_deleted_while_it_is_read_is_refused(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def read(name: str, data: bytes) -> FileReading:
+    async def read(name: str, data: bytes, **hints: str) -> FileReading:
         await sync_to_async(_delete_all)()
         return FileReading("text", (TextPart("", "words"),))
 
@@ -344,7 +344,7 @@ def test_twenty_concurrent_uploads_stay_within_the_quota(ada: User, monkeypatch:
 def test_no_database_connection_is_held_while_a_file_is_read(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[object] = []
 
-    async def read(name: str, data: bytes) -> FileReading:
+    async def read(name: str, data: bytes, **hints: str) -> FileReading:
         held.append(connections["default"].connection)
         return FileReading("text", (TextPart("", "words"),))
 
@@ -364,3 +364,29 @@ def test_a_temporary_refusal_says_so(ada: User, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("chatui.transfer.files._queue", UploadQueue(max_per_person=0))
     answer = upload(signed_in(ada))
     assert (answer.status_code, answer.json()["why"]) == (503, "busy") and not StoredFile.objects.exists()
+
+
+def test_a_text_whose_encoding_is_not_certain_says_so_and_can_be_read_in_another(ada: User, bela: User) -> None:
+    client, data = signed_in(ada), "Árvíztűrő tükörfúrógép".encode("cp1250")
+    reply = upload(client, data=data).json()
+    assert reply["note"] == "Its encoding is not certain: it was read as Windows-1250."
+    assert reply["encoding"] == "cp1250" and ["cp1251", "Windows-1251"] in reply["encodings"]
+    again = client.post(reply["recode"], {"encoding": "cp1252"}).json()
+    assert (again["id"], again["encoding"], again["note"]) == (reply["id"], "cp1252", "")
+    assert DocumentPart.objects.get().text == data.decode("cp1252") and again["recode"] == reply["recode"]
+    assert client.get("/files/").json()["files"][0]["encoding"] == "cp1252"
+    for wrong in ({"encoding": "utf-7"}, {"encoding": "rot13"}, {}):
+        assert client.post(reply["recode"], wrong).status_code == 404
+    assert signed_in(bela).post(reply["recode"], {"encoding": "cp1251"}).status_code == 404
+    assert DocumentPart.objects.get().text == data.decode("cp1252")
+
+
+def test_an_encoding_is_not_asked_where_it_is_certain_or_the_text_was_sent(ada: User, conversation: Conversation) -> None:
+    client, sent = signed_in(ada), "Árvíztűrő".encode("cp1250")
+    for data in (b"plain", "Grüße".encode()):
+        reply = upload(client, data=data).json()
+        assert (reply["encodings"], reply["recode"]) == ([], "")
+        assert client.post(f"/files/{reply['id']}/encoding/", {"encoding": "cp1252"}).status_code in (200, 404)
+    first = upload(client, data=sent).json()
+    StoredFile.objects.filter(pk=first["id"]).update(conversation=conversation)
+    assert client.post(first["recode"], {"encoding": "cp1252"}).status_code == 404

@@ -61,6 +61,7 @@ useCatalogue({
     "Earlier": "Früher",
     "Earlier files": "Frühere Dateien",
     "Earlier messages were added above": "Frühere Nachrichten wurden oben hinzugefügt",
+    "Encoding of %(name)s": "Kodierung von %(name)s",
     "Enter for a new line · %(keys)s to send": "Enter beginnt eine neue Zeile · %(keys)s sendet",
     "Enter the pages of %(name)s to use, such as 1-12, 15.": "Geben Sie die Seiten von %(name)s an, die verwendet werden sollen, etwa 1-12, 15.",
     "Enter to send · Shift+Enter for a new line": "Enter sendet · Umschalt+Enter beginnt eine neue Zeile",

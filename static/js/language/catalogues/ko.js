@@ -61,6 +61,7 @@ useCatalogue({
     "Earlier": "이전",
     "Earlier files": "이전 파일",
     "Earlier messages were added above": "이전 메시지가 위에 추가되었습니다",
+    "Encoding of %(name)s": "%(name)s의 인코딩",
     "Enter for a new line · %(keys)s to send": "Enter로 줄 바꿈 · %(keys)s로 보내기",
     "Enter the pages of %(name)s to use, such as 1-12, 15.": "%(name)s에서 사용할 쪽을 입력하세요. 예: 1-12, 15.",
     "Enter to send · Shift+Enter for a new line": "Enter로 보내기 · Shift+Enter로 줄 바꿈",

@@ -61,6 +61,7 @@ useCatalogue({
     "Earlier": "更早",
     "Earlier files": "以前的文件",
     "Earlier messages were added above": "更早的消息已添加到上方",
+    "Encoding of %(name)s": "%(name)s 的编码",
     "Enter for a new line · %(keys)s to send": "Enter 换行 · %(keys)s 发送",
     "Enter the pages of %(name)s to use, such as 1-12, 15.": "请输入要使用的 %(name)s 的页面，例如 1-12, 15。",
     "Enter to send · Shift+Enter for a new line": "Enter 发送 · Shift+Enter 换行",
