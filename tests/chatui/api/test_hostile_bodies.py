@@ -132,10 +132,13 @@ async def test_a_clients_turn_is_not_relaunched_without_its_client(program: Prog
 @pytest.mark.parametrize(
     ("path", "length", "is_refused"),
     [
-        (b"/v1/responses", None, True),
+        (b"/v1/responses", None, False),  # in chunks: it is cut as it comes
+        (b"/files/", None, True),
+        (b"/v1/responses", 129 * 1024 * 1024, True),
+        (b"//v1/responses/", 129 * 1024 * 1024, True),
         (b"/%76%31/responses", None, True),
         (b"/%761/responses", 9_000_000, True),
-        (b"/v1/responses", 8_000_000, False),  # refused by its view, when the program has sent it
+        (b"/v1/responses", 120_000_000, False),  # refused by its view, when the program has sent it
         (b"/v1/responses", 100, False),
         (b"/v1/models", 0, False),
         (b"/v1%2fresponses", None, True),
