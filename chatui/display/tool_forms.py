@@ -138,7 +138,7 @@ def _field(number: int, given: FormField) -> ShownField:
     chosen = given.default if isinstance(given.default, list) else [given.default]
     is_number = given.kind in ("number", "integer")
     is_long = given.kind == "text" and not given.format and (given.most is None or given.most > LONG_CHARS)
-    limits = ("", "") if given.kind == "choices" else tuple("" if each is None else f"{each:g}" for each in (given.least, given.most))
+    limits = ("", "") if given.kind == "choices" else tuple("" if each is None else f"{each:.15g}" for each in (given.least, given.most))
     return ShownField(
         number=number,
         kind="number" if is_number else "long" if is_long else _KINDS.get(given.format, given.kind),

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from django.utils import timezone
 from pydantic import BaseModel, ConfigDict, Field
@@ -129,19 +130,25 @@ def _choices(schema: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 def _limits(schema: Mapping[str, Any], least: str, most: str) -> dict[str, Any]:
     found = {"least": schema.get(least), "most": schema.get(most)}
-    return {name: value for name, value in found.items() if _is_number(value)}
+    return {name: value for name, value in found.items() if is_number(value)}
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return value[:ANSWER_CHARS]
     if isinstance(value, list):
-        return [each for each in value[:MAX_CHOICES] if isinstance(each, str)]
-    return value if isinstance(value, bool) or _is_number(value) else None
+        # A longer text is no choice, see ``_choices``.
+        return [each for each in value[:MAX_CHOICES] if isinstance(each, str) and len(each) <= ABOUT_CHARS]
+    return value if isinstance(value, bool) or is_number(value) else None
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+MAX_NUMBER = 1e300
+"""JSON has integers that no float can hold. Comparing does not convert them, and so never fails."""
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a server's value is a finite number that can be calculated with."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and -MAX_NUMBER <= value <= MAX_NUMBER
 
 
 _SECRETS = re.compile(
@@ -169,7 +176,9 @@ def secret_in(form: Form) -> str | None:
     if texts or numbers:
         texts.append(form.message)
     for words, pattern in (*((words, _SECRETS) for words in texts), *((words, _NUMBERED) for words in numbers)):
-        plain = re.sub(r"[\W_]+", " ", _HUMP.sub(" ", words)).lower()
+        # As people read it: letters that only look different, and invisible characters between them, hide no word.
+        seen = one_line(unicodedata.normalize("NFKC", words))
+        plain = re.sub(r"[\W_]+", " ", _HUMP.sub(" ", seen)).lower()
         if found := pattern.search(plain):
             return found[0].strip()
     return None

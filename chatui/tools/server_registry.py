@@ -361,7 +361,8 @@ def tool_of(offer: ToolOffer, watched: ServerConnection) -> Tool:
         label=label,
         source=offer.server,
         seconds=watched.spec.seconds + _SLACK_SECONDS,
-        revision=offer.digest(),
+        # What a person allowed for a conversation, they allowed of the server at this place.
+        revision=f"{offer.digest()}{watched.spec.place}",
         fault=offer.fault,
     )
 

@@ -59,6 +59,16 @@ def switch(visitor: Visitor, name: str, *, is_on: bool) -> None:
         _record(visitor, name, before, {_LABELS["is_on"]: after[_LABELS["is_on"]]} if is_new else after)
 
 
+def distrust(visitor: Visitor, names: Collection[str]) -> None:
+    """Take back what was said of these tools in favour of their server, because another may answer under its name: from now on their calls
+    ask, and nothing is known of what they do. Call it in a transaction."""
+    for row in ToolSetting.objects.select_for_update().filter(name__in=names).order_by("name"):
+        before = _in_words(row)
+        row.needs_approval, row.reads_private_data, row.sends_outside = True, None, None
+        row.save()
+        _record(visitor, row.name, before, _in_words(row))
+
+
 def _locked(name: str) -> tuple[ToolSetting, bool]:
     row, is_new = ToolSetting.objects.get_or_create(name=name, defaults={"is_on": False})
     return ToolSetting.objects.select_for_update().get(pk=row.pk), is_new

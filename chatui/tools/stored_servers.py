@@ -22,7 +22,7 @@ from chatui.env import environment
 from chatui.models.tools import StoredToolServer, ToolSetting
 from chatui.tools import fetcher, rules, stored
 from chatui.tools.remote.definition import MAX_TOOLS, CredentialSource, McpSpec, read_file
-from chatui.tools.remote.offers import SERVER_NAME, Moment, ServerError, tool_name
+from chatui.tools.remote.offers import SERVER_NAME, Moment, ServerError, is_name, tool_name
 from chatui.tools.rules import StoredServer
 
 AUTHORIZATION = "Authorization"
@@ -112,11 +112,13 @@ def _is_refused(wanted: WantedServer) -> bool:
 
 
 def save(visitor: Visitor, wanted: WantedServer, before: StoredToolServer | None) -> StoredToolServer:
-    """Connect a server, or change one. With another address or key, its tools have to be confirmed again."""
+    """Connect a server, or change one. With another address or key, its tools have to be confirmed again; with another address, their
+    calls ask again, too."""
     row = before or StoredToolServer()
     moved = before is not None and origin(row.url) != origin(wanted.url)
     changed = [] if before else ["created"]
-    if before and row.url != wanted.url:
+    is_elsewhere = before is not None and row.url != wanted.url
+    if is_elsewhere:
         changed.append(f"address is now {wanted.url}")
     row.name, row.url, row.header = before.name if before else wanted.name, wanted.url, wanted.header
     if wanted.key is not None:
@@ -127,6 +129,8 @@ def save(visitor: Visitor, wanted: WantedServer, before: StoredToolServer | None
         changed.append("key is now empty")
     with transaction.atomic():
         row.save()
+        if is_elsewhere:
+            stored.distrust(visitor, _names(row))
         detail = "; ".join([f"address {row.url}", *changed[1:]] if before is None else changed)
         record("tool server connected" if before is None else "tool server changed", visitor, row.name, detail=detail)
         transaction.on_commit(rules.forget_rows)
@@ -135,20 +139,28 @@ def save(visitor: Visitor, wanted: WantedServer, before: StoredToolServer | None
 
 def select(visitor: Visitor, row: StoredToolServer, names: Sequence[str], groups: Collection[Group] | None) -> None:
     """Offer these tools of the server, by its names, once they are confirmed; those that are new for these groups (None: everybody)."""
-    names = list(dict.fromkeys(name for name in names if 0 < len(name) <= 200))[:MAX_TOOLS]
+    names = list(dict.fromkeys(filter(is_name, names)))[:MAX_TOOLS]
     kept = [name for name in row.selected if name in names]
+    before = _names(row)
     row.selected = kept + [name for name in names if name not in kept]
-    ours: list[str] = []
-    for name in row.selected:
-        ours.append(tool_name(row.name, name, set(ours)))
+    ours = _names(row)
     with transaction.atomic():
         row.save()
+        stored.distrust(visitor, set(before) - set(ours))
         record("tool server changed", visitor, row.name, detail=f"tools is now {', '.join(row.selected) or 'empty'}")
         known = set(ToolSetting.objects.filter(name__in=ours).values_list("name", flat=True))
         for name in ours:
             if name not in known:
                 stored.save(visitor, name, stored.Wanted(is_on=True, groups=groups))
         transaction.on_commit(rules.forget_rows)
+
+
+def _names(row: StoredToolServer) -> list[str]:
+    """Our names of the server's selected tools."""
+    ours: list[str] = []
+    for name in row.selected:
+        ours.append(tool_name(row.name, name, set(ours)))
+    return ours
 
 
 def switch(visitor: Visitor, row: StoredToolServer, *, is_on: bool) -> None:
@@ -160,9 +172,10 @@ def switch(visitor: Visitor, row: StoredToolServer, *, is_on: bool) -> None:
 
 
 def remove(visitor: Visitor, row: StoredToolServer) -> None:
-    """Remove a server with its key. What was confirmed of it is confirmed of no other."""
+    """Remove a server with its key. What was confirmed of it is confirmed of no other, and no other is trusted as it was."""
     with transaction.atomic():
         record("tool server removed", visitor, row.name, detail=row.url)
+        stored.distrust(visitor, _names(row))
         row.delete()
         transaction.on_commit(rules.forget_rows)
 

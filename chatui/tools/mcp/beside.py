@@ -8,15 +8,14 @@ sampling and roots are refused by name.
 from __future__ import annotations
 
 import logging
-import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeGuard
+from typing import Any
 
 from chatui.json_schemas import UnusableError, mapping
 from chatui.tools.execution import waiting_for_person
-from chatui.tools.forms import form_of
+from chatui.tools.forms import form_of, is_number
 from chatui.tools.mcp import messages
 from chatui.tools.person import TurnPerson
 from chatui.tools.remote import definition as credentials
@@ -63,7 +62,7 @@ class Beside:
     def _report(self, person: TurnPerson, params: Mapping[str, Any]) -> None:
         done, total, words = params.get("progress"), params.get("total"), params.get("message")
         percent = None
-        if _is_number(done) and _is_number(total) and total > 0:
+        if is_number(done) and is_number(total) and total > 0:
             percent = round(100 * min(1.0, max(0.0, done / total)))
         said = cleaned(credentials.without(words, self.hidden), WORDS_CHARS) if self.may_speak and isinstance(words, str) else ""
         if percent is not None or said:
@@ -110,10 +109,6 @@ class Beside:
             answers[name] = await self._ask(mapping(each, "params"))
         state = result.get("requestState")
         return {**({"inputResponses": answers} if answers else {}), **({"requestState": state} if isinstance(state, str) else {})}
-
-
-def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 NOBODY = Beside()

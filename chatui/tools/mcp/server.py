@@ -37,6 +37,7 @@ from chatui.tools.remote.offers import (
     ToolOffer,
     cleaned,
     description_of,
+    is_name,
     listing,
     without_arguments,
 )
@@ -135,8 +136,8 @@ class McpServer:
         self._place = f"{spec.name} {hashlib.sha256((spec.url or json.dumps(spec.command)).encode()).hexdigest()[:16]}"
 
     async def described(self) -> list[tuple[str, str]]:
-        """All tools that the server lists now, by its names, each with its description, cleaned. Raises ServerError."""
-        found = [each for each in await self._found() if isinstance(each, Mapping) and isinstance(each.get("name"), str)]
+        """The tools that the server lists now and a page can show, by its names, each with its description, cleaned. Raises ServerError."""
+        found = [each for each in await self._found() if isinstance(each, Mapping) and is_name(each.get("name"))]
         return [(each["name"], cleaned(str(each.get("description") or ""), DESCRIPTION_CHARS)) for each in found[:MAX_LISTED]]
 
     async def listed(self) -> Listing:

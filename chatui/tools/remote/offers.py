@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -223,6 +223,15 @@ def cleaned(text: str, max_chars: int) -> str:
     """
     line = one_line(text[: max_chars * 4])
     return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"
+
+
+NAME_CHARS = 200
+"""Of a server's name for a tool."""
+
+
+def is_name(found: object) -> TypeGuard[str]:
+    """Whether it can be a server's name for a tool on a page and in a line of the audit log: one line that looks like what it is."""
+    return isinstance(found, str) and 0 < len(found) <= NAME_CHARS and cleaned(found, NAME_CHARS) == found
 
 
 def description_of(words: str) -> str:

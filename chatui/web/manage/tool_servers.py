@@ -48,7 +48,7 @@ class ServerForm(forms.Form):
         widget=forms.PasswordInput({"autocomplete": "off"}),
     )
     header = forms.RegexField(
-        regex=r"^[A-Za-z][A-Za-z0-9-]{0,99}$",
+        regex=r"^[A-Za-z][A-Za-z0-9-]{0,99}\Z",
         label=_("Header of the key"),
         help_text=_("Most servers want Authorization; the word Bearer is added to a key without spaces."),
         widget=forms.TextInput({"spellcheck": "false", "autocapitalize": "off"}),

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from chatui.display import tool_forms
 from chatui.json_schemas import UnusableError
+from chatui.models.tools import ToolApproval
 from chatui.tools.forms import MAX_CHOICES, MAX_FIELDS, FormError, answers_of, form_of
 
 SCHEMA: dict[str, Any] = {
@@ -82,6 +84,10 @@ def one(name: str, **schema: Any) -> dict[str, Any]:
         ("Anmelden", one("x", title="Passwort")),
         ("登录", one("x", title="密码")),
         ("로그인", one("x", title="비밀번호")),
+        ("Sign in", one("x", title="Ｐａｓｓｗｏｒｄ")),
+        ("Your 𝐩𝐚𝐬𝐬𝐰𝐨𝐫𝐝, please", one("note")),
+        ("Your pass\u00adword, please", one("note")),
+        ("Your pass\u200bword, please", one("note")),
         ("x", {"type": "object", "properties": {"a": {"type": "object"}}}),
         ("x", {"type": "object", "properties": {"a": {"type": "string", "enum": list(map(str, range(MAX_CHOICES + 1)))}}}),
         ("x", {"type": "object", "properties": {str(number): {"type": "string"} for number in range(MAX_FIELDS + 1)}}),
@@ -109,3 +115,22 @@ def test_secrets_and_what_is_no_flat_form_are_refused(message: Any, schema: Any)
 )
 def test_what_only_looks_like_a_secret_is_asked(schema: Any) -> None:
     assert form_of("Which?", schema).message == "Which?"
+
+
+def test_what_a_schema_says_is_bounded() -> None:
+    """An integer of JSON that no float can hold is no limit, and a default that can be no choice is not kept."""
+    huge = 10**400
+    properties = {
+        "count": {"type": "integer", "minimum": -huge, "maximum": huge, "default": huge},
+        "tags": {"type": "array", "items": {"enum": ["a"]}, "default": ["x" * 100_000] * 100 + ["a"]},
+        "text": {"type": "string", "minLength": huge, "default": ["x" * 100_000] * 100},
+    }
+    form = form_of("Order", {"type": "object", "properties": properties})
+    assert [(each.least, each.most) for each in form.fields] == [(None, None)] * 3
+    assert len(form.model_dump_json()) < 2000
+
+
+def test_the_page_has_the_limits_to_the_digit() -> None:
+    schema = {"type": "object", "properties": {"count": {"type": "integer", "minimum": 1234567, "maximum": 123456789012}}}
+    [field] = tool_forms.shown(ToolApproval(arguments=form_of("Order", schema).model_dump_json()), "", 60).fields
+    assert (field.least, field.most) == ("1234567", "123456789012")

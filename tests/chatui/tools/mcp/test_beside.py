@@ -55,6 +55,8 @@ def progress(**params: Any) -> dict[str, Any]:
         ({"progress": 7, "message": "Row"}, False, None),
         ({"progress": "7", "total": True, "message": 3}, True, None),
         ({"progress": float("inf"), "total": 2}, True, None),
+        ({"progress": 10**400, "total": 10**401}, True, None),
+        ({"progress": 10**400, "message": "Row"}, True, (None, "Row")),
     ],
 )
 def test_progress_is_a_percentage_and_words_only_where_the_server_may_speak(params: Any, may_speak: bool, expected: Any) -> None:

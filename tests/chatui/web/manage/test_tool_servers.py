@@ -153,6 +153,39 @@ def test_a_new_server_of_the_same_name_has_nothing_confirmed(connector: User, co
     assert offered(ada) == set()
 
 
+@pytest.mark.parametrize("how", ["moved", "removed", "chosen again"])
+def test_another_server_is_not_trusted_as_the_one_before(connector: User, confirmer: User, ada: User, how: str) -> None:
+    """That calls of a tool need no approval was said of the server at its address."""
+    client, page = signed_in(connector), "/manage/tools/tickets_find_tickets/"
+    connected(client, confirmer)
+    assert client.post(page, {"is_on": "on", "reads_private_data": "on"}).status_code == 302
+    offered(ada)
+    tool = catalogue.tools()["tickets_find_tickets"]
+    assert not catalogue.needs_approval(tool)
+    there = {"url": "https://evil.example.org/mcp", "header": "Authorization"}
+    if how == "moved":
+        client.post(SERVER, there)
+    else:
+        client.post(SERVER, {"choose": "1", "tool": ["broken"]} if how == "chosen again" else {"remove": "1"})
+        connect(client, **there) if how == "removed" else client.post(SERVER, there)
+        client.post(SERVER, {"choose": "1", "tool": ["find-tickets"]})
+    assert confirm_all(signed_in(confirmer)).status_code == 302
+    assert offered(ada) == {"tickets_find_tickets"}
+    now = catalogue.tools()["tickets_find_tickets"]
+    assert catalogue.needs_approval(now) and ToolSetting.objects.get(name=now.name).sends_outside is None
+    assert now.fingerprint != tool.fingerprint, "what people allowed for a conversation, they allowed of the other server"
+
+
+def test_names_that_no_page_shows_as_they_are_cannot_be_chosen(connector: User) -> None:
+    client = signed_in(connector)
+    connect(client)
+    bad = ["a\ud800", "a\u202eb", "a\u200bb", "a\0b", "a\nb", " ", "x" * 5_000_000]
+    FOUND.extend({**FOUND[0], "name": name} for name in bad)
+    assert re.findall(r'name="tool" value="([^"]*)"', client.get(SERVER).content.decode()) == ["find-tickets", "broken"]
+    client.post(SERVER, {"choose": "1", "tool": ["find-tickets", *bad[1:6]]})
+    assert StoredToolServer.objects.get().selected == ["find-tickets"]
+
+
 def test_a_confirmation_is_withdrawn_on_the_page(connector: User, confirmer: User, ada: User) -> None:
     connected(signed_in(connector), confirmer)
     assert signed_in(connector).post(REVIEWS, {"withdraw": "tickets_find_tickets"}).status_code == 404
@@ -172,6 +205,7 @@ def test_addresses_obey_the_rules_and_names_are_free(connector: User, monkeypatc
         ({"url": "https://tickets.example.org/a/../b"}, "has .. in its path"),
         ({"name": "Tickets!"}, "small letters and digits"),
         ({"key": "ключ"}, "characters that cannot be sent"),
+        ({"header": "X-Key\n"}, "valid value"),
     ):
         answer = connect(client, **wrong)
         assert answer.status_code == 400 and problem in html.unescape(answer.content.decode()), wrong
