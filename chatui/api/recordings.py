@@ -22,7 +22,7 @@ from chatui.api.response_events import Event, ResponseEvents
 from chatui.api.response_object import Item, ResponseHead, response_object
 from chatui.codes import ProductCode
 from chatui.observability.error_reports import log_without_content
-from chatui.turns.streams.program import Ended, MoreProgramText, Opened, ProgramEvent, Thought, Withdrawn
+from chatui.turns.streams.program import Ended, MoreProgramText, Opened, ProgramEvent, Sealed, Thought, Withdrawn
 from renderer.gate import VisibleText
 
 
@@ -79,8 +79,8 @@ class Recording:
 
     @property
     def visible_events(self) -> list[ProgramEvent]:
-        """The events so far that every key may see which may read the response: none with raw reasoning."""
-        return [event for event in self.events if not isinstance(event, Thought)]
+        """The events so far that every key may see which may read the response: none with reasoning, raw or sealed."""
+        return [event for event in self.events if not isinstance(event, Thought | Sealed)]
 
     async def record(self) -> None:
         try:

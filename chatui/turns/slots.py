@@ -69,6 +69,8 @@ class ProgramLimits:
     seconds: float = 120.0
 
 
+FIRST_GUESS = 10.0
+"""How many seconds an answer is expected to take before one was measured."""
 LONGEST_ESTIMATE = 60
 """The most seconds that a refused program is told to wait: client libraries take a longer time for a mistake."""
 
@@ -107,7 +109,7 @@ class Slots:
         """How many answers are being written for the programs of a person, and for a key."""
         self._inside: Counter[UUID] = Counter()
         """How many answers are being written for the programs of a person, or wait."""
-        self._usual = 0.0
+        self._usual = FIRST_GUESS
         """How many seconds a program's answer usually takes."""
         self._updating: asyncio.Task[None] | None = None
         self._spare: dict[asyncio.Task[Any], None] = {}
@@ -125,7 +127,7 @@ class Slots:
         return 0 if self.is_closed else self._free
 
     def enter(self, owner: UUID, at_once: int, waiting: int) -> Callable[[], None]:
-        """Count a program's request that is going to be stored, and return what to call, once, when it is over. ``at_once``: how many
+        """Count a program's request that is going to be stored, and return what to call when it is over. ``at_once``: how many
         answers are written at once for the programs of this person; ``waiting``: how many more may wait.
 
         Raises:
@@ -135,10 +137,13 @@ class Slots:
             raise QueueFullError(self._seconds_for(owner, at_once))
         self._inside[owner] += 1
 
+        is_inside = True
+
         def leave() -> None:
-            self._inside[owner] -= 1
-            if not self._inside[owner]:
-                del self._inside[owner]
+            nonlocal is_inside
+            self._inside[owner] -= is_inside
+            is_inside = False
+            self._inside = +self._inside
 
         return leave
 
@@ -174,7 +179,7 @@ class Slots:
         finally:
             if program is not None:
                 seconds = time.monotonic() - admitted_at
-                self._usual = 0.8 * self._usual + 0.2 * seconds if self._usual else seconds
+                self._usual = 0.8 * self._usual + 0.2 * seconds
             self._give_back(own, program)
 
     @contextlib.asynccontextmanager

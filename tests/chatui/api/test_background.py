@@ -70,6 +70,23 @@ async def test_a_background_response_is_written_and_polled(program: Program, bac
     assert "marmalade" not in json.dumps(found)
 
 
+async def test_a_response_that_is_being_written_is_read_with_all_of_its_text_so_far_and_nothing_sealed(
+    program: Program, backend: ScriptedBackend
+) -> None:
+    wait = asyncio.Event()
+    script = [*frame(ANALYSIS, SECRET), *frame(PREAMBLE, "I look."), *frame(ANALYSIS, SECRET), *frame(FINAL, "It is")[:-1], wait]
+    backend.script = [*script, *answer("four.", SECRET)[-3:]]
+    response = await program.ask(ASKED | {"include": ["reasoning.encrypted_content"]})
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    async with asyncio.timeout(20):
+        while "It is " not in json.dumps(found := json_of(await program.get(f"/v1/responses/{response['id']}"))):
+            await asyncio.sleep(0.02)
+    assert found["status"] == "in_progress" and [item["status"] for item in found["output"]] == [*["completed"] * 3, "in_progress"]
+    assert text_of(found) == "It is " and "marmalade" not in json.dumps(found) and "encrypted_content" not in json.dumps(found)
+    wait.set()
+    assert text_of(await ended(program, response["id"])).startswith("It is ")
+
+
 async def test_an_abandoned_stream_resumes_without_a_gap(program: Program, backend: ScriptedBackend) -> None:
     wait = asyncio.Event()
     backend.script = [*frame(ANALYSIS, SECRET), *frame(FINAL, "It is")[:-1], wait, *answer("four.", SECRET)[-5:]]
