@@ -89,10 +89,10 @@ def frames_of(messages: Iterable[Each], waiting: Mapping[str, Header], previous:
 
 
 def _is_stored(previous: Turn, call_id: str, output: str) -> bool:
-    """Whether this very reply is stored before the end of this turn."""
+    """Whether a program sent this very reply before the end of this turn. Replies of the product's tools are hidden: no guess may tell."""
     last = next(reversed(transcripts.of_turn(previous)), previous.question)
-    replies = [each for each in transcripts.branch(previous.conversation, last) if each.role == Role.TOOL and each.call_id == call_id]
-    return any(transcripts.frame_of(reply).body == output for reply in replies)
+    sent = [each for each in transcripts.branch(previous.conversation, last) if each.role == Role.TOOL and each.author == Author.IMPORT]
+    return any(reply.call_id == call_id and transcripts.frame_of(reply).body == output for reply in sent)
 
 
 def _message(message: EarlierMessage) -> tuple[Frame, Author]:

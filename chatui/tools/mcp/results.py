@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +24,11 @@ ERROR_CHARS = 800
 NAME_CHARS = 100
 ADDRESS_CHARS = 500
 DESCRIBED_CHARS = 300
+MAX_DEPTH = 100
+"""Of a structure."""
 _NO_MORE = "The tool answered with a kind of result that is not known here."
 _NOTHING = "[nothing was returned]"
+_PRIVATE = "[left out: for the person alone]"
 _OF_PROTOCOL = {"_meta", "content", "isError", "resultType", "structuredContent"}
 _READABLE = ("text/", "application/json", "application/xml", "application/yaml", "application/javascript", "application/sql")
 _SUFFIXES = ("+json", "+xml", "+yaml")
@@ -44,7 +47,7 @@ def read(result: Mapping[str, Any], *, is_told: bool = False) -> Any:
     is_private = any(map(_is_for_person, listed))
     texts = [_mark(each, is_told=is_told) if _is_for_person(each) else _part(each).text for each in listed]
     text = "\n".join(texts)
-    structure = _structure(result)
+    structure = _without(_structure(result), {_own_text(each) for each in listed if _is_for_person(each)} - {""})
     if structure is None or (text and not is_private and _says_same(texts, structure)):
         value: Any = text if structure is None else structure
     else:
@@ -73,9 +76,27 @@ def _own_text(part: Mapping[str, Any]) -> str:
 
 
 def _mark(part: Mapping[str, Any], *, is_told: bool) -> str:
-    """What the model gets instead of a part for the person alone."""
-    kind = _part(part).kind
+    """What the model gets instead of a part for the person alone: no name or address either."""
+    inner = {"resource": _nameless(mapping(part, "resource"))} if "resource" in part else {}
+    kind = _part({**_nameless(part), **inner}).kind
     return f"[{kind}, which the person alone is shown]" if is_told and _own_text(part) else f"[left out: {kind}, for the person alone]"
+
+
+def _nameless(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in part.items() if name not in ("uri", "name", "title", "description")}
+
+
+def _without(value: Any, private: Collection[str], depth: int = 0) -> Any:
+    """A structure without what is for the person alone: some libraries repeat the parts, or their texts, in it."""
+    if depth > MAX_DEPTH:
+        raise ToolError("The tool answered with a result that is nested too deeply.")
+    if isinstance(value, str):
+        return _PRIVATE if value in private else value
+    if isinstance(value, list):
+        return [_without(each, private, depth + 1) for each in value]
+    if isinstance(value, dict):
+        return _PRIVATE if _is_for_person(value) else {name: _without(each, private, depth + 1) for name, each in value.items()}
+    return value
 
 
 def _content(result: Mapping[str, Any]) -> list[Any]:
@@ -165,7 +186,7 @@ def _is_for_person(part: Any) -> bool:
     if not isinstance(part, Mapping):
         return False
     audiences = [mapping(each, "annotations").get("audience") for each in (part, mapping(part, "resource"))]
-    return any(each in ("user", ["user"]) for each in audiences)
+    return any(each == "user" or (isinstance(each, list) and each and all(name == "user" for name in each)) for each in audiences)
 
 
 def _decoded(kind: Any, blob: Any) -> str | None:

@@ -67,7 +67,8 @@ def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
     if why is None or role == "tool":  # an image-generating tool replies with images
         _count_parts(content, counts)
     # Calls are on the channel commentary, and what they wrote into the canvas was shown beside the conversation all the same.
-    if why is DroppedKind.TOOL_CALL and not _is_marked({**message, "channel": None}, role) and message.get("channel") != "analysis":
+    is_call = role == "assistant" and kind in ("code", "text") and message.get("channel") in (None, "commentary")
+    if why is DroppedKind.TOOL_CALL and is_call and not _is_marked({**message, "channel": None}, role):
         if written := _document(text_of(message.get("recipient")), text_of(content.get("text"))):
             return frames.answer(written, counts)
         why = DroppedKind.DOCUMENT_CHANGE if text_of(message.get("recipient")).startswith(_CANVAS) else why
@@ -162,7 +163,8 @@ def _is_marked(message: Object, role: str) -> bool:
     has_weight = isinstance(weight, int | float) and weight > 0
     channels = (None, "final") if role == "assistant" else (None,)
     author = text_of(object_of(message.get("author")).get("name")) if role == "assistant" else ""
-    is_thought = frames.is_labelled(metadata) or frames.is_named_for_reasoning(author) or metadata.get("reasoning_status") == "is_reasoning"
+    has_ended = metadata.get("reasoning_status") in (None, "reasoning_ended")
+    is_thought = frames.is_labelled(metadata) or frames.is_named_for_reasoning(author) or not has_ended
     return any(map(is_set, marks)) or not has_weight or message.get("channel") not in channels or is_thought
 
 

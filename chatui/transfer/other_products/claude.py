@@ -75,8 +75,10 @@ def _part(part: Object, texts: list[str], counts: Counts) -> tuple[Frame, ...]:
             return hidden
         case "thinking" | "redacted_thinking":
             return frames.hidden(DroppedKind.REASONING, text_of(part.get("thinking")) or text_of(part.get("data")), counts)
-        case "tool_use":
+        case "tool_use" if not frames.is_labelled(part):
             return _call(text_of(part.get("name")), part.get("input"), texts, counts)
+        case "tool_use":
+            return frames.hidden(DroppedKind.TOOL_CALL, _call_text(part), counts)
         case "tool_result":
             return frames.hidden(DroppedKind.TOOL_RESULT, _texts_in(part.get("content")), counts)
         case "token_budget":  # a number
@@ -97,7 +99,11 @@ def _call(name: str, value: JsonValue, texts: list[str], counts: Counts) -> tupl
     if name == "artifacts":
         counts[DroppedKind.DOCUMENT_CHANGE] += 1
         return ()
-    return frames.hidden(DroppedKind.TOOL_CALL, frames.joined((name, *map(text_of, given.values()))) or "call", counts)
+    return frames.hidden(DroppedKind.TOOL_CALL, _call_text({"name": name, "input": value}), counts)
+
+
+def _call_text(call: Object) -> str:
+    return frames.joined((text_of(call.get("name")), *map(text_of, object_of(call.get("input")).values()))) or "call"
 
 
 def _citation(citation: Object) -> str:
@@ -106,13 +112,13 @@ def _citation(citation: Object) -> str:
 
 
 # Claude wrote its thoughts about artifacts into the text, and its page left them out.
-_THOUGHT = re.compile(r"<antThinking\b[^>]*+>(.*?)(?:</antThinking\s*>|\Z)", re.IGNORECASE | re.DOTALL)
+_THOUGHT = re.compile(r"<antThinking\b([^>]*+)(?:>(.*?)(?:</antThinking\s*>|\Z)|\Z)", re.IGNORECASE | re.DOTALL)
 _ARTIFACT = re.compile(r"</?antArtifact\b[^>]*+>", re.IGNORECASE)
 
 
 def _text(text: str, texts: list[str], counts: Counts) -> tuple[Frame, ...]:
     """Add the visible text; returns frames with the thoughts in it."""
-    thoughts = [found[1] for found in _THOUGHT.finditer(text)]
+    thoughts = [found[2] if found[2] is not None else found[1] for found in _THOUGHT.finditer(text)]
     texts.append(_ARTIFACT.sub("", _THOUGHT.sub("", text)))
     return tuple(frame for thought in thoughts for frame in frames.hidden(DroppedKind.REASONING, thought, counts))
 

@@ -45,7 +45,7 @@ def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
     found = list[Frame]()
     for fragment in map(object_of, list_of(message.get("fragments"))):
         kind, text = text_of(fragment.get("type")), text_of(fragment.get("content"))
-        if frames.is_labelled(fragment):
+        if frames.is_labelled(fragment) or frames.is_labelled(message):
             found += frames.hidden(DroppedKind.REASONING, text, counts)
         elif kind == "REQUEST":
             found += frames.question(text)

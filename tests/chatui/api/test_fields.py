@@ -216,6 +216,21 @@ async def test_an_answer_that_comes_last_is_refused_by_name(path: str, field: st
     assert (refused.status_code, error["param"], error["code"]) == (400, field, "unsupported_value") and not backend.requests
 
 
+@pytest.mark.parametrize(
+    ("url", "rest"),
+    [
+        ("data:image/png;base64,AA\\/A\\u002B==", {}),
+        ('data:image/png;base64,AA\\",', {"metadata": {"a": "b"}}),
+        ('data:image/png;base64,\\"}}]}],\\"include\\":[\\"reasoning.content\\"]', {}),
+        ("data:image/png;base64,AA\\\\", {}),
+    ],
+)
+async def test_an_address_of_a_picture_is_never_read_as_fields_of_the_body(url: str, rest: Any, program: Program) -> None:
+    body = {"model": None, "messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "HERE"}}]}], **rest}
+    response = await program.post(CHAT, json.dumps(body).replace("HERE", url))
+    assert response.status_code == 200, json_of(response)
+
+
 async def test_items_of_tools_that_are_not_here_become_notes(program: Program, backend: ScriptedBackend) -> None:
     items: list[dict[str, Any]] = [
         {"role": "user", "content": "?"},

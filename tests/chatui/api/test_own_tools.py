@@ -9,6 +9,7 @@ from channels.db import database_sync_to_async
 
 from chatui.models.message import Message
 from chatui.models.user import User
+from chatui.store import transcripts
 from chatui.tools import catalogue
 from chatui.tools.functions import tool_of
 from tests.chatui.api.asking import Program, json_of, key_of, text_of
@@ -88,6 +89,17 @@ async def test_parallel_calls_of_both_kinds(program: Program, backend: ScriptedB
     assert text_of(second) == "Done. " and len(seen) == 2 and "MARMALADE" in seen[0] and seen[1] == "noon"
     items = json.dumps(json_of(await program.get(f"/v1/responses/{second['id']}/input_items")))
     assert "noon" in items and "armalade" not in items and "MARMALADE" not in items
+
+
+async def test_a_reply_that_is_sent_again_tells_nothing_of_replies_of_the_products_tools(program: Program) -> None:
+    first = await program.ask({"input": "Fetch it."})
+    stored = await Message.objects.aget(call_id="c1", role="tool")
+    codes = set()
+    for guess in (transcripts.frame_of(stored).body, "another"):
+        reply = {"type": "function_call_output", "call_id": "c1", "output": guess}
+        body = {"input": [reply, {"role": "user", "content": "?"}], "previous_response_id": first["id"]}
+        codes.add(json_of(await program.post("/v1/responses", body)).get("error", {}).get("code"))
+    assert codes == {"unknown_call"}
 
 
 async def test_a_client_function_replaces_a_tool_of_the_same_name(program: Program, backend: ScriptedBackend) -> None:

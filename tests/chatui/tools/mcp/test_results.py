@@ -87,7 +87,7 @@ SHAPES: dict[str, tuple[dict[str, Any], Any]] = {
     ),
     "a resource for the person": (
         content({"type": "resource", "resource": {**PLAN, **FOR_PERSON}}),
-        "[left out: a file (file:///plan.txt, text/plain, 8 characters), for the person alone]",
+        "[left out: a file (text/plain, 8 characters), for the person alone]",
     ),
 }
 
@@ -106,7 +106,7 @@ def test_a_result_is_whole_or_marked(shape: str) -> None:
         (content(text("bad"), isError="true"), "The tool failed: bad"),
         (content(isError=True), "The tool failed."),
         (content({"type": "image", "data": "AAAA"}, isError=True), "The tool failed: [an image (3 bytes) was returned"),
-        ({"resultType": "input_required"}, "asked for more input"),
+        ({"resultType": "input_required"}, "a kind of result that is not known here"),
     ],
 )
 def test_a_failure_says_what_the_server_said(result: dict[str, Any], told: str) -> None:
@@ -121,6 +121,31 @@ def test_a_long_error_keeps_its_end() -> None:
     said = str(failed.value)
     assert "Traceback" in said and said.endswith("customer 17 does not exist") and "characters left out" in said
     assert len(said) < ERROR_CHARS + 100
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        content({"type": "resource_link", "uri": "https://e.com/secret", "title": "secret", "name": "secret", **FOR_PERSON}),
+        content({"type": "resource", "resource": {"uri": "x:secret", "text": "x"}, **FOR_PERSON}),
+        content({"type": "resource", "resource": {"uri": "x:secret", "mimeType": "text/csv", "blob": CSV, **FOR_PERSON}}),
+        content(text("secret", annotations={"audience": ["user", "user"]})),
+        content(text("secret", **FOR_PERSON), structuredContent={"result": [text("secret", **FOR_PERSON), text("x")]}),
+        content(text("secret", **FOR_PERSON), structuredContent={"result": ["secret", "x"]}),
+        content(text("x"), structuredContent={"content": {"type": "resource", "resource": {**PLAN, "text": "secret", **FOR_PERSON}}}),
+    ],
+)
+@pytest.mark.parametrize("is_told", [True, False])
+def test_neither_name_nor_address_nor_structure_repeats_for_the_model_what_is_for_the_person(result: Any, *, is_told: bool) -> None:
+    assert "secret" not in json.dumps(read(result, is_told=is_told))
+
+
+def test_a_structure_that_is_too_deep_is_an_error() -> None:
+    deep: Any = 1
+    for _ in range(900):
+        deep = [deep]
+    with pytest.raises(ToolError):
+        read(content(structuredContent=deep))
 
 
 def test_what_is_for_the_person_alone_reaches_no_model() -> None:

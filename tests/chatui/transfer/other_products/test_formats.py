@@ -342,6 +342,11 @@ def test_an_answer_that_is_labelled_as_reasoning_is_hidden_as_at_a_model_server(
     assert result(of_librechat(libre(text="words", **label))) == hides(DroppedKind.REASONING)
     assert result(of_librechat(libre(text="words", metadata=label))) == hides(DroppedKind.REASONING)
     assert result(of_chatgpt(gpt(metadata=label))) == hides(DroppedKind.HIDDEN)
+    assert result(deepseek.read({"mapping": {"1": {"message": {"fragments": [{"type": "RESPONSE", "content": "words"}], **label}}}})) == (
+        hides(DroppedKind.REASONING)
+    )
+    drawn = {**artifact(title="T", content="words"), **label}
+    assert result(of_claude("assistant", drawn)) == hides(DroppedKind.TOOL_CALL, "artifacts\n\nT\n\nwords")
     part = {"type": "text", "text": "words", **label}
     assert result(of_open_webui(webui(content=[part])))[0] == result(of_librechat(libre(content=[part])))[0] == []
 
@@ -354,7 +359,9 @@ def test_an_answer_whose_author_is_named_for_reasoning_is_hidden_and_a_model_of_
 
 
 def test_a_thought_of_chatgpt_is_hidden_whatever_its_kind() -> None:
-    assert result(of_chatgpt(gpt(metadata={"reasoning_status": "is_reasoning"}))) == hides(DroppedKind.HIDDEN)
+    for status in ("is_reasoning", "thinking", True, 1):
+        assert result(of_chatgpt(gpt(metadata={"reasoning_status": status}))) == hides(DroppedKind.HIDDEN)
+    assert result(of_chatgpt(gpt(metadata={"reasoning_status": "reasoning_ended"}))) == shows("words")
     assert result(of_chatgpt(gpt(metadata={"model_slug": "gpt-thinking"}))) == shows("words")
 
 
@@ -404,6 +411,18 @@ PART = '{"updates": [{"pattern": "Ada", "replacement": "Bela"}]}'
         (canvas("create_textdoc", "no JSON"), hides(DroppedKind.DOCUMENT_CHANGE, "no JSON")),
         (canvas("create_textdoc", LETTER, channel="analysis"), hides(DroppedKind.TOOL_CALL, LETTER)),
         (canvas("create_textdoc", LETTER, weight=0), hides(DroppedKind.TOOL_CALL, LETTER)),
+        *(
+            (canvas("create_textdoc", LETTER, channel=other), hides(DroppedKind.TOOL_CALL, LETTER))
+            for other in ("Analysis", "thoughts", "new", ["analysis"], 1, "")
+        ),
+        (
+            gpt_message("assistant", kind="execution_output", recipient="canmore.create_textdoc", content={"text": LETTER}),
+            hides(DroppedKind.TOOL_CALL, LETTER),
+        ),
+        (
+            gpt_message("user", kind="code", recipient="canmore.create_textdoc", content={"text": LETTER}),
+            hides(DroppedKind.TOOL_CALL, LETTER),
+        ),
         (gpt_message("assistant", kind="code", recipient="python", content={"text": LETTER}), hides(DroppedKind.TOOL_CALL, LETTER)),
     ]
 )
@@ -451,6 +470,7 @@ LAKE = {"url": "https://o.example/lake", "title": "Lake"}
         (of_claude("assistant", {"type": "thinking", "thinking": "hm"}, written("a")), (["a"], ["hm"], [DroppedKind.REASONING])),
         (of_claude("assistant", text="<antThinking>hm</antThinking>a"), (["a"], ["hm"], [DroppedKind.REASONING])),
         (of_claude("assistant", text="a<antthinking x=1>hm"), (["a"], ["hm"], [DroppedKind.REASONING])),
+        (of_claude("assistant", text="a<antThinking hm"), (["a"], [" hm"], [DroppedKind.REASONING])),
         (of_claude("assistant", written("a", citations=[LAKE, LAKE])), shows("a\n\n([Lake](<https://o.example/lake>))")),
         (of_claude("assistant", artifact(title="T", type="text/markdown", content="# Hi")), shows("**T**\n\n# Hi")),
         (of_claude("assistant", artifact(title="T", type="application/vnd.ant.code", language="python", content="1")),
