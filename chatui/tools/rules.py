@@ -114,6 +114,11 @@ def is_paused(name: str) -> bool:
     return name in environment().tools and name in _rows().off
 
 
+def is_off(name: str) -> bool:
+    """Whether Administration has switched it off, whatever else says that it is on: for the calls of answers that began before."""
+    return name in _rows().off
+
+
 def engine() -> StoredEngine | None:
     return _rows().engine
 

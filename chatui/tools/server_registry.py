@@ -28,7 +28,7 @@ from django.db import DatabaseError, InterfaceError
 
 from chatui.env import environment
 from chatui.json_schemas import UnusableError, check_schema
-from chatui.tools import confirmations, functions, stored_servers
+from chatui.tools import confirmations, functions, rules, stored_servers
 from chatui.tools.confirmations import Confirmations
 from chatui.tools.execution import run_on_tools_loop, tools_loop, waiting_for_place
 from chatui.tools.file_access import EndedSession
@@ -93,6 +93,8 @@ class ServerConnection:
         Raises:
             ToolError: the call failed. The text is for the model.
         """
+        if not self._is_connected(offer):
+            raise ToolError("The tool's server is not connected any more.")
         try:
             # One person has a third of the places, so that a slow tool of theirs does not delay what others call.
             share = self._shares.setdefault(turn.asked_by_id, asyncio.Semaphore(max(1, MAX_CALLS // 3)))
@@ -111,6 +113,12 @@ class ServerConnection:
             if error.moment in (Moment.LOST, Moment.UNREAD):
                 self._check_soon(turn)
             raise ToolError(f"{sentence} It said: {error.said}" if error.said else sentence) from None
+
+    def _is_connected(self, offer: ToolOffer) -> bool:
+        """False for a server of Administration that was switched off, moved or removed there, or of which the tool is no longer chosen: an
+        answer that began before still has its tools."""
+        place = self.spec.place
+        return not place or any(each.place == place and offer.remote in each.selected for each in rules.servers())
 
     async def _called(self, offer: ToolOffer, turn: CallingTurn, arguments: Mapping[str, Any]) -> Any:
         began = time.monotonic()

@@ -12,7 +12,7 @@ from chatui.models.message import Author
 from chatui.models.tools import ToolCall
 from chatui.models.turn import Turn
 from chatui.store import opened_pages, transcripts
-from chatui.tools import replies
+from chatui.tools import replies, rules
 from chatui.tools.replies import Provenance
 from chatui.tools.tool import EFFECT_UNKNOWN
 from chatui.turns import ledger
@@ -23,16 +23,18 @@ from renderer.frames import Role, Terminator
 from renderer.markup.citations import CitableSource
 
 
-def claim(turn: Turn, wanted: Sequence[tuple[UUID, str, str]]) -> set[str]:
-    """Claim calls, each given as key, call id and tool. Returns the ids of the calls that are ours to run.
+def claim(turn: Turn, wanted: Sequence[tuple[UUID, str, str, str]]) -> set[str]:
+    """Claim calls, each given as key, call id, tool and the tool's name in settings. Returns the ids of the calls that are ours to run:
+    none of a tool that was switched off while the answer was written or the person decided.
 
     A claim is never given up. If this is run again because the result of a commit was lost, it finds its own keys.
 
     Raises:
         LeaseLostError: the turn has ended, or another process has it.
     """
+    wanted = [each for each in wanted if not rules.is_off(each[3])]
     ledger.check_ours(turn)
-    rows = [ToolCall(pk=key, turn_id=turn.pk, call_id=call_id, tool=tool) for key, call_id, tool in wanted]
+    rows = [ToolCall(pk=key, turn_id=turn.pk, call_id=call_id, tool=tool) for key, call_id, tool, _ in wanted]
     ToolCall.objects.bulk_create(rows, ignore_conflicts=True)
     mine = ToolCall.objects.filter(pk__in=[key for key, *_ in wanted])
     return set(mine.values_list("call_id", flat=True))

@@ -10,11 +10,13 @@ import pytest
 from channels.db import database_sync_to_async
 from django.contrib.auth.models import Group
 
+from chatui.audit_log.record import SHELL
 from chatui.backends.base import EndReason, GivenReasoning, SampleEnded
 from chatui.models.conversation import Conversation
 from chatui.models.tools import ToolCall
 from chatui.models.turn import Turn
 from chatui.models.user import User
+from chatui.tools import stored
 from chatui.turns import running
 from chatui.turns.calls.conductor import Conductor
 from chatui.turns.calls.requested import Requested
@@ -90,6 +92,19 @@ async def test_a_tool_the_person_may_not_use_is_unknown(world: World, bela: User
     world.backend.script, world.backend.following = calls(call("fetch", "c1", key="a")), [answer()]
     assert (await replies(await run(bela, ask())))["c1"]["ok"] and world.backend.requests[2].tools
     assert RAN == ["a"]
+
+
+async def test_what_is_switched_off_while_an_answer_is_written_is_not_called_any_more(world: World) -> None:
+    world.offer(fetch)
+    hold = asyncio.Event()
+    world.backend.script, world.backend.following = [hold, *calls(call("fetch", "c1", key="a"))], [answer()]
+    started = await begin(world.ada, ask())
+    await asyncio.wait_for(world.backend.waiting.wait(), 5)
+    await database_sync_to_async(lambda: stored.switch(SHELL, "fetch", is_on=False))()
+    hold.set()
+    await running.settle()
+    found = await replies(await Turn.objects.aget(pk=started.turn.pk))
+    assert not found["c1"]["ok"] and not RAN
 
 
 async def test_the_limit_of_calls_ends_the_tools_and_tells_the_model(world: World) -> None:

@@ -1,10 +1,12 @@
 """Tool servers on the pages: who may connect one, which addresses they may have, and that nobody gets an unconfirmed or changed tool."""
 
+import asyncio
 import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -14,8 +16,10 @@ from chatui.models.tools import StoredToolServer, ToolConfirmation, ToolSetting
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.tools import catalogue, rules, server_registry, stored_servers
+from chatui.tools.execution import tools_loop
 from chatui.tools.mcp.server import McpServer
 from chatui.tools.remote.offers import ServerError
+from chatui.tools.tool import CallingTurn, ToolError
 from tests.chatui.conftest import make_person, signed_in
 from tests.support import environment
 
@@ -25,6 +29,7 @@ CONNECT = "/manage/tools/connect-server/"
 SERVER = "/manage/tools/tool-servers/tickets/"
 REVIEWS = "/manage/tools/tool-servers/"
 KEY = "k3y-of-the-server"
+MOVED = {"url": "https://evil.example.org/mcp", "header": "Authorization"}
 FOUND: list[Any] = []
 
 
@@ -153,6 +158,25 @@ def test_a_new_server_of_the_same_name_has_nothing_confirmed(connector: User, co
     assert offered(ada) == set()
 
 
+@pytest.mark.parametrize("how", [{"switch": "off"}, {"remove": "1"}, {"choose": "1", "tool": "broken"}, MOVED])
+def test_an_answer_that_is_being_written_calls_no_server_that_is_gone(
+    connector: User, confirmer: User, ada: User, how: dict[str, str]
+) -> None:
+    client = signed_in(connector)
+    connected(client, confirmer)
+    offered(ada)
+    tool = catalogue.tools()["tickets_find_tickets"]
+    assert client.post(SERVER, how).status_code == 302
+    assert offered(ada) == set()
+    run = tool.for_turn(CallingTurn(uuid4(), uuid4(), ada.pk)).run
+
+    async def called() -> Any:
+        return await run({"q": "x"})
+
+    with pytest.raises(ToolError, match="not connected any more"):
+        asyncio.run_coroutine_threadsafe(called(), tools_loop()).result(20)
+
+
 @pytest.mark.parametrize("how", ["moved", "removed", "chosen again"])
 def test_another_server_is_not_trusted_as_the_one_before(connector: User, confirmer: User, ada: User, how: str) -> None:
     """That calls of a tool need no approval was said of the server at its address."""
@@ -162,12 +186,11 @@ def test_another_server_is_not_trusted_as_the_one_before(connector: User, confir
     offered(ada)
     tool = catalogue.tools()["tickets_find_tickets"]
     assert not catalogue.needs_approval(tool)
-    there = {"url": "https://evil.example.org/mcp", "header": "Authorization"}
     if how == "moved":
-        client.post(SERVER, there)
+        client.post(SERVER, MOVED)
     else:
         client.post(SERVER, {"choose": "1", "tool": ["broken"]} if how == "chosen again" else {"remove": "1"})
-        connect(client, **there) if how == "removed" else client.post(SERVER, there)
+        connect(client, **MOVED) if how == "removed" else client.post(SERVER, MOVED)
         client.post(SERVER, {"choose": "1", "tool": ["find-tickets"]})
     assert confirm_all(signed_in(confirmer)).status_code == 302
     assert offered(ada) == {"tickets_find_tickets"}
