@@ -103,7 +103,7 @@ def _asked(task: asyncio.Task[RunningTurn]) -> None:
 
 
 async def _ask(person: User, wanted: Ask, stored: Callable[[RunningTurn], None] | None) -> RunningTurn:
-    leave = _entered(person) if wanted.program else None
+    leave = _entered(person, wanted.key) if wanted.program else None
     try:
         started = await _stored(person, wanted)
         if stored is not None:
@@ -118,11 +118,11 @@ async def _ask(person: User, wanted: Ask, stored: Callable[[RunningTurn], None] 
         raise
 
 
-def _entered(person: User) -> Callable[[], None]:
+def _entered(person: User, key: UUID | None) -> Callable[[], None]:
     """Count a program's request, and return what to call when it is over. Raises AskRefusedError if too many wait already."""
     env = environment()
     try:
-        return slots().enter(person.pk, max((env.api_at_once, *env.group_api_at_once.values())), env.api_waiting)
+        return slots().enter(person.pk, max((env.api_at_once, *env.group_api_at_once.values())), env.api_waiting, key)
     except QueueFullError as error:
         raise AskRefusedError(ProductCode.TOO_MANY, retry_after=error.seconds) from None
 

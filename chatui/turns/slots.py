@@ -126,22 +126,24 @@ class Slots:
     def _open(self) -> int:
         return 0 if self.is_closed else self._free
 
-    def enter(self, owner: UUID, at_once: int, waiting: int) -> Callable[[], None]:
+    def enter(self, owner: UUID, at_once: int, waiting: int, key: UUID | None = None) -> Callable[[], None]:
         """Count a program's request that is going to be stored, and return what to call when it is over. ``at_once``: how many
-        answers are written at once for the programs of this person; ``waiting``: how many more may wait.
+        answers are written at once for the programs of this person; ``waiting``: how many more may wait. One more of a ``key`` that has
+        none may always: no key shuts out another.
 
         Raises:
             QueueFullError: so many wait already.
         """
-        if self._inside[owner] >= at_once + waiting:
+        if self._inside[owner] >= at_once + waiting and (key is None or self._inside[key]):
             raise QueueFullError(self._seconds_for(owner, at_once))
-        self._inside[owner] += 1
-
+        counted = [owner, *filter(None, (key,))]
+        self._inside.update(counted)
         is_inside = True
 
         def leave() -> None:
             nonlocal is_inside
-            self._inside[owner] -= is_inside
+            if is_inside:
+                self._inside.subtract(counted)
             is_inside = False
             self._inside = +self._inside
 

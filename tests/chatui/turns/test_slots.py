@@ -320,6 +320,13 @@ async def test_a_program_waits_no_longer_than_it_may_and_is_told_when_to_come_ag
         answers.slots.enter(ADA, 1, 1)
     assert full.value.seconds == 20, "two answers are expected to take ten seconds each, as long as none was measured"
     answers.slots.enter(uuid4(), 1, 1)()  # another person's programs may wait
+    other = uuid4()
+    leave_other = answers.slots.enter(ADA, 1, 1, other)  # and one request of a key that has none
+    with pytest.raises(QueueFullError):
+        answers.slots.enter(ADA, 1, 1, other)
+    leave_other()
+    leave_other()
+    answers.slots.enter(ADA, 1, 1, other)()
     await answers.ask("first", mine)
     await answers.ask("second", mine)
     with pytest.raises(QueueFullError):
