@@ -230,6 +230,8 @@ DETAILS = (
     "%(name)s, revoked",
     "%(name)s, without end",
     "%(name)s: always",
+    "%(name)s: answered",
+    "%(name)s: canceled",
     "%(name)s: declined",
     "%(name)s: never",
     "%(name)s: once",

@@ -307,7 +307,7 @@ def _answer(visitor: Visitor, row: ToolApproval, word: str, filled: Filled) -> T
         decided = {"decision": decision, "answer": answer, "decided_at": connections.now()}
         if not _still_waiting().filter(pk=row.pk).update(**decided):
             return None
-        record("tool call decided", visitor, row.turn.conversation, detail=f"form of {row.title}: {decision.value}")
+        record("tool call decided", visitor, row.turn.conversation, detail=f"{row.title}: {decision.value}")
     return row.turn
 
 

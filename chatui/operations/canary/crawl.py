@@ -33,6 +33,7 @@ FIXED: Values = {
     "kind": "csv",
     "rest": "Me",
     "provider": "no-such-provider",
+    "server": "no-such-server",
     "key": "no-such-key",
     "what": "nothing",
     # For API endpoints, which check the key first, and use no session.

@@ -50,18 +50,18 @@ def element(xml: str) -> Element:
     ],
 )
 def test_an_element_is_read_or_plain_or_counts(written: str, is_read: bool, counts: Counter[UnreadThing]) -> None:
-    collector = TextCollector(100, 100)
+    collector = TextCollector(100, float("inf"))
     assert (KNOWN.look_into(element(written), collector), collector.unread) == (is_read, counts)
 
 
 def test_parts_of_unknown_types_count() -> None:
-    collector = TextCollector(100, 100)
+    collector = TextCollector(100, float("inf"))
     KNOWN.count_parts(["p", "look", "chart", "chart", "wonder"], collector)
     assert collector.unread == {UnreadThing.CHART: 2, UnreadThing.OTHER: 1}
 
 
 def test_counts_have_a_limit() -> None:
-    collector = TextCollector(100, 100)
+    collector = TextCollector(100, float("inf"))
     for number in (0, MAX_UNREAD, 5):
         collector.count(UnreadThing.CHART, number)
     assert collector.unread == {UnreadThing.CHART: MAX_UNREAD}

@@ -25,7 +25,7 @@ CASES = [
 
 
 def counts(kind: str, data: bytes) -> dict[UnreadThing, int]:
-    collector = TextCollector(10_000, 100)
+    collector = TextCollector(10_000, float("inf"))  # the limit is that of a process, and this one has run other tests
     READERS[kind].prepare(data)
     READERS[kind].read(data, collector)
     collector.end()

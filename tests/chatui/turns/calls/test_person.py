@@ -223,7 +223,7 @@ async def test_the_owner_fills_in_a_form_and_the_answer_goes_to_that_server_alon
     turn = await Turn.objects.aget(pk=turn_id)
     assert turn.state == "completed" and '"size": 3' in (await replies(turn))["c1"]["content"]
     assert "You sent your answer" in (await page(world.ada, cards))[1]
-    assert await audit_lines() == [("ada", "form of demo: answered")]
+    assert await audit_lines() == [("ada", "demo: answered")]
     assert "Which size" not in await elsewhere(world.ada, turn)
 
 
