@@ -190,7 +190,7 @@ Only then every text is checked: a mebibyte can contain many.
 MAX_JSON_MARKS = 100_000
 """The most strings, commas and brackets in a body. Bodies are read on the event loop, and a mebibyte of empty lists takes half a second."""
 
-_PICTURE = re.compile(rb'("(?:image_)?url"\s*:\s*"data:image/)[\w.+-]{1,40};base64,(?:[A-Za-z0-9+/=]|\\[/u])*+"')
+_PICTURE = re.compile(rb'("(?:image_)?url"\s*:\s*"data:image/)[\w.+-]{1,40};base64,(?:[A-Za-z0-9+/=]++|\\[/u])*+"')
 """A picture in a body. It becomes a note for the model, so its bytes are dropped before anything else is done with them.
 An escaped quotation mark does not end it: what a text contains must not become fields of the body."""
 
