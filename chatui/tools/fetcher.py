@@ -25,6 +25,7 @@ from chatui.documents.inside.html import URL_CHARS, joined
 from chatui.documents.kinds import PDF
 from chatui.env import environment
 from chatui.json_requests import tls
+from chatui.tools import rules
 
 _IPV4_EMBEDDING = (
     (IPv6Network("::ffff:0:0/96"), 0),  # mapped
@@ -190,16 +191,13 @@ def _is_listed(host: str, names: Collection[str]) -> bool:
     return any(host == name or host.endswith(f".{name}") for name in (each.lower().strip(".") for each in names) if name)
 
 
-ADDRESS_CHARS = 300
-
-
 def address_problem(url: str) -> str:
     """Why staff may not give this address to a service in Administration, as the end of a sentence; empty if they may.
 
     It must be public and begin with https, unless the operator's settings name its host (``CHATUI_TOOLS_PRIVATE_HOSTS``). What the name
     resolves to is judged when it is connected to (``transport_to``).
     """
-    if route.address_problem(url) or len(url) > ADDRESS_CHARS:
+    if route.address_problem(url) or len(url) > rules.ADDRESS_CHARS:
         return route.address_problem(url) or "is too long"
     if _is_private(url):
         return ""

@@ -15,7 +15,7 @@ from chatui import sealing
 from chatui.backends.keys import KeyUnusableError, checked
 from chatui.env import environment
 from chatui.json_requests import JsonRequestError, request_json
-from chatui.tools import fetcher, rules
+from chatui.tools import rules
 from chatui.tools.tool import ToolError
 
 log = logging.getLogger(__name__)
@@ -146,6 +146,8 @@ async def search(query: str, max_results: int) -> list[Result]:
     Raises:
         ToolError: the search failed.
     """
+    from chatui.tools import fetcher  # asks over the web: 1 MB
+
     if (used := chosen()) is None:
         raise ToolError("There is no search engine.")
     engine, most = used.engine, max(1, min(max_results, MAX_RESULTS))

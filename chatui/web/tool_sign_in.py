@@ -6,22 +6,22 @@ The answer that comes back belongs to a sign-in that this browser began, for thi
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from chatui.codes import ProductCode
-from chatui.display import tool_sign_in
 from chatui.limits import Throttle
 from chatui.permissions.access import NotFoundError
 from chatui.proxies import public_address
-from chatui.tools.sign_in.door import SignInError, UnavailableError
-from chatui.tools.sign_in.flow import PendingSignIn
 from chatui.web.errors import refuse
 from chatui.web.guards import keep_for_tab, person_of, signed_in, visitor_of
 from chatui.web.sign_in import session
+
+if TYPE_CHECKING:
+    from chatui.tools.sign_in.door import SignInError
 
 log = logging.getLogger(__name__)
 _SESSION_KEY = "tool_sign_ins"
@@ -30,6 +30,8 @@ _begun = Throttle("tool-sign-in", attempts=30, seconds=600)
 
 @signed_in("GET")
 def tool_accounts(request: HttpRequest) -> HttpResponse:
+    from chatui.display import tool_sign_in  # takes 2 MB, and most installations have no tool servers
+
     shown = tool_sign_in.of_person(person_of(request))
     return render(request, "account/tool_accounts.html", {"accounts": shown})
 
@@ -37,6 +39,9 @@ def tool_accounts(request: HttpRequest) -> HttpResponse:
 @signed_in("POST")
 def connect(request: HttpRequest, server: str) -> HttpResponse:
     """Send the browser to where the person signs in for this tool server."""
+    from chatui.display import tool_sign_in
+    from chatui.tools.sign_in.door import SignInError
+
     person = person_of(request)
     _begun.check(str(person.pk))
     after = session.own_path(request, request.POST.get("next", ""))
@@ -55,6 +60,10 @@ def connect(request: HttpRequest, server: str) -> HttpResponse:
 @signed_in("GET")
 def back(request: HttpRequest, server: str) -> HttpResponse:
     """Take the answer of the authorization server, once."""
+    from chatui.display import tool_sign_in
+    from chatui.tools.sign_in.door import SignInError
+    from chatui.tools.sign_in.flow import PendingSignIn
+
     answer = request.GET.dict()
     stored: dict[str, Any] = request.session.get(_SESSION_KEY, {})
     values = stored.get(answer.get("state", ""))
@@ -72,12 +81,17 @@ def back(request: HttpRequest, server: str) -> HttpResponse:
 
 @signed_in("POST")
 def disconnect(request: HttpRequest, server: str) -> HttpResponse:
+    from chatui.display import tool_sign_in
+
     if not tool_sign_in.disconnect(visitor_of(request, "page"), server):
         raise NotFoundError
     return redirect("tool_accounts")
 
 
 def _refused(request: HttpRequest, server: str, error: SignInError) -> HttpResponse:
+    from chatui.display import tool_sign_in
+    from chatui.tools.sign_in.door import UnavailableError
+
     log.warning("tool server %s: an account could not be connected: %s", server, str(error))
     tool_sign_in.refused(visitor_of(request, "page"), server, str(error))
     is_away = isinstance(error, UnavailableError)

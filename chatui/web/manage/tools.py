@@ -17,7 +17,7 @@ from chatui.limits import Throttle
 from chatui.permissions import administration
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import AdminPart
-from chatui.tools import fetcher, rules, search_engines, stored
+from chatui.tools import rules, search_engines, stored
 from chatui.tools.search_engines import ENGINES
 from chatui.tools.stored import Wanted, WantedEngine
 from chatui.tools.tool import ToolError
@@ -146,7 +146,7 @@ class SearchForm(forms.Form):
     )
     address = forms.CharField(
         label=pgettext_lazy("of a server", "Address"),
-        max_length=fetcher.ADDRESS_CHARS,
+        max_length=rules.ADDRESS_CHARS,
         required=False,
         help_text=_("Required for SearXNG, such as https://search.example.org. For the others, only that of a proxy of yours."),
         widget=forms.TextInput({"spellcheck": "false", "autocapitalize": "off", "inputmode": "url"}),
@@ -164,6 +164,8 @@ class SearchForm(forms.Form):
         self._row = row
 
     def clean(self) -> dict[str, Any]:
+        from chatui.tools import fetcher  # asks over the web: 1 MB
+
         entered: dict[str, Any] = super().clean() or self.cleaned_data
         if self.errors or not entered["engine"]:
             return entered

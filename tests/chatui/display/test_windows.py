@@ -17,6 +17,7 @@ from chatui.models.message import Message
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
+from chatui.tools import rules
 from renderer.frames import Header
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.long_conversations import long_conversation
@@ -200,6 +201,7 @@ def test_a_branch_follows_the_child_stored_last(ada: User, talk: Conversation) -
 def test_thousands_of_messages_open_as_quickly_as_a_hundred(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     # The admin pages' rows are read every two seconds for all viewers, which is not part of a page.
     monkeypatch.setattr(connected, "_rows", lambda: connected._read.rows)
+    monkeypatch.setattr(rules, "_rows", lambda: rules._read)
     short, long = (long_conversation(ada, messages) for messages in (100, 3_000))
     client = signed_in(ada)
     for row in (short, long):

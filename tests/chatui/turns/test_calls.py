@@ -13,6 +13,7 @@ from chatui.database import pools
 from chatui.database.writer import Writer, writer
 from chatui.model_servers import connected
 from chatui.models.user import User
+from chatui.tools import rules
 from chatui.turns import running
 from chatui.usage import limits
 from tests.support.browser_socket import ENDS, BrowserSocket
@@ -54,6 +55,7 @@ async def counted(monkeypatch: pytest.MonkeyPatch, backend: ScriptedBackend) -> 
     # Without the demo, which has tools.
     monkeypatch.setattr(settings, "ENVIRONMENT", settings.ENVIRONMENT.model_copy(update={"backend_url": "http://127.0.0.1:9"}))
     monkeypatch.setattr(connected, "_rows", lambda: connected._read.rows)
+    monkeypatch.setattr(rules, "_rows", lambda: rules._read)
     monkeypatch.setattr(limits, "_cache", limits._Cache(at=float("inf")))
     monkeypatch.setattr("chatui.turns.leases.TICK_SECONDS", 3600.0)
     backend.script = answer("Four.", thought="")[3:]

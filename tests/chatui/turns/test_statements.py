@@ -15,6 +15,7 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import transcripts
+from chatui.tools import rules
 from chatui.turns import opening, running
 from chatui.usage import limits
 from tests.chatui.store.long_conversations import long_conversation
@@ -53,6 +54,7 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> Statements:
 
     # The admin pages' rows are read every two seconds for all viewers and are not part of a turn. Neither are the usage limits.
     monkeypatch.setattr(connected, "_rows", lambda: connected._read.rows)
+    monkeypatch.setattr(rules, "_rows", lambda: rules._read)
     monkeypatch.setattr(limits, "_cache", limits._Cache(at=float("inf")))
     monkeypatch.setattr("chatui.turns.leases.TICK_SECONDS", 3600.0)
     monkeypatch.setattr(CursorWrapper, "execute", recorded)
