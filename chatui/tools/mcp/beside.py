@@ -98,7 +98,7 @@ class Beside:
         """The parameters with which a call is sent again, for a server without sessions that wants input.
 
         Raises:
-            ToolError: it wants something else than a form, or may not ask.
+            ToolError: it wants something else than a form, or nothing, or may not ask.
         """
         wanted = mapping(result, "inputRequests")
         answers: dict[str, Any] = {}
@@ -108,6 +108,8 @@ class Beside:
                 raise ToolError(f"The tool asked for more input. {messages.refusal(method)}")
             answers[name] = await self._ask(mapping(each, "params"))
         state = result.get("requestState")
+        if not wanted and not isinstance(state, str):
+            raise ToolError("The tool asked for more input without saying what.")
         return {**({"inputResponses": answers} if answers else {}), **({"requestState": state} if isinstance(state, str) else {})}
 
 
