@@ -163,7 +163,7 @@ def test_all_parts_are_beside_each_page_on_a_small_desktop(server: Server, visit
     for path in ("/manage/system/", "/debug/requests/", "/audit/", "/ratings/", "/usage/everybody/"):
         page.goto(path)
         menu, main = page.locator(".manage-menu"), page.locator("main")
-        expect(menu.get_by_role("link")).to_have_count(13)
+        expect(menu.get_by_role("link")).to_have_count(14)
         for link in menu.get_by_role("link").all():
             expect(link).to_be_in_viewport(ratio=1)
         beside, content = menu.bounding_box(), main.bounding_box()
