@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from chatui.api import documentation
+from chatui.api import documentation, unserved
 from chatui.env import environment
 from chatui.web import (
     access_notices,
@@ -199,6 +199,8 @@ urlpatterns = [
     path("usage/everybody/file/", usage.file, name="usage_file"),
     path("v1/openapi.json", documentation.view, name="api_openapi"),
     path("v1/", include("chatui.api.urls")),
+    path("v1/<path:address>", unserved.view, name="api_unserved"),
+    path("v1", unserved.view, name="api_root"),
     path("files/", files.files, name="files"),
     path("files/earlier/", files.files_earlier, name="files_earlier"),
     path("scim/v2/", include(DIRECTORIES)),

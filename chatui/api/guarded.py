@@ -9,8 +9,8 @@ import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import wraps
+from contextlib import contextmanager, suppress
+from functools import partial, wraps
 from typing import Any, TypeVar
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -40,14 +40,39 @@ Handler = Callable[..., Awaitable[HttpResponseBase]]
 def endpoint(**handlers: Handler) -> Callable[..., Any]:
     """A view with a handler for each method. A handler takes the request and its key."""
     methods: Mapping[str, Handler] = {name.upper(): handler for name, handler in handlers.items()}
+    view = wraps(next(iter(handlers.values())))(_view(methods, partial(_answered, methods)))
+    view.handlers = methods  # type: ignore[attr-defined] # for the description of the API
+    return view
+
+
+def nowhere(refusal: Callable[[str], ApiError]) -> Callable[..., Any]:
+    """A view for addresses that are not served, with any method. ``refusal``: the error for an ``address``, which needs no key."""
+
+    async def refused(request: HttpRequest, named: dict[str, Any], known: list[LiveKey]) -> HttpResponseBase:
+        if key_in(_headers(request)):
+            with errors(), suppress(KeyRefusedError):
+                await _admitted(request, known)
+                if request.content_type == "application/json" and request.method not in ("GET", "HEAD"):
+                    with suppress(ApiError):  # whatever is wrong with its body, nothing is here
+                        await body_of(request, known[0])
+        raise refusal(named.get("address", ""))
+
+    return _view({}, refused)
+
+
+_Answer = Callable[[HttpRequest, dict[str, Any], list[LiveKey]], Awaitable[HttpResponseBase]]
+
+
+def _view(methods: Mapping[str, Handler], answer: _Answer) -> Callable[..., Any]:
+    """``answer`` appends the key to the list that it is given, once it is known to be valid."""
 
     @csrf_exempt
-    @wraps(next(iter(handlers.values())))
     async def view(request: HttpRequest, **named: Any) -> HttpResponseBase:
         known: list[LiveKey] = []
         try:
-            is_preflight = request.method == "OPTIONS" and environment().api
-            response = _preflight(methods) if is_preflight else await _answered(request, methods, named, known)
+            if not environment().api:
+                raise ApiError(404, NOT_FOUND, "not_found", "There is no such address.")
+            response = _preflight(methods) if request.method == "OPTIONS" else await answer(request, named, known)
         except ApiError as error:
             response = error.response()
         except Exception as error:  # noqa: BLE001 - the program gets an error object for any exception, without its text
@@ -56,7 +81,6 @@ def endpoint(**handlers: Handler) -> Callable[..., Any]:
             response.headers[name] = value
         return _without_body(response) if request.method == "HEAD" else response
 
-    view.handlers = methods  # type: ignore[attr-defined] # for the description of the API
     return view
 
 
@@ -103,20 +127,23 @@ def rate_of(key: LiveKey) -> dict[str, str]:
     return {"x-ratelimit-limit-requests": str(key.per_minute), **left}
 
 
-async def _answered(request: HttpRequest, methods: Mapping[str, Handler], named: dict[str, Any], known: list[LiveKey]) -> HttpResponseBase:
-    """``known``: gets the key, once it is known to be valid."""
-    if not environment().api:
-        raise ApiError(404, NOT_FOUND, "not_found", "There is no such address.")
+async def _answered(methods: Mapping[str, Handler], request: HttpRequest, named: dict[str, Any], known: list[LiveKey]) -> HttpResponseBase:
     with errors():
-        key = await _key(request)
-        known.append(key)
-        await reasoning_access.record_if_asked(reasoning_access.address_of(request), key, reasoning_access.fields_of_query(request.GET))
+        key = await _admitted(request, known)
         handler = methods.get("GET" if request.method == "HEAD" else request.method or "")
         if handler is None:
             refused = invalid("This address does not know this method.", code="method_not_allowed", status=405)
             refused.headers["Allow"] = _allowed(methods)
             raise refused
         return await handler(request, key, **named)
+
+
+async def _admitted(request: HttpRequest, known: list[LiveKey]) -> LiveKey:
+    """The key of a request, which is appended to ``known``. If the query asks for what it may not read, that is recorded."""
+    key = await _key(request)
+    known.append(key)
+    await reasoning_access.record_if_asked(reasoning_access.address_of(request), key, reasoning_access.fields_of_query(request.GET))
+    return key
 
 
 @contextmanager
@@ -150,10 +177,14 @@ def _busy(error: Exception) -> ApiError:
 
 
 async def _key(request: HttpRequest) -> LiveKey:
-    text = key_in({name.lower(): value for name, value in request.headers.items()})
+    text = key_in(_headers(request))
     if not text:
         raise ApiError(401, "invalid_request", "missing_api_key", "Send your key as a bearer token (Authorization: Bearer …).")
     return await pools.commands.run(api_keys.admit, text, request.META.get("REMOTE_ADDR") or "")
+
+
+def _headers(request: HttpRequest) -> dict[str, str]:
+    return {name.lower(): value for name, value in request.headers.items()}
 
 
 KEY_HEADERS = ("x-api-key", "api-key")
