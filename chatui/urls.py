@@ -203,6 +203,7 @@ urlpatterns = [
     path("v1", unserved.view, name="api_root"),
     path("files/", files.files, name="files"),
     path("files/earlier/", files.files_earlier, name="files_earlier"),
+    path("files/limits/", files.limits, name="file_limits"),
     path("scim/v2/", include(DIRECTORIES)),
     path("files/<uuid:file_id>/", files.file, name="file"),
     path("files/<uuid:file_id>/text/", files.text, name="file_text"),

@@ -21,8 +21,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chatui.audit_log.record import Visitor
+from chatui.display import file_limits
 from chatui.documents import plain_text
-from chatui.documents.kinds import HiddenPart, NoTextReason, UnreadThing
+from chatui.documents.kinds import NAMED, HiddenPart, NoTextReason, UnreadThing
+from chatui.documents.limits import BY_REASON
 from chatui.env import environment
 from chatui.model_servers import choice as model_choice
 from chatui.model_servers.choice import NoSuchModelError
@@ -32,7 +34,6 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.sandbox import ProcessLimits
 from chatui.store import context_use, uploads
 from chatui.store import documents as store_documents
 from chatui.store import files as store_files
@@ -234,13 +235,18 @@ def sentence(why: str, places: int = 0) -> str:
     if why.startswith("as-"):
         words = _("Files of this type cannot be read. Open it in the program that made it, save it as .%(type)s, and attach that file.")
         return words % {"type": why.removeprefix("as-")}
+    if why in BY_REASON:
+        return file_limits.refusal(why)
     return _SENTENCES[why]() if why in _SENTENCES else _("This file could not be read. It may be damaged.")
 
 
 def accepted() -> str:
     """The sentence that tells which files can be attached."""
-    words = _("You can attach text, PDF and office documents (docx, xlsx, xlsm, xls, pptx, odt, ods) of up to %(count)d MB each.")
-    return words % {"count": environment().file_mb}
+    words = _(
+        "You can attach text, PDF, office documents (%(text)s), slides (%(slides)s), workbooks (%(workbook)s), mails (%(mail)s), books "
+        "(%(book)s) and notebooks (%(notebook)s) of up to %(count)d MB each."
+    )
+    return words % {"count": environment().file_mb, **{name: ", ".join(extensions) for name, extensions in NAMED.items()}}
 
 
 def _size_text(tokens: int, room: context_use.Room) -> str:
@@ -311,11 +317,6 @@ _SENTENCES: dict[str, Callable[[], str]] = {
     NoTextReason.HIDDEN: lambda: _("All text of this file is hidden in it, and hidden text is not read."),
     NoTextReason.SCANNED: lambda: _("Its pages are pictures and contain no text."),
     NoTextReason.ENCRYPTED: lambda: _("This file is protected by a password."),
-    NoTextReason.LIMIT: lambda: _("There is more in this file than can be read: more than 200 MB unpacked, or too many parts."),
-    NoTextReason.LATE: lambda: _("Reading this file would take more than %(count)d seconds.") % {"count": ProcessLimits().cpu_seconds},
-    NoTextReason.MEMORY: lambda: (
-        _("Reading this file would take more than %(count)d MB of memory.") % {"count": ProcessLimits().memory_bytes >> 20}
-    ),
     NoTextReason.UNAVAILABLE: lambda: _("Files of this type cannot be read at the moment."),
     NoTextReason.TOO_LONG: lambda: _("The file is larger than %(count)d MB.") % {"count": environment().file_mb},
     "quota": lambda: _("Your files already use your limit of %(count)d MB.") % {"count": environment().files_of_person_mb},

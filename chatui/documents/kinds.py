@@ -28,8 +28,16 @@ class NoTextReason(StrEnum):
     ENCRYPTED = "encrypted"
     BROKEN = "broken"
     TOO_LONG = "too-long"  # larger than the limit for files
-    LIMIT = "limit"  # it holds more than is read
-    LATE = "late"  # reading takes more time than allowed
+    UNPACKED = "unpacked"  # one of the limits of what it holds: see ``limits``
+    PACKED = "packed"
+    ENTRIES = "entries"
+    ELEMENTS = "elements"
+    LEVELS = "levels"
+    GROUPS = "groups"
+    STRINGS = "strings"
+    OBJECTS = "objects"
+    LATE = "late"  # reading takes more processor time than allowed
+    SLOW = "slow"  # reading takes more time than allowed, as on a machine that is busy
     MEMORY = "memory"  # reading takes more memory than allowed
     UNAVAILABLE = "unavailable"  # this machine cannot read files at present
 
@@ -92,6 +100,17 @@ TEXTS = {
     "xml": "xml",
 }
 """Kinds of text by the file name's extension. Any other text is ``text``: source code has a hundred extensions, all harmless."""
+
+NAMED = {
+    "pdf": ("pdf",),
+    "text": ("docx", "odt", "rtf"),
+    "slides": ("pptx", "odp"),
+    "workbook": ("xlsx", "xlsm", "xls", "ods"),
+    "mail": ("eml",),
+    "book": ("epub",),
+    "notebook": ("ipynb",),
+}
+"""The usual extensions of the files that are read and are not text themselves, by what people call them."""
 
 PLAIN = frozenset({*TEXTS.values(), "text"} - {"eml", "html", "ipynb", "rtf"})
 """Kinds whose text is the file itself."""

@@ -21,17 +21,14 @@ from typing import Any
 from chatui import processes
 from chatui.documents import kinds, plain_text
 from chatui.documents.inside import probes
-from chatui.documents.inside.text_collector import LABEL_CHARS, LENGTH_BYTES, MAX_LEFT_OUT, MAX_PARTS, MAX_UNREAD, NOT_PREPARED
+from chatui.documents.inside.text_collector import LABEL_CHARS, LENGTH_BYTES, MAX_LEFT_OUT, MAX_UNREAD, NOT_PREPARED
 from chatui.documents.kinds import HiddenPart, NoTextReason, UnreadThing
+from chatui.documents.limits import MAX_BYTES, MAX_PARTS, TEXT_BYTES
 from chatui.env import BASE_DIR
 from chatui.processes import LateError
 from chatui.sandbox import ProcessLimits
 from renderer.characters import drop
 
-MAX_BYTES = 20_000_000
-"""The largest file. A larger one is not read."""
-TEXT_BYTES = 4_000_000
-"""The most text, in UTF-8. Reading stops there."""
 AT_A_TIME = 2
 """The number of files that this server process reads at once."""
 
@@ -123,7 +120,7 @@ _PROGRAM = "import sys; sys.path.insert(0, sys.argv.pop(1)); from chatui.documen
 _MAX_HEAD_BYTES = MAX_PARTS * (LABEL_CHARS * 12 + 20)
 _SLICE_CHARS = 100_000
 _GRACE_SECONDS = 2
-_AT_A_LIMIT = (-signal.SIGXCPU, -signal.SIGKILL, -signal.SIGALRM)
+_AT_A_LIMIT = {-signal.SIGXCPU: NoTextReason.LATE, -signal.SIGKILL: NoTextReason.LATE, -signal.SIGALRM: NoTextReason.SLOW}
 
 
 def read_confined(kind: str, data: bytes, max_bytes: int, limits: ProcessLimits, hints: tuple[str, str] = ("", "")) -> FileReading:
@@ -144,11 +141,11 @@ def read_confined(kind: str, data: bytes, max_bytes: int, limits: ProcessLimits,
     except OSError:
         return FileReading(reason=NoTextReason.UNAVAILABLE)
     except LateError:
-        return FileReading(reason=NoTextReason.LATE)
+        return FileReading(reason=NoTextReason.SLOW)
     if code == NOT_PREPARED:
         return FileReading(reason=NoTextReason.UNAVAILABLE)
     if code in _AT_A_LIMIT:
-        return FileReading(reason=NoTextReason.LATE)
+        return FileReading(reason=_AT_A_LIMIT[code])
     try:
         return _parsed_answer(output, max_bytes)
     except (ValueError, KeyError, TypeError, RecursionError):

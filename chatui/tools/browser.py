@@ -23,6 +23,7 @@ from urllib.parse import unquote_plus
 from chatui.documents import reading
 from chatui.documents.inside.html import TITLE_CHARS, clean, host, joined, wrapped
 from chatui.documents.kinds import NoTextReason
+from chatui.documents.limits import BY_REASON
 from chatui.env import Environment, environment
 from chatui.sandbox import ProcessLimits
 from chatui.tools import search_engines
@@ -116,7 +117,7 @@ def read(fetched: FetchedPage) -> TextPage:
 _UNREADABLE = {
     NoTextReason.SCANNED: "This PDF has only pictures of pages, and no text.",
     NoTextReason.ENCRYPTED: "This PDF is encrypted, and cannot be read without its password.",
-    NoTextReason.LIMIT: "This page is too large or too complicated to be read here.",
+    **dict.fromkeys(BY_REASON, "This page is too large or too complicated to be read here."),
 }
 
 WINDOW_CHARS = 4000

@@ -17,6 +17,7 @@ from django.shortcuts import render
 from django.utils.http import content_disposition_header
 
 from chatui.codes import ProductCode
+from chatui.display import file_limits
 from chatui.display import files as display_files
 from chatui.documents.kinds import NoTextReason
 from chatui.env import environment
@@ -70,7 +71,7 @@ def _served(request: HttpRequest, found: Download) -> HttpResponseBase:
 _uploads = Throttle("files", attempts=120, seconds=600)
 _NAME_CHARS = 1000
 _MAX_NUMBER = 2**31 - 1
-_TEMPORARY = ("busy", "unchecked", NoTextReason.UNAVAILABLE)
+_TEMPORARY = ("busy", "unchecked", NoTextReason.SLOW, NoTextReason.UNAVAILABLE)
 """Temporary reasons: the page offers to try again."""
 
 
@@ -106,6 +107,12 @@ def files_earlier(request: HttpRequest) -> HttpResponse:
     """The files that the person has sent before whose names have all words of ``q``, the newest first, and whether there are ``more``."""
     found, more = transfer_files.search(person_of(request), request.GET.get("q", "")[:_NAME_CHARS])
     return JsonResponse({"ok": True, "files": [display_files.earlier_as_json(file) for file in found], "more": more})
+
+
+@signed_in("GET")
+def limits(request: HttpRequest) -> HttpResponse:
+    """The page that says which files can be attached, and the limits of each kind."""
+    return render(request, "site/file_limits.html", {"accepted": display_files.accepted(), "table": file_limits.table()})
 
 
 @signed_in("POST")

@@ -13,9 +13,8 @@ from itertools import groupby, islice, product
 from chatui.documents.inside.marks import linked
 from chatui.documents.inside.text_collector import FullError, TextCollector
 from chatui.documents.kinds import HiddenPart
+from chatui.documents.limits import MAX_CELLS
 
-MAX_CELLS = 200_000
-"""The most cells with text of a workbook, with the places of its merged cells."""
 MAX_GAP = 50
 """The largest gap of empty cells or rows that is written out. Larger gaps are collapsed."""
 MAX_CELL_CHARS = 32_767

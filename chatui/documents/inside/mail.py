@@ -12,13 +12,12 @@ from chatui.documents.inside import encodings, html
 from chatui.documents.inside.marks import mark
 from chatui.documents.inside.text_collector import TextCollector, UnreadableFileError
 from chatui.documents.kinds import NoTextReason, UnreadThing
+from chatui.documents.limits import MAX_MAIL_DEPTH, MAX_MAIL_PARTS
 
 if TYPE_CHECKING:
     from email.message import Message
 
 HEADERS = ("From", "To", "Cc", "Bcc", "Reply-To", "Date", "Subject")
-_MAX_PARTS = 1000
-_MAX_DEPTH = 8
 _MAX_HEADER_CHARS = 20_000
 _CHARSETS = re.compile(rb"charset\*?=\s*\"?(?:')?([A-Za-z0-9_.-]{2,40})|=\?([A-Za-z0-9_.-]{2,40})\?", re.IGNORECASE)
 _MODULES = (
@@ -72,7 +71,7 @@ class _Mail:
 
     def __init__(self, collector: TextCollector) -> None:
         self._collector = collector
-        self._left = _MAX_PARTS
+        self._left = MAX_MAIL_PARTS
 
     def put(self, message: Message, depth: int = 0) -> None:
         """Write the header lines and the body of a mail."""
@@ -85,7 +84,7 @@ class _Mail:
     def _put_part(self, part: Message, depth: int) -> None:
         self._left -= 1
         kind = part.get_content_type()
-        if self._left < 0 or depth > _MAX_DEPTH:
+        if self._left < 0 or depth > MAX_MAIL_DEPTH:
             self._collector.count(UnreadThing.PART)
         elif part.is_multipart():
             self._put_parts(part, kind, depth + 1)

@@ -12,12 +12,13 @@ from xml.etree.ElementTree import Element
 
 from chatui.documents.inside import opendocument, xml
 from chatui.documents.inside.contents import KnownThings
-from chatui.documents.inside.grid import MAX_CELL_CHARS, MAX_CELLS, MAX_COLUMNS, MAX_GAP, Grid, MergedCells
+from chatui.documents.inside.grid import MAX_CELL_CHARS, MAX_COLUMNS, MAX_GAP, Grid, MergedCells
 from chatui.documents.inside.marks import Look, linked, mark
 from chatui.documents.inside.sheets import NO_VALUE
 from chatui.documents.inside.text_collector import TextCollector
 from chatui.documents.inside.xml import Archive
 from chatui.documents.kinds import HiddenPart, UnreadThing
+from chatui.documents.limits import MAX_CELLS
 
 _CONTENT = "content.xml"
 _SHEETS = ("document-content", "body", "spreadsheet")

@@ -18,8 +18,8 @@ from chatui.documents.inside.marks import mark
 from chatui.documents.inside.pdf_page import Box, plain
 from chatui.documents.inside.text_collector import FullError, TextCollector, UnreadableFileError
 from chatui.documents.kinds import NoTextReason, UnreadThing
+from chatui.documents.limits import MAX_PAGES
 
-MAX_PAGES = 2000
 MAX_FILES = 100
 """The most files in a document that are named."""
 _ENCODINGS = (
@@ -59,7 +59,7 @@ def read(data: bytes, collector: TextCollector) -> None:
             raise UnreadableFileError(NoTextReason.ENCRYPTED)
         collector.places = len(reader.pages)
     except LimitReachedError:
-        raise UnreadableFileError(NoTextReason.LIMIT) from None
+        raise UnreadableFileError(NoTextReason.OBJECTS) from None
     except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, NotImplementedError):
         raise UnreadableFileError(NoTextReason.BROKEN) from None
     document = _Document(reader, collector)

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from chatui.documents.inside.marks import PLAIN, Look, Runs, mark
 from chatui.documents.inside.text_collector import TextCollector, UnreadableFileError
 from chatui.documents.kinds import HiddenPart, NoTextReason, UnreadThing
+from chatui.documents.limits import MAX_GROUPS
 
 _TOKEN = re.compile(rb"\\([a-zA-Z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-fA-F]{2})|\\([^a-zA-Z])|([{}])|([^\\{}\r\n]+)|[\r\n]+|\\", re.DOTALL)
-_MAX_DEPTH = 500
 _MAX_SKIPPED = 100
 _CHARSETS = {
     **dict.fromkeys((0, 1), "cp1252"),
@@ -174,8 +174,8 @@ class _Reader:
         self._collector.count(UnreadThing.CHANGE, int(self._has_changed))
 
     def _open(self) -> None:
-        if len(self._stack) >= _MAX_DEPTH:
-            raise UnreadableFileError(NoTextReason.LIMIT)
+        if len(self._stack) >= MAX_GROUPS:
+            raise UnreadableFileError(NoTextReason.GROUPS)
         self._stack.append(self._state)
         # What a group is, is said in it; groups in a group that is skipped are skipped with it.
         self._state = replace(self._state, kind=self._state.kind if self._state.kind in _NOT_TEXT else "")

@@ -21,8 +21,8 @@ from chatui.documents.inside.office import Relations, addresses, main_part, of_k
 from chatui.documents.inside.text_collector import TextCollector, UnreadableFileError
 from chatui.documents.inside.xml import Archive
 from chatui.documents.kinds import HiddenPart, NoTextReason, UnreadThing
+from chatui.documents.limits import MAX_STRINGS
 
-MAX_STRINGS = 500_000
 NO_VALUE = "no value stored"
 
 _BOOK_PARTS = KnownThings(
@@ -173,7 +173,7 @@ def _strings(archive: Archive, place: str) -> Iterator[str]:
     """The texts that cells name by their number."""
     for number, entry in enumerate(archive.each(place, "si") if place in archive else ()):
         if number == MAX_STRINGS:
-            raise UnreadableFileError(NoTextReason.LIMIT)
+            raise UnreadableFileError(NoTextReason.STRINGS)
         yield _one_line(_rich_text(entry))
 
 

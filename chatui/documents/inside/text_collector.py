@@ -8,9 +8,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from chatui.documents.kinds import HiddenPart, NoTextReason, UnreadThing
+from chatui.documents.limits import MAX_PARTS
 from chatui.documents.plain_text import clean
 
-MAX_PARTS = 5000
 LABEL_CHARS = 80
 MAX_LEFT_OUT = 10
 MAX_UNREAD = 1_000_000

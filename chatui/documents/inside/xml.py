@@ -18,10 +18,8 @@ from xml.parsers import expat
 
 from chatui.documents.inside.text_collector import UnreadableFileError
 from chatui.documents.kinds import NoTextReason
+from chatui.documents.limits import MAX_DEPTH, MAX_ELEMENTS, MAX_ENTRIES, MAX_RATIO, MAX_UNPACKED
 
-MAX_ELEMENTS = 5_000_000
-MAX_DEPTH = 400
-"""Readers call themselves for each level."""
 _NAMESPACE_SEPARATOR = " "
 
 
@@ -40,8 +38,10 @@ class _Builder:
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self._count += 1
-        if self._count > MAX_ELEMENTS or len(self._open) >= MAX_DEPTH:
-            raise UnreadableFileError(NoTextReason.LIMIT)
+        if self._count > MAX_ELEMENTS:
+            raise UnreadableFileError(NoTextReason.ELEMENTS)
+        if len(self._open) >= MAX_DEPTH:
+            raise UnreadableFileError(NoTextReason.LEVELS)
         element = self._tree.start(name.rpartition(_NAMESPACE_SEPARATOR)[2], attributes)
         self.root = self.root if self._open else element
         self._open.append(element)
@@ -106,10 +106,6 @@ def is_on(value: str) -> bool:
     return value.strip().lower() not in ("", "0", "false", "off", "no")
 
 
-MAX_ENTRIES = 2000
-MAX_UNPACKED = 200_000_000
-MAX_RATIO = 200
-"""The largest ratio of unpacked to packed bytes, for entries longer than ``SMALL``."""
 SMALL = 1_000_000
 _BLOCK = 65_536
 _IS_ENCRYPTED = 0x1
@@ -134,7 +130,7 @@ class Archive:
             raise UnreadableFileError(NoTextReason.BROKEN) from None
         entries = self._zip.infolist()
         if len(entries) > MAX_ENTRIES:
-            raise UnreadableFileError(NoTextReason.LIMIT)
+            raise UnreadableFileError(NoTextReason.ENTRIES)
         # Some programs write the names with backslashes.
         self._entries = {entry.filename.replace("\\", "/"): entry for entry in entries}
         if len(self._entries) != len(entries):
@@ -178,13 +174,13 @@ class Archive:
             raise UnreadableFileError(NoTextReason.BROKEN)
         # The sizes in the archive may be wrong; then reading ends earlier, or fails.
         if entry.file_size > SMALL and entry.file_size > entry.compress_size * MAX_RATIO:
-            raise UnreadableFileError(NoTextReason.LIMIT)
+            raise UnreadableFileError(NoTextReason.PACKED)
         try:
             with self._zip.open(entry) as opened:
                 while block := opened.read(_BLOCK):
                     self._left -= len(block)
                     if self._left < 0:
-                        raise UnreadableFileError(NoTextReason.LIMIT)
+                        raise UnreadableFileError(NoTextReason.UNPACKED)
                     yield block
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError):
             raise UnreadableFileError(NoTextReason.BROKEN) from None

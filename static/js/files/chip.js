@@ -162,6 +162,7 @@ export class Chip {
       });
     }
     this.#say(error.message, error.message && `${this.#file.name}: ${error.message}`);
+    if (error.message && !error.canRetry) this.#state.append(" ", toLimits());
   }
 
   /** Asks which part the model gets. @param {UploadedFile} taken */
@@ -228,6 +229,12 @@ export class Chip {
     this.#tools.append(button);
     return button;
   }
+}
+
+/** A link to the page with the limits of files. */
+export function toLimits() {
+  const link = /** @type {HTMLAnchorElement} */ (made("a", "chip-limits", t("Files and their limits")));
+  return Object.assign(link, { href: "/files/limits/", target: "_blank", rel: "noopener" });
 }
 
 // Parses page ranges of a document.

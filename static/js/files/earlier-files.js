@@ -2,7 +2,7 @@
 
 import { t } from "../language/words.js";
 import { postJson, read } from "../page/server.js";
-import { address } from "./chip.js";
+import { address, toLimits } from "./chip.js";
 
 /** @import { ChatComposer } from "../composer/composer.js" */
 /** @import { UploadedFile } from "./chip.js" */
@@ -41,7 +41,9 @@ export function showEarlier(composer, take) {
   search.setAttribute("aria-label", t("Find by name"));
   state.setAttribute("role", "status");
   head.append(title, close);
-  dialog.append(head, search, state, list);
+  const foot = made("p", "card-lead");
+  foot.append(toLimits());
+  dialog.append(head, search, state, list, foot);
 
   let asked = 0;
   let timer = 0;

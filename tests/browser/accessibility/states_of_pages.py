@@ -50,6 +50,7 @@ STATES = (
     State("import refused", "ada", "/import/", upload(b"no export at all", ".form-problem")),
     State("import report", "newcomer", "/import/", upload(samples.as_json([samples.OPEN_WEBUI, {"chat": 7}]), ".import-left-out")),
     State("help", "ada", "/pages/help/"),
+    State("limits of files", "ada", "/files/limits/"),
     State("terms", "", "/pages/terms/"),
     State("keys", "ada", "/keys/"),
     State("key made", "newcomer", "/keys/", each(fill("Name", "A program of mine"), press("Create key"), visible_at(".share-link-new"))),

@@ -116,7 +116,10 @@ def test_files_are_restored_like_the_text_and_are_sent_with_it(demo: Server, vis
     expect(chips).to_have_count(0)
 
 
-KINDS = "You can attach text, PDF and office documents (docx, xlsx, xlsm, xls, pptx, odt, ods) of up to 20 MB each."
+KINDS = (
+    "You can attach text, PDF, office documents (docx, odt, rtf), slides (pptx, odp), workbooks (xlsx, xlsm, xls, ods), mails (eml), "
+    "books (epub) and notebooks (ipynb) of up to 20 MB each."
+)
 
 
 def test_what_cannot_be_attached_is_refused_at_its_chip_before_it_is_sent(demo: Server, visits: Visits, tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from chatui.documents.kinds import NoTextReason
-from chatui.documents.reading import TEXT_BYTES, FileReading, read
+from chatui.documents.limits import BY_REASON, TEXT_BYTES
+from chatui.documents.reading import FileReading, read
 from chatui.sandbox import ProcessLimits
 from tests.chatui.documents import hostile, more_hostile
 from tests.chatui.documents.hostile import SECRET, Made
@@ -121,7 +121,7 @@ async def test_it_ends_in_time_with_a_state_and_blocks_nobody(name: str) -> None
     found, longest = await ticking(read(*data, LIMITS))
     assert time.monotonic() - before < MAX_SECONDS
     assert longest < MAX_PAUSE_SECONDS
-    reason = "limit" if found.reason in (NoTextReason.LATE, NoTextReason.MEMORY) else found.reason
+    reason = "limit" if found.reason in BY_REASON else found.reason
     result = f"{found.state} {reason} {'cut' if found.is_cut else ''}".split()
     assert result[: len(ALL[name].split())] == ALL[name].split()
     text = "".join(part.text for part in found.parts)

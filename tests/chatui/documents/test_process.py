@@ -51,8 +51,8 @@ def _about(content: bytes, reason: bytes = b"") -> bytes:
     ("program", "reason"),
     [
         ("import os; os.kill(os.getpid(), 11)", NoTextReason.BROKEN),
-        ("import time; time.sleep(60)", NoTextReason.LATE),
-        ("while True: print('x' * 100_000)", NoTextReason.LATE),
+        ("import time; time.sleep(60)", NoTextReason.SLOW),
+        ("while True: print('x' * 100_000)", NoTextReason.SLOW),
         ("import sys; sys.exit(70)", NoTextReason.UNAVAILABLE),
         ("import no_such_library", NoTextReason.BROKEN),
         ("from chatui.documents.inside import pdf, worker; pdf._MODULES = ('no_such',); worker.main()", NoTextReason.UNAVAILABLE),
@@ -81,7 +81,7 @@ def test_every_end_of_the_process_gives_a_result(program: str, reason: NoTextRea
         reading, "_PROGRAM", f"import sys; sys.path.insert(0, sys.argv.pop(1)); {program}" if "while" not in program else program
     )
     monkeypatch.setattr(reading, "_GRACE_SECONDS", 0)
-    limits = ProcessLimits(cpu_seconds=2, wall_seconds=1 if reason is NoTextReason.LATE else 30)
+    limits = ProcessLimits(cpu_seconds=2, wall_seconds=1 if reason is NoTextReason.SLOW else 30)
     assert reading.read_confined("pdf", b"%PDF-", 1000, limits) == FileReading(reason=reason)
 
 

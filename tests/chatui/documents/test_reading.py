@@ -3,9 +3,18 @@
 import pytest
 
 from chatui.documents.kinds import NoTextReason
-from chatui.documents.reading import MAX_BYTES, TEXT_BYTES, ReadingState, read
+from chatui.documents.limits import MAX_BYTES, TEXT_BYTES
+from chatui.documents.reading import ReadingState, read
+from chatui.env import Environment
 
 TEXT = "Übung macht den Meister.\n"
+
+
+async def test_no_file_that_an_operator_allows_is_too_large_to_be_read() -> None:
+    [most] = (each.le for each in Environment.model_fields["file_mb"].metadata if hasattr(each, "le"))
+    assert most << 20 == MAX_BYTES
+    found = await read("a.txt", b"x" * (20 << 20))
+    assert (found.state, found.is_cut) == (ReadingState.READ, True)
 
 
 @pytest.mark.slow

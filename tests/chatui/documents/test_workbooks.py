@@ -9,9 +9,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 import pytest
 
-from chatui.documents.inside.grid import MAX_CELLS
 from chatui.documents.inside.number_formats import parsed
 from chatui.documents.kinds import HiddenPart, NoTextReason, UnreadThing
+from chatui.documents.limits import MAX_CELLS
 from chatui.documents.reading import read
 from tests.chatui.documents import samples
 

@@ -66,6 +66,7 @@ useCatalogue({
     "Enter the pages of %(name)s to use, such as 1-12, 15.": "Geben Sie die Seiten von %(name)s an, die verwendet werden sollen, etwa 1-12, 15.",
     "Enter to send · Shift+Enter for a new line": "Enter sendet · Umschalt+Enter beginnt eine neue Zeile",
     "Entity relationship diagram, drawn from its source": "Entity-Relationship-Diagramm, aus seinem Quelltext gezeichnet",
+    "Files and their limits": "Dateien und ihre Grenzen",
     "Files for this message": "Dateien für diese Nachricht",
     "Files of this question": "Dateien dieser Frage",
     "Files that you have sent can be sent again from here.": "Dateien, die Sie gesendet haben, können von hier aus noch einmal gesendet werden.",

@@ -66,6 +66,7 @@ useCatalogue({
     "Enter the pages of %(name)s to use, such as 1-12, 15.": "%(name)s에서 사용할 쪽을 입력하세요. 예: 1-12, 15.",
     "Enter to send · Shift+Enter for a new line": "Enter로 보내기 · Shift+Enter로 줄 바꿈",
     "Entity relationship diagram, drawn from its source": "개체 관계 다이어그램, 소스로 그림",
+    "Files and their limits": "파일과 한도",
     "Files for this message": "이 메시지의 파일",
     "Files of this question": "이 질문의 파일",
     "Files that you have sent can be sent again from here.": "보낸 파일을 여기에서 다시 보낼 수 있습니다.",

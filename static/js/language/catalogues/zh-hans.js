@@ -66,6 +66,7 @@ useCatalogue({
     "Enter the pages of %(name)s to use, such as 1-12, 15.": "请输入要使用的 %(name)s 的页面，例如 1-12, 15。",
     "Enter to send · Shift+Enter for a new line": "Enter 发送 · Shift+Enter 换行",
     "Entity relationship diagram, drawn from its source": "实体关系图，根据源代码绘制",
+    "Files and their limits": "文件及其上限",
     "Files for this message": "此消息的文件",
     "Files of this question": "此问题的文件",
     "Files that you have sent can be sent again from here.": "您发送过的文件可以从这里再次发送。",
