@@ -83,6 +83,7 @@ class KeyRights:
 
     for_responses: bool
     for_chat: bool
+    for_messages: bool = False
     models: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     per_minute: int = 60
@@ -160,7 +161,7 @@ def _admit(row: ApiKey, address: str) -> LiveKey:
         if used > row.per_minute:
             raise ThrottledError(_requests.seconds_left(str(row.pk)))
     note_use(row)
-    names = ("prefix", "owner", "for_responses", "for_chat", "per_minute", "at_once", "reads_all")
+    names = ("prefix", "owner", "for_responses", "for_chat", "for_messages", "per_minute", "at_once", "reads_all")
     rights = {name: getattr(row, name) for name in names}
     return LiveKey(id=row.pk, models=tuple(row.choices), tools=tuple(row.tools), views_hidden=_views_hidden(row), used=used, **rights)
 

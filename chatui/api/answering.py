@@ -17,6 +17,7 @@ from django.http import StreamingHttpResponse
 
 from chatui.accounts import api_keys
 from chatui.accounts.api_keys import LiveKey
+from chatui.api.errors import ApiError
 from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.database.faults import FAULTS, DatabaseBusyError, is_transient
@@ -144,6 +145,21 @@ def event(body: Mapping[str, Any], *, named: bool = True) -> bytes:
     """An event; ``named`` by its type."""
     data = _written(body)
     return (f"event: {body['type']}\ndata: {data}\n\n" if named else f"data: {data}\n\n").encode("utf-8", "replace")
+
+
+def _open_error(error: ApiError) -> Mapping[str, Any]:
+    return {"type": "error", "error": error.body()}
+
+
+@dataclass(frozen=True, slots=True)
+class StreamForm:
+    """How a format writes a stream. ``is_named``: its events are named by their types. ``still_here`` is sent while nothing is written,
+    ``done`` at the end. ``error``: the event for an error after the status was sent."""
+
+    is_named: bool
+    still_here: bytes = STILL_HERE
+    done: bytes = DONE
+    error: Callable[[ApiError], Mapping[str, Any]] = _open_error
 
 
 def streamed(chunks: AsyncIterator[bytes], closed: Callable[[], None]) -> StreamingHttpResponse:

@@ -1,4 +1,4 @@
-"""The endpoints that start an answer: ``/v1/responses`` and ``/v1/chat/completions``."""
+"""The endpoints that start an answer: ``/v1/responses`` and ``/v1/chat/completions``, and how any format begins and streams one."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from chatui.accounts import api_keys
 from chatui.accounts.api_keys import LiveKey
 from chatui.api import answering, background, reasoning_access, request_parts, stored_responses
-from chatui.api.answering import Answering
+from chatui.api.answering import Answering, StreamForm
 from chatui.api.chat_chunks import ChatChunks, several, usage_of
 from chatui.api.chat_request import ChatRequest
 from chatui.api.errors import CONTEXT, check_format, invalid, of_code, of_end
 from chatui.api.guarded import body_of, checked
+from chatui.api.message_events import MessageEvents
+from chatui.api.messages_request import MessagesRequest
 from chatui.api.reasoning_access import address_of
 from chatui.api.recordings import BackgroundEvents
 from chatui.api.request_parts import ProgramRequest, parse_tools, unknown_call
@@ -41,6 +43,9 @@ from renderer.errors import ErrorCode
 log = logging.getLogger(__name__)
 
 Events = TypeVar("Events", bound=ResponseEvents)
+AnyRequest = ResponsesRequest | ChatRequest | MessagesRequest
+Writer = ResponseEvents | ChatChunks | MessageEvents
+RESPONSES_FORM, CHAT_FORM = StreamForm(is_named=True), StreamForm(is_named=False)
 
 RESTART_SECONDS = 5
 """When a program may ask again a process that is being restarted."""
@@ -63,7 +68,7 @@ async def _responded(request: HttpRequest, key: LiveKey, wanted: ResponsesReques
         return background.start_response(answer, partial(events_of, answer, wanted, BackgroundEvents), stream=bool(wanted.stream))
     events = events_of(answer, wanted, ResponseEvents)
     if wanted.stream:
-        return answering.streamed(_stream(answer, events, is_named=True), partial(_left, answer, events))
+        return answering.streamed(stream(answer, events, RESPONSES_FORM), partial(left, answer, events))
     await until_end(answer, events)
     return JsonResponse(events.whole)
 
@@ -90,7 +95,7 @@ async def chat(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     answer = await begin(address_of(request), key, wanted)
     chunks = chunks_of(answer, wanted)
     if wanted.stream:
-        return told(answering.streamed(_stream(answer, chunks, is_named=False), partial(_left, answer, chunks)), wanted)
+        return told(answering.streamed(stream(answer, chunks, CHAT_FORM), partial(left, answer, chunks)), wanted)
     await until_end(answer, chunks)
     return told(JsonResponse(chunks.whole()), wanted)
 
@@ -136,7 +141,7 @@ async def _stream_several(pairs: Sequence[tuple[Answering, ChatChunks]], *, want
     chunks: asyncio.Queue[bytes] = asyncio.Queue(maxsize=1)
 
     async def follow(answer: Answering, writer: ChatChunks) -> None:
-        async with aclosing(_stream(answer, writer, is_named=False)) as own:
+        async with aclosing(stream(answer, writer, CHAT_FORM)) as own:
             async for chunk in own:
                 if chunk is not answering.DONE:
                     await chunks.put(chunk)
@@ -166,7 +171,7 @@ def chunks_of(answer: Answering, wanted: ChatRequest, head: ResponseHead | None 
     return ChatChunks(head or head_of(answer), wants_usage=wanted.wants_usage, is_formatted=is_formatted, index=index)
 
 
-async def begin(address: str, key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> Answering:
+async def begin(address: str, key: LiveKey, wanted: AnyRequest) -> Answering:
     """Begin the answer to a request. Raises ApiError, and whatever ``answering.begin`` raises."""
     if slots().is_closed:
         # The process is ending. A person's question would be answered after the restart, but of a program's only a part is stored.
@@ -188,7 +193,7 @@ async def begin(address: str, key: LiveKey, wanted: ResponsesRequest | ChatReque
         raise no_previous() from None
 
 
-async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> tuple[Ask, ProgramAsk]:
+async def _asked(key: LiveKey, wanted: AnyRequest) -> tuple[Ask, ProgramAsk]:
     if isinstance(wanted, ResponsesRequest) and wanted.references():
         wanted = await stored_responses.resolved(key, wanted)
     choice = request_parts.chosen(await pools.commands.run(request_parts.choices_of, key), wanted.model, key.models)
@@ -250,16 +255,17 @@ def events_of(answer: Answering, wanted: ResponsesRequest, kind: type[Events]) -
     return kind(head_of(answer), wants_summary=wanted.summary is not None, thought=wanted.thought)
 
 
-async def _stream(answer: Answering, writer: ResponseEvents | ChatChunks, *, is_named: bool) -> AsyncGenerator[bytes, None]:
-    yield _written(writer.begin(), is_named=is_named)
+async def stream(answer: Answering, writer: Writer, form: StreamForm) -> AsyncGenerator[bytes, None]:
+    """The stream of an answer, in bytes."""
+    yield _written(writer.begin(), form)
     has_ended = False
     try:
         async with aclosing(answer.events()) as events:
             async for event in events:
                 if event is None:
-                    yield answering.STILL_HERE
+                    yield form.still_here
                     continue
-                told_now = _written(writer.feed(event), is_named=is_named)
+                told_now = _written(writer.feed(event), form)
                 has_ended = writer.ended is not None
                 if told_now:
                     yield told_now
@@ -269,17 +275,14 @@ async def _stream(answer: Answering, writer: ResponseEvents | ChatChunks, *, is_
         code = _noted(error)
         # If the regular end could not be written, this error is the only event.
         if not has_ended:
-            yield _written(writer.feed(Ended("failed", code)), is_named=is_named) or answering.event(_error(code), named=is_named)
-    yield answering.DONE
+            yield _written(writer.feed(Ended("failed", code)), form) or _written([form.error(of_code(code))], form)
+    if form.done:
+        yield form.done
 
 
-def _error(code: ErrorCode) -> Mapping[str, Any]:
-    return {"type": "error", "error": of_code(code).body()}
-
-
-def _written(bodies: Iterable[Mapping[str, Any]], *, is_named: bool) -> bytes:
+def _written(bodies: Iterable[Mapping[str, Any]], form: StreamForm) -> bytes:
     """The events of one step are sent in one write."""
-    return b"".join(answering.event(body, named=is_named) for body in bodies)
+    return b"".join(answering.event(body, named=form.is_named) for body in bodies)
 
 
 def _noted(error: Exception) -> ErrorCode:
@@ -291,17 +294,18 @@ def _noted(error: Exception) -> ErrorCode:
     return ProductCode.INTERNAL
 
 
-def _left(answer: Answering, writer: ResponseEvents | ChatChunks) -> None:
+def left(answer: Answering, writer: Writer) -> None:
+    """The reader of a stream has left: the turn stops, unless it is over."""
     if writer.ended is None:
         answering.stop_from_thread(answer.started)
 
 
 def _all_left(pairs: Sequence[tuple[Answering, ChatChunks]]) -> None:
     for pair in pairs:
-        _left(*pair)
+        left(*pair)
 
 
-async def until_end(answer: Answering, writer: ResponseEvents | ChatChunks) -> None:
+async def until_end(answer: Answering, writer: Writer) -> None:
     """Wait for the whole answer. Raises ApiError if there is none."""
     async for event in answer.events():
         if event is not None:

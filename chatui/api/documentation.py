@@ -20,11 +20,13 @@ from django.urls import URLPattern
 from django.views.decorators.http import require_GET
 from pydantic import BaseModel
 
-from chatui.api import asking, compacting, stored_responses
+from chatui.api import asking, compacting, messages, stored_responses
 from chatui.api.chat_request import ChatRequest
 from chatui.api.compacting import CompactRequest
 from chatui.api.errors import ApiError
 from chatui.api.guarded import KEY_HEADERS, Handler, shared_with
+from chatui.api.messages_errors import error_body
+from chatui.api.messages_request import CountedMessages, MessagesRequest
 from chatui.api.response_object import ResponseHead, response_object
 from chatui.api.response_request import ResponsesRequest
 from chatui.api.urls import urlpatterns
@@ -36,9 +38,11 @@ BODIES: Mapping[Handler, type[BaseModel]] = {
     asking.responses: ResponsesRequest,
     asking.chat: ChatRequest,
     compacting.compact: CompactRequest,
+    messages.create: MessagesRequest,
+    messages.count_tokens: CountedMessages,
 }
 """The request models of handlers."""
-STREAMS = frozenset({asking.responses, asking.chat, stored_responses.stored})
+STREAMS = frozenset({asking.responses, asking.chat, messages.create, stored_responses.stored})
 QUERIES: Mapping[Handler, Mapping[str, str]] = {
     stored_responses.stored: {"stream": "boolean", "starting_after": "integer", "include[]": "string"},
     stored_responses.input_items: {"order": "string", "limit": "integer", "after": "string"},
@@ -52,7 +56,7 @@ def document(patterns: Iterable[URLPattern]) -> dict[str, Any]:
     models = {model.__name__: model for model in BODIES.values()}
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Open Responses and Chat Completions", "version": "2026-04-24"},
+        "info": {"title": "Open Responses, Chat Completions and Messages", "version": "2026-04-24"},
         "servers": [{"url": "/v1"}],
         "security": [{name: []} for name in ("key", *KEY_HEADERS)],
         "paths": {f"/{_path(pattern)}": _operations(pattern) for pattern in patterns},
@@ -61,7 +65,7 @@ def document(patterns: Iterable[URLPattern]) -> dict[str, Any]:
                 "key": {"type": "http", "scheme": "bearer"},
                 **{name: {"type": "apiKey", "in": "header", "name": name} for name in KEY_HEADERS},
             },
-            "schemas": {**_schemas(models.values()), "Response": _response(), "Error": _error()},
+            "schemas": {**_schemas(models.values()), "Response": _response(), "Error": _error(), "MessagesError": _messages_error()},
         },
     }
 
@@ -93,7 +97,7 @@ def _operation(name: str, handler: Handler, names: Iterable[str]) -> dict[str, A
         "operationId": name,
         "summary": (handler.__doc__ or "").strip().splitlines()[0],
         "parameters": parameters,
-        "responses": {"200": _replies(handler), **_refusals(handler, has_id=bool(names)), "default": _wrong("What went wrong.")},
+        "responses": {"200": _replies(handler), **_refusals(handler, has_id=bool(names)), "default": _wrong("What went wrong.", handler)},
     }
     if body := BODIES.get(handler):
         operation["requestBody"] = {"required": True, **_content(f"{REFERENCE}{body.__name__}")}
@@ -119,11 +123,12 @@ _OF_ALL = (401, 405, 429, 500, 503)
 
 def _refusals(handler: Handler, *, has_id: bool) -> dict[str, Any]:
     statuses = {*_OF_ALL, *(_OF_BODIES if handler in BODIES else ()), *(_OF_IDS if has_id else ())}
-    return {str(status): _wrong(_REFUSALS[status]) for status in sorted(statuses)}
+    return {str(status): _wrong(_REFUSALS[status], handler) for status in sorted(statuses)}
 
 
-def _wrong(words: str) -> dict[str, Any]:
-    return _json(words, f"{REFERENCE}Error")
+def _wrong(words: str, handler: Handler) -> dict[str, Any]:
+    form = "MessagesError" if handler in (messages.create, messages.count_tokens) else "Error"
+    return _json(words, f"{REFERENCE}{form}")
 
 
 def _replies(handler: Handler) -> dict[str, Any]:
@@ -164,10 +169,18 @@ def _error() -> dict[str, Any]:
     return {"type": "object", "required": ["error"], "properties": {"error": inner}}
 
 
+def _messages_error() -> dict[str, Any]:
+    example = error_body(ApiError(400, "", "", ""))
+    texts = {"type": "object", "required": list(example["error"]), "properties": {name: {"type": "string"} for name in example["error"]}}
+    return {"type": "object", "required": list(example), "properties": {name: {"type": "string"} for name in example} | {"error": texts}}
+
+
 EXAMPLES = {
     "/responses": {"input": "What is two and two?", "store": False},
     "/responses/compact": {"model": "", "input": "What is two and two?"},
     "/chat/completions": {"messages": [{"role": "user", "content": "What is two and two?"}], "store": False},
+    "/messages": {"max_tokens": 1000, "messages": [{"role": "user", "content": "What is two and two?"}], "store": False},
+    "/messages/count_tokens": {"messages": [{"role": "user", "content": "What is two and two?"}]},
 }
 """The request that the page sends unless the reader changes it."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import JsonResponse
@@ -41,9 +42,9 @@ class ApiError(Exception):
     def body(self) -> dict[str, Any]:
         return {"message": self.sentence, "type": self.kind, "param": self.param, "code": self.code}
 
-    def response(self) -> JsonResponse:
-        """The error as a response, if nothing was sent yet."""
-        response = JsonResponse({"error": self.body()}, status=self.status, headers=self.headers)
+    def response(self, written: Mapping[str, Any] | None = None) -> JsonResponse:
+        """The error as a response, if nothing was sent yet. ``written``: its body, if that is not OpenAI's."""
+        response = JsonResponse(written or {"error": self.body()}, status=self.status, headers=self.headers)
         if self.retry_after is not None:
             response.headers["Retry-After"] = str(max(self.retry_after, 1))
         if self.status == 401:

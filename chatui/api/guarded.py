@@ -21,6 +21,7 @@ from chatui.accounts import api_keys
 from chatui.accounts.api_keys import KeyRefusedError, LiveKey
 from chatui.api import reasoning_access
 from chatui.api.errors import NOT_FOUND, SERVER_ERROR, TOO_MANY, ApiError, invalid, of_code, of_refusal
+from chatui.api.messages_errors import body_for
 from chatui.database import pools
 from chatui.database.faults import FAULTS, DatabaseBusyError, busy_error, is_transient
 from chatui.env import environment
@@ -74,10 +75,12 @@ def _view(methods: Mapping[str, Handler], answer: _Answer) -> Callable[..., Any]
                 raise ApiError(404, NOT_FOUND, "not_found", "There is no such address.")
             response = _preflight(methods) if request.method == "OPTIONS" else await answer(request, named, known)
         except ApiError as error:
-            response = error.response()
+            response = error.response(body_for(request, error))
         except Exception as error:  # noqa: BLE001 - the program gets an error object for any exception, without its text
-            response = failed(error).response()
-        for name, value in {**(rate_of(known[0]) if known else {}), **shared_with(request)}.items():
+            known_error = failed(error)
+            response = known_error.response(body_for(request, known_error))
+        named_id = {"request-id": request_id.get()}  # Anthropic's name for x-request-id
+        for name, value in {**named_id, **(rate_of(known[0]) if known else {}), **shared_with(request)}.items():
             response.headers[name] = value
         return _without_body(response) if request.method == "HEAD" else response
 
@@ -93,7 +96,9 @@ def _preflight(methods: Mapping[str, Handler]) -> HttpResponseBase:
     return HttpResponse(status=204, headers={"Allow": _allowed(methods)})
 
 
-EXPOSED = "Retry-After, x-request-id, x-chatui-ignored, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-should-retry"
+EXPOSED = (
+    "Retry-After, request-id, x-request-id, x-chatui-ignored, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-should-retry"
+)
 _NAMES_OF_HEADERS = re.compile(r"[A-Za-z0-9-]{1,60}(?: *, *[A-Za-z0-9-]{1,60}){0,40}")
 
 
@@ -224,6 +229,14 @@ MAX_JSON_MARKS = 100_000
 _PICTURE = re.compile(rb'("(?:image_)?url"\s*:\s*"data:image/)[\w.+-]{1,40};base64,(?:[A-Za-z0-9+/=]++|\\[/u])*+"')
 """A picture in a body. It becomes a note for the model, so its bytes are dropped before anything else is done with them.
 An escaped quotation mark does not end it: what a text contains must not become fields of the body."""
+_BASE64 = rb"(?:[A-Za-z0-9+/=]++|\\/)*+"
+_TYPE = rb'"media_type"\s*:\s*"image/[\w.+-]{1,40}"\s*,\s*'
+_KIND = rb'(?:"type"\s*:\s*"base64"\s*,\s*)?'
+_SOURCES = (
+    re.compile(rb"(" + _TYPE + _KIND + rb'"data"\s*:\s*")' + _BASE64 + rb'(?=")'),
+    re.compile(rb'("data"\s*:\s*")' + _BASE64 + rb'(?="\s*,\s*' + _KIND + rb'"media_type"\s*:\s*"image/)'),
+)
+"""The same in Anthropic's format, whose pictures are objects with a type and data, in any order."""
 
 
 async def body_of(request: HttpRequest, key: LiveKey) -> dict[str, Any]:
@@ -250,7 +263,16 @@ def json_of(request: HttpRequest) -> dict[str, Any]:
     body = request.read(most + 1) if length.isdecimal() and len(length) < LENGTH_DIGITS and int(length) <= most else None
     if body is None or len(body) > most:
         raise invalid(f"The body may have {most} bytes.", code="body_too_large", status=413)
-    return read_json(_PICTURE.sub(rb'\1png;base64,"', body) if b"data:image/" in body else body)
+    return read_json(_without_pictures(body))
+
+
+def _without_pictures(body: bytes) -> bytes:
+    if b"data:image/" in body:
+        body = _PICTURE.sub(rb'\1png;base64,"', body)
+    if b'"media_type"' in body:
+        for source in _SOURCES:
+            body = source.sub(rb"\1", body)
+    return body
 
 
 def read_json(body: bytes) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from chatui.accounts.api_keys import WAY, LiveKey
 from chatui.api import answering, request_parts
 from chatui.api.answering import Answering
 from chatui.api.chat_request import ChatRequest
+from chatui.api.messages_request import MessagesRequest
 from chatui.api.response_request import ResponsesRequest
 from chatui.audit_log.record import Visitor
 from chatui.database import pools
@@ -21,9 +22,14 @@ from chatui.turns.streams.program import ProgramStream
 from renderer.gate import Audience
 
 
-def stream_for(key: LiveKey, wanted: ResponsesRequest | ChatRequest, offer: FunctionOffer) -> ProgramStream:
-    seals = isinstance(wanted, ResponsesRequest) and wanted.wants_sealed
-    asks = wanted.asks_for_reasoning if isinstance(wanted, ResponsesRequest) else wanted.wants_reasoning
+def stream_for(key: LiveKey, wanted: ResponsesRequest | ChatRequest | MessagesRequest, offer: FunctionOffer) -> ProgramStream:
+    match wanted:
+        case ResponsesRequest():
+            seals, asks = wanted.wants_sealed, wanted.asks_for_reasoning
+        case ChatRequest():
+            seals, asks = False, wanted.wants_reasoning
+        case _:  # of Messages, whose blocks about thinking hold no reasoning, for any key
+            seals, asks = wanted.wants_thinking, False
     audience = Audience.TRUSTED_PROGRAM if key.views_hidden and asks else Audience.PROGRAM
     return ProgramStream(audience, key.owner.pk if seals else None, own=offer.recipients, must_call=offer.must_call, hosted=offer.hosted)
 

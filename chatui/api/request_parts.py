@@ -1,4 +1,4 @@
-"""The parts of a request that both API formats share: messages, calls and their results, output format, settings and tools.
+"""The parts of a request that all API formats share: messages, calls and their results, output format, settings and tools.
 
 Message parts that a model cannot read are replaced by a note, not dropped. Calls are those of a program's own functions, and come back with
 their results. The output format is ``text.format`` of Responses, and ``response_format`` of Chat Completions. The settings are the model,
@@ -75,7 +75,12 @@ def ignored_in(body: Mapping[str, Any], known: Collection[str]) -> tuple[str, ..
     that cannot stand in a header are one name, ``other``."""
     asked = {name: value for name, value in body.items() if value not in (EMPTY if name not in WITHOUT else NOTHING)}
     names = [name for name in asked if name in WITHOUT or name not in known]
-    return tuple(dict.fromkeys(name if _FIELD_NAME.fullmatch(name) else "other" for name in names))[:MAX_IGNORED]
+    return tuple(dict.fromkeys(map(safe_name, names)))[:MAX_IGNORED]
+
+
+def safe_name(name: object) -> str:
+    """The name, if it can stand in a header, otherwise ``other``."""
+    return name if isinstance(name, str) and _FIELD_NAME.fullmatch(name) else "other"
 
 
 def _range(name: str) -> Any:
@@ -84,7 +89,7 @@ def _range(name: str) -> Any:
 
 
 class ProgramRequest(BaseModel):
-    """The fields of a request in both formats that mean something here. Others are ignored, and named in a header of the response."""
+    """The fields of a request in all formats that mean something here. Others are ignored, and named in a header of the response."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
     messages_field: ClassVar[str]
@@ -119,8 +124,13 @@ class ProgramRequest(BaseModel):
     def _see_what_is_asked(cls, body: object) -> object:
         if not isinstance(body, dict):
             return body
-        seen = {"asks_for_reasoning": asks_for_reasoning(body), "ignored": ignored_in(body, cls.names())}
-        return {**body, **seen}
+        ignored = dict.fromkeys((*ignored_in(body, cls.names()), *cls.ignored_inside(body)))
+        return {**body, "asks_for_reasoning": asks_for_reasoning(body), "ignored": tuple(ignored)[:MAX_IGNORED]}
+
+    @classmethod
+    def ignored_inside(cls, body: Mapping[str, Any]) -> Iterable[str]:
+        """The names of what asks for something and changes nothing inside of the fields of a body, whose types are not checked yet."""
+        return ()
 
     @classmethod
     @cache
@@ -133,6 +143,21 @@ class ProgramRequest(BaseModel):
     def stop_texts(self) -> tuple[str, ...]:
         """The texts that end the visible answer."""
         return tuple([self.stop] if isinstance(self.stop, str) else self.stop or ()) if self.stop else ()
+
+    @property
+    def functions_and_others(self) -> list[Any]:
+        """Its tools, each in its place: functions as these formats describe them, and tools of other types."""
+        return self.tools or []
+
+    @property
+    def choice_of_functions(self) -> Any:
+        """Which of the functions may be called, as these formats say it."""
+        return self.tool_choice
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether several calls may be made at once."""
+        return self.parallel_tool_calls is not False
 
     @property
     def max_calls(self) -> int | None:
@@ -400,7 +425,7 @@ def parse_tools(asked: ProgramRequest, key: LiveKey) -> tuple[FunctionOffer, dic
     Raises:
         ApiError: a function, or the choice, cannot be served.
     """
-    found = [(place, tool) for place, tool in enumerate(asked.tools or ()) if _is_function(tool, place)]
+    found = [(place, tool) for place, tool in enumerate(asked.functions_and_others) if _is_function(tool, place)]
     if len(found) > MAX_FUNCTIONS:
         raise invalid(f"A request may bring {MAX_FUNCTIONS} functions.", param="tools")
     read = [_function(tool, f"tools[{place}]", asked) for place, tool in found]
@@ -425,7 +450,7 @@ def parse_tools(asked: ProgramRequest, key: LiveKey) -> tuple[FunctionOffer, dic
         own_tools=own,
         hosted=hosted,
         must_call=choice.mode == "required",
-        is_parallel=asked.parallel_tool_calls is not False,
+        is_parallel=asked.is_parallel,
         max_calls=asked.max_calls,
     )
     return offer, _given(asked, offer, choice, [_shown(name, tool) for name, tool in read])
@@ -490,7 +515,7 @@ class _Choice:
 
 
 def _chosen(asked: ProgramRequest, offered: list[str]) -> _Choice:
-    choice = asked.tool_choice
+    choice = asked.choice_of_functions
     if choice is None or isinstance(choice, str):
         mode = choice or "auto"
         if mode not in _MODES:

@@ -13,6 +13,8 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from chatui.accounts.api_keys import LiveKey
 from chatui.api import background, reasoning_access, recordings, request_parts
 from chatui.api.errors import NOT_FOUND, ApiError, check_format, invalid
+from chatui.api.messages_errors import speaks_messages
+from chatui.api.messages_models import model_list, model_object
 from chatui.api.recordings import queued
 from chatui.api.request_parts import MAX_MESSAGES
 from chatui.api.response_events import ResponseEvents
@@ -91,13 +93,15 @@ PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 
 async def models(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     """The models that the key may ask for."""
-    return JsonResponse({"object": "list", "data": await pools.commands.run(_all_described, key)})
+    found = await pools.commands.run(_all_described, key)
+    return JsonResponse(model_list(found) if speaks_messages(request) else {"object": "list", "data": found})
 
 
 async def model(request: HttpRequest, key: LiveKey, model_id: str) -> HttpResponseBase:
     """One of them."""
     choice = request_parts.chosen(await pools.commands.run(request_parts.choices_of, key), model_id)
-    return JsonResponse(await pools.commands.run(_described, choice))
+    found = await pools.commands.run(_described, choice)
+    return JsonResponse(model_object(found) if speaks_messages(request) else found)
 
 
 _STARTED = int(time.time())

@@ -10,7 +10,7 @@ from chatui.api.errors import NOT_FOUND, ApiError
 from chatui.api.guarded import nowhere
 from chatui.api.urls import urlpatterns
 
-_ANSWERS = "Answers come from /v1/responses and /v1/chat/completions."
+_ANSWERS = "Answers come from /v1/responses, /v1/chat/completions and /v1/messages."
 _FILES = "No files are kept for programs: send their text in a message."
 _STATE = "What has been said is kept by /v1/responses, which continues it from previous_response_id."
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from chatui.api import asking, compacting, stored_responses
+from chatui.api import asking, compacting, messages, stored_responses
 from chatui.api.guarded import endpoint
 
 urlpatterns = [
@@ -16,4 +16,6 @@ urlpatterns = [
     path("responses/<slug:answer_id>/cancel", endpoint(post=stored_responses.cancel), name="api_cancel"),
     path("responses/<slug:answer_id>/input_items", endpoint(get=stored_responses.input_items), name="api_input_items"),
     path("chat/completions", endpoint(post=asking.chat), name="api_chat"),
+    path("messages", endpoint(post=messages.create), name="api_messages"),
+    path("messages/count_tokens", endpoint(post=messages.count_tokens), name="api_count_tokens"),
 ]

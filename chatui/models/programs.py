@@ -19,7 +19,8 @@ class ApiKey(Row):
     in hexadecimal.
 
     ``choices`` are the models that it may use; empty: all of its owner's. ``tools``: names of the product's tools that models may call
-    for it; empty: none. ``for_responses`` and ``for_chat``: the API formats that it may use. ``per_minute``: the limit of requests.
+    for it; empty: none. ``for_responses``, ``for_chat`` and ``for_messages``: the API formats that it may use. ``per_minute``: the limit of
+    requests.
     ``at_once``: that of answers that are being written; None: as many as for all programs of its owner. ``views_hidden``: it may read raw
     reasoning, as long as its owner has the permission. ``reads_all``: it may also read answers that its owner's other keys requested.
     ``made_by_name``: who created it, if not its owner. ``last_used_on`` is a day (UTC). The key is valid while it is neither revoked nor
@@ -33,6 +34,7 @@ class ApiKey(Row):
     choices = models.JSONField(_("models"), default=list, blank=True)
     for_responses = models.BooleanField(_("may use Responses"), default=True, db_default=True)
     for_chat = models.BooleanField(_("may use Chat Completions"), default=True, db_default=True)
+    for_messages = models.BooleanField(_("may use Messages"), default=False, db_default=False)
     tools = models.JSONField(_("tools"), default=list, blank=True, db_default=Value([], models.JSONField()))
     per_minute = models.PositiveIntegerField(_("requests per minute"), default=60, db_default=60)
     at_once = models.PositiveIntegerField(_("answers at once"), null=True, blank=True)
@@ -49,7 +51,9 @@ class ApiKey(Row):
         verbose_name_plural = _("API keys")
         indexes = [models.Index(fields=["owner", "-created_at"], name="api_key_by_owner")]
         constraints = [
-            models.CheckConstraint(condition=Q(for_responses=True) | Q(for_chat=True), name="api_key_speaks_a_format"),
+            models.CheckConstraint(
+                condition=Q(for_responses=True) | Q(for_chat=True) | Q(for_messages=True), name="api_key_speaks_a_format"
+            ),
             models.CheckConstraint(condition=Q(per_minute__gt=0), name="api_key_may_ask"),
         ]
 
@@ -59,7 +63,7 @@ class ApiKey(Row):
     @property
     def formats(self) -> str:
         """The names of the API formats that the key may use."""
-        formats = {"Responses": self.for_responses, "Chat Completions": self.for_chat}
+        formats = {"Responses": self.for_responses, "Chat Completions": self.for_chat, "Messages": self.for_messages}
         return " · ".join(name for name, is_allowed in formats.items() if is_allowed)
 
 

@@ -115,7 +115,8 @@ def tell_program(running: RunningTurn, outcome: TurnOutcome, at: datetime | None
     """End the stream of the program that asked, if one did. Only the first call counts. ``at``: when the turn ended, if that is stored."""
     if running.ask.program is not None:
         tokens = running.account.input_tokens, running.account.output_tokens
-        running.ask.program.stream.end(Ended(outcome.state, outcome.code, *tokens, outcome.retry_after, at, outcome.context))
+        ended = Ended(outcome.state, outcome.code, *tokens, outcome.retry_after, at, outcome.context, outcome.stopped_at)
+        running.ask.program.stream.end(ended)
 
 
 SHOWN_SECONDS = 10.0

@@ -150,7 +150,8 @@ class Runner:
         # The backend is not loaded with the rest: it belongs to this event loop.
         outcome = await self._sampled(connected.backend(running.turn.choice), request, frames, way_back, checked)
         # An answer that reached a text at which it is to end is complete, even if it has no text before that.
-        return TurnOutcome(TurnState.COMPLETED) if self._has_stopped else outcome
+        stopped_at = self._stop_texts.found if self._stop_texts is not None else ""
+        return TurnOutcome(TurnState.COMPLETED, stopped_at=stopped_at) if self._has_stopped else outcome
 
     async def _loaded(self) -> BackendSpec:
         running = self._running

@@ -33,6 +33,7 @@ class TurnOutcome:
     """How a turn ended. ``detail`` is for staff and may contain a server's response; ``cause`` quotes nothing (``BackendError``).
 
     ``context``: the context use of a question that was too long. ``retry_after``: how many seconds a busy server asked us to wait.
+    ``stopped_at``: the text of the program at which its answer ended.
     """
 
     state: TurnState
@@ -41,6 +42,7 @@ class TurnOutcome:
     context: ContextUse | None = None
     cause: str = ""
     retry_after: int | None = None
+    stopped_at: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from renderer.frames import Terminator
 
 
 class StopTexts(Stage):
-    """The last stage of a turn's events. ``has_stopped``: one of the texts was found; nothing is passed on any more."""
+    """The last stage of a turn's events. ``has_stopped``: one of the texts was found, ``found``; nothing is passed on any
+    more."""
 
     def __init__(self, texts: Sequence[str], on_stop: Callable[[], None], *, is_checked: bool = False) -> None:
         """``texts``: none is empty. ``on_stop`` is called once, to end the sampling. ``is_checked``: answers come here whole, and those
@@ -27,6 +28,7 @@ class StopTexts(Stage):
         self._held = ""
         """The end of the text so far, as far as one of the texts may begin with it."""
         self.has_stopped = False
+        self.found = ""
 
     def feed(self, event: RawEvent) -> Sequence[RawEvent]:
         if self.has_stopped:
@@ -51,7 +53,7 @@ class StopTexts(Stage):
 
     def _read(self) -> Sequence[RawEvent]:
         text = self._held
-        found = min((place for each in self._texts if (place := text.find(each)) >= 0), default=-1)
+        found, self.found = min(((place, each) for each in self._texts if (place := text.find(each)) >= 0), default=(-1, ""))
         if found < 0:
             self._held = text[len(text) - self._possible(text) :]
             shown = text[: len(text) - len(self._held)]

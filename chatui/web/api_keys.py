@@ -27,7 +27,7 @@ from chatui.web.guards import person_of, signed_in, visitor_of
 from chatui.web.sign_in import session
 from renderer.characters import is_seen, one_line
 
-RESPONSES, CHAT = "responses", "chat"
+RESPONSES, CHAT, MESSAGES = "responses", "chat", "messages"
 ALL, HIDDEN = "all", "hidden"
 DAYS = (30, 90, 365)
 NEVER = "never"
@@ -44,8 +44,8 @@ class KeyForm(forms.Form):
     )
     formats = forms.MultipleChoiceField(
         label=_("Formats"),
-        choices=((RESPONSES, "Responses"), (CHAT, "Chat Completions")),
-        initial=[RESPONSES, CHAT],
+        choices=((RESPONSES, "Responses"), (CHAT, "Chat Completions"), (MESSAGES, "Messages")),
+        initial=[RESPONSES, CHAT, MESSAGES],
         widget=forms.CheckboxSelectMultiple,
     )
     models = forms.MultipleChoiceField(
@@ -108,6 +108,7 @@ class KeyForm(forms.Form):
             name=self.cleaned_data["name"],
             for_responses=RESPONSES in formats,
             for_chat=CHAT in formats,
+            for_messages=MESSAGES in formats,
             models=tuple(self.cleaned_data["models"]),
             per_minute=self.cleaned_data["per_minute"],
             at_once=self.cleaned_data["at_once"],

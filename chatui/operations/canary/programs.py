@@ -124,10 +124,14 @@ class Programs:
         plain = {"model": model, "input": _QUESTION}
         response = {**plain, **_GREEDY}
         completion = {"model": model, "messages": [{"role": "user", "content": _QUESTION}], **_GREEDY}
+        message = {**completion, "max_tokens": 1000, "thinking": {"type": "enabled", "budget_tokens": 1024}}
         found = re.search(r'"id": ?"(resp_\w+)"', program.ask("POST", "responses", response).text)
         for stream in (False, True):
             program.ask("POST", "chat/completions", completion | {"stream": stream})
             program.ask("POST", "responses", response | {"stream": stream, "store": stream})
+            for sent in (message, message | {"thinking": {"type": "adaptive", "display": "omitted"}}):
+                program.ask("POST", "messages", sent | {"stream": stream})
+        program.ask("POST", "messages/count_tokens", {name: value for name, value in message.items() if name != "max_tokens"})
         program.ask("POST", "responses", response | {"stream": True, "background": True})
         program.ask("POST", "responses/compact", plain)
         if not program.talk(response):
@@ -135,6 +139,7 @@ class Programs:
         # Only this client may get raw reasoning, unless its request leaves it out; hidden text that is not reasoning is for nobody.
         trusted.ask("POST", "responses", plain)
         trusted.ask("POST", "chat/completions", completion | {"reasoning": {"exclude": True}})
+        trusted.ask("POST", "messages", message)
         if found is None:
             self._problems.append("A program got no stored response.")
             return
@@ -160,6 +165,11 @@ class Programs:
         for method, path, sent in (("POST", f"/{stored}/cancel", {}), ("POST", "", going_on), ("DELETE", f"/{stored}", None)):
             if program.ask(method, f"responses{path}", sent).status_code < 400:
                 self._watch.note("not refused", program.viewer, f"{method} v1/responses{path.replace(stored, '…')}")
+        asked = {**body, "max_tokens": 1000, "messages": [{"role": "user", "content": _QUESTION}]}
+        if program.viewer == REVOKED and any(
+            program.ask("POST", f"messages{path}", asked).status_code < 400 for path in ("", "/count_tokens")
+        ):
+            self._watch.note("not refused", program.viewer, "POST v1/messages")
         if program.viewer == REVOKED and program.talk(body):
             self._watch.note("not refused", program.viewer, SOCKET)
 
@@ -167,7 +177,14 @@ class Programs:
 def _key(person: User, viewer: str) -> str:
     visitor = Visitor(person, "", "shell")
     views_hidden = viewer == TRUSTED and permissions_programs.may_read(person)
-    wanted = NewKeyOptions(name="Canary", for_responses=True, for_chat=True, per_minute=api_keys.MAX_PER_MINUTE, views_hidden=views_hidden)
+    wanted = NewKeyOptions(
+        name="Canary",
+        for_responses=True,
+        for_chat=True,
+        for_messages=True,
+        per_minute=api_keys.MAX_PER_MINUTE,
+        views_hidden=views_hidden,
+    )
     made = api_keys.create(visitor, wanted)
     if viewer == REVOKED:
         api_keys.revoke(visitor, list(ApiKey.objects.filter(pk=made.id)))

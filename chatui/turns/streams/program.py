@@ -110,7 +110,7 @@ class ToolRun:
 @dataclass(frozen=True, slots=True)
 class Ended:
     """The turn ended: its state (a value of ``TurnState``), and the token counts that the server reported. ``context``: of what was too
-    long for the model."""
+    long for the model. ``stopped_at``: the program's own text at which the answer ended."""
 
     state: str
     code: ErrorCode | None = None
@@ -119,6 +119,7 @@ class Ended:
     retry_after: int | None = None
     at: datetime | None = None
     context: ContextUse | None = None
+    stopped_at: str = field(default="", repr=False)
 
 
 ProgramEvent = Thinking | Step | Thought | Sealed | Opened | MoreProgramText | Withdrawn | Closed | Called | ToolRun | Ended

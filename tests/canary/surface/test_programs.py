@@ -33,6 +33,9 @@ def requests_for(answer: str) -> list[tuple[str, str, object]]:
     ]
     reads = ["models", "models/demo", f"responses/{answer}", f"responses/{answer}?include[]=reasoning.encrypted_content"]
     reads += [f"responses/{answer}/input_items?order={order}&include[]=reasoning" for order in ("asc", "desc")]
+    greedy = GREEDY | {"max_tokens": 500, "thinking": {"type": "enabled", "budget_tokens": 1024}}
+    posts += [("POST", "/v1/messages", greedy | {"stream": stream}) for stream in (False, True)]
+    posts.append(("POST", "/v1/messages/count_tokens", greedy))
     posts.append(("POST", "/v1/responses/compact", {"model": "demo", "input": "?"}))
     return [*posts, *(("GET", f"/v1/{path}", None) for path in reads), ("POST", f"/v1/responses/{answer}/cancel", {})]
 

@@ -17,7 +17,7 @@ ADDRESS = "192.0.2.9"
 
 def key_of(person: User, **options: Any) -> str:
     """The text of a new key."""
-    choices: dict[str, Any] = {"name": "A script", "for_responses": True, "for_chat": True} | options
+    choices: dict[str, Any] = {"name": "A script", "for_responses": True, "for_chat": True, "for_messages": True} | options
     return api_keys.create(Visitor(person, ADDRESS, "shell"), NewKeyOptions(**choices)).text
 
 

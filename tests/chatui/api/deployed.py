@@ -12,7 +12,7 @@ MAKE_KEY = """
 from chatui.accounts import api_keys
 from chatui.audit_log.record import Visitor
 from chatui.models import User
-wanted = api_keys.NewKeyOptions(name='A script', for_responses=True, for_chat=True, per_minute=600)
+wanted = api_keys.NewKeyOptions(name='A script', for_responses=True, for_chat=True, for_messages=True, per_minute=600)
 print('key=' + api_keys.create(Visitor(User.objects.get(username='ada'), '', 'shell'), wanted).text)
 """
 

@@ -21,6 +21,8 @@ ADDRESSES = [
     ("get", "/v1/models/demo"),
     ("post", "/v1/responses"),
     ("post", "/v1/chat/completions"),
+    ("post", "/v1/messages"),
+    ("post", "/v1/messages/count_tokens"),
     ("get", "/v1/responses/resp_x"),
     ("delete", "/v1/responses/resp_x"),
     ("post", "/v1/responses/resp_x/cancel"),
@@ -35,7 +37,8 @@ async def test_every_address_gives_the_same_error_without_a_valid_key(method: st
     for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": f"Basic {key}"}, {"x-other-key": key}):
         response = await getattr(client, method)(path, headers=headers)
         error = json_of(response)["error"]
-        assert (response.status_code, error["type"], error["param"]) == (401, "invalid_request", None)
+        kind = "authentication_error" if "messages" in path else "invalid_request"
+        assert (response.status_code, error["type"], error.get("param")) == (401, kind, None)
         assert response.headers["WWW-Authenticate"] == "Bearer" and key not in response.content.decode()
     assert (await getattr(client, method)(path, headers={"authorization": f"Bearer {key}"})).status_code != 401
 

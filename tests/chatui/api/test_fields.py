@@ -8,6 +8,7 @@ import pytest
 
 from chatui.api.asking import IGNORED
 from chatui.api.chat_request import ChatRequest
+from chatui.api.messages_request import MessagesRequest
 from chatui.api.request_parts import WITHOUT
 from chatui.api.response_request import ResponsesRequest
 from chatui.backends.spec import SAMPLING
@@ -22,7 +23,7 @@ from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, end
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-CHAT, RESPONSES = "/v1/chat/completions", "/v1/responses"
+CHAT, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/responses", "/v1/messages"
 SECRET = "the hidden marmalade"
 IGNORED_FIELDS: dict[str, Any] = {
     # of OpenAI's formats
@@ -63,15 +64,16 @@ IGNORED_FIELDS: dict[str, Any] = {
 
 
 def asked(path: str) -> dict[str, Any]:
-    return {"messages": [{"role": "user", "content": "?"}]} if path == CHAT else {"input": "?"}
+    limit = {"max_tokens": 4096} if path == MESSAGES else {}
+    return {"input": "?"} if path == RESPONSES else {"messages": [{"role": "user", "content": "?"}], **limit}
 
 
-@pytest.mark.parametrize("path", [CHAT, RESPONSES])
+@pytest.mark.parametrize("path", [CHAT, RESPONSES, MESSAGES])
 async def test_every_field_that_changes_nothing_is_named_and_never_reaches_a_model_server(
     path: str, program: Program, backend: ScriptedBackend
 ) -> None:
     plain = await program.post(path, asked(path))
-    fields = {name: value for name, value in IGNORED_FIELDS.items() if path == CHAT or name != "logprobs"}
+    fields = {name: value for name, value in IGNORED_FIELDS.items() if path != RESPONSES or name != "logprobs"}
     names = {name if " " not in name else "other" for name in fields}
     for streamed in (False, True):
         response = await program.post(path, asked(path) | fields | {"stream": streamed, "store": False})
@@ -106,7 +108,7 @@ async def test_sampling_parameters_of_the_closed_list_reach_the_model_server(pat
 
 def test_the_documentation_names_every_field() -> None:
     page = (Path(BASE_DIR) / "docs" / "api.md").read_text(encoding="utf-8")
-    fields = (ChatRequest.names() | ResponsesRequest.names() | WITHOUT | IGNORED_FIELDS.keys()) - {
+    fields = (ChatRequest.names() | ResponsesRequest.names() | MessagesRequest.names() | WITHOUT | IGNORED_FIELDS.keys()) - {
         "an unheard-of field, with spaces",
         "include[]",
     }

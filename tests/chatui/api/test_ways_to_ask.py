@@ -21,6 +21,8 @@ BODIES: Mapping[str, Mapping[str, object]] = {
     "/v1/responses": {"input": "?"},
     "/v1/chat/completions": {"messages": [{"role": "user", "content": "?"}]},
     "/v1/responses/compact": {"model": "demo", "input": "?"},
+    "/v1/messages": {"max_tokens": 500, "messages": [{"role": "user", "content": "?"}]},
+    "/v1/messages/count_tokens": {"messages": [{"role": "user", "content": "?"}]},
 }
 READ = {"/v1/responses/{}", "/v1/responses/{}?stream=false", "/v1/responses/{}/input_items"}
 WITHOUT_ANSWERS = {"models", "models/<path:model_id>", "responses/<slug:answer_id>/cancel"}
