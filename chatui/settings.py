@@ -80,10 +80,8 @@ TEMPLATES: list[dict[str, Any]] = [
         "DIRS": [ASSETS_DIR / "templates"],
         "OPTIONS": {
             "loaders": [
-                (
-                    "django.template.loaders.cached.Loader",
-                    ["chatui.site.templates.Loader", "django.template.loaders.app_directories.Loader"],
-                ),
+                "chatui.site.templates.Loader",
+                ("django.template.loaders.cached.Loader", ["django.template.loaders.app_directories.Loader"]),
             ],
             "context_processors": [
                 "django.template.context_processors.request",

@@ -1,34 +1,40 @@
 """What Django's templates lack: the tags ``gap``, ``module``, ``icon``, ``command`` and ``time_form``, the filter ``precise``, and a loader
-that makes pages and events an eighth smaller.
-
-``translate`` and ``include`` are Django's with fewer steps, for a text and a part that a template names: a page has hundreds of them.
+that makes pages and events an eighth smaller, and writes once in each language what is the same on every page.
 
 ``gap`` inserts HTML into a translated sentence, so that the sentence itself contains none:
 ``{% gap as person %}<strong>{{ name }}</strong>{% endgap %}``, and then ``{{ person }}`` in a ``blocktranslate``. The content of the gap is
 rendered and escaped like the rest of the template.
 
-The loader removes indentation and lines that contain only tags.
+The loader removes indentation and lines that contain only tags. A template is read once in each language: its texts, the addresses without
+a variable and the parts without a value are then plain text, because a page has hundreds of them.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from django import template
 from django.core.files.storage import Storage, storages
-from django.template import Engine, Origin, base
-from django.template.base import FilterExpression, NodeList, Parser, TextNode, Token
+from django.template import Engine, Node, Origin, Template, base
+from django.template.base import DebugLexer, FilterExpression, Lexer, NodeList, TextNode, Token, TokenType, VariableNode
 from django.template.context import Context
-from django.template.loader_tags import do_include
+from django.template.defaulttags import CommentNode, LoadNode, URLNode
+from django.template.library import InclusionNode, SimpleNode
+from django.template.loader_tags import IncludeNode
 from django.template.loaders import filesystem
-from django.templatetags.i18n import do_translate
+from django.templatetags.i18n import BlockTranslateNode, TranslateNode
+from django.templatetags.static import StaticNode
+from django.urls import NoReverseMatch
 from django.utils.formats import date_format, get_format
 from django.utils.html import format_html
-from django.utils.translation import gettext, pgettext
+from django.utils.translation import get_language
 
 from chatui import program
 from chatui.site.static_files import imported
@@ -36,7 +42,7 @@ from chatui.site.static_files import imported
 register = template.Library()
 
 
-class GapNode(template.Node):
+class GapNode(Node):
     """Stores its rendered content under a name instead of writing it to the page."""
 
     def __init__(self, name: str, nodelist: NodeList) -> None:
@@ -46,64 +52,6 @@ class GapNode(template.Node):
     def render(self, context: Context) -> str:
         context[self._name] = self.nodelist.render(context)
         return ""
-
-
-class ValueNode(base.VariableNode):
-    """``{{ value }}``, of which a page has hundreds: most are text, which is only escaped. Of anything else Django knows what to do."""
-
-    def render(self, context: Context) -> str:
-        value = self.filter_expression.resolve(context)
-        if type(value) is str:
-            return escape(value) if context.autoescape else value
-        return str(base.render_value_in_context(value, context))
-
-
-base.VariableNode = ValueNode  # type: ignore[misc] # what Django's parser makes
-
-
-class SaidNode(template.Node):
-    """A text of the product in the language of the page. The catalogues hold no HTML (``tests/tools/messages``)."""
-
-    child_nodelists = ()
-
-    def __init__(self, text: str, kind: str) -> None:
-        self._text, self._kind = text.replace("%", "%%"), kind  # as in the catalogues
-
-    def render(self, context: Context) -> str:
-        said = pgettext(self._kind, self._text) if self._kind else gettext(self._text)
-        return said.replace("%%", "%")
-
-
-@register.tag
-def translate(parser: Parser, token: Token) -> template.Node:
-    """``{% translate "Copy" %}``. With a variable, a filter or a name to store it under, it is Django's."""
-    words, node = token.split_contents(), do_translate(parser, token)
-    kind = words[3] if len(words) == 4 and words[2] == "context" else ""
-    if (len(words) != 2 and not kind) or not all(_QUOTED.fullmatch(word) for word in (words[1], kind) if word):
-        return node
-    return SaidNode(words[1][1:-1], kind[1:-1])
-
-
-_QUOTED = re.compile(r"""(["'])[^"'\\]*\1""")
-
-
-class PartNode(template.Node):
-    """Another template, whose nodes were read with this one."""
-
-    def __init__(self, nodelist: NodeList, values: dict[str, FilterExpression]) -> None:
-        self.nodelist, self._values = nodelist, values
-
-    def render(self, context: Context) -> str:
-        with context.push(**{name: value.resolve(context) for name, value in self._values.items()}):
-            return self.nodelist.render(context)
-
-
-@register.tag
-def include(parser: Parser, token: Token) -> template.Node:
-    """``{% include "exchange/_part.html" with part=each %}``. A part of ours has no blocks, and never includes itself."""
-    node, name = do_include(parser, token), token.split_contents()[1]
-    part = Engine.get_default().get_template(name[1:-1]) if _QUOTED.fullmatch(name) and not node.isolated_context else None
-    return PartNode(part.nodelist, node.extra_context) if part and isinstance(part.origin.loader, Loader) else node
 
 
 @register.inclusion_tag("site/_module.html")
@@ -132,7 +80,7 @@ def command(words: str) -> str:
 
 
 @register.tag
-def icon(_: Parser, token: Token) -> TextNode:
+def icon(_: base.Parser, token: Token) -> TextNode:
     """``{% icon "copy" %}``: a drawing of ``static/icons/icons.svg``, in the size and the colour of the text beside it. A page has
     some hundred, so each is written when its template is read."""
     name, address = token.split_contents()[1].strip("\"'"), storages["staticfiles"].url("icons/icons.svg")
@@ -145,7 +93,7 @@ def _addresses(storage: Storage, name: str) -> tuple[str, ...]:
 
 
 @register.tag
-def gap(parser: Parser, token: Token) -> GapNode:
+def gap(parser: base.Parser, token: Token) -> GapNode:
     """``{% gap as name %}…{% endgap %}``."""
     words = token.split_contents()
     if len(words) != 3 or words[1] != "as":
@@ -160,12 +108,151 @@ def gap(parser: Parser, token: Token) -> GapNode:
     return GapNode(words[2], nodelist)
 
 
+class Value(FilterExpression):
+    """What ``name`` or ``name.name`` is in a context, in the same order of places as in Django, but without trying each of them.
+
+    Whatever is called, indexed or filtered, is Django's."""
+
+    def __init__(self, token: str, parser: base.Parser) -> None:
+        super().__init__(token, parser)
+        is_name = self.is_var and not self.filters and self.var.lookups
+        names: Sequence[str | None] = self.var.lookups if is_name else [None]
+        self._first, self._others = names[0], names[1:]
+
+    def resolve(self, context: Context, ignore_failures: bool = False) -> Any:
+        for values in reversed(context.dicts):
+            if self._first in values:
+                found = _below(values[self._first], self._others)
+                is_djangos = found is _MISSING or callable(found) or self.var.translate
+                return super().resolve(context, ignore_failures) if is_djangos else found
+        if self._first is None or hasattr(context, self._first):
+            return super().resolve(context, ignore_failures)
+        return None if ignore_failures else ""
+
+
+def _below(value: Any, names: Sequence[str | None]) -> Any:
+    for name in names:
+        if type(value) is dict and name in value:
+            value = value[name]
+        elif hasattr(type(value), "__getitem__"):
+            return _MISSING
+        else:
+            try:
+                value = getattr(value, str(name))
+            except Exception:  # noqa: BLE001 # Django knows which are shown as nothing
+                return _MISSING
+    return value
+
+
+class ValueNode(VariableNode):
+    """``{{ value }}``: most are text, which is only escaped. Of anything else Django knows what to do."""
+
+    def render_annotated(self, context: Context) -> str:
+        value = self.filter_expression.resolve(context)
+        if type(value) is not str:
+            return str(base.render_value_in_context(value, context))
+        return escape(value) if context.autoescape and _SPECIAL.search(value) else value
+
+
+class PartNode(Node):
+    """Another template, whose nodes were read with this one."""
+
+    def __init__(self, nodelist: NodeList, values: dict[str, FilterExpression]) -> None:
+        self.nodelist, self._values = nodelist, values
+
+    def render(self, context: Context) -> str:
+        context.dicts.append({name: value.resolve(context) for name, value in self._values.items()})
+        try:
+            return self.nodelist.render(context)
+        finally:
+            context.dicts.pop()
+
+
+class Parser(base.Parser):
+    """Reads a template for pages of one language."""
+
+    def __init__(self, page: Page, tokens: list[Token]) -> None:
+        super().__init__(tokens, page.engine.template_libraries, page.engine.template_builtins, page.origin)
+        self._page, self._nothing = page, Context()
+        self._nothing.template = page
+
+    def compile_filter(self, token: str) -> FilterExpression:
+        return Value(token, self)
+
+    def extend_nodelist(self, nodelist: NodeList, node: Node, token: Token) -> None:
+        if isinstance(node, IncludeNode):
+            node = self._part(node)
+        elif type(node) is VariableNode:
+            node = ValueNode(node.filter_expression)
+        if _is_constant(node):
+            with contextlib.suppress(NoReverseMatch):  # the address may be that of a page that this deployment lacks
+                node = TextNode(node.render(self._nothing))
+        before = nodelist[-1] if nodelist else None
+        if isinstance(node, TextNode) and isinstance(before, TextNode):
+            nodelist.pop()
+            node.s = before.s + node.s
+        super().extend_nodelist(nodelist, node, token)
+
+    def _part(self, node: IncludeNode) -> Node:
+        """A part of ours that a template names has no blocks, and never includes itself."""
+        if not _is_literal(node.template) or node.isolated_context:
+            return node
+        part = self._page.engine.get_template(node.template.resolve(self._nothing))
+        return PartNode(part.nodelist, node.extra_context) if isinstance(part, Page) else node
+
+
+def _is_constant(node: Node) -> bool:
+    """Whether it is the same on every page of a language."""
+    match node:
+        case CommentNode() | LoadNode():
+            return True
+        case TranslateNode(asvar=None, filter_expression=text, message_context=kind):
+            return _is_literal(text) and (kind is None or _is_literal(kind))
+        case BlockTranslateNode(asvar=None, countervar=None, message_context=None, singular=tokens):
+            return all(token.token_type == TokenType.TEXT for token in tokens)
+        case URLNode(asvar=None, view_name=name, args=values, kwargs=named):
+            return all(map(_is_literal, (name, *values, *named.values())))
+        case StaticNode(varname=None, path=path):
+            return _is_literal(path)
+        case InclusionNode(func=tag, args=values) | SimpleNode(func=tag, args=values, target_var=None):
+            return tag.__module__ == __name__ and all(map(_is_literal, values))
+        case PartNode(nodelist=parts):
+            return all(type(part) is TextNode for part in parts)
+    return False
+
+
+def _is_literal(value: FilterExpression) -> bool:
+    return not value.filters and (isinstance(value.var, str) or value.var.lookups is None)
+
+
+class Page(Template):
+    """A template as ``Parser`` reads it."""
+
+    def compile_nodelist(self) -> NodeList:
+        lexer = DebugLexer if self.engine.debug else Lexer
+        return Parser(self, lexer(self.source).tokenize()).parse()
+
+
 class Loader(filesystem.Loader):
-    """Removes the indentation of each line of a page. A line that contains only a tag, such as ``{% if … %}``, or whose text is left out
+    """Reads a template once in each language.
+
+    Removes the indentation of each line of a page. A line that contains only a tag, such as ``{% if … %}``, or whose text is left out
     when it is rendered, leaves no empty line. A part that others include, whose name begins with ``_``, begins and ends without one.
 
     Text that people wrote is not changed, because it is only inserted when the page is rendered. Text files are not changed.
     """
+
+    def __init__(self, engine: Engine, dirs: list[str | Path] | None = None) -> None:
+        super().__init__(engine, dirs)
+        self._pages: dict[tuple[str, str | None], Page] = {}
+
+    def get_template(self, template_name: str, skip: list[Origin] | None = None) -> Template:
+        """The template in the language of the thread. Of ours, none extends one of the same name."""
+        key = template_name, get_language()
+        if key not in self._pages:
+            [origin] = self.get_template_sources(template_name)
+            self._pages[key] = Page(self.get_contents(origin), origin, template_name, self.engine)
+        return self._pages[key]
 
     def get_contents(self, origin: Origin) -> str:
         contents: str = super().get_contents(origin)
@@ -176,6 +263,8 @@ class Loader(filesystem.Loader):
         return _FIRST.sub(r"\1", lean).removesuffix("\n") if Path(origin.name).name.startswith("_") else lean
 
 
+_MISSING = object()
+_SPECIAL = re.compile("[&<>\"']")
 _INDENTATION = re.compile(r"\n\s+")
 _FIRST = re.compile(r"\A(\{#[^#\n]*#\}|\{% load [^%\n]*%\})\n")
 # The line break after a line of these two kinds is kept, so that the lines before and after it stay separate.
