@@ -7,28 +7,11 @@ from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element
 
 from chatui.documents.inside import xml
+from chatui.documents.inside.counting import counted
 
 MAX_LEVELS = 9
 _MAX_NUMBER = 100_000
-_ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"), (9, "ix"), (5, "v"))
-_ROMAN_ENDS = ((4, "iv"), (1, "i"))
 _BULLET = "-"
-
-
-def counted(number: int, how: str) -> str:
-    """A number as a list shows it. ``how``: the name of a format, as in DOCX."""
-    number = min(max(number, 0), _MAX_NUMBER)
-    if how in ("lowerLetter", "upperLetter") and number:
-        # After z comes aa, then bb.
-        text = chr(ord("a") + (number - 1) % 26) * min((number - 1) // 26 + 1, 9)
-    elif how in ("lowerRoman", "upperRoman") and number < 5000:
-        text = ""
-        for value, letters in (*_ROMAN, *_ROMAN_ENDS):
-            text += letters * (number // value)
-            number %= value
-    else:
-        text = f"{number:02}" if how == "decimalZero" else str(number)
-    return text.upper() if how.startswith("upper") else text
 
 
 @dataclass(slots=True)

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element
 
 from chatui.documents.inside import xml
+from chatui.documents.inside.counting import beginning, counted
 from chatui.documents.inside.marks import Look
-from chatui.documents.inside.numbering import counted
 from chatui.documents.inside.office import Styles
 
 MAX_LEVELS = 10
-_FORMATS = {"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +28,13 @@ class _Level:
 
 @dataclass(slots=True)
 class OpenStyles(Styles):
-    """``looks``: what a style says of raised and struck-out text. ``lists``: the levels of a list's style. ``outline``: those of headings.
+    """``looks``: what a style says of raised and struck-out text. ``fonts``: the font of a style.
+    ``lists``: the levels of a list's style. ``outline``: those of headings.
     ``masters``: the pages' styles that are in use, with their headers and footers. ``hidden_pages``: the styles of hidden slides.
     """
 
     looks: dict[str, dict[str, int]] = field(default_factory=dict)
+    fonts: dict[str, str] = field(default_factory=dict)
     lists: dict[str, dict[int, _Level]] = field(default_factory=dict)
     outline: dict[int, _Level] = field(default_factory=dict)
     list_names: dict[str, str] = field(default_factory=dict)
@@ -71,6 +72,8 @@ class OpenStyles(Styles):
     def _read_look(self, name: str, element: Element) -> None:
         if display := xml.attribute(element.attrib, "display"):
             self.hiding[name] = display != "true"
+        if font := xml.attribute(element.attrib, "font-name") or xml.attribute(element.attrib, "font-family"):
+            self.fonts[name] = font
         look: dict[str, int] = {}
         if position := xml.attribute(element.attrib, "text-position"):
             first = position.split()[0]
@@ -88,6 +91,10 @@ class OpenStyles(Styles):
             found = self.looks.get(each, {}) | found
         return Look(found.get("level", outer.level), bool(found.get("struck", outer.is_struck))) if found else outer
 
+    def font(self, name: str) -> str:
+        """The font of a style, or of one that it is based on; empty if they name none."""
+        return next((self.fonts[each] for each in self.chain(name) if each in self.fonts), "")
+
     def used_masters(self) -> dict[str, Element]:
         """The styles of pages that are in use, as far as styles say."""
         following = {xml.attribute(each.attrib, "next-style-name") for name, each in self.masters.items() if name in self._used}
@@ -102,7 +109,7 @@ def _levels(element: Element) -> dict[int, _Level]:
         if number.isdecimal() and len(number) < 3:
             found[int(number)] = _Level(
                 is_bullet=each.tag.endswith(("bullet", "image")),
-                how=_FORMATS.get(xml.attribute(attributes, "num-format"), ""),
+                how=beginning(xml.attribute(attributes, "num-format")),
                 before=xml.attribute(attributes, "num-prefix")[:20],
                 after=xml.attribute(attributes, "num-suffix")[:20],
                 levels=_small(xml.attribute(attributes, "display-levels"), 1),

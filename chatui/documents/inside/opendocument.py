@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from posixpath import normpath
 from xml.etree.ElementTree import Element
 
-from chatui.documents.inside import xml
+from chatui.documents.inside import formulas, symbols, xml
 from chatui.documents.inside.contents import KnownThings
 from chatui.documents.inside.marks import PLAIN, Look, Runs, mark, spread
 from chatui.documents.inside.office import MAX_DEPTH
@@ -37,7 +37,7 @@ sender-company sender-phone-work sender-street sender-city sender-postal-code se
 reference-ref bookmark-ref sequence-ref note-ref variable-set variable-get variable-input user-field-get user-field-input expression
 text-input placeholder conditional-text database-display database-name database-row-number template-name word-count character-count
 tracked-changes paragraph-count table-count image-count object-count table-formula dde-connection execute-macro sheet-name
-bibliography-mark
+bibliography-mark fieldmark content-control
 """
 _PLAIN = """
 automatic-styles styles master-styles font-face-decls settings sequence-decls variable-decls user-field-decls dde-connection-decls
@@ -46,7 +46,8 @@ reference-mark-start reference-mark-end change change-start change-end annotatio
 table-of-content-source alphabetical-index-source user-index-source illustration-index-source table-index-source object-index-source
 bibliography-source toc-mark toc-mark-start toc-mark-end alphabetical-index-mark alphabetical-index-mark-start alphabetical-index-mark-end
 user-index-mark user-index-mark-start user-index-mark-end glue-point enhanced-geometry event-listeners image-map
-contour-polygon contour-path thumbnail animations par seq iterate shapes binary-data label preview
+contour-polygon contour-path thumbnail animations par seq iterate shapes binary-data label preview fieldmark-start
+fieldmark-separator fieldmark-end
 """
 KNOWN = KnownThings(
     read=frozenset(_READ.split()),
@@ -137,6 +138,7 @@ class _Text:
     _covered: int = 0
     _cells: int = 0
     _before: str = ""
+    _font: str = ""
     _lists: list[_List] = field(default_factory=list)
     _counters: dict[str, Counter] = field(default_factory=dict)
     _headings: Counter = field(default_factory=Counter)
@@ -155,14 +157,20 @@ class _Text:
         if (leaf := _LEAVES.get(name)) is not None:
             leaf(self, element, look)
             return
+        font = self._font
         if name in _STYLED:
-            look = self.styles.look(xml.attribute(element.attrib, "style-name"), look)
+            style = xml.attribute(element.attrib, "style-name")
+            look = self.styles.look(style, look)
+            self._font = self.styles.font(style) or (font if name not in _PARAGRAPHS else "")
+        own = self._font
         self._begin(element)
         self._put(element.text, look)
         for child in element:
             self.walk(child, look)
+            self._font = own
             self._put(child.tail, look)
         self._end(element)
+        self._font = font
 
     def _hide(self, element: Element) -> None:
         if "".join(element.itertext()).strip():
@@ -259,7 +267,7 @@ class _Text:
     def _put(self, text: str | None, look: Look) -> None:
         if text and self._depth:
             self._put_before()
-            self.runs.put(" ".join(text.split("\n")), look)
+            self.runs.put(symbols.shown(" ".join(text.split("\n")), self._font, self.collector), look)
 
     def _put_before(self) -> None:
         if self._before:
@@ -339,9 +347,9 @@ class _Text:
         tree = self.archive.tree(place) if place in self.archive else None
         if tree is None and (inner := next(iter(element), None)) is not None:
             tree = inner
-        if tree is not None and tree.tag == "math":
-            notes = [each.text or "" for each in tree.iter("annotation")]
-            self._put_mark(mark("Formula", notes[0] if notes else " ".join("".join(tree.itertext()).split())))
+        formula = tree if tree is None or tree.tag == "math" else tree.find("math")
+        if formula is not None:
+            self._put_mark(mark("Formula", formulas.written(formula)))
         elif tree is not None and (chart := next(tree.iter("chart"), None)) is not None:
             self._put_mark(_chart(chart))
         else:
@@ -371,6 +379,20 @@ class _Text:
             self.collector.count(UnreadThing.FIELD)
         elif text := " ".join(self.controls[key].split()):
             self._put_mark(text)
+
+    def put_filled_in(self, element: Element, look: Look) -> None:
+        """A field of a form that came from another program: a box, or one of several entries."""
+        kind = xml.attribute(element.attrib, "type").rpartition(".")[2]
+        said = [(xml.attribute(each.attrib, "name"), xml.attribute(each.attrib, "value")) for each in element.iter("param")]
+        entries = [value for name, value in said if name == "Dropdown_ListEntry"]
+        values = dict(said)
+        if kind == "FORMCHECKBOX":
+            self._put_mark("☒" if xml.is_on(values.get("Checkbox_Checked", "")) else "☐")
+        elif kind == "FORMDROPDOWN":
+            at = values.get("Dropdown_Selected", "")
+            self._put_mark(entries[int(at)] if at.isdecimal() and len(at) < 6 and int(at) < len(entries) else "")
+        else:
+            self.collector.count(UnreadThing.FIELD)
 
     def skip(self, element: Element, look: Look) -> None:
         """Read already, with the drawing around it; or written where the slide's notes are."""
@@ -471,7 +493,7 @@ def _chart(element: Element) -> str:
     lines = [mark("Chart", "; ".join(titles)) if titles else "[Chart]"]
     for row in element.iter("table-row"):
         cells = (" ".join("".join(cell.itertext()).split()) for cell in row if cell.tag == "table-cell")
-        lines.append("\t".join(cells))
+        lines.append("\t".join("" if cell == "NaN" else cell for cell in cells))  # a value that is missing
     return "\n".join(lines)
 
 
@@ -488,6 +510,7 @@ _LEAVES = {
     "frame": _Text.put_frame,
     "forms": _Text.read_forms,
     "control": _Text.put_control,
+    "fieldmark": _Text.put_filled_in,
     **dict.fromkeys(("notes", "desc", "page-thumbnail"), _Text.skip),
 }
 """Elements that are read without walking through what is in them."""

@@ -11,8 +11,8 @@ from xml.etree.ElementTree import Element
 
 from chatui.documents.inside import drawings, formulas, xml
 from chatui.documents.inside.contents import KnownThings
+from chatui.documents.inside.counting import counted
 from chatui.documents.inside.marks import PLAIN, Look, Runs, mark, spread
-from chatui.documents.inside.numbering import counted
 from chatui.documents.inside.office import Relations, addresses, main_part, of_kind, relations
 from chatui.documents.inside.text_collector import TextCollector
 from chatui.documents.inside.xml import Archive
@@ -159,7 +159,7 @@ class _Shapes:
     _rows: list[list[str]] = field(default_factory=list)
     _cells: int = 0
     _bullet: str = ""
-    _counts: dict[int, int] = field(default_factory=dict)
+    _counts: dict[int, tuple[int, str, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.runs = Runs(self.collector)
@@ -224,8 +224,11 @@ class _Shapes:
             numbered = properties.find("buAutoNum")
             if numbered is not None:
                 first = _number(numbered.get("startAt", "1"), 32767)
-                self._counts[level] = self._counts[level] + 1 if level in self._counts else first
-                self._bullet = _numbered(self._counts[level], numbered.get("type", ""))
+                kind = numbered.get("type", "")
+                before = self._counts.get(level)
+                # Another kind of numbers, or another beginning, is another list.
+                self._counts[level] = (before[0] + 1 if before and before[1:] == (kind, first) else first, kind, first)
+                self._bullet = _numbered(self._counts[level][0], kind)
             elif level or properties.find("buChar") is not None or properties.find("buBlip") is not None:
                 self._bullet = "- " if properties.find("buNone") is None else ""
             keep = level if numbered is not None else level - 1
@@ -337,12 +340,27 @@ def _look(element: Element) -> Look:
     return Look(level, properties.get("strike", "noStrike") != "noStrike")
 
 
-_FORMATS = {"arabic": "decimal", "alphaLc": "lowerLetter", "alphaUc": "upperLetter", "romanLc": "lowerRoman", "romanUc": "upperRoman"}
+_FORMATS = {
+    "alphaLc": "lowerLetter",
+    "alphaUc": "upperLetter",
+    "romanLc": "lowerRoman",
+    "romanUc": "upperRoman",
+    "arabicDb": "decimalFullWidth",
+    **dict.fromkeys(("circleNumDb", "circleNumWdBlack", "circleNumWdWhite"), "decimalEnclosedCircle"),
+    **dict.fromkeys(("ea1Chs", "ea1Cht", "ea1JpnChsDb", "ea1JpnKor"), "chineseCountingThousand"),
+    "hebrew2": "hebrew2",
+    "arabic1": "arabicAbjad",
+    "arabic2": "arabicAlpha",
+    "thaiAlpha": "thaiLetters",
+    "thaiNum": "thaiNumbers",
+    "hindiNum": "hindiNumbers",
+}
+"""Kinds of numbers; others are digits."""
 
 
 def _numbered(number: int, kind: str) -> str:
     """The number of a list's item. ``kind``: such as ``romanLcParenBoth``."""
-    for end, form in (("ParenBoth", "({}) "), ("ParenR", "{}) "), ("Plain", "{} "), ("Period", "{}. ")):
+    for end, form in (("ParenBoth", "({}) "), ("ParenR", "{}) "), ("Plain", "{} "), ("Minus", "{}- "), ("Period", "{}. ")):
         if kind.endswith(end):
             return form.format(counted(number, _FORMATS.get(kind.removesuffix(end), "decimal")))
     return f"{number}. "

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field, replace
 from xml.etree.ElementTree import Element
 
-from chatui.documents.inside import drawings, formulas, xml
+from chatui.documents.inside import drawings, formulas, symbols, xml
 from chatui.documents.inside.contents import KnownThings
 from chatui.documents.inside.marks import PLAIN, Look, Runs, mark, spread
 from chatui.documents.inside.numbering import Numbering
@@ -21,6 +21,11 @@ from chatui.documents.kinds import HiddenPart, UnreadThing
 
 _BODY = ("document", "body")
 _ADDRESS = re.compile(r'HYPERLINK\b[^"]*"([^"]+)"', re.IGNORECASE)
+_SYMBOL = re.compile(r"\s*SYMBOL\s+(0x[0-9a-f]{1,5}|\d{1,6})", re.IGNORECASE)
+_FONT_SWITCH = re.compile(r'\\f\s*(?:"([^"]*)"|(\S+))', re.IGNORECASE)
+_EQUATION = re.compile(r"\s*EQ\s+(.+)", re.IGNORECASE | re.DOTALL)
+_SHOWS = re.compile(r"\s*(?:INCLUDE|LINK|EMBED|DATABASE|DDE|IMPORT|BARCODE|DISPLAYBARCODE|MERGEFIELD|IF|QUOTE|=)", re.IGNORECASE)
+"""Fields that show something which is not in the document's text if they have no result."""
 _HIDDEN_SHAPE = re.compile(r"visibility\s*:\s*hidden|display\s*:\s*none", re.IGNORECASE)
 _MAX_SPAN = 100
 
@@ -170,19 +175,12 @@ _DELETES = ("del", "cellDel")
 _PROPERTIES = {"p": "pPr", "r": "rPr", "tbl": "tblPr", "tr": "trPr", "tc": "tcPr"}
 _PUTS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _BOXES = ("inline", "anchor", "shape", "rect", "roundrect", "oval", "pict", "object", "pic")
-_SYMBOLS = {
-    "wingdings": {0x6F: "☐", 0x71: "☐", 0xA8: "☐", 0xFB: "✗", 0xFC: "✓", 0xFD: "☒", 0xFE: "☑", 0x78: "☒", 0xE0: "→", 0xDF: "←", 0x4A: "☺"},
-    "wingdings 2": {0x2A: "☐", 0xA3: "☐", 0x50: "✓", 0x4F: "✗", 0x51: "☒", 0x52: "☑", 0x53: "☒", 0x54: "☒"},
-    "symbol": dict(zip(range(0x61, 0x7B), "αβχδεφγηιϕκλμνοπθρστυϖωξψζ", strict=True))
-    | dict(zip(range(0x41, 0x5B), "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ", strict=True))
-    | {0xA3: "≤", 0xB3: "≥", 0xB1: "±", 0xB4: "×", 0xB8: "÷", 0xB9: "≠", 0xBB: "≈", 0xA5: "∞", 0xAE: "→", 0xB0: "°", 0xB7: "·", 0xD6: "√"},
-}
-_SYMBOLS["wingdings"] |= {0xA7: "▪", 0x6E: "■", 0x6C: "●", 0xD8: "➢", 0x76: "❖"}
 
 
 @dataclass(slots=True)
 class _Place:
-    """``by_style``: its text is hidden, unless its run says that it is not. ``says``: what a run says about itself. ``alt``: the
+    """``by_style``: its text is hidden, unless its run says that it is not. ``says``: what a run says about itself. ``font``: that of
+    a run, if it names one. ``keeps_column``: a cell that is not shown has its place in its row. ``alt``: the
     description of a drawing, in a list that is emptied when it is written."""
 
     name: str = ""
@@ -190,6 +188,8 @@ class _Place:
     by_style: bool = False
     says: bool | None = None
     look: Look = PLAIN
+    font: str = ""
+    keeps_column: bool = False
     alt: list[str] = field(default_factory=list)
 
     @property
@@ -204,6 +204,7 @@ class _Field:
 
     instruction: list[str] = field(default_factory=list)
     is_result: bool = False
+    has_result: bool = False
     has_link: bool = False
     box: str = ""
 
@@ -241,6 +242,8 @@ class _Text:
         if place.is_hidden:
             if _has_text(element):
                 self.collector.leave_out(HiddenPart.TEXT, "")
+            if place.keeps_column and self._rows:
+                self._rows[-1] += [""] * _span(element)
             return
         self._begin(element, place)
         for child in element:
@@ -283,12 +286,15 @@ class _Text:
         elif place.name == "r":
             if name == "vanish":
                 place.says = place.says or is_on
+            elif name == "rFonts":
+                place.font = xml.attribute(element.attrib, "ascii") or xml.attribute(element.attrib, "hAnsi")
             elif (found := look_of(element)) is not None:
                 place.look = changed(place.look, dict([found]))
         elif place.name in ("tr", "tc") and name in _HIDES_CELLS and is_on and value != "restart":
             if name in _DELETES:
                 self.collector.count(UnreadThing.CHANGE)
             place.is_hidden = True
+            place.keeps_column |= name == "vMerge"
 
     def _begin(self, element: Element, place: _Place) -> None:
         name = element.tag
@@ -322,7 +328,7 @@ class _Text:
             self._cells -= 1
             cell = " ".join(self.runs.release().split())
             if self._rows:
-                self._rows[-1] += spread(cell, min(max(_number(element.find("tcPr/gridSpan")), 1), _MAX_SPAN))
+                self._rows[-1] += spread(cell, _span(element))
             return
         row = self._rows.pop()
         if element.tag == "tr":
@@ -354,7 +360,12 @@ class _Text:
             self.collector.leave_out(HiddenPart.TEXT, "")
         elif not self._instructions:
             self._put_before()
+            self._note_result()
             self.runs.put(text, place.look if look is None else look)
+
+    def _note_result(self) -> None:
+        for each in self._fields:
+            each.has_result = True
 
     def _put_before(self) -> None:
         if self.before:
@@ -369,7 +380,7 @@ class _Text:
 
     def put_text(self, element: Element, place: _Place) -> None:
         if text := "".join(element.itertext()):
-            self.put(text, place)
+            self.put(symbols.shown(text, place.font, self.collector) if not place.hides and not self._instructions else text, place)
 
     def put_sign(self, element: Element, place: _Place) -> None:
         """Tabs and breaks. The name of a tab is also that of a tab stop, which has attributes."""
@@ -379,16 +390,8 @@ class _Text:
     def put_symbol(self, element: Element, place: _Place) -> None:
         """A character of a font in which codes have other meanings than in Unicode."""
         font, code = (xml.attribute(element.attrib, name) for name in ("font", "char"))
-        try:
-            number = int(code, 16)
-        except ValueError:
-            return
-        sign = _SYMBOLS.get(font.strip().lower(), {}).get(number & 0xFF if 0xF000 <= number <= 0xF0FF else number)
-        if sign is None and 0x20 < number < 0xD800 and font.strip().lower() not in _SYMBOLS:
-            sign = chr(number)
-        if sign is None:
-            self.collector.count(UnreadThing.CHARACTER)
-        self.put(sign or mark("Symbol", f"{font} {code}"), place)
+        if re.fullmatch("[0-9A-Fa-f]{1,6}", code):
+            self.put(symbols.written(int(code, 16), font, self.collector), place)
 
     def put_formula(self, element: Element, place: _Place) -> None:
         hidden = any(xml.attribute(each.attrib, "val").lower() not in OFF for each in element.iter("vanish"))
@@ -420,6 +423,7 @@ class _Text:
     def put_picture(self, element: Element, place: _Place) -> None:
         if not any(name.endswith(("embed", "link", "id", "href", "src")) for name in element.attrib):
             return
+        self._note_result()
         if place.alt:
             self.put(mark("Picture", place.alt.pop()), place, PLAIN)
         elif not place.hides:
@@ -446,6 +450,21 @@ class _Text:
                 self._end_instruction(last)
             if last.box:
                 self.put(last.box, place)
+            elif not last.has_result:
+                self._put_computed("".join(last.instruction), place)
+
+    def _put_computed(self, instruction: str, place: _Place) -> None:
+        """A field whose instruction alone says what it shows."""
+        if self._instructions or place.hides:
+            return
+        if found := _SYMBOL.match(instruction):
+            font = _FONT_SWITCH.search(instruction)
+            code = int(found[1], 16 if found[1].startswith("0x") else 10)
+            self.put(symbols.written(code, (font[1] or font[2]) if font else "", self.collector), place)
+        elif found := _EQUATION.match(instruction):
+            self.put(mark("Formula", found[1]), place)
+        elif _SHOWS.match(instruction):
+            self.collector.count(UnreadThing.FIELD)
 
     def _end_instruction(self, last: _Field) -> None:
         last.is_result = True
@@ -486,6 +505,11 @@ def _box(element: Element) -> str:
         entries = [xml.attribute(child.attrib, "val") for child in each if child.tag == "listEntry"]
         return entries[at] if at < len(entries) else ""
     return ""
+
+
+def _span(element: Element) -> int:
+    """How many columns a cell has."""
+    return min(max(_number(element.find("tcPr/gridSpan")), 1), _MAX_SPAN)
 
 
 def _number(element: Element | None) -> int:
