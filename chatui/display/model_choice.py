@@ -15,12 +15,13 @@ from chatui.models.user import User
 class ShownChoices:
     """``choices``: what is offered. ``chosen``: the one that is asked next unless the person chooses another; None if nothing is offered.
     ``gone``: the name of the model that was expected there, and is not offered; empty if all is as expected. ``instead``: the name of
-    ``chosen`` beside it."""
+    ``chosen`` beside it. ``is_linked``: the address named ``chosen``, which goes before what the browser remembers."""
 
     choices: tuple[ModelChoice, ...]
     chosen: ModelChoice | None
     gone: str = ""
     instead: str = ""
+    is_linked: bool = False
 
     @property
     def is_named(self) -> bool:
@@ -29,8 +30,14 @@ class ShownChoices:
 
 
 def shown_choices(person: User, row: Conversation | None, asked: str = "") -> ShownChoices:
-    """What the message box of a conversation shows, or that of a new one. ``asked``: what the page has just asked for in vain."""
+    """What the message box of a conversation shows, or that of a new one.
+
+    ``asked``: what the page has just asked for in vain, or what a link to a new conversation names. A model that is not offered reads like
+    one that does not exist.
+    """
     choices = choice.choices_for(person)
+    if asked and row is None and (named := choice.named(choices, asked)):
+        return ShownChoices(choices, named, is_linked=True)
     stored, last_model = (choice.remembered(row), row.model) if row else (person.choice, "")
     found = choice.current(choices, stored, last_model) if stored else None
     if found is not None:

@@ -173,6 +173,12 @@ def current(choices: Iterable[ModelChoice], stored: str, last_model: str = "") -
     return replace(unknown[0], model=model) if unknown else None
 
 
+def named(choices: Sequence[ModelChoice], asked: str) -> ModelChoice | None:
+    """The offered choice that a link names: by its id for programs, by the model's own name, or by what people read."""
+    known = (each for each in choices if asked in (each.value, each.exact, each.model, each.label))
+    return next(known, None)
+
+
 def beginning(choices: Sequence[ModelChoice]) -> ModelChoice | None:
     """The choice that stands in the message box where nothing was chosen: the default, else, in plain sight, the first."""
     return next((choice for choice in choices if choice.is_default), next(iter(choices), None))

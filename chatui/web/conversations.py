@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 from uuid import UUID
 
+from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
@@ -43,10 +44,16 @@ if TYPE_CHECKING:
 @for_anybody("GET", "HEAD")
 @draws_diagrams
 def home(request: HttpRequest) -> HttpResponse:
-    """A new conversation. Redirects to the set-up page while there is no account, and people who are signed out to the sign-in page."""
+    """A new conversation. Redirects to the set-up page while there is no account, and people who are signed out to the sign-in page, with
+    what a link fills in (``q``, which only the page's script reads)."""
     if not request.user.is_authenticated:
+        if request.GET and not sign_in.is_needed():
+            return redirect_to_login(request.get_full_path())
         return redirect("setup" if sign_in.is_needed() else "sign_in")
-    return HttpResponse(_page(request, person_of(request), None, ShownWindow([])))
+    response = HttpResponse(_page(request, person_of(request), None, ShownWindow([])))
+    if "q" in request.GET:
+        response.headers["Referrer-Policy"] = "strict-origin"  # or a proxy logs it with each style sheet
+    return response
 
 
 @signed_in("GET")

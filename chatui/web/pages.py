@@ -107,6 +107,8 @@ def manifest(request: HttpRequest) -> HttpResponse:
         "start_url": reverse("home"),
         "scope": reverse("home"),
         "display": "standalone",
+        # What a phone shares fills the message box ("static/js/composer/filled.js").
+        "share_target": {"action": reverse("home"), "method": "GET", "params": {"title": "title", "text": "q", "url": "url"}},
         "background_color": PAPER,
         "theme_color": found.accent,
         "icons": _icons(found),

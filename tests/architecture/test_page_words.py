@@ -27,6 +27,7 @@ ALLOWED = {
     ("static/js/exchange/rich-text.js", "code span"): "a selector",
     ("static/js/composer/drafts.js", "Files"): "a word of browsers",
     ("static/js/files/chip.js", "${sentence} (HTTP ${status})"): "a sentence and a status",
+    ("static/js/composer/filled.js", "q"): "a name in an address",
     ("static/js/files/chip.js", "Accept"): "a header",
     ("static/js/page/find-bar.js", "p, li, td, th, pre, h1, h2, h3, h4, h5, h6, dt, dd, .place, .question-text"): "a selector",
     ("static/js/page/installed.js", "Notification"): "an interface of browsers",

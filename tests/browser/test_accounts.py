@@ -96,6 +96,14 @@ def test_an_invited_person_creates_the_account_and_later_sets_a_new_password(dem
     expect(Chat(page).box).to_be_visible()
 
 
+def test_what_a_link_fills_in_survives_the_sign_in(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, path="/?q=Is+it+raining%3F")
+    sign_in(page, "ada")
+    expect(page.locator("#composer-text")).to_have_value("Is it raining?")
+    assert page.url == f"{demo.url}/"
+    page.locator("#composer-text").fill("")
+
+
 def sign_in(page: Page, name: str, password: str = PASSWORD) -> None:
     page.get_by_label("Username").fill(name)
     page.get_by_label("Password").fill(password)

@@ -12,6 +12,9 @@ import { number, t, tn } from "../language/words.js";
 /** @import { Act } from "../page/dom.js" */
 
 /** @typedef {import("../files/chip.js").AttachedFile[] | null} Files */
+/** What a link fills in ("filled.js"). */
+const FILLED = /[?&](?:q|title|url)=/;
+
 /** @typedef {{ text: string, effort: string, choice: string, clientId: string, files?: Files }} OutgoingMessage */
 
 export class ChatComposer extends HTMLElement {
@@ -49,6 +52,7 @@ export class ChatComposer extends HTMLElement {
     this.#model.listen();
     this.#draft.begin(lifeOf(this));
     this.text = this.text;
+    if (this.#draft.isNew && FILLED.test(location.search)) void import("./filled.js").then(({ fill }) => fill(this));
     if (document.activeElement === document.body) this.#focus();
   }
 
@@ -184,6 +188,12 @@ export class ChatComposer extends HTMLElement {
     this.#area.focus();
   }
 
+  /** Puts a text below the one in the box, for the person to edit or send. @param {string} text */
+  append(text) {
+    this.text = [this.text.trim(), text].filter(Boolean).join("\n\n");
+    this.#draft.save();
+  }
+
   /** @param {Event} event */
   #submit = (event) => {
     event.preventDefault();
@@ -229,12 +239,11 @@ export class ChatComposer extends HTMLElement {
     this.#form.requestSubmit();
   };
 
-  /** Appends an example to the text in the box, for the person to edit or send. @param {Event} event */
+  /** @param {Event} event */
   #takeExample = (event) => {
     const example = closestTo(event, "[data-action='example']");
     if (!example) return;
-    this.text = [this.text.trim(), example.textContent?.trim()].filter(Boolean).join("\n\n");
-    this.#draft.save();
+    this.append(example.textContent?.trim() ?? "");
     this.#area.focus();
   };
 
@@ -346,11 +355,11 @@ class ModelChoice {
   }
 
   /**
-   * A new conversation begins with the model of the last one, and with the effort that was chosen last, or else the
-   * model's default.
+   * A new conversation begins with the model that a link named, else that of the last one, and with the effort that was
+   * chosen last, or else the model's default.
    */
   #begin() {
-    const last = recall(CHOICE_KEY);
+    const last = "linked" in this.#composer.dataset ? null : recall(CHOICE_KEY);
     const isOffered = [...(this.#choice?.options ?? [])].some((option) => option.value === last);
     if (this.#choice && last && isOffered && last !== this.choice) {
       this.#choice.value = last;

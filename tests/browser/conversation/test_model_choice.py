@@ -208,6 +208,27 @@ def test_a_conversation_remembers_its_model_and_a_new_one_begins_with_the_last(s
     expect(effort(page)).to_have_value("medium")
 
 
+def test_a_link_chooses_an_offered_model_and_one_that_is_not_offered_reads_like_one_that_does_not_exist(
+    several: Deployment, visits: Visits
+) -> None:
+    page = visits.open(several.servers[0], "bela")
+    model(page).select_option("small/tiny")
+    page.goto("/?q=Who+are+you%3F&model=gpt-oss-120b")
+    expect(model(page)).to_have_value("large/gpt-oss-120b")
+    expect(effort(page)).to_have_value("high")
+    chat = Chat(page)
+    chat.box.press("Enter")
+    chat.finish()
+    expect(chat.answer).to_have_text("I am large, as gpt-oss-120b, high.")
+    chat.settle()
+    said = set()
+    for name in ("tour", "nothing-like-it"):
+        page.goto(f"/?model={name}")
+        expect(page.locator(".composer-gone")).to_contain_text(name)
+        said.add(page.locator(".composer-gone").inner_text().replace(name, "…"))
+    assert len(said) == 1
+
+
 @pytest.mark.extended
 def test_a_back_end_added_while_the_server_runs_is_offered_within_seconds_and_works(several: Deployment, visits: Visits) -> None:
     page = visits.open(several.servers[0], "ada")

@@ -1,5 +1,7 @@
 """All tabs of a conversation share one draft, new conversations do not, and a length limit is shown before it is reached."""
 
+from urllib.parse import urlencode
+
 import pytest
 from playwright.sync_api import expect
 
@@ -89,3 +91,31 @@ def test_a_conversation_with_a_draft_has_a_mark_in_the_list_of_every_tab(demo: S
     chat.page.goto(address)
     chat.box.fill("")
     expect(marked).to_have_count(0)
+
+
+def test_a_link_fills_the_box_below_a_draft_and_sends_nothing(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    hidden = "\N{TAG LATIN SMALL LETTER A}\x1b"
+    shared = {"title": "A page", "q": f"What is  this?{hidden}\r\nAnd that?", "url": "https://example.org/"}
+    filled = "A page\nWhat is  this?\nAnd that?\nhttps://example.org/"
+    note = chat.page.locator(".composer-note")
+    chat.page.goto("/?" + urlencode(shared))
+    expect(chat.box).to_have_value(filled)
+    expect(note).to_have_text("A link filled this in. Read it before you send it.")
+    assert chat.page.url == f"{demo.url}/"
+
+    # A draft stays, above it; the same link twice, and a reload, add nothing.
+    again = "/?" + urlencode({"q": "A second thing"})
+    for opened in (lambda: chat.page.goto(again), lambda: chat.page.goto(again), chat.page.reload):
+        opened()
+        expect(chat.box).to_have_value(f"{filled}\n\nA second thing")
+    expect(note).to_have_count(0)
+    expect(chat.exchanges).to_have_count(0)
+    chat.box.fill("")
+
+    chat.page.goto("/?" + urlencode(shared | {"temporary": "1"}))
+    expect(chat.box).to_have_value(filled)
+    assert chat.page.url == f"{demo.url}/?temporary=1"
+    chat.box.fill("What is this?")
+    expect(note).to_have_count(0)
+    chat.box.fill("")

@@ -249,6 +249,7 @@ def test_the_manifest_has_the_operators_name_icon_and_colour(
     change(monkeypatch, {"name": "Harbour", "mark": tmp_path / name, "accent": "#aa0044"})
     manifest = Client().get("/manifest.webmanifest").json()
     assert (manifest["name"], manifest["short_name"], manifest["theme_color"]) == ("Harbour", "Harbour", "#aa0044")
+    assert manifest["share_target"]["action"] == "/", "what a phone shares fills the message box"
     [found] = manifest["icons"]
     assert (found["sizes"], found["type"]) == icon
     assert Client().get(found["src"]).content == data

@@ -25,6 +25,7 @@ useCatalogue({
     "A document that was deleted": "Ein gelöschtes Dokument",
     "A file could not be attached. Remove it to send the message.": ["Eine Datei konnte nicht angehängt werden. Entfernen Sie sie, um die Nachricht zu senden.", "%(n)s Dateien konnten nicht angehängt werden. Entfernen Sie sie, um die Nachricht zu senden."],
     "A file is still being read. You can send the message when that is done.": "Eine Datei wird noch gelesen. Sie können die Nachricht senden, wenn das abgeschlossen ist.",
+    "A link filled this in. Read it before you send it.": "Ein Link hat das eingetragen. Lesen Sie es, bevor Sie es abschicken.",
     "A message can have at most %(count)s files.": "Eine Nachricht kann höchstens %(count)s Dateien haben.",
     "A tool waits for your decision.": "Ein Werkzeug wartet auf Ihre Entscheidung.",
     "A turn has ended that is not shown here completely. Reload the page to see it.": "Ein Durchgang ist zu Ende, der hier nicht vollständig gezeigt wird. Laden Sie die Seite neu, um ihn zu sehen.",

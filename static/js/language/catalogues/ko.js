@@ -25,6 +25,7 @@ useCatalogue({
     "A document that was deleted": "삭제된 문서",
     "A file could not be attached. Remove it to send the message.": ["첨부할 수 없는 파일이 %(n)s개 있습니다. 메시지를 보내려면 그 파일을 제거하세요."],
     "A file is still being read. You can send the message when that is done.": "파일을 아직 읽고 있습니다. 끝나면 메시지를 보낼 수 있습니다.",
+    "A link filled this in. Read it before you send it.": "링크가 채워 넣은 글입니다. 보내기 전에 읽어 보세요.",
     "A message can have at most %(count)s files.": "메시지 하나에 파일은 %(count)s개까지 넣을 수 있습니다.",
     "A tool waits for your decision.": "도구가 결정을 기다리고 있습니다.",
     "A turn has ended that is not shown here completely. Reload the page to see it.": "여기에 완전히 표시되지 않은 턴이 끝났습니다. 페이지를 새로 고치면 볼 수 있습니다.",

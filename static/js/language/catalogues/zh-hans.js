@@ -25,6 +25,7 @@ useCatalogue({
     "A document that was deleted": "已删除的文档",
     "A file could not be attached. Remove it to send the message.": ["有 %(n)s 个文件无法附加。请先将其移除，再发送消息。"],
     "A file is still being read. You can send the message when that is done.": "仍在读取文件。完成后即可发送消息。",
+    "A link filled this in. Read it before you send it.": "这段文字由链接填入。发送前请先阅读。",
     "A message can have at most %(count)s files.": "一条消息最多可添加 %(count)s 个文件。",
     "A tool waits for your decision.": "有工具正在等待您的决定。",
     "A turn has ended that is not shown here completely. Reload the page to see it.": "有一个回合已结束，但此处显示不完整。请重新加载页面以查看。",
