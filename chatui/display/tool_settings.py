@@ -14,7 +14,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from chatui.display.tools import own_title
+from chatui.display.tool_words import own_title
 from chatui.documents import reading
 from chatui.env import environment
 from chatui.model_servers import connected

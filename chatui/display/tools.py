@@ -29,6 +29,7 @@ from chatui.audit_log.record import Visitor, record
 from chatui.database import connections
 from chatui.display import tool_forms
 from chatui.display.tool_forms import ShownForm
+from chatui.display.tool_words import Prospect, argument_name, own_title, prospect, title_in_words
 from chatui.model_servers import choice, connected
 from chatui.models.conversation import Conversation
 from chatui.models.tools import CardKind, Decision, ToolApproval, ToolRule
@@ -41,24 +42,6 @@ from chatui.tools.document_search import FIND
 from chatui.tools.tool import Tool
 from renderer.characters import escape
 from renderer.gate import VisibleText, approval_text
-
-_TITLES = frozenset(
-    (
-        *(noop("Search the web"), noop("Read web pages"), noop("Find text in web pages"), noop("Run Python code")),
-        *(noop("Search in documents"), noop("Clock"), noop("Weather"), noop("Notes")),
-    )
-)
-"""The titles of our own tools, as they are in the code and in stored rows."""
-
-
-def own_title(tool: Tool) -> str:
-    """The title of a tool for a page: of our own tools in its language."""
-    return title_in_words(tool.shown_title)
-
-
-def title_in_words(title: str) -> str:
-    return _(title) if title in _TITLES else escape(title)
-
 
 MAX_CHARS = 20_000
 """The limit for all arguments of a call together. Nobody reads more, and a page with a hundred thousand escaped characters is slow."""
@@ -79,12 +62,14 @@ class ShownArgument:
 
 @dataclass(frozen=True, slots=True)
 class ShownCard:
-    """The card of a call. ``outcome``: the decision, in words; empty while it waits. ``left_out``: how many characters of the arguments are
+    """The card of a call. ``will``: what it will do. ``outcome``: the decision, in
+    words; empty while it waits. ``left_out``: how many characters of the arguments are
     not shown. ``has_escapes``: invisible characters are shown as escapes. ``hint``: what happens without a decision, and when.
     ``has_lapsed``: nobody decided in time."""
 
     id: str
     title: VisibleText
+    will: Prospect
     outcome: str
     arguments: tuple[ShownArgument, ...]
     left_out: int
@@ -181,12 +166,14 @@ def _form(row: ToolApproval) -> ShownForm:
 def card(row: ToolApproval) -> ShownCard:
     """The card of one call. ``row`` must come with its turn."""
     values = json.loads(row.arguments)
-    arguments, left_out, has_escapes = _arguments(values)
+    arguments, left_out, has_escapes = _arguments(row.tool, values)
+    title = title_in_words(row.title)
     decision = Decision(row.decision)
     is_cut_off = _is_cut_off(row, decision)
     return ShownCard(
         id=str(row.pk),
-        title=approval_text(title_in_words(row.title)),
+        title=approval_text(title),
+        will=prospect(row, title, values),
         outcome=_ending(row.turn.state) if is_cut_off else _outcome(decision),
         arguments=arguments,
         left_out=left_out,
@@ -196,7 +183,7 @@ def card(row: ToolApproval) -> ShownCard:
     )
 
 
-def _arguments(values: Mapping[str, object]) -> tuple[tuple[ShownArgument, ...], int, bool]:
+def _arguments(tool: str, values: Mapping[str, object]) -> tuple[tuple[ShownArgument, ...], int, bool]:
     room, left_out, has_escapes = MAX_CHARS, 0, False
     shown = []
     for name, value in values.items():
@@ -207,7 +194,7 @@ def _arguments(values: Mapping[str, object]) -> tuple[tuple[ShownArgument, ...],
         room -= len(shown_text)
         text, title = escape(shown_text), escape(label)
         has_escapes = has_escapes or (text, title) != (shown_text, label)
-        shown.append(ShownArgument(approval_text(title), approval_text(text), isinstance(value, str)))
+        shown.append(ShownArgument(argument_name(tool, label), approval_text(text), isinstance(value, str)))
         if len(shown) == NAME_CHARS:
             # Names count too: a tool may accept any names, so they can carry data as well.
             left_out += sum(len(other) + len(str(each)) for other, each in list(values.items())[NAME_CHARS:])

@@ -52,6 +52,7 @@ class ToolApproval(Row):
     call needs an account of theirs (``kind``).
 
     ``arguments``: JSON, those of the call as checked and as it would run, the text, the form, or the server. Empty if nobody is asked.
+    ``receiver``: who receives them, a host or a server's name; empty if that is nobody outside, or is not known.
     ``answer``: what was filled in, in JSON, for the server that asked and the owner. ``title``: the tool's title for people, or the
     server's name. ``fingerprint``: identifies the version of the tool that was shown. ``lapses_at``: by the database's clock. ``call_id``:
     the call's; otherwise a key of its own.
@@ -64,6 +65,7 @@ class ToolApproval(Row):
     title = models.CharField(max_length=80)
     fingerprint = models.CharField(max_length=32, blank=True)
     arguments = models.TextField(blank=True)
+    receiver = models.CharField(max_length=300, blank=True, default="", db_default="")
     answer = models.TextField(blank=True, default="", db_default="")
     decision = models.CharField(max_length=8, choices=Decision, default=Decision.WAITING)
     asked_at = models.DateTimeField(auto_now_add=True)
@@ -177,7 +179,8 @@ class StoredToolServer(Row):
     """An MCP server at an address that staff entered (``tools.stored_servers``).
 
     ``header`` and ``sealed_key``: what each request carries; the key is encrypted for this row and the origin of the address. ``selected``:
-    the tools that are offered once they are confirmed, by the server's names.
+    the tools that are offered once they are confirmed, by the server's names. ``more``: what else is entered, by the words of a table
+    of the operator's file; secrets in it are sealed as the key is.
     """
 
     name = models.CharField(max_length=20, unique=True)
@@ -185,4 +188,5 @@ class StoredToolServer(Row):
     header = models.CharField(max_length=100, default="Authorization")
     sealed_key = models.TextField(blank=True, editable=False)
     selected = models.JSONField(default=list, blank=True)
+    more = models.JSONField(default=dict, blank=True, db_default=models.Value({}, models.JSONField()))
     is_on = models.BooleanField("enabled", default=True)

@@ -82,7 +82,7 @@ def forget_old(now: datetime | None = None) -> str:
             repeating = Turn.objects.filter(Q(request__isnull=False) | ~Q(error_detail=""), pk__in=turns)
             repeating.update(request=None, error_detail="")
             TurnPiece.objects.filter(turn__in=turns).delete()
-            ToolApproval.objects.filter(turn__in=turns).exclude(arguments="").update(arguments="", answer="")
+            ToolApproval.objects.filter(turn__in=turns).exclude(arguments="").update(arguments="", receiver="", answer="")
         last = turns[-1]
     count, last = 0, _FIRST
     while messages := _older(_hidden().exclude(turn__state=TurnState.RUNNING), before, last):

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
-from urllib.parse import unquote_plus
+from urllib.parse import unquote_plus, urlsplit
 
 from chatui.documents import reading
 from chatui.documents.inside.html import TITLE_CHARS, clean, host, joined, wrapped
@@ -29,7 +29,8 @@ from chatui.sandbox import ProcessLimits
 from chatui.tools import search_engines
 from chatui.tools.fetcher import FetchedPage, Fetcher, FetchError, Hosts
 from chatui.tools.search_engines import Result
-from chatui.tools.tool import CallingTurn, Tool, ToolError
+from chatui.tools.tool import CallingTurn, Foreseen, Tool, ToolError
+from renderer import characters
 from renderer.markup.citations import CitableSource
 
 _WRITTEN = re.compile(
@@ -207,8 +208,8 @@ class Browser:
 
     async def open(self, id: int | str = -1, cursor: int = -1, loc: int = -1, num_lines: int = -1) -> str:  # noqa: A002 - the trained name
         """Open a link or an address, or show another part of an open page. Raises ToolError: there is none, or it may not be opened."""
-        if isinstance(id, str) and not id.strip().lstrip("-").isdigit():
-            return self._push(await self._loaded(id if "://" in id else f"https://{id.strip()}"), loc, num_lines)
+        if not _is_number(id):
+            return self._push(await self._loaded(_with_scheme(str(id))), loc, num_lines)
         number = int(id)
         page, at = await self._page(cursor)
         if number < 0:
@@ -231,6 +232,52 @@ class Browser:
             raise ToolError("There is nothing to find.")
         return self._push(matches(at, page, pattern[:200]))
 
+    def foreseen(self, name: str, arguments: Mapping[str, Any]) -> Foreseen:
+        """What a call of this function will do, whatever else is opened before it runs. Raises ToolError: it would be in vain.
+
+        A link's number becomes its address, which is what its site receives; no cursor means the page that is the latest one now.
+        """
+        if name == "search":
+            used = search_engines.chosen()
+            return Foreseen(arguments, receiver(used.address) if used else "")
+        wanted = dict(arguments)
+        given, cursor = wanted.get("id", -1), int(wanted.get("cursor", -1))
+        if name == "open" and not _is_number(given):
+            wanted.pop("cursor", None)
+            return self._to_open(wanted, _with_scheme(given))
+        at = self._latest if cursor < 0 else cursor
+        page = None if at is None else self._pages.get(at)
+        number = int(given) if name == "open" else -1
+        if page is None or at is None:
+            known = None if at is None else self.turn.pages.get(at)
+            if name == "open" and number < 0 and known and known.host:
+                wanted.pop("cursor", None)
+                return self._to_open(wanted, known.url)  # opening it again is all that shows another part of it
+            raise ToolError(f"This page is not open in this answer. {f'Open {known.url} first.' if known and known.host else ''}".strip())
+        if number < 0:
+            return Foreseen({**wanted, "cursor": at})
+        if page.searched_cursor is not None:
+            return Foreseen(self._at_match(wanted, page, number))
+        if number >= len(page.links):
+            raise ToolError(f"There is no link with the id {number} on the page with the cursor {at}.")
+        wanted.pop("cursor", None)
+        return self._to_open(wanted, page.links[number])
+
+    def _at_match(self, wanted: Mapping[str, Any], page: TextPage, number: int) -> Mapping[str, Any]:
+        """The arguments that show a match in the page that was searched."""
+        if number >= len(page.match_lines):
+            raise ToolError(f"There is no match {number} on this page.")
+        if page.searched_cursor not in self._pages:
+            raise ToolError(f"This page is not open in this answer. Open {page.url} first.")
+        line = wanted.get("loc", -1) if wanted.get("loc", -1) >= 0 else page.match_lines[number]
+        return {name: value for name, value in wanted.items() if name != "id"} | {"cursor": page.searched_cursor, "loc": line}
+
+    def _to_open(self, wanted: Mapping[str, Any], url: str) -> Foreseen:
+        found = self._allowed.permitted(url)
+        if found is None:
+            raise ToolError(_NOT_ALLOWED)
+        return Foreseen({**wanted, "id": found}, receiver(found))
+
     async def _page(self, cursor: int) -> tuple[TextPage, int]:
         """The page with this cursor, or the latest one. A page of an earlier answer is loaded again."""
         at = self._latest if cursor < 0 else cursor
@@ -247,7 +294,7 @@ class Browser:
     async def _loaded(self, url: str) -> TextPage:
         found = self._allowed.permitted(url)
         if found is None:
-            raise ToolError("Only addresses that the person wrote, or that a search or an opened page showed, can be opened.")
+            raise ToolError(_NOT_ALLOWED)
         try:
             return await asyncio.to_thread(read, await self.fetcher.fetch(found))
         except FetchError as error:
@@ -269,6 +316,32 @@ class Browser:
         if page.searched_cursor is not None:
             return self.turn.pages[page.searched_cursor].title
         return "" if page.is_results else page.title
+
+
+_NOT_ALLOWED = "Only addresses that the person wrote, or that a search or an opened page showed, can be opened."
+
+
+def _is_number(given: int | str) -> bool:
+    """Whether it is the number of a link, and not an address."""
+    return not isinstance(given, str) or given.strip().lstrip("-").isdigit()
+
+
+def _with_scheme(address: str) -> str:
+    return address if "://" in address else f"https://{address.strip()}"
+
+
+def receiver(address: str) -> str:
+    """The host of an address to judge it by: with its port, and in letters that look like no others (``xn--…``)."""
+    try:
+        parts = urlsplit(address)
+        name, port = parts.hostname or "", parts.port
+    except ValueError:
+        return ""
+    try:
+        name = name if name.isascii() else name.encode("idna").decode()
+    except UnicodeError:
+        name = characters.escape(name)
+    return f"{name}:{port}" if port else name
 
 
 def _echoes(url: str, query: str) -> bool:
@@ -339,6 +412,7 @@ def _tool(names: tuple[str, str, str], description: str, properties: dict[str, A
         title=title,
         reads_private_data=False,
         sends_outside=True,
+        foresees=partial(_foreseen, name),
     )
 
 
@@ -346,7 +420,15 @@ def _begin(name: str, turn: CallingTurn) -> Callable[[Mapping[str, Any]], Any]:
     """The function for the calls of one turn. All three functions share one browser, which is created at the first call."""
 
     def call(arguments: Mapping[str, Any]) -> Any:
-        browser: Browser = turn.shared.get("browser") or turn.shared.setdefault("browser", new_browser(turn))
-        return getattr(browser, name)(**{key: value for key, value in arguments.items() if key not in _UNUSED})
+        return getattr(_of_turn(turn), name)(**{key: value for key, value in arguments.items() if key not in _UNUSED})
 
     return call
+
+
+def _foreseen(name: str, turn: CallingTurn, arguments: Mapping[str, Any]) -> Foreseen:
+    return _of_turn(turn).foreseen(name, {key: value for key, value in arguments.items() if key not in _UNUSED})
+
+
+def _of_turn(turn: CallingTurn) -> Browser:
+    browser: Browser = turn.shared.get("browser") or turn.shared.setdefault("browser", new_browser(turn))
+    return browser

@@ -40,7 +40,7 @@ from chatui.tools.remote.definition import McpSpec, OpenApiSpec, ToolsFile
 from chatui.tools.remote.exchange import Breaker
 from chatui.tools.remote.offers import Listing, Moment, ServerError, ToolOffer, without_arguments
 from chatui.tools.sign_in.tokens import SignInNeededError, SignIns
-from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, SignInError, Tool, ToolError
+from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, Foreseen, SignInError, Tool, ToolError
 
 log = logging.getLogger(__name__)
 
@@ -360,6 +360,7 @@ def tool_of(offer: ToolOffer, watched: ServerConnection) -> Tool:
     check_schema(offer.parameters)
     label = watched.spec.labels.get(offer.remote) or functions.DEFAULT_LABEL
     functions.check_label(label, offer.parameters)
+    words = offer.name.removeprefix(f"{offer.server}_").replace("_", " ")
     return Tool(
         name=offer.name,
         description=offer.description,
@@ -372,6 +373,8 @@ def tool_of(offer: ToolOffer, watched: ServerConnection) -> Tool:
         # What a person allowed for a conversation, they allowed of the server at this place.
         revision=f"{offer.digest()}{watched.spec.place}",
         fault=offer.fault,
+        title=f"{offer.server} · {words.capitalize()}",
+        foresees=lambda turn, arguments: Foreseen(arguments, offer.server),
     )
 
 

@@ -58,6 +58,15 @@ class Noted:
 
 
 @dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What will happen if a call runs: with these ``arguments``, in which nothing depends on what happens before it runs. ``receiver``: who
+    receives them, a host or the name of a tool server; empty if that is nobody outside, or is not known."""
+
+    arguments: Mapping[str, Any] = field(repr=False)
+    receiver: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class CallingTurn:
     """The turn that makes a call. Only the product's own code receives it, no package and no server. ``questions``: the person's questions
     on this branch, oldest first. ``shared``: state that the tools of one turn share, such as a browser's open pages; it is dropped after
@@ -101,6 +110,8 @@ class Tool:
     ``note``: what is known only while the product runs, and added to the description, as a sentence; empty if nothing is.
     ``switched_with``: the name of a tool with which it goes on and off, as part of it for people.
     ``fault``: what else is wrong with arguments that fit ``parameters``, as a message for the model; None if nothing is.
+    ``foresees``: what will happen in this turn if a call with these arguments runs, for whoever decides about it. It must not wait, and
+    raises ToolError if the call is in vain.
     """
 
     name: str
@@ -124,6 +135,7 @@ class Tool:
     note: Callable[[], str] | None = field(default=None, repr=False)
     switched_with: str = ""
     fault: Callable[[Mapping[str, Any]], str | None] | None = field(default=None, repr=False)
+    foresees: Callable[[CallingTurn, Mapping[str, Any]], Foreseen] | None = field(default=None, repr=False)
 
     @property
     def shown_title(self) -> str:

@@ -51,6 +51,7 @@ def _row(turn: Turn, key: UUID, call: Requested, rule: ToolRule | None) -> ToolA
         title=tool.shown_title[:80],
         fingerprint=tool.fingerprint,
         arguments=json.dumps(call.arguments) if decision is Decision.WAITING else "",
+        receiver=call.receiver[:300] if decision is Decision.WAITING else "",
         decision=decision,
         lapses_at=connections.after(timedelta(seconds=environment().tool_approval_seconds)),
     )

@@ -123,6 +123,7 @@ class Conductor:
         turn = CallingTurn(*of_turn, pages=pages, files=files, documents=documents, sessions=SessionsOfTurn(row), person=self._person)
         self._pages = pages
         self._stored_pages = set(pages)
+        self._calling = turn
         self._tools = {name: tool.for_turn(turn) for name, tool in running.tools.items()}
         self._offer = program.offer if program else FunctionOffer()
         self._own_calls: list[Frame] = []
@@ -196,7 +197,10 @@ class Conductor:
         return self._calls_run > before
 
     async def _ask(self, calls: Sequence[Requested], group: asyncio.TaskGroup) -> None:
-        """Ask the person about these calls, and run those that they allow."""
+        """Ask the person about these calls, and run those that they allow, just as they were shown."""
+        calls = [foreseen for call in calls if (foreseen := self._foreseen(call))]
+        if not calls:
+            return
 
         def settled(call: Requested, decision: Decision) -> None:
             if decision.allows:
@@ -211,6 +215,17 @@ class Conductor:
         except DatabaseBusyError:
             for call in calls:
                 self._reply(call.frame, replies.failed(ProductCode.TOOL_FAILED, "The person could not be asked.", call.provenance()))
+
+    def _foreseen(self, call: Requested) -> Requested | None:
+        """The call as it will run, whatever happens while the person decides. One that would be in vain gets its reply."""
+        if call.tool.foresees is None:
+            return call
+        try:
+            found = call.tool.foresees(self._calling, call.arguments)
+        except ToolError as error:
+            self._reply(call.frame, replies.failed(ProductCode.TOOL_FAILED, str(error), call.provenance()))
+            return None
+        return replace(call, arguments=found.arguments, receiver=found.receiver)
 
     async def _start(self, calls: Sequence[Requested], group: asyncio.TaskGroup) -> None:
         if not calls:

@@ -21,12 +21,14 @@ ARGUMENT_CHARS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """A call that can be run: its frame, its tool, its checked arguments, and how many seconds it may take."""
+    """A call that can be run: its frame, its tool, its checked arguments, how many seconds it may take, and who receives the arguments
+    (``Foreseen``), once that was asked."""
 
     frame: Frame = field(repr=False)
     tool: Tool
     arguments: Mapping[str, Any] = field(repr=False)
     seconds: float
+    receiver: str = ""
 
     @property
     def call_id(self) -> str:

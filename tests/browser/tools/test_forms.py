@@ -4,7 +4,7 @@ import json
 import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -50,8 +50,10 @@ for line in sys.stdin:
 """
 
 
-class _Model(BaseHTTPRequestHandler):
-    """A model that calls the tool once, and then says what it returned."""
+class ScriptedModel(BaseHTTPRequestHandler):
+    """A model that calls these tools once, and then says what the last of them returned."""
+
+    calls: Sequence[tuple[str, dict[str, Any]]] = (("shop_order", {}),)
 
     def do_GET(self) -> None:
         self._answer(json.dumps({"object": "list", "data": [{"id": "m", "object": "model"}]}).encode())
@@ -62,8 +64,11 @@ class _Model(BaseHTTPRequestHandler):
         if replies:
             chunks: list[dict[str, Any]] = [{"delta": {"content": f"It said {replies[-1]}"}}, {"delta": {}, "finish_reason": "stop"}]
         else:
-            call = {"index": 0, "id": "c0", "type": "function", "function": {"name": "shop_order", "arguments": "{}"}}
-            chunks = [{"delta": {"tool_calls": [call]}}, {"delta": {}, "finish_reason": "tool_calls"}]
+            calls = [
+                {"index": at, "id": f"c{at}", "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
+                for at, (name, given) in enumerate(self.calls)
+            ]
+            chunks = [{"delta": {"tool_calls": calls}}, {"delta": {}, "finish_reason": "tool_calls"}]
         data = "".join(f"data: {json.dumps({'id': 'x', 'choices': [{'index': 0, **each}]})}\n\n" for each in chunks)
         self._answer(f"{data}data: [DONE]\n\n".encode(), "text/event-stream")
 
@@ -85,7 +90,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     (at / "shop.py").write_text(PROGRAM)
     command = json.dumps([sys.executable, str(at / "shop.py")])
     (at / "tools.toml").write_text(f'[[mcp]]\nname = "shop"\ncommand = {command}\ntools = ["order"]\nspeaks_to_person = true\n')
-    peer = ThreadingHTTPServer(("127.0.0.1", 0), _Model)
+    peer = ThreadingHTTPServer(("127.0.0.1", 0), ScriptedModel)
     threading.Thread(target=peer.serve_forever, daemon=True).start()
     deployment = Deployment(
         at,
