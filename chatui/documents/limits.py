@@ -65,6 +65,7 @@ TABLE = (
     FileLimit("text", TEXT_BYTES, Beyond.CUT),
     FileLimit("parts", MAX_PARTS, Beyond.CUT),
     FileLimit("pages", MAX_PAGES, Beyond.CUT, NAMED["pdf"]),
+    FileLimit(NoTextReason.OBJECTS, 0, Beyond.REFUSED, NAMED["pdf"]),
     FileLimit("cells", MAX_CELLS, Beyond.CUT, _BOOKS),
     FileLimit("mail-parts", MAX_MAIL_PARTS, Beyond.COUNTED, NAMED["mail"]),
     FileLimit("mail-levels", MAX_MAIL_DEPTH, Beyond.COUNTED, NAMED["mail"]),
@@ -75,7 +76,6 @@ TABLE = (
     FileLimit(NoTextReason.LEVELS, MAX_DEPTH, Beyond.REFUSED, _ARCHIVES),
     FileLimit(NoTextReason.STRINGS, MAX_STRINGS, Beyond.REFUSED, ("xlsx", "xlsm")),
     FileLimit(NoTextReason.GROUPS, MAX_GROUPS, Beyond.REFUSED, ("rtf",)),
-    FileLimit(NoTextReason.OBJECTS, 0, Beyond.REFUSED, NAMED["pdf"]),
 )
 """All but the size of a file, which the operator sets. ``OBJECTS``: the limits of the library that reads PDF have no single number."""
 

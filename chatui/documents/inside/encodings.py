@@ -35,10 +35,16 @@ _PRIOR = 2.0
 _SAMPLE_BYTES = 60_000
 _DOUBT = 0.7
 """A guess is doubtful if another one is this likely, compared with it, and gives another text."""
+_FEW_BYTES = 24
+"""Fewer bytes than these beside ASCII are not enough for a detector: "订单" in GBK is as good a word in Big5."""
+_COMMON = {"gb18030": ("gb2312", re.compile(rb"[\xa1-\xa3\xb0-\xd7]")), "cp949": ("euc_kr", re.compile(rb"[\xa1-\xa3\xb0-\xc8]"))}
+"""The part of an encoding with its common letters, and how their bytes begin."""
+_SCRIPTS = ("cp1252", "cp1251", "cp1253", "cp1255", "cp1256", "gb18030", "big5hkscs", "cp932", "euc_jp", "cp949")
+"""An encoding for each script and region: what few bytes can be as well."""
 _WORD = re.compile(r"[^\W\d_]+")
-_NOT_LATIN = re.compile("[\u0370-\u1cff\u1f00-\u1fff\u3040-\ud7a3]")
+_NOT_LATIN = re.compile("[\u0370-\u1cff\u1f00-\u1fff\u3040-\ud7a3\uff66-\uffdc]")
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
-_SIGNS_IN_WORDS = re.compile("[^\\W\\d_][\u00a1-\u00bf\u02b0-\u02ff\u2010-\u2bff][^\\W\\d_]")
+_SIGNS_IN_WORDS = re.compile("[^\\W\\d_][\u00a1-\u00bf\u02b0-\u02ff\u0591-\u05c7\u064b-\u065f\u2010-\u2bff][^\\W\\d_]")
 _STRANGE = re.compile("[\x80-\x9f\ufffd\ue000-\uf8ff]")
 
 
@@ -148,13 +154,31 @@ def known(name: str) -> str:
 def _guess(data: bytes, language: str) -> tuple[str, bool]:
     """The likeliest encoding, and whether that is doubtful."""
     sample = b"\n".join(_lines(data))
+    is_short = sum(byte > 0x7F for byte in sample) < _FEW_BYTES
+    if is_short and (own := next((each for each in _USUAL.get(language, ()) if _is_common(sample, each)), "")):
+        return own, False
     ranked = sorted(_weighted(sample, language), reverse=True)
     if not ranked:
         return "cp1252", True
     best, encoding = ranked[0]
     text = sample.decode(encoding, "replace")
     others = (name for weight, name in ranked[1:] if weight >= best * _DOUBT)
-    return encoding, any(sample.decode(each, "replace") != text for each in others)
+    is_doubtful = any(sample.decode(each, "replace") != text for each in others)
+    in_scripts = (sample.decode(each, "replace") for each in (_SCRIPTS if is_short else ()))
+    return encoding, is_doubtful or any(_has_words(other) for other in in_scripts if other != text)
+
+
+def _is_common(sample: bytes, encoding: str) -> bool:
+    """Whether a sample has only common letters of an encoding beside ASCII."""
+    inner, begin = _COMMON.get(encoding, ("", None))
+    try:
+        return begin is not None and all(begin.match(each.encode(inner)) for each in sample.decode(inner) if not each.isascii())
+    except UnicodeError:
+        return False
+
+
+def _has_words(text: str) -> bool:
+    return _sense(text) == 1 and any(len(word) > 1 and not word.isascii() for word in _WORD.findall(text))
 
 
 def _lines(data: bytes) -> Iterator[bytes]:

@@ -31,6 +31,8 @@ export class Chip {
   #use = /** @type {HTMLSelectElement | null} */ (null);
   #places = /** @type {HTMLInputElement | null} */ (null);
   #encoding = /** @type {HTMLSelectElement | null} */ (null);
+  /** Of a chosen encoding in which it is about to be read; 0: of none. */
+  #rereading = 0;
 
   /**
    * @param {File | UploadedFile} file to upload, or already on the server
@@ -50,7 +52,7 @@ export class Chip {
   }
 
   get isBusy() {
-    return this.#sending !== null;
+    return this.#sending !== null || this.#rereading !== 0;
   }
 
   /** Whether it is this file, as far as names, sizes and times tell. @param {File} file */
@@ -109,6 +111,7 @@ export class Chip {
 
   remove() {
     this.#sending?.end();
+    clearTimeout(this.#rereading);
     this.element.remove();
     // It is deleted automatically after a day. A file sent with a question stays with that question.
     if (this.taken?.delete) void postJson(this.taken.delete).catch(() => undefined);
@@ -194,24 +197,30 @@ export class Chip {
     encoding.className = "chip-use";
     encoding.setAttribute("aria-label", t("Encoding of %(name)s", { name: taken.name }));
     for (const [name, label] of taken.encodings) encoding.add(new Option(label, name, false, name === taken.encoding));
-    encoding.addEventListener("change", () => void this.#recode(taken, encoding));
+    encoding.addEventListener("change", () => {
+      // Each key changes it: an arrow passes others, and a name is typed letter by letter.
+      clearTimeout(this.#rereading);
+      this.#rereading = setTimeout(() => void this.#recode(taken, encoding), CHOOSING_MS);
+      this.#say(t("reading"), "");
+    });
     this.#tools.before(encoding);
   }
 
   /** @param {UploadedFile} taken @param {HTMLSelectElement} encoding */
   async #recode(taken, encoding) {
-    encoding.disabled = true;
-    this.#say(t("reading"), `${taken.name}: ${t("reading")}`);
+    const mine = this.#rereading;
     const path = `${taken.recode}?choice=${encodeURIComponent(this.#choice())}`;
     const failed = (/** @type {Error} */ { message }) => ({ message });
     const reply = await postJson(path, { encoding: encoding.value }).catch(failed);
-    if ("id" in reply) {
-      this.renew(/** @type {UploadedFile} */ (/** @type {unknown} */ (reply)));
-      return void this.#encoding?.focus();
+    if (mine !== this.#rereading) return; // another was chosen meanwhile
+    this.#rereading = 0;
+    const isFocused = document.activeElement === encoding;
+    if ("id" in reply) this.renew(/** @type {UploadedFile} */ (/** @type {unknown} */ (reply)));
+    else {
+      encoding.value = taken.encoding;
+      this.#say(reply.message ?? "", `${taken.name}: ${reply.message ?? ""}`);
     }
-    encoding.disabled = false;
-    encoding.value = taken.encoding;
-    this.#say(reply.message ?? "", `${taken.name}: ${reply.message ?? ""}`);
+    if (isFocused) this.#encoding?.focus();
   }
 
   /** @param {string} text @param {string} sentence for the live region */
@@ -286,6 +295,7 @@ class RejectedFile extends Error {
 
 const AWAY = t("The server could not be reached. Please try again.");
 const MIB = 1024 * 1024;
+const CHOOSING_MS = 600;
 
 /** The button that attaches files: its title says which, its data how large they may be. */
 export function attaching() {

@@ -98,6 +98,8 @@ class PendingFiles {
     const held = this.#held;
     const isLeftOut = (/** @type {string} */ id) => held.has(id) || isEdited(id) || this.#removed.has(id);
     for (const taken of all) {
+      const stale = this.#chips.find((chip) => chip.taken?.id === taken.id && chip.taken.encoding !== taken.encoding);
+      if (stale && !stale.isBusy) stale.renew(taken); // chosen in another tab
       const isHere = this.#chips.some((chip) => chip.isBusy || chip.taken?.id === taken.id);
       if (!isHere && !isLeftOut(taken.id) && this.#chips.length < MAX_FILES) this.take(taken);
     }

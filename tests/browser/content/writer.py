@@ -11,10 +11,12 @@ _STEP = 37
 
 
 class Writer:
-    """Listens on loopback. ``answer``: what it writes. ``pause_after``: text after which it waits until ``resume`` is called."""
+    """Listens on loopback. ``answer``: what it writes. ``pause_after``: text after which it waits until ``resume`` is called.
+    ``asked``: the body of the last request."""
 
     def __init__(self) -> None:
         self.answer = "Nothing."
+        self.asked = b""
         self.pause_after = ""
         self._going = threading.Event()
         self._server = _Server(self)
@@ -55,7 +57,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.server.writer.asked = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self._head("text/event-stream")
         before, after = self.server.writer.parts()
         self.wfile.write(chunk(reasoning_content="As the test wants it."))

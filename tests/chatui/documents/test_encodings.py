@@ -83,6 +83,38 @@ async def test_a_guess_between_two_encodings_is_doubtful_and_a_choice_decides() 
     assert chosen.parts[0].text == data.decode("cp1251") and (chosen.encoding, chosen.is_encoding_doubtful) == ("cp1251", False)
 
 
+@pytest.mark.parametrize(
+    ("text", "encoding", "language"),
+    [
+        ("订单", "gbk", "en"),
+        ("预算:3", "gbk", "de"),
+        ("予算3", "cp932", "en"),
+        ("Да", "cp1251", "en"),
+        ("Привет", "cp1251", "de"),
+        ("안녕", "cp949", "en"),
+        ("訂單", "big5", "en"),
+    ],
+)
+def test_a_few_letters_are_not_enough_to_be_certain(text: str, encoding: str, language: str) -> None:
+    assert decoded(text.encode(encoding), 1000, language).is_doubtful
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "language"),
+    [
+        ("Grüße", "cp1252", "de"),
+        ("Name;Ort\nMüller;Köln\n", "cp1252", "en"),
+        ("un café à Paris – 10 €", "cp1252", "en"),
+        ("“Så”, sa Åsa", "cp1252", "de"),
+        ("订单", "gbk", "zh-hans"),
+        ("안녕", "cp949", "ko"),
+    ],
+)
+def test_words_that_make_sense_in_one_script_alone_and_those_of_the_person_are_certain(text: str, encoding: str, language: str) -> None:
+    found = decoded(text.encode(encoding), 1000, language)
+    assert (found.text, found.is_doubtful) == (text, False)
+
+
 @pytest.mark.parametrize("encoding", [each for each in ENCODINGS if not each.startswith("utf-32")])
 async def test_every_encoding_can_be_chosen(encoding: str) -> None:
     assert (await read("a.txt", "words and words".encode(encoding), encoding=encoding)).parts[0].text == "words and words"
