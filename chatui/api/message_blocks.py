@@ -19,7 +19,7 @@ FIELDS: Mapping[str, frozenset[str]] = {
     "document": frozenset({"type", "source", "title", "context"}),
     "search_result": frozenset({"type", "source", "title", "content"}),
     "tool_reference": frozenset({"type", "tool_name"}),
-    "tool_use": frozenset({"type", "id", "name", "input"}),
+    "tool_use": frozenset({"type", "id", "name", "input", "caller"}),
     "tool_result": frozenset({"type", "tool_use_id", "content", "is_error"}),
     "thinking": frozenset({"type", "thinking", "signature"}),
     "redacted_thinking": frozenset({"type", "data"}),

@@ -85,7 +85,7 @@ class MessageEvents:
             case MoreProgramText(text=text) if self._is_in_message and not self._is_left_out:
                 if self._open is None or self._open["type"] != "text":
                     yield from self._end_thinking()
-                    yield self._begin_block({"type": "text", "text": ""})
+                    yield self._begin_block({"type": "text", "text": "", "citations": None})
                 yield self._more("text", text)
             case Closed():
                 self._is_in_message = False
@@ -136,7 +136,8 @@ class MessageEvents:
     def _call(self, call: Called) -> Iterator[Event]:
         yield from self._end_block("text")
         yield from self._end_thinking()
-        yield self._begin_block({"type": "tool_use", "id": call.call_id, "name": call.name, "input": {}})
+        caller = {"type": "direct"}
+        yield self._begin_block({"type": "tool_use", "id": call.call_id, "name": call.name, "input": {}, "caller": caller})
         yield self._delta("input", call.arguments)
         if self._open is not None:
             self._open["input"] = json.loads(call.arguments)
@@ -172,7 +173,7 @@ class MessageEvents:
         whole = self.whole()
         yield {
             "type": "message_delta",
-            "delta": {"stop_reason": whole["stop_reason"], "stop_sequence": whole["stop_sequence"]},
+            "delta": {name: whole[name] for name in ("stop_reason", "stop_sequence", "stop_details", "container")},
             "usage": whole["usage"],
         }
         yield {"type": "message_stop"}
@@ -186,6 +187,8 @@ class MessageEvents:
             "content": list(self._content),
             "stop_reason": self._reason(ended) if ended else None,
             "stop_sequence": ended.stopped_at or None if ended else None,
+            "stop_details": None,
+            "container": None,
             "usage": self._usage(ended),
         }
 
@@ -207,4 +210,9 @@ class MessageEvents:
             "output_tokens": written,
             "cache_creation_input_tokens": 0,
             "cache_read_input_tokens": 0,
+            "cache_creation": None,
+            "output_tokens_details": None,
+            "server_tool_use": None,
+            "service_tier": "standard",
+            "inference_geo": None,
         }

@@ -10,8 +10,15 @@ from typing import Any
 def model_object(found: Mapping[str, Any]) -> dict[str, Any]:
     """``found``: the model as the other formats describe it."""
     created = datetime.fromtimestamp(found["created"], UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    length = {"max_input_tokens": found["context_length"]} if "context_length" in found else {}
-    return {"type": "model", "id": found["id"], "display_name": found["id"], "created_at": created, **length}
+    return {
+        "type": "model",
+        "id": found["id"],
+        "display_name": found["id"],
+        "created_at": created,
+        "max_input_tokens": found.get("context_length"),
+        "max_tokens": None,
+        "capabilities": None,
+    }
 
 
 def model_list(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -76,7 +76,7 @@ class CountedMessages(ProgramRequest):
         kind = choice.get("type") if isinstance(choice, Mapping) else None
         if kind == "tool":
             return {"type": "function", "name": choice.get("name")}
-        if kind not in CHOICES:
+        if not isinstance(kind, str) or kind not in CHOICES:
             raise invalid("The choice has to be an object of the type auto, any, tool or none.", param="tool_choice")
         return CHOICES[kind]
 

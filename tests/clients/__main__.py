@@ -42,7 +42,7 @@ def _run_all(recorder: Recorder, key: str, home: Path) -> list[str]:
             subprocess.run(
                 command,
                 cwd=home,
-                env=installing.environment(key, home),
+                env=installing.environment(recorder.url, key, home),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,

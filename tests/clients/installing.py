@@ -33,7 +33,7 @@ def install() -> None:
 
 
 def commands(url: str, key: str, home: Path) -> dict[str, list[list[str]]]:
-    """The command of each client, in order. ``home``: an empty directory for Codex."""
+    """The command of each client, in order. ``home``: an empty directory for Codex and Claude Code."""
     python, own_node = str(PLACE / "python" / "bin" / "python"), node.program("node") or "node"
     found = {program.stem: [[python, "-P", str(program), url, key]] for program in sorted(PROGRAMS.glob("[a-z]*.py"))}
     for program in sorted(PROGRAMS.glob("*.mjs")):
@@ -45,13 +45,18 @@ def commands(url: str, key: str, home: Path) -> dict[str, list[list[str]]]:
         [*codex, "--json", "--skip-git-repo-check", "Write down the plan, please."],
         [*codex, "resume", "--last", "--json", "--skip-git-repo-check", "Thank you."],
     ]
+    wrapper = PLACE / "node" / "node_modules" / "@anthropic-ai" / "claude-code" / "cli-wrapper.cjs"  # runs without npm's install scripts
+    claude = [own_node, str(wrapper), "--tools", "Read", "--allowedTools", "Read", "--output-format", "json", "-p"]
+    found["claude_code"] = [[*claude, "Read the file notes.txt with the Read tool."], [*claude, "--continue", "Thank you."]]
     return found
 
 
-def environment(key: str, home: Path) -> dict[str, str]:
+def environment(url: str, key: str, home: Path) -> dict[str, str]:
     """The clients' environment: without the developer's own configuration, and without access to their vendors' model servers."""
     passed = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-    return {**passed, "HOME": str(home), "CODEX_HOME": str(home), "CHATUI_KEY": key, "OPENAI_AGENTS_DISABLE_TRACING": "1"}
+    own = {"HOME": str(home), "CODEX_HOME": str(home), "CHATUI_KEY": key, "OPENAI_AGENTS_DISABLE_TRACING": "1"}
+    claude = {"ANTHROPIC_BASE_URL": url.removesuffix("/v1"), "ANTHROPIC_AUTH_TOKEN": key, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+    return {**passed, **own, **claude, "ANTHROPIC_MODEL": "demo", "ANTHROPIC_SMALL_FAST_MODEL": "demo"}
 
 
 def _once(place: Path, pins: Path, make: object) -> None:

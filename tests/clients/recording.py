@@ -33,7 +33,8 @@ class Recorder:
                 pass
 
             def _pass(self, body: bytes | None) -> None:
-                headers = {"Authorization": self.headers["Authorization"] or "", "Content-Type": "application/json"}
+                passed = ("Authorization", "x-api-key", "anthropic-version", "anthropic-beta")
+                headers = {name: value for name in passed if (value := self.headers[name])} | {"Content-Type": "application/json"}
                 try:
                     reply = urlopen(Request(target + self.path, body, headers), timeout=60)
                 except HTTPError as error:

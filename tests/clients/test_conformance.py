@@ -16,6 +16,7 @@ import pytest
 from llm_comply import result, runner
 from llm_comply.config import ComplianceConfig
 from llm_comply.schema import SpecLoader
+from llm_comply.tests.anthropic import ANTHROPIC_TESTS
 from llm_comply.tests.open_responses import OPEN_RESPONSES_TESTS
 from llm_comply.tests.openai_chat import OPENAI_CHAT_TESTS
 from openresponses_types import types
@@ -33,6 +34,7 @@ SPECS = Path(llm_comply.__file__).parent / "specs"
 SUITES: dict[str, tuple[list[Any], str]] = {
     "responses": (OPEN_RESPONSES_TESTS, "openresponses.json"),
     "chat": (OPENAI_CHAT_TESTS, "openai_chat.json"),
+    "messages": (ANTHROPIC_TESTS, "anthropic.json"),
 }
 UNKNOWN_TO_IT = ["reasoning_summary_text"]
 """Events of the specification that the suite does not know."""
@@ -92,19 +94,26 @@ def judged(name: str, server: Server, key: str, model: str, without: frozenset[s
     # A status alone explains nothing: an error object has its code, and the log the reason.
     assert not failed, f"{failed}\n{server.console[-20_000:]}"
     skipped = {found.id for found in suite.results if found.status is result.TestStatus.SKIPPED}
-    assert skipped <= {"reasoning-summary", "chat-reasoning-summary"}, "it requests these of models of other names only"
+    assert skipped <= {"reasoning-summary", "chat-reasoning-summary", "anth-thinking-display"}, (
+        "it requests these of models of other names only"
+    )
 
 
 def _with_unit(build: Callable[[ComplianceConfig], dict[str, Any]], config: ComplianceConfig) -> dict[str, Any]:
     request = build(config)
     for tool in request.get("tools", ()):
-        tool.get("function", tool)["parameters"]["properties"]["unit"] = {"type": "string"}
+        described = tool.get("function", tool)
+        described.get("parameters", described.get("input_schema"))["properties"]["unit"] = {"type": "string"}
     return request
 
 
 @pytest.mark.filterwarnings("ignore:jsonschema.RefResolver:DeprecationWarning")
 @pytest.mark.parametrize(
-    ("name", "model"), [("responses", "demo"), ("chat", "demo"), ("responses", "vllm-chat"), ("chat", "vllm-responses")]
+    ("name", "model"),
+    [
+        *(("responses", "demo"), ("chat", "demo"), ("messages", "demo")),
+        *(("responses", "vllm-chat"), ("chat", "vllm-responses"), ("messages", "vllm-chat"), ("messages", "vllm-responses")),
+    ],
 )
 def test_every_test_of_llm_comply_passes(name: str, model: str, server: Server, key: str) -> None:
     judged(name, server, key, model)

@@ -88,6 +88,10 @@ def _bare(message: dict[str, Any]) -> dict[str, Any]:
     return message | {"id": "", "content": content}
 
 
+def said(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text, "citations": None}
+
+
 def error_in(response: HttpResponseBase) -> tuple[int, str, str]:
     body = json_of(response)
     assert set(body) == {"type", "error", "request_id"} and set(body["error"]) == {"type", "message"} and body["type"] == "error"
@@ -104,14 +108,9 @@ async def test_a_message_is_its_texts_without_reasoning(program: Program, backen
         {"role": "user", "content": [{"type": "text", "text": "Two"}, {"type": "text", "text": "and two?"}]},
     ]
     message = await both(program, {"max_tokens": 500, "system": system, "messages": messages, "temperature": 0.5, "top_k": 5})
-    assert message["content"] == [{"type": "text", "text": "I look. "}, {"type": "text", "text": "Four. "}]
+    assert message["content"] == [said("I look. "), said("Four. ")]
     assert (message["stop_reason"], message["stop_sequence"], message["model"]) == ("end_turn", None, "demo")
-    assert message["usage"] == {
-        "input_tokens": 10,
-        "output_tokens": 20,
-        "cache_creation_input_tokens": 0,
-        "cache_read_input_tokens": 0,
-    }
+    assert (message["usage"]["input_tokens"], message["usage"]["output_tokens"]) == (10, 20)
     request = backend.requests[-1]
     assert [(each.header.role, each.body) for each in request.frames] == [
         ("developer", "Be brief.\n\nBe kind."),
@@ -129,9 +128,9 @@ async def test_a_call_comes_as_a_block_and_its_result_goes_back(program: Program
     backend.script = calling(weather(), preamble=frame(PREAMBLE, "I look."))
     asked = ASKED | {"tools": [WEATHER]}
     message = await both(program, asked)
-    said, call = message["content"]
-    assert (said, message["stop_reason"]) == ({"type": "text", "text": "I look. "}, "tool_use")
-    assert {**call, "id": ""} == {"type": "tool_use", "id": "", "name": "get-weather", "input": {"city": "Tokyo"}}
+    preamble, call = message["content"]
+    assert (preamble, message["stop_reason"]) == (said("I look. "), "tool_use")
+    assert (call["type"], call["name"], call["input"]) == ("tool_use", "get-weather", {"city": "Tokyo"})
     backend.script = answer("Sunny.")
     parts = [{"type": "text", "text": "sunny"}, {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}]
     for content, is_error, seen in (
@@ -180,7 +179,7 @@ async def test_each_choice_of_tools_is_applied(
         assert len(json_of(response)["content"]) == 2
 
 
-@pytest.mark.parametrize("choice", ["auto", {"type": "tool", "name": "other"}, {"type": "banana"}, {"type": "any"}])
+@pytest.mark.parametrize("choice", ["auto", {"type": [[]]}, {"type": "tool", "name": "other"}, {"type": "banana"}, {"type": "any"}])
 async def test_a_choice_that_cannot_be_is_refused(choice: Any, program: Program) -> None:
     tools = [] if choice == {"type": "any"} else [WEATHER]
     status, kind, sentence = error_in(await program.post(PATH, ASKED | {"tools": tools, "tool_choice": choice}))
@@ -240,7 +239,7 @@ async def test_an_answer_ends_at_a_stop_sequence_which_is_named(program: Program
     backend.script = [*frame(ANALYSIS, f"{SECRET} Observ ation: inside"), *tail]
     message = await both(program, ASKED | {"stop_sequences": ["never", "Observ ation:"]})
     assert (message["stop_reason"], message["stop_sequence"]) == ("stop_sequence", "Observ ation:")
-    assert message["content"] == [{"type": "text", "text": "Thought one. "}] and SECRET not in json.dumps(message)
+    assert message["content"] == [said("Thought one. ")] and SECRET not in json.dumps(message)
     whole_one = await both(program, ASKED | {"stop_sequences": ["never"]})
     assert (whole_one["stop_reason"], whole_one["stop_sequence"]) == ("end_turn", None)
 
@@ -370,10 +369,10 @@ async def test_other_blocks_become_notes_or_texts(program: Program, backend: Scr
         {"role": "user", "content": "Go on."},
     ]
     await both(program, ASKED | {"messages": messages})
-    first, *notes, said, last = [each.body for each in backend.requests[-1].frames]
+    first, *notes, answered, last = [each.body for each in backend.requests[-1].frames]
     assert first == "[an image was attached; this model cannot see images]\nKites\nThey fly.\nT\nhttps://example.org\nfound"
     assert [note.partition(":")[0] for note in notes] == ["[server_tool_use", "[web_search_tool_result"] and "A page" in notes[1]
-    assert (said, last) == ("Kites.", "Go on.")
+    assert (answered, last) == ("Kites.", "Go on.")
 
 
 @pytest.mark.parametrize(
@@ -405,9 +404,9 @@ async def test_tokens_are_counted_of_what_was_sent_alone(ada: User, program: Pro
     assert 0 < base < 30 < await counted(system="word " * 100) and await counted(tools=[WEATHER]) > base + 20
     assert await counted(messages=[{"role": "user", "content": "word " * 1000}]) > 1000
     thought = {"type": "thinking", "thinking": "x" * 5000, "signature": "y" * 5000}
-    said = [{"role": "user", "content": "?"}, {"role": "assistant", "content": [{"type": "text", "text": "!"}]}, *ASKED["messages"]]
-    with_thought = [said[0], {"role": "assistant", "content": [thought, {"type": "text", "text": "!"}]}, said[2]]
-    assert await counted(messages=said) == await counted(messages=with_thought), "no reasoning, not even what is sealed"
+    plain = [{"role": "user", "content": "?"}, {"role": "assistant", "content": [{"type": "text", "text": "!"}]}, *ASKED["messages"]]
+    with_thought = [plain[0], {"role": "assistant", "content": [thought, {"type": "text", "text": "!"}]}, plain[2]]
+    assert await counted(messages=plain) == await counted(messages=with_thought), "no reasoning, not even what is sealed"
     assert not backend.requests, "no model is asked"
     assert error_in(await program.post(COUNT, {"messages": 5}))[:2] == (400, "invalid_request_error")
     refused = Program(await new_key(ada, for_messages=False))

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from channels.db import database_sync_to_async
 
+from chatui.api.message_events import MessageEvents
 from chatui.api.recordings import BackgroundEvents
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import ResponseHead
@@ -60,7 +61,7 @@ TURNS: dict[str, list[Any]] = {
 }
 
 
-async def live(turn: Iterable[Any], events: ResponseEvents) -> list[dict[str, Any]]:
+async def live(turn: Iterable[Any], events: ResponseEvents | MessageEvents) -> list[dict[str, Any]]:
     """The events that a program gets while the turn runs."""
     stream, key = ProgramStream(), new_key_of_row()
     for event in turn:
@@ -141,3 +142,24 @@ async def test_the_lines_of_an_earlier_version_are_in_no_response(program: Progr
     assert await Message.objects.filter(text__contains="MARMALADE", is_visible=True).aexists(), "the premise"
     for each in (path, f"{path}/input_items"):
         assert "MARMALADE" not in str(json_of(await program.get(each)))
+
+
+@pytest.mark.parametrize("turn", TURNS.values(), ids=TURNS)
+@pytest.mark.parametrize("wants_lines", [True, False])
+async def test_a_message_has_the_lines_before_what_follows_them(
+    turn: list[RawEvent | Activity], wants_lines: bool, program: Program
+) -> None:
+    """In Anthropic's format they stand in blocks about thinking. Blocks do not overlap."""
+    await program.ask({"input": "x"})
+    row = await ProgramAnswer.objects.select_related("turn").aget()
+    head = ResponseHead(row.pk, "demo", row.turn.started_at, {})
+    events = MessageEvents(head, wants_thinking=True, wants_lines=wants_lines)
+    sent = await live(turn, events)
+    content = events.whole()["content"]
+    lines = [line for block in content if block["type"] == "thinking" for line in block["thinking"].split("\n")]
+    assert lines == (LINES if wants_lines else [])
+    started = [event for event in sent if event["type"] == "content_block_start"]
+    ended = [event for event in sent if event["type"] == "content_block_stop"]
+    assert [event["index"] for event in started] == [event["index"] for event in ended] == list(range(len(content)))
+    assert sent[-1]["type"] == "message_stop" and "Hm." not in str(content)
+    assert content[-1]["type"] == "text" or turn is TURNS["no answer"]
