@@ -127,6 +127,8 @@ UNPACKED = {
 """Kinds that are zip archives, by the file name's extension."""
 OLD = {"xls": "xls", "xlt": "xls"}
 """Kinds in the container of Office 97, by the file name's extension."""
+OF_ZIP = {"xls": "xlsx", "xlt": "xlsx"}
+"""What a zip archive with such an extension is, as programs find when they open it."""
 
 _BETTER = {
     **dict.fromkeys(("doc", "dot", "pages", "wpd", "wps"), NoTextReason.AS_DOCX),
@@ -153,6 +155,7 @@ _PICTURE_SIGNS = (
     re.compile(rb"8BPS\0"),
     re.compile(rb"\xff\x0a|\0\0\0\x0cJXL "),
 )
+_PAGE = re.compile(rb"\A[^<]{0,20}<(?:!doctype\s+html|html|head|meta|style|table)\b", re.IGNORECASE)
 _ZIP = re.compile(rb"PK(?:\x03\x04|\x05\x06)")
 _OFFICE_97 = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
@@ -162,6 +165,16 @@ _FEW = 10
 """One in this many bytes may be a control character, as in logs."""
 _PDF_BYTES = 1024
 """How many other bytes a PDF may begin with, as in PDF readers."""
+
+
+def _written_as(head: bytes, ending: str) -> str:
+    """What a text really is. Web pages are offered as documents and workbooks, by the names of those; other programs show them."""
+    if head.startswith(b"{\\rtf"):
+        return "rtf"
+    plain = head.replace(b"\0", b"")
+    if (ending in OLD or ending in _BETTER) and _PAGE.search(plain):
+        return "html"
+    return "xml" if ending in OLD and plain.lstrip(b"\xef\xbb\xbf\xff\xfe \r\n\t").startswith(b"<?xml") else ""
 
 
 def detect(name: str, data: bytes) -> DetectedKind:
@@ -180,17 +193,20 @@ def detect(name: str, data: bytes) -> DetectedKind:
         return DetectedKind(kind, NoTextReason.ENCRYPTED)
     is_pdf = head.lstrip(b" \t\r\n").startswith(b"%PDF-") or (kind == "pdf" and b"%PDF-" in head[:_PDF_BYTES])
     is_zip = _ZIP.match(head) is not None
-    if ending in OLD:
-        is_kind = head.startswith(_OFFICE_97)
+    if ending in OLD and is_zip:
+        kind, is_kind = OF_ZIP[ending], True
+    elif ending in OLD and head.startswith(_OFFICE_97):
+        is_kind = True
     elif kind == "pdf" or ending in UNPACKED:
         is_kind = is_pdf if kind == "pdf" else is_zip and not is_pdf
     else:
+        kind = "text" if ending in OLD else kind
         # Old programs end a text with NUL or Ctrl-Z.
         text = head.rstrip(b"\0\x1a")
         head = text if re.search(rb"\s|.{16}", text) else head
         few_controls = b"\0" not in head and len(_NEVER_IN_TEXT.findall(head)) * _FEW <= len(head) > 0
         is_marked = is_marked or bool(wide_encoding(head))
         is_kind = not (is_pdf or is_zip or head.startswith(_OFFICE_97)) and (is_marked or few_controls)
-    if is_kind and kind == "text" and head.startswith(b"{\\rtf"):
-        return DetectedKind("rtf")
+    if is_kind and kind == "text" and (found := _written_as(head, ending)):
+        return DetectedKind(found)
     return DetectedKind(kind) if is_kind else DetectedKind("" if kind == "text" else kind, _BETTER.get(ending, NoTextReason.TYPE))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import unquote
 
 from chatui.documents.inside import html, xml
@@ -11,6 +12,8 @@ from chatui.documents.kinds import NoTextReason, UnreadThing
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
+_SHEETS = re.compile(r"<link\b[^>]{0,300}?\bhref=[\"']([^\"'>]{1,300}\.css)[\"']", re.IGNORECASE)
+_HEAD_CHARS = 20_000
 _FONTS = ("font", "otf", "ttf", "woff")
 
 
@@ -37,8 +40,12 @@ def read(data: bytes, collector: TextCollector) -> None:
         if item.get("media-type", "") not in _PAGES or place not in archive:
             collector.count(UnreadThing.PART)
             continue
-        page = archive.content(place)
+        page = html.decoded(archive.content(place))
         reader = html.HtmlReader("", collector.max_bytes, collector)
-        reader.read(html.decoded(page))
+        for each in _SHEETS.findall(page[:_HEAD_CHARS]):
+            sheet = resolve_name(place, unquote(each))
+            if sheet in archive:
+                reader.styles.read(html.decoded(archive.content(sheet)))
+        reader.read(page)
         for piece in reader.parts:
             collector.put(piece)

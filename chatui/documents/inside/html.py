@@ -12,10 +12,15 @@ import textwrap
 from itertools import islice
 from typing import Any
 from urllib.parse import urljoin, urlsplit
+from xml.etree.ElementTree import Element, SubElement
 
 from chatui.documents import plain_text
-from chatui.documents.inside import encodings
-from chatui.documents.inside.marks import Look, linked
+from chatui.documents.inside import encodings, formulas
+from chatui.documents.inside.counting import counted
+from chatui.documents.inside.html_depth import shallow
+from chatui.documents.inside.html_styles import Shown, StyleSheets
+from chatui.documents.inside.html_tables import MAX_SPAN, HtmlTable
+from chatui.documents.inside.marks import PLAIN, Look, linked
 from chatui.documents.inside.text_collector import TextCollector
 from chatui.documents.kinds import HiddenPart, UnreadThing
 from renderer.characters import drop
@@ -47,7 +52,7 @@ _BREAKS = {
     for tag in tags.split()
 }
 """What separates the text of an element from that before and after it."""
-MAX_INDENT, MAX_SPAN = 20, 50
+MAX_INDENT = 20
 CELL_NODES = 40
 _LOOKS = {
     "sup": Look(1),
@@ -60,6 +65,10 @@ _COUNTED_TAGS = {
     **dict.fromkeys(("canvas", "svg"), UnreadThing.SHAPE),
     "math": UnreadThing.EQUATION,
 }
+_KINDS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
+_INLINE = ("span", "font", "a", "b", "i", "em", "strong", "u", "small", "big", "code", "label")
+_OF_ROWS = ("tr", "thead", "tbody", "tfoot", "td", "th")
+_MATH_NODES, _MATH_DEPTH = 2000, 50
 _SILENT_INPUTS = ("hidden", "password", "submit", "button", "reset", "image", "file")
 _PREFIXES = {"td": " | ", "th": " | ", **{f"h{depth}": f"{'#' * depth} " for depth in range(1, 7)}}
 _LINK_MARKS = str.maketrans({"【": "〖", "】": "〗", "†": "‡"})
@@ -81,36 +90,44 @@ class HtmlReader:
         self._chars = 0
         self._pre = 0
         self._link = ""
-        self._held: list[tuple[str, list[str]]] = []
-        self._lists: list[int | None] = []
+        self._held: list[list[str]] = []
+        self._lists: list[tuple[int, str] | None] = []
+        self._tables: list[HtmlTable] = []
         self._cells = 0
+        self._looks: list[Look] = []
+        self.styles = StyleSheets()
 
     def read(self, document: str) -> None:
         """Read the whole document. Nothing here is recursive, because a page can be nested to any depth."""
         from selectolax.lexbor import LexborHTMLParser
 
-        tree = LexborHTMLParser(document)
+        tree = LexborHTMLParser(shallow(document))
+        self._read_head(tree)
+        todo: list[tuple[Any, str | None]] = [(tree.body, None)] if tree.body else []
+        while todo and self._chars < self._max_chars:
+            node, holds = todo.pop()
+            if holds is not None:
+                self._leave(node, holds)
+            elif node.tag == "-text":
+                self._add_text(node.text_content or "")
+            elif self._is_shown(node, shown := self.styles.of(node.tag, node.attributes)):
+                todo.append((node, self._enter(node, shown)))
+                todo += [(child, None) for child in reversed(list(node.iter(include_text=True)))]
+
+    def _read_head(self, tree: Any) -> None:
         if title := tree.css_first("title"):
             self.title = " ".join(clean(title.text()).split())[:TITLE_CHARS]
         if base := tree.css_first("base[href]"):
             self._url = joined(self._url, base.attributes.get("href") or "") or self._url
-        todo: list[tuple[Any, bool]] = [(tree.body, False)] if tree.body else []
-        while todo and self._chars < self._max_chars:
-            node, has_ended = todo.pop()
-            if has_ended:
-                self._leave(node)
-            elif node.tag == "-text":
-                self._add_text(node.text_content or "")
-            elif self._is_shown(node):
-                self._enter(node)
-                todo.append((node, True))
-                todo += [(child, False) for child in reversed(list(node.iter(include_text=True)))]
+        if self._collector is not None:
+            for each in tree.css("style"):
+                self.styles.read(each.text())
 
-    def _is_shown(self, node: Any) -> bool:
+    def _is_shown(self, node: Any, shown: Shown) -> bool:
         tag = node.tag
         if tag.startswith("-"):
             return False
-        if not _is_hidden(node.attributes):
+        if not (shown.is_hidden or _is_hidden(node.attributes)):
             if tag not in _SKIPPED_TAGS:
                 return True
             if self._collector is not None:
@@ -122,7 +139,9 @@ class HtmlReader:
     def _count(self, node: Any, collector: TextCollector) -> None:
         """Write what was filled into a form of a file. What has no text counts."""
         tag, attributes = node.tag, node.attributes
-        if tag in _COUNTED_TAGS:
+        if tag == "math" and (formula := formulas.written(_tree(node)).strip()):
+            self._append(formula)
+        elif tag in _COUNTED_TAGS:
             collector.count(_COUNTED_TAGS[tag])
         elif tag == "input" and (kind := (attributes.get("type") or "text").lower()) not in _SILENT_INPUTS:
             is_box = kind in ("checkbox", "radio")
@@ -134,31 +153,52 @@ class HtmlReader:
             chosen = [each for each in options if "selected" in each.attributes] or options[:1]
             self._append(", ".join(clean(each.text()).strip() for each in chosen))
 
-    def _enter(self, node: Any) -> None:
+    def _enter(self, node: Any, shown: Shown) -> str:
+        """Begin an element. Returns why its text is held until it ends; empty if it is not."""
         tag, attributes = node.tag, node.attributes
         self._break(tag)
         self._pre += tag == "pre"
-        self._cells += self._is_cell(node)
+        if self._collector is not None and tag in ("table", "tr") and not self._cells:
+            self._enter_table(tag)
+        is_value = self._is_cell(node)
+        self._cells += is_value
+        if tag in ("td", "th") and self._tables and self._tables[-1].is_in_row:
+            if is_value:
+                return self._hold("value")
+            self._append(self._tables[-1].end_values())
         if tag in ("ol", "ul"):
-            self._lists.append(_number(attributes.get("start"), 1) if tag == "ol" else None)
+            self._lists.append((_number(attributes.get("start"), 1), _KINDS.get(attributes.get("type") or "", "")) if tag == "ol" else None)
         self._append(self._item(attributes) if tag == "li" else _PREFIXES.get(tag, ""))
         if tag == "img":
             self._add_picture((attributes.get("alt") or "").strip(), attributes)
-        if tag in _LOOKS:
-            self._held.append((tag, []))
-        elif tag == "a" and not self._link and (target := self._target(attributes.get("href") or "")):
+        look = _LOOKS.get(tag) or (Look(shown.level or 0, bool(shown.is_struck)) if self._collector and tag in _INLINE else PLAIN)
+        if look != PLAIN:
+            self._looks.append(look)
+            return self._hold("look")
+        if tag == "a" and not self._link and (target := self._target(attributes.get("href") or "")):
             self._link = target
-            self._held.append((tag, []))
+            return self._hold("link")
+        return ""
+
+    def _hold(self, why: str) -> str:
+        self._held.append([])
+        return why
+
+    def _enter_table(self, tag: str) -> None:
+        if tag == "table":
+            self._tables.append(HtmlTable())
+        elif self._tables:
+            self._tables[-1].begin_row()
 
     def _item(self, attributes: dict[str, str | None]) -> str:
         """What begins an item: its number in a list that has them."""
         indent = "  " * min(max(len(self._lists) - 1, 0), MAX_INDENT)
-        number = self._lists[-1] if self._lists else None
-        if number is None:
+        own = self._lists[-1] if self._lists else None
+        if own is None:
             return f"{indent}* "
-        number = _number(attributes.get("value"), number)
-        self._lists[-1] = number + 1
-        return f"{indent}{number}. "
+        number = _number(attributes.get("value"), own[0])
+        self._lists[-1] = (number + 1, own[1])
+        return f"{indent}{counted(number, own[1])}. "
 
     def _add_picture(self, words: str, attributes: dict[str, str | None]) -> None:
         if words:
@@ -185,18 +225,31 @@ class HtmlReader:
                 todo.append(child)
         return True
 
-    def _leave(self, node: Any) -> None:
+    def _leave(self, node: Any, holds: str) -> None:
         tag = node.tag
         self._cells = max(self._cells - (tag in ("td", "th")), 0)
         self._pre -= tag == "pre"
         if tag in ("ol", "ul"):
             self._lists.pop()
-        if self._held and self._held[-1][0] == tag:
-            text = "".join(self._held.pop()[1])
-            self._append(self._linked(text) if tag == "a" else _LOOKS[tag].written(text))
-        if tag in ("td", "th"):
+        if holds:
+            self._end_held(node, holds, "".join(self._held.pop()))
+        elif tag in ("td", "th"):
             self._append(" | " * (_number(node.attributes.get("colspan"), 1, MAX_SPAN) - 1))
-        self._break(tag)
+        if tag in ("table", "tr") and self._tables and not self._cells:
+            self._append(self._tables[-1].end_row())
+            if tag == "table":
+                self._tables.pop()
+        if holds != "value":
+            self._break(tag)
+
+    def _end_held(self, node: Any, holds: str, text: str) -> None:
+        if holds == "value":
+            columns, rows = (_number(node.attributes.get(name), 1, MAX_SPAN) for name in ("colspan", "rowspan"))
+            self._tables[-1].add(" ".join(text.split()), columns, rows)
+        elif holds == "link":
+            self._append(self._linked(text))
+        else:
+            self._append(self._looks.pop().written(text))
 
     def _linked(self, words: str) -> str:
         target, self._link = self._link, ""
@@ -212,20 +265,40 @@ class HtmlReader:
         return f"【{len(self.links) - 1}†{text}{'' if where == self._host else f'†{where}'}】"
 
     def _add_text(self, text: str) -> None:
+        if self._tables and not self._cells and not text.strip() and not self._pre:
+            return  # between rows and cells
         plain = clean(text) if self._collector is None else drop(text)
         self._append(plain if self._pre else re.sub(r"\s+", " ", plain))
 
     def _break(self, tag: str) -> None:
-        if tag in _BREAKS:
+        in_rows = self._tables and tag in _OF_ROWS
+        if tag in _BREAKS and not in_rows:
             self._append(" " if self._link or self._cells else _BREAKS[tag])
 
     def _append(self, text: str) -> None:
         self._chars += len(text)
-        (self._held[-1][1] if self._held else self.parts).append(text)
+        (self._held[-1] if self._held else self.parts).append(text)
 
 
 def _number(value: str | None, default: int, most: int = 99_999) -> int:
     return min(max(int(value), 1), most) if value and value.isdecimal() and len(value) < 6 else default
+
+
+def _tree(node: Any) -> Element:
+    """A formula of a page as a tree; without its end if it is deeper or larger than formulas are."""
+    root = Element("math")
+    todo, left = [(node, root, 0)], _MATH_NODES
+    while todo:
+        parent, copy, depth = todo.pop()
+        for child in parent.iter(include_text=True):
+            left -= 1
+            if left < 0 or depth >= _MATH_DEPTH:
+                break
+            if child.tag == "-text":
+                copy.text = (copy.text or "") + (child.text_content or "")
+            elif not child.tag.startswith("-"):
+                todo.append((child, SubElement(copy, child.tag.rpartition(":")[2]), depth + 1))
+    return root
 
 
 def clean(text: str) -> str:

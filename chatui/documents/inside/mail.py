@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from email.message import Message
 
 HEADERS = ("From", "To", "Cc", "Bcc", "Reply-To", "Date", "Subject")
+_MAX_FIELDS = 30
 _MAX_HEADER_CHARS = 20_000
 _CHARSETS = re.compile(rb"charset\*?=\s*\"?(?:')?([A-Za-z0-9_.-]{2,40})|=\?([A-Za-z0-9_.-]{2,40})\?", re.IGNORECASE)
 _MODULES = (
@@ -30,6 +31,25 @@ _MODULES = (
     "email.quoprimime",
 )
 _SAMPLE = b"Subject: x\nContent-Type: text/plain; charset=utf-8; x*=utf-8''y\nContent-Transfer-Encoding: quoted-printable\n\n=78"
+_MAX_LINES = 2000
+_FOLDED = re.compile(r"\r?\n[ \t]")
+_ESCAPED = re.compile(r"\\(.)")
+_ZONE = re.compile(r'TZID="?([^;:"]{1,60})', re.IGNORECASE)
+_MOMENTS = ("DTSTART", "DTEND", "DUE")
+_MOMENT = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)\d\d(Z?))?")
+_OF_INVITATIONS = {
+    "SUMMARY": "Event",
+    "DTSTART": "Begins",
+    "DTEND": "Ends",
+    "DUE": "Due",
+    "DURATION": "Lasts",
+    "RRULE": "Repeats",
+    "LOCATION": "Place",
+    "DESCRIPTION": "About",
+    "ORGANIZER": "Organizer",
+    "ATTENDEE": "Invited",
+    "STATUS": "Status",
+}
 _ENCRYPTED = ("application/pgp-encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime")
 
 
@@ -76,7 +96,7 @@ class _Mail:
     def put(self, message: Message, depth: int = 0) -> None:
         """Write the header lines and the body of a mail."""
         for name in HEADERS:
-            for value in message.get_all(name, [])[:1]:
+            for value in _raw_values(message, name)[:1]:
                 self._collector.put(f"{name}: {_header(value)}\n")
         self._collector.put("\n")
         self._put_part(message, depth)
@@ -90,13 +110,18 @@ class _Mail:
             self._put_parts(part, kind, depth + 1)
         elif kind in _ENCRYPTED and "signed" not in str(part.get("Content-Type")).lower():
             self._collector.put("[This part is encrypted]\n")
-        elif kind in ("text/plain", "text/html") and not _is_file(part):
+        elif kind in ("text/plain", "text/html", "text/rfc822-headers") and not _is_file(part):
             self._put_text(part, kind)
+        elif kind == "text/calendar":
+            self._put_invitation(part)
         else:
             self._put_file(part, kind)
 
     def _put_parts(self, part: Message, kind: str, depth: int) -> None:
-        if kind == "message/rfc822":
+        if kind == "message/delivery-status":
+            for each in _parts(part):
+                self._collector.put("".join(f"{name}: {_header(value)}\n" for name, value in list(each.raw_items())[:_MAX_FIELDS]) + "\n")
+        elif kind == "message/rfc822":
             self._collector.put("[Attached mail]\n")
             for each in _parts(part):
                 self.put(each, depth)
@@ -116,7 +141,9 @@ class _Mail:
             for inner in each.walk() if each.get_content_maintype() == "multipart" else ():
                 if not inner.is_multipart() and inner.get_content_maintype() != "text":
                     self._put_file(inner, inner.get_content_type())
-        others = [each for each in parts if each.get_content_maintype() not in ("text", "multipart")]
+        others = [
+            each for each in parts if each.get_content_maintype() not in ("text", "multipart") or each.get_content_type() == "text/calendar"
+        ]
         for each in others if texts else ():
             self._put_part(each, depth)
 
@@ -128,6 +155,21 @@ class _Mail:
             text = "".join(reader.parts)
         self._collector.put(f"{text.rstrip()}\n\n")
 
+    def _put_invitation(self, part: Message) -> None:
+        """An invitation, which programs show above the text: what, when, where and who."""
+        inside = ""
+        for line in _FOLDED.sub("", _text_of(part)).splitlines()[:_MAX_LINES]:
+            name, _, value = line.partition(":")
+            key = name.partition(";")[0].upper()
+            if key in ("BEGIN", "END"):
+                inside = value.strip().upper() if key == "BEGIN" else ""
+            elif inside in ("VEVENT", "VTODO") and key in _OF_INVITATIONS:
+                zone = _ZONE.search(name)
+                words = _MOMENT.sub(_written_moment, value) if key in _MOMENTS else value
+                words = _ESCAPED.sub(lambda found: "\n" if found[1] in "nN" else found[1], words)
+                self._collector.put(f"{_OF_INVITATIONS[key]}: {' '.join(words.split())}{f' ({zone[1]})' if zone else ''}\n")
+        self._put_file(part, "text/calendar")
+
     def _put_file(self, part: Message, kind: str) -> None:
         if part.get("Content-ID") and part.get_content_maintype() == "image":
             self._collector.count(UnreadThing.PICTURE)
@@ -135,6 +177,11 @@ class _Mail:
         name = _header(part.get_filename() or "") or "without a name"
         size = len(_payload(part))
         self._collector.put(f"{mark('Attached file', f'{name}, {kind}, {sized(size)}')}\n")
+
+
+def _written_moment(found: re.Match[str]) -> str:
+    year, month, day, hour, minute, zone = found.groups()
+    return f"{year}-{month}-{day}" + (f" {hour}:{minute}{' UTC' if zone else ''}" if hour else "")
 
 
 def sized(size: int) -> str:
@@ -172,6 +219,11 @@ def _codec(name: str) -> str:
     return html.encoding_named(name)
 
 
+def _raw_values(message: Message, name: str) -> list[str]:
+    """The values of a header as they stand in the mail: bytes beyond ASCII are kept as they are."""
+    return [value for key, value in message.raw_items() if key.lower() == name.lower()]
+
+
 def _header(value: object) -> str:
     """A header's value in words: parts of it may be encoded."""
     return " ".join("".join(_decoded(str(value)[:_MAX_HEADER_CHARS])).split())
@@ -185,8 +237,8 @@ def _decoded(value: str) -> Iterator[str]:
     except (ValueError, LookupError):
         pieces = [(value, None)]
     for piece, charset in pieces:
-        if isinstance(piece, str):
-            raw = piece.encode("utf-8", "surrogateescape")
+        if isinstance(piece, str) or (charset or "").lower() == "unknown-8bit":
+            raw = piece.encode("utf-8", "surrogateescape") if isinstance(piece, str) else piece
             yield encodings.decoded(raw, len(raw)).text
         else:
             codec = _codec(charset or "")

@@ -100,6 +100,11 @@ class Runs:
         self._flush()
         return "".join(self._held.pop()[0])
 
+    @property
+    def is_held(self) -> bool:
+        """Whether what is written now is held."""
+        return bool(self._held)
+
     def begin_link(self, address: str) -> None:
         self._flush()
         self._held.append(([], address))

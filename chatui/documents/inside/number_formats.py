@@ -300,7 +300,8 @@ def _date(section: _Section, number: float, is_from_1904: bool) -> str:
     point = next((at for at in range(len(section.tokens)) if section.tokens[at : at + 2] == (("sign", "."), ("digit", "0"))), None)
     places = sum(kind == "digit" for kind, _ in section.tokens[point:]) if point is not None else 0
     unit = 10 ** (3 - min(places, 3))
-    moment = _Moment(int(abs(number) * _DAY_MS / unit + 0.5 + 1e-6) * unit, is_from_1904, section.has("clock"))
+    has_era = any(kind == "era" and "g" in text for kind, text in section.tokens)
+    moment = _Moment(int(abs(number) * _DAY_MS / unit + 0.5 + 1e-6) * unit, is_from_1904, section.has("clock"), has_era)
     if _is_in_digits(section):
         return moment.iso_date + _clock(section, moment)
     return "-" * (number < 0) + "".join(moment.shown(kind, text) for kind, text in section.tokens)
@@ -312,7 +313,7 @@ def _is_in_digits(section: _Section) -> bool:
     codes = {text[0] for text in dates}
     has_names = any(text[0] == "m" and len(text) > 2 for text in dates)
     has_words = any(kind == "literal" and not text.isascii() for kind, text in section.tokens)
-    return {"m", "d"} <= codes and bool(codes & {"y", "e"}) and not has_names and not has_words
+    return {"m", "d"} <= codes and bool(codes & {"y", "e", "b"}) and not has_names and not has_words
 
 
 def _clock(section: _Section, moment: _Moment) -> str:
@@ -323,14 +324,24 @@ def _clock(section: _Section, moment: _Moment) -> str:
     return f" {moment.hour:02}:{moment.minute:02}" + (f":{moment.second:02}" if "s" in codes else "")
 
 
+_ERAS = (
+    ((2019, 5, 1), 2019, "R令和"),
+    ((1989, 1, 8), 1989, "H平成"),
+    ((1926, 12, 25), 1926, "S昭和"),
+    ((1912, 7, 30), 1912, "T大正"),
+    ((1868, 1, 25), 1868, "M明治"),
+)
+"""The Japanese eras: first day, first year, letter and name."""
+
+
 class _Moment:
     """A day and a time of day, and what the codes of a format show of them. ``milliseconds``: since the first day of the calendar."""
 
-    def __init__(self, milliseconds: int, is_from_1904: bool, has_halves: bool) -> None:
+    def __init__(self, milliseconds: int, is_from_1904: bool, has_halves: bool, has_era: bool = False) -> None:
         days, in_day = divmod(milliseconds, _DAY_MS)
         self._year, self._month, self._day, self._weekday = _day(days, is_from_1904)
         self.hour, self.minute, self.second = in_day // 3_600_000, in_day // 60_000 % 60, in_day // 1000 % 60
-        self._has_halves = has_halves
+        self._has_halves, self._has_era = has_halves, has_era
         self._elapsed = {"h": milliseconds // 3_600_000, "m": milliseconds // 60_000, "s": milliseconds // 1000}
         self._decimals = f"{in_day % 1000:03}"
 
@@ -351,13 +362,26 @@ class _Moment:
             digit, self._decimals = self._decimals[:1], self._decimals[1:]
             return digit
         if kind == "era":
-            return str(self._year) * (text[0] == "e")
+            return self._of_era(text)
         return text if kind in _SHOWN else ""
+
+    def _of_era(self, text: str) -> str:
+        """The name of a Japanese era and the year in it (Reiwa 8); without its name, the year as it is."""
+        names, year = text.count("g"), text.count("e")
+        today = (self._year, self._month, self._day)
+        era = next(((name, first) for start, first, name in _ERAS if today >= start), None) if self._has_era else None
+        if era is None:
+            return str(self._year) * (year > 0)
+        shown = (era[0][0] if names == 1 else era[0][1] if names == 2 else era[0][1:]) if names else ""
+        return shown + (str(self._year - era[1] + 1).zfill(min(year, 2)) if year else "")
 
     def _part(self, text: str) -> str:
         """A part of the date, or hours or seconds."""
         first, length = text[0], len(text)
-        if first in "yb":
+        if first == "b":
+            # The Buddhist year.
+            return f"{(self._year + 543) % 100:02}" if length < 3 else f"{self._year + 543:04}"
+        if first == "y":
             return f"{self._year % 100:02}" if length < 3 else f"{self._year:04}"
         if first in "hs":
             hour = (self.hour - 1) % 12 + 1 if self._has_halves else self.hour

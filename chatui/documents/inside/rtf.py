@@ -10,7 +10,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from chatui.documents.inside import symbols
 from chatui.documents.inside.marks import PLAIN, Look, Runs, mark
+from chatui.documents.inside.rtf_tables import MAX_COLUMNS, MAX_ROWS, RtfTable
 from chatui.documents.inside.text_collector import TextCollector, UnreadableFileError
 from chatui.documents.kinds import HiddenPart, NoTextReason, UnreadThing
 from chatui.documents.limits import MAX_GROUPS
@@ -26,6 +28,7 @@ _CHARSETS = {
     136: "big5",
     163: "cp1258",
     204: "cp1251",
+    2: "latin-1",
     222: "cp874",
     238: "cp1250",
     161: "cp1253",
@@ -66,22 +69,22 @@ _SIGNS = {
     "rdblquote": "”",
 }
 _GROUPS = """
-fonttbl colortbl stylesheet info generator listtable listoverridetable rsidtbl themedata colorschememapping latentstyles datastore xmlnstbl
-mmathPr pgptbl listtext pntext pnseclvl pn revtbl userprops filetbl panose falt fontemb blipuid picprop sp sn nonshppict bkmkstart bkmkend
-atrfstart atrfend atnid atndate atnref atntime datafield docvar wgrffmtfilter passwordhash ftnsep ftnsepc aftnsep aftnsepc aftncn ftncn tc
-xe do expshrtn ebcstart defchp defpap oldcprops oldpprops oldtprops oldsprops protusertbl staticval propname template fldtype private
-listname levelmarker pgdsctbl updnprop
+fonttbl colortbl stylesheet info generator listtable listoverridetable rsidtbl themedata colorschememapping latentstyles datastore
+xmlnstbl mmathPr pgptbl listtext pntext pnseclvl pn revtbl userprops filetbl panose falt fontemb blipuid nonshppict bkmkstart bkmkend
+shprslt nonesttables atrfstart atrfend atnid atndate atnref atntime datafield docvar wgrffmtfilter passwordhash ftnsep ftnsepc aftnsep
+aftnsepc aftncn ftncn tc xe do expshrtn ebcstart defchp defpap oldcprops oldpprops oldtprops oldsprops protusertbl staticval propname
+template fldtype private listname levelmarker pgdsctbl updnprop
 """
 _PLAIN = frozenset(_GROUPS.split()) - {"listtext", "pntext"}
 """Groups that say only how something looks or was made, or that repeat what is shown elsewhere."""
-_COUNTED = {"pict": UnreadThing.PICTURE, "object": UnreadThing.FILE, "ffname": UnreadThing.FIELD}
+_COUNTED = {"object": UnreadThing.FILE, "ffname": UnreadThing.FIELD}
 _MARGINS = {
     **dict.fromkeys(("header", "headerl", "headerr", "headerf"), "Header"),
     **dict.fromkeys(("footer", "footerl", "footerr", "footerf"), "Footer"),
 }
 _HELD = ("footnote", "annotation", *_MARGINS)
 """Groups whose text has another place than where they stand."""
-_SHOWN = frozenset(["shpinst", "shptxt", "fldrslt", "result", "nesttableprops", "shppict", "upr", "ud"])
+_SHOWN = frozenset(["shpinst", "shptxt", "fldrslt", "result", "nesttableprops", "shppict"])
 _CODES = re.compile(r"[0-9a-fA-F\s;]+")
 _ESCAPED = {b"~": "\xa0", b"_": "-", b"\\": "\\", b"{": "{", b"}": "}", b"\n": "\n", b"\r": "\n"}
 _ADDRESS = re.compile(r'HYPERLINK\s+"([^"]+)"')
@@ -101,8 +104,11 @@ def read(data: bytes, collector: TextCollector) -> None:
         raise UnreadableFileError(NoTextReason.BROKEN)
     collector.begin()
     reader = _Reader(collector)
-    for token in _TOKEN.finditer(data):
+    at = 0
+    while token := _TOKEN.match(data, at):
         reader.take(token)
+        # What follows this word is no text, whatever it looks like.
+        at = token.end() + (min(int(token[2] or 0), len(data)) if token[1] == b"bin" and not (token[2] or b"").startswith(b"-") else 0)
     reader.end()
 
 
@@ -115,7 +121,9 @@ class _State:
     is_hidden: bool = False
     is_deleted: bool = False
     codec: str = "cp1252"
+    font: int = -1
     skip: int = 1
+    is_nested: bool = False
 
 
 class _Reader:
@@ -136,7 +144,11 @@ class _Reader:
         self._notes: list[str] = []
         self._margins: dict[str, None] = {}
         self._author = ""
+        self._font_names: dict[int, str] = {}
         self._row: list[str] = []
+        self._table = RtfTable()
+        self._property = ["", ""]
+        self._alt = ""
         self._is_in_table = False
         self._is_outside = False
         self._is_unknown = False
@@ -168,6 +180,7 @@ class _Reader:
         while self._stack:
             self._close()
         self._end_row()
+        self._end_table()
         self._runs.end()
         for each in (*self._notes, *self._margins):
             self._collector.put(f"\n{each}")
@@ -199,9 +212,34 @@ class _Reader:
             self._runs.begin_link(found[1] if found else "")
         elif kind in _HELD:
             self._end_of_held(kind, " ".join(self._runs.release().split()))
+        elif kind == "sp":
+            self._end_of_property(*self._property)
+        elif kind == "pict":
+            self._put_picture()
         elif kind == "unknown" and self._is_unknown:
             self._collector.count(UnreadThing.OTHER)
             self._is_unknown = False
+
+    def _end_of_property(self, name: str, value: str) -> None:
+        """A drawing has its words, its picture and its description as properties."""
+        if name == "gtextUNICODE" and value.strip():
+            self._put_in(self._shown_outside(), f"{value.strip()} ")
+        elif name == "wzDescription" and any(each.kind == "pict" for each in self._stack):
+            self._alt = value
+        elif name == "wzDescription" and value.strip():
+            self._put_in(self._shown_outside(), mark("Picture", value))
+        self._property = ["", ""]
+
+    def _shown_outside(self) -> _State:
+        """What holds around the drawing whose properties are read."""
+        return next((each for each in reversed(self._stack) if each.kind not in _NOT_TEXT), _State())
+
+    def _put_picture(self) -> None:
+        alt, self._alt = self._alt.strip(), ""
+        if alt:
+            self._put_in(self._shown_outside(), mark("Picture", alt))
+        else:
+            self._collector.count(UnreadThing.PICTURE)
 
     def _end_of_held(self, kind: str, text: str) -> None:
         if kind == "footnote":
@@ -226,9 +264,9 @@ class _Reader:
 
     def _begin_kind(self, word: str, is_optional: bool) -> bool:
         """Whether a word says what its group is."""
-        if self._state.kind in _NOT_TEXT and self._state.kind != "fldinst" and not (word == "f" or word == "fcharset"):
-            return word not in _WORDS_OF_FONTS
-        if word in _PLAIN:
+        if (found := self._kind_within(word)) is not None:
+            return found
+        if word in _PLAIN or word in ("sp", "pict", "upr"):
             self._state = replace(self._state, kind=word)
         elif word in _COUNTED:
             self._collector.count(_COUNTED[word])
@@ -245,31 +283,55 @@ class _Reader:
             return False
         return True
 
+    def _kind_within(self, word: str) -> bool | None:
+        """The same, of a word in a group that is not text; None if the group does not decide."""
+        kind = self._state.kind
+        if (word in _PROPERTIES and kind in _WITH_PROPERTIES) or (word == "pict" and kind == "sv"):
+            self._state = replace(self._state, kind=word)
+            return True
+        if word == "ud" and kind == "upr":
+            self._state = replace(self._state, kind="")
+            return True
+        if kind in _NOT_TEXT and kind != "fldinst" and word not in ("f", "fcharset") and not (kind == "sv" and word in ("u", "uc")):
+            return word not in _WORDS_OF_FONTS
+        return None
+
     def _flush(self) -> None:
         if self._bytes:
             data, self._bytes = bytes(self._bytes), bytearray()
             self._put(data.decode(self._state.codec, "replace"))
 
     def _put(self, text: str) -> None:
-        state, has_text = self._state, bool(text.strip())
+        state = self._state
         if state.kind == "fldinst":
             self._instruction.append(text)
         elif state.kind == "atnauthor":
             self._author += text
+        elif state.kind == "fonttbl":
+            self._font_names[self._font] = (self._font_names.get(self._font, "") + text)[:_FONT_NAME_CHARS]
+        elif state.kind in ("sn", "sv"):
+            self._property[state.kind == "sv"] += text
         elif state.kind == "unknown":
             self._is_unknown |= len(text.strip()) > 1 and not _CODES.fullmatch(text)
-        elif state.kind in _NOT_TEXT:
-            return
-        elif state.is_deleted:
+        elif state.kind not in _NOT_TEXT:
+            self._put_in(state, text)
+
+    def _put_in(self, state: _State, text: str) -> None:
+        """Write text in a place, unless that is hidden."""
+        has_text = bool(text.strip())
+        if state.is_deleted:
             self._has_changed |= has_text
         elif state.is_hidden and has_text:
             self._collector.leave_out(HiddenPart.TEXT, "")
         elif text and not state.is_hidden:
-            self._write(text, state.look)
+            font = self._font_names.get(state.font, "").partition(";")[0]
+            self._write(symbols.shown(text, font, self._collector), state.look)
 
     def _write(self, text: str, look: Look) -> None:
         if self._is_outside and text.strip():
             self._end_row()
+        if not self._is_in_table and text.strip():
+            self._end_table()
         self._runs.put(" " if text == "\n" and self._is_in_table else text, look)
 
     def unicode(self, number: int | None) -> None:
@@ -286,8 +348,41 @@ class _Reader:
     def cell(self, number: int | None) -> None:
         if self._is_in_table or not self._row:
             self._begin_table(None)
-            self._row.append(" ".join(self._runs.release().split()))
+            self._row.append(_NESTED_END.sub(" /", " ".join(self._runs.release().split())))
             self._runs.hold()
+
+    def nested_cell(self, number: int | None) -> None:
+        """A table in a cell is on that cell's line."""
+        if self._is_in_table:
+            self._runs.put(" | ")
+
+    def nested_row(self, number: int | None) -> None:
+        if self._is_in_table:
+            self._runs.put(" / ")
+
+    def begin_row(self, number: int | None) -> None:
+        if not self._state.is_nested:
+            self._table.begin_row()
+
+    def row_edge(self, number: int | None) -> None:
+        if not self._state.is_nested:
+            self._table.edges[0] = number or 0
+
+    def edge(self, number: int | None) -> None:
+        if not self._state.is_nested and len(self._table.edges) <= MAX_COLUMNS:
+            self._table.edges.append(number or 0)
+
+    def join(self, number: int | None) -> None:
+        if not self._state.is_nested:
+            self._table.joined.add(len(self._table.edges) - 1)
+
+    def nested(self, number: int | None) -> None:
+        self._state = replace(self._state, is_nested=True)
+
+    def _end_table(self) -> None:
+        if self._table.rows:
+            text, self._table = self._table.written(), RtfTable()
+            self._runs.put(text)
 
     def _begin_table(self, number: int | None) -> None:
         self._is_outside = False
@@ -303,10 +398,16 @@ class _Reader:
         if self._is_in_table:
             rest = " ".join(self._runs.release().split())
             row, self._row, self._is_in_table = [*self._row, *filter(None, [rest])], [], False
-            self._runs.put("\t".join(row) + "\n")
+            if self._runs.is_held:
+                # A table in a note or a header is on its line.
+                self._runs.put("\t".join(row) + "\n")
+                return
+            self._table.add_row(row)
+            if len(self._table.rows) >= MAX_ROWS:
+                self._end_table()
 
     def plain(self, number: int | None) -> None:
-        self._state = replace(self._state, look=PLAIN, is_hidden=False, is_deleted=False)
+        self._state = replace(self._state, look=PLAIN, is_hidden=False, is_deleted=False, font=-1)
 
     def paragraph(self, number: int | None) -> None:
         """The properties of a paragraph begin anew: its text is in no table unless they say so."""
@@ -315,7 +416,7 @@ class _Reader:
     def font(self, number: int | None) -> None:
         self._font = number or 0
         if self._state.kind != "fonttbl":
-            self._state = replace(self._state, codec=self._fonts.get(self._font, self._codec))
+            self._state = replace(self._state, codec=self._fonts.get(self._font, self._codec), font=self._font)
 
     def charset(self, number: int | None) -> None:
         self._fonts[self._font] = _CHARSETS.get(number or 0, self._codec) if number else self._codec
@@ -339,7 +440,11 @@ class _Reader:
         self._state = replace(self._state, skip=min(max(number if number is not None else 1, 0), _MAX_SKIPPED))
 
 
-_NOT_TEXT = _PLAIN | {"counted", "unknown", "fldinst", "atnauthor"}
+_NOT_TEXT = _PLAIN | {"counted", "unknown", "fldinst", "atnauthor", "sp", "sn", "sv", "pict", "upr"}
+_PROPERTIES = ("sp", "sn", "sv")
+_WITH_PROPERTIES = ("", "sp", "pict", "picprop")
+_FONT_NAME_CHARS = 100
+_NESTED_END = re.compile(r"(?: \|)? /")
 _WORDS_OF_FONTS = ("f", "fcharset")
 _WORDS: Mapping[str, Callable[[_Reader, int | None], None]] = {
     "u": _Reader.unicode,
@@ -350,8 +455,15 @@ _WORDS: Mapping[str, Callable[[_Reader, int | None], None]] = {
     "plain": _Reader.plain,
     "pard": _Reader.paragraph,
     "intbl": _Reader._begin_table,
-    **dict.fromkeys(("cell", "nestcell"), _Reader.cell),
-    **dict.fromkeys(("row", "nestrow"), _Reader.row),
+    "cell": _Reader.cell,
+    "row": _Reader.row,
+    "nestcell": _Reader.nested_cell,
+    "nestrow": _Reader.nested_row,
+    "nesttableprops": _Reader.nested,
+    "trowd": _Reader.begin_row,
+    "trleft": _Reader.row_edge,
+    "cellx": _Reader.edge,
+    "clmrg": _Reader.join,
     "super": lambda reader, number: reader.look(level=0 if number == 0 else 1),
     "sub": lambda reader, number: reader.look(level=0 if number == 0 else -1),
     "up": lambda reader, number: reader.look(level=0 if number == 0 else 1),

@@ -164,6 +164,9 @@ def read(data: bytes, collector: TextCollector) -> None:
         formats.read(archive.tree(place))
     collector.places = len(sheets)
     reader = _Reader(archive, Grid(collector), list(_strings(archive, of_kind(related, "sharedStrings"))), formats)
+    for kind, place in related.values():
+        if kind == "person" and place in archive:
+            reader.persons.update({each.get("id", ""): each.get("displayName", "") for each in archive.tree(place).iter("person")})
     for name, relation in sheets:
         kind, place = related.get(relation, ("", ""))
         reader.read(name, place if kind in ("worksheet", "chartsheet") else "")
@@ -193,7 +196,10 @@ def _look(run: Element) -> Look:
 def _sheets(archive: Archive, main: str, collector: TextCollector, formats: Formats) -> list[tuple[str, str]]:
     """The name and the relationship of each sheet that people see."""
     sheets: list[tuple[str, str]] = []
-    for element in archive.tree(main).iter():
+    tree = archive.tree(main)
+    if tree.tag != "workbook":
+        raise UnreadableFileError(NoTextReason.BROKEN)
+    for element in tree.iter():
         name = element.get("name", "")
         if element.tag == "sheet" and element.get("state", "visible") != "visible":
             collector.leave_out(HiddenPart.SHEET, name)
@@ -216,6 +222,7 @@ class _Reader:
     grid: Grid
     strings: list[str]
     formats: Formats
+    persons: dict[str, str] = field(default_factory=dict)
     _row: int = 0
     _merged: list[MergedCells] = field(default_factory=list)
     _links: dict[tuple[int, int], str] = field(default_factory=dict)
@@ -333,7 +340,7 @@ class _Reader:
             if each.tag not in ("comment", "threadedComment"):
                 continue
             at = number_of(each.get("authorId", ""))
-            author = authors[at] if at is not None and at < len(authors) else ""
+            author = authors[at] if at is not None and at < len(authors) else self.persons.get(each.get("personId", ""), "")
             text = "".join(t.text or "" for t in each.iter() if t.tag in ("t", "text"))
             if author.startswith(_PERSON_OF_THREAD) or not text.strip():
                 continue
@@ -399,8 +406,13 @@ def printed_words(texts: Iterable[str]) -> str:
     return "; ".join(text for text in plain if re.search(r"[^\W\d_]{3}", text.replace("Page #", "")))
 
 
+_ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
+
+
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    """A text on one line. Characters that XML cannot have, and line ends, are escaped (ECMA-376 part 1, 22.9.2.19)."""
+    plain = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
+    return " ".join(plain.encode("utf-8", "ignore").decode().split())
 
 
 def _is_hidden(element: Element, size: str) -> bool:

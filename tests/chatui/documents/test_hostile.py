@@ -83,7 +83,7 @@ MORE = {
     "pdf_with_file_links": "empty scanned",
     "pdf_and_zip_polyglot": "unsupported type",
     "gif_and_script_polyglot": "unsupported picture",
-    "html_nested_a_million_deep": "",
+    "html_nested_a_million_deep": "empty",
     "html_of_brackets": "read cut",
     "html_of_attributes": "",
     "html_of_tables": "read",
@@ -103,7 +103,6 @@ MORE = {
 ALL = FILES | MORE
 DEAR = {
     "docx_of_attributes",
-    "html_nested_a_million_deep",
     "html_of_tables",
     "many_pages",
     "pdf_with_one_page_repeated",

@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
@@ -105,8 +106,10 @@ def cell(place: str, value: str, kind: str = "n", style: int = 0) -> str:
     return f'<c r="{place}" t="{kind}" s="{style}">{written}</c>'
 
 
-async def text_of(content: str, styles: str = "", more: dict[str, str | bytes] | None = None) -> str:
-    found = await read("a.xlsx", samples.xlsx({"A": content}, styles=styles, more=more))
+async def text_of(
+    content: str, styles: str = "", more: dict[str, str | bytes] | None = None, parts: Sequence[tuple[str, str, str]] = ()
+) -> str:
+    found = await read("a.xlsx", samples.xlsx({"A": content}, styles=styles, more=more, parts=parts))
     assert not found.reason and not found.unread, (found.reason, found.unread)
     return found.parts[0].text
 
@@ -159,7 +162,10 @@ async def test_comments_text_boxes_charts_pictures_and_headers_are_read() -> Non
         "<comment ref='A1' authorId='0'><text><r><t>Ada:</t></r><r><t> check</t></r></text></comment>"
         "<comment ref='B1' authorId='1'><text><t>[Threaded comment] Your version</t></text></comment></commentList></comments>"
     )
-    threaded = "<ThreadedComments xmlns='x'><threadedComment ref='C3'><text>on an empty cell</text></threadedComment></ThreadedComments>"
+    threaded = (
+        "<ThreadedComments xmlns='x'><threadedComment ref='C3' personId='p'><text>on an empty cell</text></threadedComment>"
+        "<threadedComment ref='C3'><text>yes</text></threadedComment></ThreadedComments>"
+    )
     chart = "<c:chartSpace xmlns:c='c' xmlns:a='a'><c:chart><c:title><a:t>Turnover</a:t></c:title></c:chart></c:chartSpace>"
     more: dict[str, str | bytes] = {
         "xl/worksheets/_rels/1.xml.rels": samples.relations(
@@ -168,16 +174,17 @@ async def test_comments_text_boxes_charts_pictures_and_headers_are_read() -> Non
         "xl/d.xml": drawing,
         "xl/c.xml": comments,
         "xl/t.xml": threaded,
+        "xl/p.xml": "<personList xmlns='x'><person id='p' displayName='Bo'/></personList>",
         "xl/_rels/d.xml.rels": samples.relations(("c1", "chart", "chart.xml")),
         "xl/chart.xml": chart,
     }
     printed = '<oddHeader>&amp;C&amp;"Arial,Bold"&amp;14Draft, not valid</oddHeader><oddFooter>Page &amp;P</oddFooter>'
     header = f"<headerFooter>{printed}</headerFooter>"
-    text = await text_of(f'<row r="1">{cell("A1", "1")}{cell("B1", "2")}</row>{header}', more=more)
+    text = await text_of(f'<row r="1">{cell("A1", "1")}{cell("B1", "2")}</row>{header}', more=more, parts=[("p", "person", "p.xml")])
     assert text.splitlines() == [
         "1 [Comment by Ada: check]\t2",
         "",
-        "\t\t[Comment: on an empty cell]",
+        "\t\t[Comment by Bo: on an empty cell] [Comment: yes]",
         "[On each printed page: Draft, not valid]",
         "[Text box: look here]",
         "[Picture: a map]",
@@ -261,5 +268,6 @@ async def test_a_broken_or_misnamed_old_workbook_is_refused() -> None:
     whole = (HERE / "workbooks" / "everything.xls").read_bytes()
     for broken in (whole[:600], whole[:512] + bytes(len(whole) - 512), whole[: len(whole) // 2]):
         assert (await read("a.xls", broken)).reason in (NoTextReason.BROKEN, NoTextReason.BLANK, NoTextReason.NONE)
-    assert (await read("a.xls", samples.xlsx({"A": ""}))).reason is NoTextReason.TYPE
+    assert (await read("a.xls", samples.docx(samples.paragraph("words")))).reason is NoTextReason.BROKEN
+    assert (await read("a.xls", samples.pdf_of(["words"]))).reason is NoTextReason.TYPE
     assert (await read("a.xlsx", whole)).reason is NoTextReason.ENCRYPTED
