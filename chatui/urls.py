@@ -153,6 +153,7 @@ urlpatterns = [
     path("shares/revoke/", shares.revoke_all, name="share_revoke_all"),
     path("shares/<uuid:link_id>/revoke/", shares.revoke, name="share_revoke"),
     path("s/<slug:token>/", shares.shared, name="shared"),
+    path("s/<slug:token>/copy/", shares.copy, name="share_copy"),
     path("download/", downloads.download_everything, name="download_everything"),
     path("import/", imports.import_page, name="import"),
     path("sign-in/", sign_in_pages.SignIn.as_view(), name="sign_in"),

@@ -19,8 +19,11 @@ from chatui.models.message import Message
 from chatui.models.shares import ShareLink
 from chatui.models.user import User
 from chatui.permissions import access, shares
+from chatui.store import bulk_append, opened_pages, transcripts
 from chatui.store import documents as store_documents
-from chatui.store import opened_pages, transcripts
+from chatui.store.bulk_append import Placed
+from chatui.store.transcripts import FrameMetadata
+from chatui.transfer import imports
 from renderer.frame_kinds import PRODUCT_NAMES, is_document, is_preamble
 from renderer.frames import Role
 from renderer.gate import Audience, VisibleText, show
@@ -154,6 +157,52 @@ def read(token: str) -> SharedConversation:
     title = transcripts.own_words(link.title)
     messages = _visible_messages(branch, with_documents=link.has_documents)
     return SharedConversation(title, link.shown_name, link.created_at, _shared_messages(messages, branch), *_origin(link.conversation))
+
+
+@dataclass(frozen=True, slots=True)
+class Copyable:
+    """What whoever has a link may copy. ``documents``: the names of those that readers of the link see, none of which is copied."""
+
+    title: VisibleText = field(repr=False)
+    name: str
+    documents: tuple[str, ...]
+
+
+def copyable(token: str) -> Copyable:
+    """Raises NotFoundError as ``read``."""
+    link = shares.share_link(token)
+    questions = [message for message in _snapshot_of(link) if message.role == Role.USER]
+    documents = store_documents.of_questions(questions) if link.has_documents else {}
+    names = tuple(document.file.name for found in documents.values() for document in found if document.file)
+    return Copyable(transcripts.own_words(link.title), link.shown_name, names)
+
+
+def copy(person: User, token: str) -> Conversation:
+    """Store what readers of a link see as a new conversation of this person, without its documents.
+
+    It is an import, as a transcript of the same would be: the person did not write it. Revoking the link does not reach it.
+
+    Raises:
+        NotFoundError: as ``read``.
+        ImportRefusedError: another import of this person is running, or this one was erased while it ran.
+    """
+    link = shares.share_link(token)
+    imports.check_no_other_import(person)
+    messages = _snapshot_of(link)
+    frames = transcripts.transcript(link.conversation, messages, Audience.END_USER).frames
+    chain = [
+        Placed(imports.as_imported(frame), number - 1 if number else None, FrameMetadata(is_complete=message.is_complete))
+        for number, (frame, message) in enumerate(zip(frames, messages, strict=True))
+    ]
+    conversation = Conversation(owner=person, title=link.title, effort=link.conversation.effort)
+    bulk_append.begin(conversation)
+    imports.store_frames(conversation, chain, len(chain) - 1)
+    return conversation
+
+
+def _snapshot_of(link: ShareLink) -> list[Message]:
+    """What readers of a link see, without documents."""
+    return _visible_messages(transcripts.branch(link.conversation, link.leaf, for_page=True))
 
 
 def _origin(row: Conversation) -> tuple[bool, str]:

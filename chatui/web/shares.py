@@ -1,4 +1,4 @@
-"""The pages for share links: create one after a preview, list one's own, and read a shared conversation."""
+"""The pages for share links: create one after a preview, list one's own, read a shared conversation, and continue a copy of it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from chatui.accounts import profile
 from chatui.codes import ProductCode
+from chatui.display import conversation_list
 from chatui.display.conversation_list import shown_conversation
 from chatui.env import environment
 from chatui.limits import GuessLimit, Scope, Throttle
@@ -19,12 +21,14 @@ from chatui.permissions import shares as permissions_shares
 from chatui.proxies import is_only_here, public_address
 from chatui.transfer import shares as transfer_shares
 from chatui.transfer.shares import ShareOptions
+from chatui.transfer.upload import ImportRefusedError
 from chatui.web.errors import refuse
-from chatui.web.guards import for_anybody, number, person_of, signed_in, visitor_of
+from chatui.web.guards import for_anybody, number, person_of, secret_address, signed_in, visitor_of
 from chatui.web.pages import draws_diagrams
 
 # Many people in one organization may follow a revoked link; an attacker who guesses links tries far more often.
 _misses = GuessLimit("share link", address=Scope(free=59, longest=60, window=600), network=Scope(free=180, longest=60, window=600))
+_copies = Throttle("copy-of-share", attempts=40, seconds=600)
 _new_links = Throttle("new-share-link", attempts=30, seconds=600)
 
 
@@ -91,15 +95,42 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
     if environment().share_audience == "signed-in" and not request.user.is_authenticated:
         return redirect_to_login(request.path)
     try:
-        context = {"shared": transfer_shares.read(token)}
+        context = {"shared": transfer_shares.read(token), "token": token}
     except access.NotFoundError:
-        # Counted after the look-up: wrong links never block a valid one, which cannot be guessed anyway.
-        _misses.miss(visitor_of(request, "page").address)
-        return refuse(request, ProductCode.LINK, 404)
+        return _missed(request)
     response = render(request, "share/shared.html", context)
     response.headers["Referrer-Policy"] = "no-referrer"
     response.headers["X-Robots-Tag"] = "noindex, nofollow, noarchive"
     return response
+
+
+@secret_address
+@signed_in("GET", "POST")
+def copy(request: HttpRequest, token: str) -> HttpResponse:
+    """Asks whether to copy the shared snapshot into a conversation of one's own, and does so. It has a page of its own because the shared
+    one, which everybody with the link may read, has no form and no cookie."""
+    person, refused = person_of(request), ""
+    try:
+        if request.method == "POST":
+            _copies.check(str(person.pk))
+            row = transfer_shares.copy(person, token)
+            conversation_list.tell(row.owner_id, conversation_list.listed(row))
+            return redirect("conversation", row.pk)
+    except ImportRefusedError as error:
+        refused = gettext("Nothing was copied: %(reason)s.") % {"reason": error.problem.hint}
+    except access.NotFoundError:
+        return _missed(request)
+    try:
+        context = {"shared": transfer_shares.copyable(token), "token": token, "refused": refused}
+    except access.NotFoundError:
+        return _missed(request)
+    return render(request, "share/copy.html", context, status=400 if refused else 200)
+
+
+def _missed(request: HttpRequest) -> HttpResponse:
+    # Counted after the look-up: wrong links never block a valid one, which cannot be guessed anyway.
+    _misses.miss(visitor_of(request, "page").address)
+    return refuse(request, ProductCode.LINK, 404)
 
 
 def _with_addresses(request: HttpRequest, links: list[transfer_shares.Link]) -> list[tuple[transfer_shares.Link, str]]:

@@ -40,7 +40,8 @@ HEADERS = {
 def wrong_with(response: object, path: str) -> list[str]:
     headers = response.headers  # type: ignore[attr-defined]
     # No other page must learn the address of a share or of an invitation.
-    secret = {"Referrer-Policy": "strict-origin" if path.split(" ")[-1].startswith(WITH_FORMS) else "no-referrer"}
+    address = path.split(" ")[-1]
+    secret = {"Referrer-Policy": "strict-origin" if address.startswith(WITH_FORMS) or address.endswith("/copy/") else "no-referrer"}
     expected = HEADERS | (secret if "X-Robots-Tag" in headers else {})
     found = [f"{path}: {name} is {headers.get(name)!r}" for name, value in expected.items() if headers.get(name) != value]
     if headers.get("Referrer-Policy") == "no-referrer" and not response.streaming and b"csrfmiddlewaretoken" in response.content:  # type: ignore[attr-defined]

@@ -94,6 +94,19 @@ def test_a_share_link_has_documents_only_if_their_owner_ticked_them(talk: Conver
     assert shared.count(SECRET) == 1 and "quarter.txt" not in shared and "They are fine." in shared
 
 
+def test_a_copy_of_a_shared_conversation_names_the_documents_that_it_leaves_out(talk: Conversation, ada: User, bela: User) -> None:
+    leaf = str(talk.messages.last().pk)  # type: ignore[union-attr]
+    for documents in ("", "yes"):
+        signed_in(ada).post(f"/c/{talk.pk}/share/", {"leaf": leaf, "days": "7", "documents": documents})
+    for link in talk.share_links.all():
+        page = signed_in(bela).get(f"/s/{link.token}/copy/").content.decode()
+        assert ("quarter.txt" in page) == link.has_documents, "what its owner did not share is not named"
+        address = signed_in(bela).post(f"/s/{link.token}/copy/")["Location"]
+        shown = signed_in(bela).get(address).content.decode()
+        assert "They are fine." in shown and "quarter.txt" not in shown
+    assert not Message.objects.filter(conversation__owner=bela, text__contains=SECRET).exists()
+
+
 def test_a_share_link_with_documents_has_no_hidden_text(talk: Conversation, ada: User) -> None:
     hidden = Header(Role.ASSISTANT, "analysis"), Header(Role.ASSISTANT, "commentary", name="reasoning_summary", intent="preamble")
     last = talk.messages.get(channel="final")

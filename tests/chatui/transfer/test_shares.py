@@ -21,7 +21,8 @@ from chatui.models.shares import ShareLink
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.store import transcripts
+from chatui.store import bulk_append, transcripts
+from chatui.store.transcripts import FrameMetadata
 from chatui.transfer import shares
 from chatui.transfer.shares import Link, ShareOptions
 from chatui.web import shares as web_shares
@@ -417,3 +418,47 @@ def test_after_revoking_people_return_to_the_page_that_the_button_was_on(links: 
         assert client.post(f"/shares/{links[number].id}/revoke/", {"conversation": where})["Location"] == page
     assert client.post(f"{own_page}revoke/")["Location"] == own_page
     assert client.post("/shares/revoke/")["Location"] == "/shares/"
+
+
+def test_a_reader_with_an_account_continues_in_a_copy_of_what_the_link_shows(leaf: Message, ada: User, bela: User) -> None:
+    link = make(ada, leaf)
+    assert f'href="/s/{link.token}/copy/"' in read(link)
+    assert Client().get(f"/s/{link.token}/copy/")["Location"] == f"/sign-in/?next=/s/{link.token}/copy/"
+    reader = signed_in(bela)
+    assert "Ada&#x27;s conversation" in reader.get(f"/s/{link.token}/copy/").content.decode()
+    address = reader.post(f"/s/{link.token}/copy/")["Location"]
+    page = reader.get(address).content.decode()
+    for text in ("Is &lt;b&gt;this&lt;/b&gt; shared?", "Let me <em>look</em>.", "It <strong>is</strong>."):
+        assert text in page
+    copied = Conversation.objects.get(owner=bela)
+    stored = "".join(Message.objects.filter(conversation=copied).values_list("text", flat=True))
+    assert "HIDDEN" not in stored and "SUMMARY" not in stored, "nothing hidden is stored, for a debug view either"
+    assert copied.imported_at and copied.title == leaf.conversation.title
+    assert signed_in(ada).get(address).status_code == 404
+
+    # What it has is the reader's: neither goes with the other.
+    link.refresh_from_db()
+    link.revoked_at = timezone.now()
+    link.save()
+    assert reader.get(address).status_code == 200
+    for method in (reader.get, reader.post):
+        assert method(f"/s/{link.token}/copy/").status_code == 404
+    assert Conversation.objects.filter(owner=bela).count() == 1
+
+
+def test_a_copy_keeps_what_was_cut(conversation: Conversation, ada: User, bela: User) -> None:
+    question = say(conversation, None, "And?", Header("user"), Author.PERSON)
+    cut = transcripts.append(
+        conversation, question, Frame(Header("assistant", channel="final"), "It is a li"), Author.MODEL, FrameMetadata(is_complete=False)
+    )
+    transcripts.activate(conversation, ada, cut)
+    signed_in(bela).post(f"/s/{make(ada, cut).token}/copy/")
+    copied = Message.objects.filter(conversation__owner=bela).order_by("position")
+    assert [message.is_complete for message in copied] == [True, False]
+
+
+def test_one_copy_at_a_time(leaf: Message, ada: User, bela: User) -> None:
+    link = make(ada, leaf)
+    bulk_append.begin(Conversation(owner=bela))
+    refused = signed_in(bela).post(f"/s/{link.token}/copy/")
+    assert refused.status_code == 400 and "another of your imports is still running" in refused.content.decode()
