@@ -103,34 +103,67 @@ def query(sql: str, *values: object) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall())
 
 
-def read(model: type[M], where: str, *values: object, also: Sequence[str] = ()) -> list[tuple[M, tuple[Any, ...]]]:
+def read(
+    model: type[M], where: str, *values: object, also: Sequence[str] = (), with_its: str = "", without: Sequence[str] = ()
+) -> list[tuple[M, tuple[Any, ...]]]:
     """The rows of a model as Django reads them, each with the values of the SQL expressions ``also``, as in ``query``. ``values``: in the
-    order of the statement, in which these expressions come first."""
+    order of the statement, in which these expressions come first. ``with_its``: the related row that each is read with. ``without``: the
+    columns that are left out, and read for a single row when it is asked for them."""
     connection: Any = connections[DEFAULT_DB_ALIAS]
-    select, names, converters = _reading(model, connection.vendor)
+    other: Any = model._meta.get_field(with_its).related_model if with_its else None
+    columns, table = _reading(model, connection.vendor, tuple(without)), _table(model).name
+    related = _reading(other, connection.vendor, tuple(without)) if other else columns
+    selected, source = [columns.select, *also], table
+    if other:
+        selected.append(related.select)
+        source = f"{table} LEFT JOIN {_table(other).name} ON {_table(other).name}.id = {table}.{with_its}_id"
+    own = len(columns.names)
+    end = own + len(also)
     found = []
-    for each in query(f"SELECT {', '.join((select, *also))} FROM {_table(model).name} WHERE {where}", *values):  # noqa: S608 - all are ours
-        row, attributes = model.__new__(model), dict(zip(names, each, strict=False))
-        for name, convert, column in converters:
-            attributes[name] = convert(attributes[name], column, connection)
-        row.__dict__.update(attributes, _state=ModelState())
-        row._state.__dict__.update(adding=False, db=DEFAULT_DB_ALIAS)
-        found.append((row, each[len(names) :]))
+    for each in query(f"SELECT {', '.join(selected)} FROM {source} WHERE {where}", *values):  # noqa: S608 - all are ours
+        row = _read(model, columns, each, connection)
+        if other:
+            row._state.fields_cache[with_its] = None if each[end] is None else _read(other, related, each[end:], connection)
+        found.append((row, each[own:end]))
     return found
 
 
+def one_of(values: Sequence[object]) -> str:
+    """The condition that a column is one of so many values. There must be one."""
+    return f"IN ({', '.join(['%s'] * len(values))})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """What a SELECT names, the attributes that they become, and how the values of some are converted."""
+
+    select: str
+    names: tuple[str, ...]
+    converters: tuple[tuple[str, Callable[..., Any], Any], ...]
+
+
 @cache
-def _reading(model: type[Model], vendor: str) -> tuple[str, list[str], list[tuple[str, Callable[..., Any], Any]]]:
-    """The columns that a SELECT names, the attributes that they become, and how the values of some are converted, in this order."""
+def _reading(model: type[Model], vendor: str, without: tuple[str, ...]) -> _Columns:
     connection: Any = connections[DEFAULT_DB_ALIAS]
-    fields, table = model._meta.concrete_fields, model._meta.db_table
+    table = model._meta.db_table
+    fields = [each for each in model._meta.concrete_fields if each.attname not in without]
     columns = [(each.attname, each.get_col(table)) for each in fields]
-    converters = [
+    converters = tuple(
         (name, convert, column)
         for name, column in columns
         for convert in (*connection.ops.get_db_converters(column), *column.get_db_converters(connection))
-    ]
-    return ", ".join(f'{table}."{each.column}"' for each in fields), [name for name, _ in columns], converters
+    )
+    return _Columns(", ".join(f'{table}."{each.column}"' for each in fields), tuple(name for name, _ in columns), converters)
+
+
+def _read(model: type[M], columns: _Columns, values: Sequence[Any], connection: Any) -> M:
+    row, attributes = model.__new__(model), dict(zip(columns.names, values, strict=False))
+    for name, convert, column in columns.converters:
+        if attributes[name] is not None:
+            attributes[name] = convert(attributes[name], column, connection)
+    row.__dict__.update(attributes, _state=ModelState())
+    row._state.__dict__.update(adding=False, db=DEFAULT_DB_ALIAS)
+    return row
 
 
 def locking(table: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -254,8 +255,18 @@ def ended_answer(ended: EndedTurn) -> ShownAnswer:
     makes_files = turn.continued_message_id is not None or any(message.terminator == Terminator.CALL for message in messages)
     files = display_files.of_ended(turn) if makes_files else ()
     rated = unrated(turn.conversation, str(turn.pk), turn.state, _finals(parts))
-    shown = _ending(turn, end, _labels(), turn.question)
-    return replace(shown, parts=tuple(parts), siblings=siblings, files=files, rated=rated, url=address(turn.conversation_id))
+    return _ending(
+        turn,
+        end,
+        _labels(),
+        turn.question,
+        parts=tuple(parts),
+        siblings=siblings,
+        files=files,
+        rated=rated,
+        url=address(turn.conversation_id),
+        at=turn.finished_at,
+    )
 
 
 def _siblings_of(turn: Turn, messages: Sequence[Message]) -> Siblings | None:
@@ -301,7 +312,8 @@ class _Page:
     def _question(self, message: Message) -> ShownQuestion:
         documents = self._documents.get(message.pk, ())
         versions = transcripts.versions_of(self._row, message, self._found.children, has_documents=bool(documents))
-        return replace(shown_question(message, versions), documents=documents)
+        shown = shown_question(message, versions)
+        return replace(shown, documents=documents) if documents else shown
 
     def _answer(self, question: Message | None, messages: Sequence[Message]) -> ShownAnswer | None:
         end = continuation.last_of([message for message in messages if message.turn_id])
@@ -313,18 +325,19 @@ class _Page:
         turns = dict.fromkeys(message.turn_id for message in messages if message.turn_id)
         texts = [_text_of(message) for message in shown]
         written = list(dict.fromkeys(message.turn for message in messages if message.turn))
-        ending, parts = (
-            _ending(turn, end, self._labels, question),
-            tuple(_part(message, text, found.pages) for message, text in zip(shown, texts, strict=True)),
-        )
+        parts = tuple(_part(message, text, found.pages) for message, text in zip(shown, texts, strict=True))
         answers = [text for part, text in zip(parts, texts, strict=True) if part.kind == "final"]
-        return replace(
-            ending,
+        key, state = (str(turn.pk), turn.state) if turn else ("", TurnState.COMPLETED)
+        return _ending(
+            turn,
+            end,
+            self._labels,
+            question,
             parts=parts,
             url=self._url,
             has_question=question is not None,
-            at=ending.at if turn else bulk_append.written_at(self._row, shown),
-            rated=unrated(self._row, ending.turn_id, ending.state, _finals(parts)),
+            at=turn.finished_at if turn else bulk_append.written_at(self._row, shown),
+            rated=unrated(self._row, key, state, _finals(parts)),
             sources=sources_of(answers, found.pages, written),
             siblings=_answer_siblings(question, messages, found.versions, found.children),
             thought=_thought({turn, *written} if turn else set(), messages, lambda: self._named(question)),
@@ -347,10 +360,10 @@ def _labels() -> dict[str, str]:
     return {spec.name: spec.shown for spec in specs} if len(specs) > 1 else {}
 
 
-def _ending(turn: Turn | None, end: Message | None, labels: Mapping[str, str], question: Message | None) -> ShownAnswer:
-    """The answer without its text, siblings and thought."""
+def _ending(turn: Turn | None, end: Message | None, labels: Mapping[str, str], question: Message | None, **more: Any) -> ShownAnswer:
+    """The answer. ``more``: its text, time, siblings, thought and whatever else a turn does not know."""
     if turn is None:
-        return ShownAnswer("", TurnState.COMPLETED)
+        return ShownAnswer("", TurnState.COMPLETED, **more)
     return ShownAnswer(
         turn_id=str(turn.pk),
         state=turn.state,
@@ -361,7 +374,7 @@ def _ending(turn: Turn | None, end: Message | None, labels: Mapping[str, str], q
         turns_left_out=turn.turns_left_out,
         context=context_use.percent(context_use.of_turn(turn), code_of(turn.error_code) if turn.error_code else None),
         continuation=continuation.continuation_of(turn, end) or "",
-        at=turn.finished_at,
+        **more,
     )
 
 

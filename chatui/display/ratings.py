@@ -9,6 +9,8 @@ from uuid import UUID
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
+from chatui.database.connections import as_uuid
+from chatui.database.statements import one_of, query
 from chatui.models import ratings as models_ratings
 from chatui.models.conversation import Conversation
 from chatui.models.ratings import DOWN, Rating
@@ -73,5 +75,7 @@ def unrated(row: Conversation, turn_id: str, state: str, finals: Sequence[str]) 
 def verdicts_of(row: Conversation, messages: Iterable[str]) -> dict[str, str]:
     """The owner's ratings of these answers, by message. One statement; none without messages."""
     keys = [UUID(message) for message in messages]
-    found = Rating.objects.filter(message__in=keys, person=row.owner_id).values_list("message_id", "verdict") if keys else ()
-    return {str(message): verdict for message, verdict in found}
+    if not keys:
+        return {}
+    select = "SELECT message_id, verdict FROM chatui_rating WHERE person_id = %s AND message_id"
+    return {str(as_uuid(message)): verdict for message, verdict in query(f"{select} {one_of(keys)}", row.owner_id, *keys)}

@@ -124,15 +124,25 @@ def own_conversations(
     ``before`` (whether it is pinned, time, and key): return only those that come after that one. Each conversation has ``is_running``:
     whether an answer is being written in it, and ``waits``: whether that answer waits for the person to decide about a call.
     """
-    mine = listed(user).filter(deleted_at=None, archived_at=None, folder=folder).annotate(**_marks(OuterRef("pk")))
+    values: list[object] = [user.pk] if folder is None else [user.pk, folder]
+    where = _LISTED + ("folder_id IS NULL" if folder is None else "folder_id = %s")
     if before is not None:
         is_pinned, at, key = before
-        if is_pinned:
-            mine = mine.filter(Q(is_pinned=False) | Q(active_at__lt=at) | Q(active_at=at, pk__lt=key))
-        else:
-            # A condition that an index can use: SQLite does not use one for "NOT is_pinned".
-            mine = mine.filter(Q(active_at__lt=at) | Q(pk__lt=key), is_pinned__in=(False,), active_at__lte=at)
-    return [Listed(*row) for row in mine.order_by("-is_pinned", "-active_at", "-pk").values_list(*Listed._fields)[:limit]]
+        # As an index can use it: SQLite does not use one for "NOT is_pinned".
+        rest = " AND is_pinned = FALSE AND active_at <= %s AND (active_at < %s OR id < %s)"
+        where += " AND (NOT is_pinned OR active_at < %s OR active_at = %s AND id < %s)" if is_pinned else rest
+        values += [at, at, key]
+    where += " ORDER BY is_pinned DESC, active_at DESC, id DESC LIMIT %s"
+    waiting = f"turn_id = chatui_turn.id AND decision = 'waiting' AND lapses_at > {connections.after_sql(timedelta())}"
+    marks = (f"{_RUNNING})", f"{_RUNNING} AND EXISTS (SELECT 1 FROM chatui_toolapproval WHERE {waiting}))")  # noqa: S608 - all are ours
+    rows = read(Conversation, where, *values, limit, also=marks, without=_NOT_LISTED)
+    return [Listed(row.pk, row.title, row.active_at, row.imported_at, row.has_news, row.is_pinned, *map(bool, own)) for row, own in rows]
+
+
+_LISTED = "owner_id = %s AND temporary_until IS NULL AND deleted_at IS NULL AND archived_at IS NULL AND "
+# The marks as ``_marks`` has them for statements of Django's.
+_RUNNING = "EXISTS (SELECT 1 FROM chatui_turn WHERE conversation_id = chatui_conversation.id AND state = 'running'"
+_NOT_LISTED = tuple({each.attname for each in Conversation._meta.concrete_fields} - {"id", *Listed._fields})
 
 
 def marks_of(conversation: Conversation) -> tuple[bool, bool]:

@@ -116,32 +116,28 @@ class Value(FilterExpression):
     def __init__(self, token: str, parser: base.Parser) -> None:
         super().__init__(token, parser)
         is_name = self.is_var and not self.filters and self.var.lookups
-        names: Sequence[str | None] = self.var.lookups if is_name else [None]
-        self._first, self._others = names[0], names[1:]
+        self._first: str | None = self.var.lookups[0] if is_name else None
+        self._others: Sequence[str] = self.var.lookups[1:] if is_name else ()
 
     def resolve(self, context: Context, ignore_failures: bool = False) -> Any:
         for values in reversed(context.dicts):
             if self._first in values:
-                found = _below(values[self._first], self._others)
-                is_djangos = found is _MISSING or callable(found) or self.var.translate
-                return super().resolve(context, ignore_failures) if is_djangos else found
-        if self._first is None or hasattr(context, self._first):
-            return super().resolve(context, ignore_failures)
-        return None if ignore_failures else ""
-
-
-def _below(value: Any, names: Sequence[str | None]) -> Any:
-    for name in names:
-        if type(value) is dict and name in value:
-            value = value[name]
-        elif hasattr(type(value), "__getitem__"):
-            return _MISSING
+                found = values[self._first]
+                break
         else:
-            try:
-                value = getattr(value, str(name))
-            except Exception:  # noqa: BLE001 # Django knows which are shown as nothing
-                return _MISSING
-    return value
+            is_nowhere = self._first is not None and not hasattr(context, self._first)
+            return (None if ignore_failures else "") if is_nowhere else super().resolve(context, ignore_failures)
+        for name in self._others:
+            if type(found) is dict and name in found:
+                found = found[name]
+            elif hasattr(type(found), "__getitem__"):
+                return super().resolve(context, ignore_failures)
+            else:
+                try:
+                    found = getattr(found, name)
+                except Exception:  # noqa: BLE001 # Django knows which are shown as nothing
+                    return super().resolve(context, ignore_failures)
+        return super().resolve(context, ignore_failures) if callable(found) or self.var.translate else found
 
 
 class ValueNode(VariableNode):
@@ -161,7 +157,7 @@ class PartNode(Node):
         self.nodelist, self._values = nodelist, values
 
     def render(self, context: Context) -> str:
-        context.dicts.append({name: value.resolve(context) for name, value in self._values.items()})
+        context.dicts.append({name: value.resolve(context) for name, value in self._values.items()} if self._values else {})
         try:
             return self.nodelist.render(context)
         finally:
@@ -263,7 +259,6 @@ class Loader(filesystem.Loader):
         return _FIRST.sub(r"\1", lean).removesuffix("\n") if Path(origin.name).name.startswith("_") else lean
 
 
-_MISSING = object()
 _SPECIAL = re.compile("[&<>\"']")
 _INDENTATION = re.compile(r"\n\s+")
 _FIRST = re.compile(r"\A(\{#[^#\n]*#\}|\{% load [^%\n]*%\})\n")

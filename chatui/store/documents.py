@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from chatui.database.connections import short_transaction
+from chatui.database.statements import one_of, query
 from chatui.documents.kinds import HiddenPart, UnreadThing
 from chatui.documents.reading import FileReading, ReadingState
 from chatui.models.conversation import Conversation
@@ -447,9 +448,10 @@ def _take(files: Sequence[StoredFile], conversation: Conversation) -> None:
 
 
 def of_questions(questions: Collection[Message]) -> Mapping[UUID, tuple[SentDocument, ...]]:
-    """The documents of each question, in order, with their files and without text. One statement."""
-    parents = {question.parent_id for question in questions if question.parent_id}
-    if not parents:
+    """The documents of each question, in order, with their files and without text. One statement where there are none, otherwise two."""
+    parents = list({question.parent_id for question in questions if question.parent_id})
+    any_of = "SELECT 1 FROM chatui_sentdocument WHERE end_id"
+    if not parents or not query(f"{any_of} {one_of(parents)} LIMIT 1", *parents):
         return {}
     rows = SentDocument.objects.filter(end__in=parents).select_related("file", "file__content", "file__content__document")
     by_end: dict[UUID, list[SentDocument]] = defaultdict(list)

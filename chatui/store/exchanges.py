@@ -15,6 +15,7 @@ from uuid import UUID
 from django.db import connection
 
 from chatui.database.connections import as_parameter, as_uuid
+from chatui.database.statements import one_of, read
 from chatui.models.conversation import Conversation
 from chatui.models.files import SentDocument, StoredFile
 from chatui.models.message import Message
@@ -155,8 +156,9 @@ class Versions:
     """
 
     def __init__(self, asked: Iterable[UUID]) -> None:
-        turns = Turn.objects.filter(question__in=list(asked), continued_message__isnull=False)
-        continuing = list(turns.defer("request").order_by("started_at"))
+        keys = list(asked)
+        where = f"question_id {one_of(keys)} AND continued_message_id IS NOT NULL ORDER BY started_at"
+        continuing = [turn for turn, _ in read(Turn, where, *keys, without=("request",))] if keys else []
         messages = transcripts.answers({turn.question_id for turn in continuing}) if continuing else []
         self._by_question: dict[UUID, list[Message]] = {}
         for message in messages:

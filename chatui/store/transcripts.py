@@ -18,7 +18,7 @@ from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, UUIDFiel
 from django.db.models.expressions import RawSQL
 
 from chatui.database.connections import as_parameter, as_uuid
-from chatui.database.statements import insert, new, query, update
+from chatui.database.statements import insert, new, one_of, query, read, update
 from chatui.models.conversation import ActiveLeaf, Conversation
 from chatui.models.files import SentDocument
 from chatui.models.message import Author, Message
@@ -210,9 +210,16 @@ def loaded(conversation: Conversation, keys: Sequence[UUID], *, for_page: bool =
     """The messages with these keys, in this order, each with its turn. ``for_page``: without documents, which may be megabytes long."""
     # The request to the model may be megabytes long, so it is only loaded for single turns. The conversation is checked on the rows: as a
     # condition, it would make SQLite scan the whole conversation.
-    found = Message.objects.select_related("turn").defer("turn__request")
-    rows = (found.exclude(role=Role.USER, name=DOCUMENT_NAME) if for_page else found).in_bulk(keys)
+    rows: dict[UUID, Message] = {}
+    for start in range(0, len(keys), _AT_ONCE):
+        some = keys[start : start + _AT_ONCE]
+        where = f"chatui_message.id {one_of(some)}" + (f" AND NOT ({_IS_DOCUMENT})" if for_page else "")
+        rows |= {row.pk: row for row, _ in read(Message, where, *some, with_its="turn", without=("request",))}
     return [rows[key] for key in keys if (key in rows or not for_page) and rows[key].conversation_id == conversation.pk]
+
+
+_AT_ONCE = 900
+_IS_DOCUMENT = f"chatui_message.role = '{Role.USER}' AND chatui_message.name = '{DOCUMENT_NAME}'"
 
 
 def visible_on_branch(conversation: Conversation, leaf: Message) -> list[Message]:
@@ -299,12 +306,16 @@ def siblings(conversation: Conversation, parents: Iterable[UUID | None], known: 
     child, which is on the page: the ``known`` messages are not read again."""
     wanted = set(parents)
     found: dict[UUID | None, list[Message]] = {parent: [] for parent in wanted}
-    children = Message.objects.filter(parent__in=[parent for parent in wanted if parent is not None])
-    roots = (Message.objects.filter(parent=None, conversation=conversation),) if None in wanted else ()
-    pairs = [pair for rows in (children, *roots) for pair in rows.order_by("position").values_list("parent", "pk")]
+    rows: list[tuple[Any, ...]] = []
+    select = "SELECT parent_id, id FROM chatui_message WHERE parent_id"
+    if below := [parent for parent in wanted if parent is not None]:
+        rows += query(f"{select} {one_of(below)} ORDER BY position", *below)
+    if None in wanted:
+        rows += query(f"{select} IS NULL AND conversation_id = %s ORDER BY position", conversation.pk)
+    pairs = [(as_uuid(parent) if parent else None, as_uuid(key)) for parent, key in rows]
     by_key = {message.pk: message for message in known}
     if others := [key for _, key in pairs if key not in by_key]:
-        by_key |= Message.objects.defer("text", "raw").in_bulk(others)
+        by_key |= {row.pk: row for row, _ in read(Message, f"id {one_of(others)}", *others, without=("text", "raw"))}
     for parent, key in pairs:
         if key in by_key:  # not erased in between
             found[parent].append(by_key[key])
@@ -355,9 +366,9 @@ def written_by(turn: Turn) -> list[Message]:
 
 def answers(questions: Iterable[UUID]) -> list[Message]:
     """The messages of all answers to these questions, in the order in which they were stored, without their text."""
-    rows = Message.objects.filter(turn__question__in=list(questions))
-    fields = ("parent_id", "role", "channel", "recipient", "name", "intent", "is_visible", "turn__question_id")
-    return list(rows.select_related("turn").only(*fields).order_by("position"))
+    asked = list(questions)
+    where = f"chatui_turn.question_id {one_of(asked)} ORDER BY chatui_message.position"
+    return [row for row, _ in read(Message, where, *asked, with_its="turn", without=("text", "raw", "request"))]
 
 
 # Messages that history.frames_for_prompt would drop are not read: reasoning above an answer may be many times as long as everything else.

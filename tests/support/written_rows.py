@@ -62,7 +62,28 @@ def differences(person: User) -> list[str]:
         models: list[type[Model]] = [User, *(type(row) for row in rows(person))]
         for model in models:
             found += _read_differences(model)
+        found += _related_differences(turn)
     return found
+
+
+def _related_differences(turn: Turn) -> list[str]:
+    """Those of a row that is read with its turn and without some columns; first it has none."""
+    found = []
+    for key in (None, turn.pk):
+        Message.objects.update(turn=key)
+        [(ours, _)] = read(Message, "1 = 1", with_its="turn", without=("raw", "request"))
+        theirs = Message.objects.select_related("turn").defer("raw", "turn__request").get()
+        known = [ours._state.fields_cache, theirs._state.fields_cache]
+        found += [f"{ours} is read otherwise"] if not _is_same(ours, theirs) or known[0].keys() != known[1].keys() else []
+        is_same = _is_same(ours.turn, theirs.turn) if ours.turn and theirs.turn else not (ours.turn or theirs.turn or key)
+        found += [] if is_same else [f"{ours.turn} is read otherwise"]
+    return found
+
+
+def _is_same(one: Model, two: Model) -> bool:
+    return all(getattr(one, name) == getattr(two, name) for name in vars(one) if name != "_state") and (
+        one.get_deferred_fields() == two.get_deferred_fields() and vars(one).keys() == vars(two).keys()
+    )
 
 
 def _read_differences(model: type[Model]) -> list[str]:
