@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from django.contrib.auth.models import Group
 from django.core import checks
 from django.core.checks import CheckMessage, register
-from django.core.checks.security import base
+from django.core.checks.security import base, csrf
 from django.db import DatabaseError, connection
 from django.http.request import validate_host
 
@@ -65,10 +65,11 @@ def _rule(find_problems: Callable[[Environment], Found]) -> Callable[..., list[C
 
 @register(checks.Tags.security, deploy=True)
 def with_our_middleware(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Django's checks of its security middleware. Django itself skips them, because MIDDLEWARE lists our subclass."""
+    """Django's checks of its security middleware. Django itself skips them, because MIDDLEWARE lists our subclasses."""
     from django.test.utils import override_settings  # imported here, because it loads much that a server does not need
 
-    with override_settings(MIDDLEWARE=["django.middleware.security.SecurityMiddleware"]):
+    names = ("security.SecurityMiddleware", "clickjacking.XFrameOptionsMiddleware", "csrf.CsrfViewMiddleware")
+    with override_settings(MIDDLEWARE=[f"django.middleware.{name}" for name in names]):
         return [message for check in _DJANGO_CHECKS for message in check(app_configs)]
 
 
@@ -79,6 +80,8 @@ _DJANGO_CHECKS = (
     base.check_content_type_nosniff,
     base.check_ssl_redirect,
     base.check_referrer_policy,
+    base.check_xframe_deny,
+    csrf.check_csrf_cookie_secure,
     base.check_cross_origin_opener_policy,
 )
 

@@ -27,6 +27,8 @@ from csp.middleware import CSPMiddleware
 from django.conf import settings
 from django.contrib import auth
 from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.contrib.messages.middleware import MessageMiddleware
+from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed, HttpResponsePermanentRedirect
 from django.middleware.clickjacking import XFrameOptionsMiddleware
@@ -166,7 +168,52 @@ def _headers(request: HttpRequest) -> Iterator[tuple[bytes, bytes]]:
             yield key.removeprefix("HTTP_").replace("_", "-").lower().encode(), str(value).encode("latin-1", "replace")
 
 
-class SecurityMiddleware(DjangoSecurity):
+class _OnTheLoop(MiddlewareMixin):
+    """The steps of a middleware that never waits, on the event loop. Django's would take each to a thread and back: twenty times for a
+    request, and each costs more than the step."""
+
+    async def __acall__(self, request: HttpRequest) -> Any:
+        """See Django."""
+        before, after = getattr(self, "process_request", None), getattr(self, "process_response", None)
+        response = (before(request) if before else None) or await self.get_response(request)  # type: ignore[misc]
+        return after(request, response) if after else response
+
+
+class _OnTheLoopForPrograms(_OnTheLoop):
+    """The same for steps that wait for the database, but not for requests without a session."""
+
+    async def __acall__(self, request: HttpRequest) -> Any:
+        """See Django."""
+        if request.path_info.startswith(_WITHOUT_SESSIONS):
+            return await super().__acall__(request)
+        return await MiddlewareMixin.__acall__(self, request)
+
+
+class FrameOptionsMiddleware(_OnTheLoop, XFrameOptionsMiddleware):
+    """Django's."""
+
+
+class ContentPolicyMiddleware(_OnTheLoop, CSPMiddleware):
+    """That of ``csp``."""
+
+
+class CsrfMiddleware(_OnTheLoop, CsrfViewMiddleware):
+    """Django's."""
+
+
+class PersonMiddleware(_OnTheLoop, AuthenticationMiddleware):
+    """Django's: the person is read when somebody asks."""
+
+
+class StoredSessionMiddleware(_OnTheLoopForPrograms, SessionMiddleware):
+    """Django's."""
+
+
+class NotesMiddleware(_OnTheLoopForPrograms, MessageMiddleware):
+    """Django's."""
+
+
+class SecurityMiddleware(_OnTheLoop, DjangoSecurity):
     """HTTPS and the headers that go with it. What an untrusted proxy was asked for by HTTPS is not sent to itself, but refused inside."""
 
     def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
@@ -178,7 +225,7 @@ class SecurityMiddleware(DjangoSecurity):
         return None
 
 
-class CommonMiddleware(DjangoCommon):
+class CommonMiddleware(_OnTheLoop, DjangoCommon):
     """Host names, slashes at the ends of addresses, and the length of what is sent."""
 
     def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
@@ -193,7 +240,7 @@ HEADERS = {
 }
 
 
-class HeadersMiddleware(MiddlewareMixin):
+class HeadersMiddleware(_OnTheLoop):
     """Adds the headers, and ``no-store``, unless it is a static file."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
@@ -271,32 +318,6 @@ def _count(request: HttpRequest, response: HttpResponseBase, begun: float) -> No
         measures.count_request("static" if is_static else "api" if is_api else "page", response.status_code, begun)
 
 
-_DJANGOS: Any = MiddlewareMixin.__acall__
-_COMPUTING = (
-    AuthenticationMiddleware,
-    CSPMiddleware,
-    CsrfViewMiddleware,
-    DjangoCommon,
-    DjangoSecurity,
-    HeadersMiddleware,
-    XFrameOptionsMiddleware,
-)
-"""What never waits, neither before a response nor after it."""
-
-
-async def _on_the_event_loop(self: Any, request: HttpRequest) -> Any:
-    """The steps of a middleware of Django's, which would take each to a thread and back: twenty times for a request, and each costs more
-    than the step. Only steps that may wait for the database are taken there; those of requests without a session never do."""
-    if not isinstance(self, _COMPUTING) and not request.path_info.startswith(_WITHOUT_SESSIONS):
-        return await _DJANGOS(self, request)
-    before, after = getattr(self, "process_request", None), getattr(self, "process_response", None)
-    response = (before(request) if before else None) or await self.get_response(request)
-    return after(request, response) if after else response
-
-
-MiddlewareMixin.__acall__ = _on_the_event_loop  # type: ignore[method-assign]
-
-
 class RefusedMethodMiddleware(MiddlewareMixin):
     """Replaces a blank 405 by the error page, and refuses what a proxy without trust passes on. The innermost middleware, so that the page
     has a language."""
@@ -330,7 +351,7 @@ _IN_UTC = re.compile(r"/(audit|admin)/")
 """What several people compare, line by line, is in one time zone."""
 
 
-class LanguageMiddleware(MiddlewareMixin):
+class LanguageMiddleware(_OnTheLoopForPrograms):
     """Runs after the session and authentication middleware. Responses that may differ by language have a ``Vary`` header."""
 
     def process_request(self, request: HttpRequest) -> None:

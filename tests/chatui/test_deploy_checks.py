@@ -11,6 +11,8 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.core import checks
+from django.middleware.clickjacking import XFrameOptionsMiddleware
+from django.middleware.csrf import CsrfViewMiddleware
 from django.middleware.security import SecurityMiddleware
 from django.utils.module_loading import import_string
 
@@ -118,7 +120,7 @@ def test_the_example_of_settings_is_read_alike_by_a_shell_and_by_systemd() -> No
     assert Environment.of(read).usage_contact == "Ask it@example.org for more."
 
 
-HTTPS = {"SECURE_HSTS_SECONDS": 31_536_000, "SECURE_SSL_REDIRECT": True}
+HTTPS = {"SECURE_HSTS_SECONDS": 31_536_000, "SECURE_SSL_REDIRECT": True, "CSRF_COOKIE_SECURE": True}
 
 
 def found() -> set[str | None]:
@@ -128,7 +130,7 @@ def found() -> set[str | None]:
 def test_what_is_missing_for_https_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in HTTPS:
         monkeypatch.setattr(settings, name, 0)
-    assert found() == {"security.W004", "security.W008"}
+    assert found() == {"security.W004", "security.W008", "security.W016"}
     assert with_our_middleware in checks.registry.registry.get_checks(include_deployment_checks=True)
 
 
@@ -138,5 +140,6 @@ def test_where_all_is_there_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> 
     assert not {each for each in found() if each not in ("security.W005", "security.W021")}
 
 
-def test_what_the_silenced_check_looks_for_is_there() -> None:
-    assert any(issubclass(import_string(middleware), SecurityMiddleware) for middleware in settings.MIDDLEWARE)
+@pytest.mark.parametrize("looked_for", [SecurityMiddleware, XFrameOptionsMiddleware, CsrfViewMiddleware])
+def test_what_a_silenced_check_looks_for_is_there(looked_for: type) -> None:
+    assert any(issubclass(import_string(middleware), looked_for) for middleware in settings.MIDDLEWARE)
