@@ -1,6 +1,6 @@
 """A person's or a program's request for a turn, from any interface, and the error for one that is refused before anything is stored.
 
-A program also sends earlier messages, instructions and settings, in either API format. It lets the model call its own functions, and the
+A program also sends earlier messages, instructions and settings, in any API format. It lets the model call its own functions, and the
 product's tools that its key allows. Characters that a database or UTF-8 cannot store are removed from its texts and names.
 """
 

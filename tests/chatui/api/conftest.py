@@ -8,7 +8,7 @@ from tests.chatui.api.asking import Program, key_of
 
 @pytest.fixture
 def key(ada: User) -> str:
-    """The text of a key that may be used for both formats."""
+    """The text of a key that may be used for all formats."""
     return key_of(ada)
 
 
