@@ -1,8 +1,10 @@
 """A key works until it is revoked, expires or its owner's account is closed; invalid keys are counted; no key is stored."""
 
 from datetime import timedelta
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
@@ -113,3 +115,12 @@ def test_the_database_refuses_a_key_without_any_api_format(ada: User) -> None:
 @pytest.mark.parametrize("text", ["", "cu_", "Bearer x", "cu_aaaaaaaa_" + "a" * 51, "cu_aaaaaaaa_\u0000" + "a" * 50])
 def test_a_text_that_is_not_a_key_is_not_looked_up(text: str) -> None:
     assert api_keys.prefix_of(text) is None
+
+
+def test_the_upgrade_lets_keys_that_were_limited_to_no_format_use_the_new_one(ada: User) -> None:
+    for formats in ({}, {"for_chat": False}, {"for_responses": False}):
+        create_key(ada, **formats)
+    assert not ApiKey.objects.filter(for_messages=True).exists(), "the premise: nobody is given it"
+    import_module("chatui.migrations.0076_messages_format")._allow(apps, connection.schema_editor())
+    row = ApiKey.objects.get(for_messages=True)
+    assert (row.for_responses, row.for_chat, row.formats) == (True, True, "Responses · Chat Completions · Messages")
