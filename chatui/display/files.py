@@ -88,19 +88,20 @@ def _before(cut: Message, turns: Mapping[UUID, Turn]) -> Iterable[UUID]:
 @dataclass(frozen=True, slots=True)
 class ShownDocument:
     """A document chip. ``id``: that of its file; empty if its owner has deleted it. ``size`` in bytes. ``use_text``: which part of it
-    the model got, in words; empty for all of it."""
+    the model got, in words; empty for all of it. ``tool_server``: from which it was attached; empty for a file of the person's own."""
 
     id: str
     name: str = field(repr=False)
     size: int = 0
     use_text: str = ""
+    tool_server: str = ""
 
 
 def shown(row: SentDocument) -> ShownDocument:
     """The chip of a document. ``row`` must come with its file and the file's content."""
     if row.file is None:
         return ShownDocument("", "")
-    return ShownDocument(str(row.file.pk), row.file.name, row.file.content.size, _use_text(row))
+    return ShownDocument(str(row.file.pk), row.file.name, row.file.content.size, _use_text(row), row.file.tool_server)
 
 
 def _use_text(row: SentDocument) -> str:
@@ -194,7 +195,7 @@ def _as_json(file: StoredFile, text: DocumentText, parts: tuple[int, list[_Place
         "size": file.content.size,
         "tokens": tokens,
         "room": room.documents,
-        "description": _size_text(tokens, room),
+        "description": " · ".join(filter(None, [from_server(file.tool_server), _size_text(tokens, room)])),
         "note": _note(text),
         "places": places if len(places) > 1 else [],
         "search": asked.can_search,
@@ -218,9 +219,14 @@ def earlier_as_json(file: StoredFile) -> dict[str, Any]:
     day = formats.date_format(timezone.localtime(file.created_at), "DATE_FORMAT")
     return {
         "name": file.name,
-        "description": f"{filesizeformat(file.content.size)} · {day}",
+        "description": " · ".join(filter(None, [from_server(file.tool_server), filesizeformat(file.content.size), day])),
         "again": reverse("file_again", args=[file.pk]),
     }
+
+
+def from_server(name: str) -> str:
+    """From which tool server a file was attached; empty for a file of the person's own."""
+    return _("from the tool server %(server)s") % {"server": name} if name else ""
 
 
 def sentence(why: str, places: int = 0) -> str:

@@ -37,7 +37,8 @@ from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.permissions.tools import ToolsHere, own_approval, server_tools_combine_with, tools_here
-from chatui.tools import catalogue
+from chatui.permissions.tools import resource_servers as may_attach_from
+from chatui.tools import catalogue, rules
 from chatui.tools.document_search import FIND
 from chatui.tools.tool import Tool
 from renderer.characters import escape
@@ -369,6 +370,11 @@ def has_tools(person: User) -> bool:
     return catalogue.has_any(is_demo=is_demo) and bool(access.usable_tools(person, is_demo=is_demo))
 
 
+def resource_servers(person: User) -> list[str]:
+    """The names of the tool servers whose resources a person may attach. No statement without tool servers."""
+    return may_attach_from(person, is_demo=connected.is_demo()) if rules.has_servers() else []
+
+
 def shown_tools(person: User, row: Conversation | None, model: str = "", off: Set[str] = frozenset(), on: str = "") -> ShownTools:
     """The tools for a conversation, or for a new one if ``row`` is None. ``model``: the one that is chosen at the message box, with the
     names of the tools that are ``off`` in a new conversation, and of the one that is now switched ``on``."""
@@ -377,9 +383,9 @@ def shown_tools(person: User, row: Conversation | None, model: str = "", off: Se
         here = replace(here, off=off)
         here = here.switched(on, is_on=True) if on else here
     by_server = choice.server_tools(person, model or (row.choice if row else ""))
-    rules = {rule.tool: rule for rule in ToolRule.objects.filter(conversation=row)} if row and here.offered else {}
+    of_row = {rule.tool: rule for rule in ToolRule.objects.filter(conversation=row)} if row and here.offered else {}
     offered = here.together().offered
-    shown = [_shown(tool, here, rules.get(name)) for name, tool in here.offered.items() if name != FIND.name and not tool.switched_with]
+    shown = [_shown(tool, here, of_row.get(name)) for name, tool in here.offered.items() if name != FIND.name and not tool.switched_with]
     return ShownTools(
         tuple(sorted(shown, key=lambda each: each.title.casefold())),
         sum(tool.is_on for tool in shown),

@@ -59,7 +59,8 @@ class StoredFile(Table):
     """A file in a conversation. ``id`` is random, because it is part of a URL. ``name`` has no path and no invisible characters
     (``store.file_names``). ``turn`` is the one whose tool made the file; NULL for an upload. ``conversation`` is NULL until a question is
     sent with the file: an unsent file is deleted after a day (``store.uploads``). ``brought_in``: the key of the
-    conversation in whose message box the upload waits to be sent; NULL for a new conversation."""
+    conversation in whose message box the upload waits to be sent; NULL for a new conversation. ``tool_server``: the name of the tool
+    server from which the person attached it; empty for a file of their own."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -69,6 +70,7 @@ class StoredFile(Table):
     name = models.CharField(max_length=120)
     source = models.CharField(max_length=8, choices=FileSource)
     brought_in = models.UUIDField(null=True, blank=True)
+    tool_server = models.CharField(max_length=20, blank=True, default="", db_default="")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta(Table.Meta):

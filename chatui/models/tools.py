@@ -180,7 +180,8 @@ class StoredToolServer(Row):
 
     ``header`` and ``sealed_key``: what each request carries; the key is encrypted for this row and the origin of the address. ``selected``:
     the tools that are offered once they are confirmed, by the server's names. ``more``: what else is entered, by the words of a table
-    of the operator's file; secrets in it are sealed as the key is.
+    of the operator's file; secrets in it are sealed as the key is. ``gives_resources``: whether people who are offered one of the tools
+    may attach the server's resources.
     """
 
     name = models.CharField(max_length=20, unique=True)
@@ -189,4 +190,5 @@ class StoredToolServer(Row):
     sealed_key = models.TextField(blank=True, editable=False)
     selected = models.JSONField(default=list, blank=True)
     more = models.JSONField(default=dict, blank=True, db_default=models.Value({}, models.JSONField()))
+    gives_resources = models.BooleanField("resources", default=False, db_default=False)
     is_on = models.BooleanField("enabled", default=True)

@@ -14,7 +14,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import documents, passages
-from chatui.tools import catalogue
+from chatui.tools import catalogue, rules
 from chatui.tools.catalogue import Combination
 from chatui.tools.document_search import FIND
 from chatui.tools.tool import Tool
@@ -79,6 +79,21 @@ def connectable_servers(person: User, *, is_demo: bool) -> set[str]:
     if access.can_see_hidden(person):
         return servers
     return servers & {tool.source for tool in access.usable_tools(person, is_demo=is_demo).values()} if servers else servers
+
+
+def resource_servers(person: User, *, is_demo: bool) -> list[str]:
+    """The names of the tool servers whose resources this person may attach: those that give them, of which the person is offered a tool. At
+    most three statements, and none without tool servers."""
+    if is_demo or not rules.has_servers():
+        return []
+    from chatui.tools import server_registry  # as in ``catalogue.tools``
+
+    if not (giving := server_registry.resource_servers()):
+        return []
+    usable = access.usable_tools(person, is_demo=is_demo)
+    # A tool of a package may have the name, too, and comes before the server's.
+    named = {(tool.source, name) for name, tool in usable.items()}
+    return sorted(server for server, tools in giving.items() if any((server, name) in named for name in tools))
 
 
 def tools_in(person: User, conversation: Conversation | None, *, is_demo: bool) -> Combination:

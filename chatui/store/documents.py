@@ -95,7 +95,7 @@ class TooLargeError(Exception):
 @dataclass(frozen=True, slots=True)
 class Document:
     """The extracted text of a file, to be sent to a model. ``name``: cleaned. ``is_cut``: the file has more text than its parts.
-    ``left_out``, ``unread``: see there."""
+    ``left_out``, ``unread``: see there. ``tool_server``: the one from which it was attached."""
 
     name: str = field(repr=False)
     kind: str
@@ -103,6 +103,7 @@ class Document:
     is_cut: bool = False
     left_out: tuple[tuple[HiddenPart, str], ...] = field(default=(), repr=False)
     unread: tuple[tuple[UnreadThing, int], ...] = ()
+    tool_server: str = ""
 
     @property
     def tokens(self) -> int:
@@ -172,7 +173,8 @@ def _line(document: Document, note: str) -> str:
     counts = ", ".join(f"{count} {_UNREAD[kind][count > 1]}" for kind, count in document.unread)
     unread = f" Left out: {counts}." if counts else ""
     # A name with a closing bracket could inject text after it.
-    return f'[Attached document "{_unbracketed(document.name)}", a {kind}.{note}{_unbracketed(hidden)}{unread} {end}]'
+    origin = f' from the tool server "{document.tool_server}"' if document.tool_server else ""
+    return f'[Attached document "{_unbracketed(document.name)}", a {kind}{origin}.{note}{_unbracketed(hidden)}{unread} {end}]'
 
 
 _LEFT_OUT = {
@@ -299,7 +301,8 @@ def parts_of(file: StoredFile) -> list[DocumentPart]:
 
 
 def document_of(file: StoredFile, text: DocumentText) -> Document:
-    return Document(file.name, text.kind, tuple(parts_of(file)), text.is_cut, tuple(left_out(text).items()), unread(text))
+    hidden = tuple(left_out(text).items())
+    return Document(file.name, text.kind, tuple(parts_of(file)), text.is_cut, hidden, unread(text), file.tool_server)
 
 
 _HIDDEN, _COUNTED = frozenset(HiddenPart), frozenset(UnreadThing)

@@ -124,13 +124,14 @@ class FileDestination:
     """Where a file belongs.
 
     ``turn_id``: the turn whose tool made it; None for an upload. ``conversation_id`` None: it waits at the message box of ``brought_in``
-    until its owner sends it.
+    until its owner sends it. ``tool_server``: the one from which an upload was attached.
     """
 
     owner_id: UUID
     conversation_id: UUID | None
     turn_id: UUID | None = None
     brought_in: UUID | None = None
+    tool_server: str = ""
 
 
 def save(place: FileDestination, new: NewFile) -> StoredFile:
@@ -153,6 +154,7 @@ def save(place: FileDestination, new: NewFile) -> StoredFile:
         name=new.name,
         source=FileSource.TOOL if place.turn_id else FileSource.PERSON,
         brought_in=place.brought_in,
+        tool_server=place.tool_server,
     )
 
 

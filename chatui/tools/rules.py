@@ -62,6 +62,7 @@ class StoredServer:
     sealed_key: str = field(repr=False)
     selected: tuple[str, ...]
     row: str
+    gives_resources: bool = False
 
     @property
     def place(self) -> str:
@@ -70,7 +71,7 @@ class StoredServer:
 
     @classmethod
     def of(cls, row: StoredToolServer) -> StoredServer:
-        return cls(row.name, row.url, row.header, row.sealed_key, tuple(row.selected), str(row.pk))
+        return cls(row.name, row.url, row.header, row.sealed_key, tuple(row.selected), str(row.pk), row.gives_resources)
 
 
 @dataclass(slots=True)

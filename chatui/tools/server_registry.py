@@ -12,7 +12,7 @@ import difflib
 import logging
 import threading
 import time
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from datetime import datetime
 from enum import StrEnum
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 from weakref import WeakValueDictionary
 
@@ -43,6 +43,7 @@ from chatui.tools.sign_in.tokens import SignInNeededError, SignIns
 from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, Foreseen, SignInError, Tool, ToolError
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 LISTED_SECONDS = 300.0
 """The maximum age of a tool listing when a tool is called."""
@@ -50,6 +51,9 @@ LIST_SECONDS = 20.0
 CHECK_SECONDS = 30.0
 MAX_CALLS = 20
 """The most simultaneous calls to one server in one process, a third of them for one person; others wait, and are not timed meanwhile."""
+MAX_READERS = 6
+"""The most people whose resources one process reads at one server at a time; each of them one after another."""
+MOST_READING_SECONDS = 60.0
 RELIST_SECONDS = 30.0
 """A server that says that its tools have changed has them listed again, at most once in this time."""
 
@@ -77,6 +81,8 @@ class ServerConnection:
         self._is_listing = asyncio.Lock()
         self._places = asyncio.Semaphore(MAX_CALLS)
         self._shares: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()
+        self._readers = asyncio.Semaphore(MAX_READERS)
+        self._reading: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()
         self._checking: asyncio.Task[None] | None = None
         self._relisting: asyncio.Task[None] | None = None
         if isinstance(server, McpServer):
@@ -113,6 +119,35 @@ class ServerConnection:
             if error.moment in (Moment.LOST, Moment.UNREAD):
                 self._check_soon(turn)
             raise ToolError(f"{sentence} It said: {error.said}" if error.said else sentence) from None
+
+    async def asked_apart(self, person_id: UUID, work: Callable[[McpServer], Awaitable[T]]) -> T:
+        """What ``work`` reads at an MCP server for this person, as that person, in a session that no call has: calls neither wait for it
+        nor see anything of it. Only a server whose state all people share is asked in its own.
+
+        Raises:
+            ServerError: there is no answer, or none in time.
+        """
+        if not isinstance(self._server, McpServer):
+            raise ServerError("it is no MCP server", Moment.NOT_RUN)
+        share = self._reading.setdefault(person_id, asyncio.Semaphore(1))
+        limit = min(MOST_READING_SECONDS, max(LIST_SECONDS, self.spec.seconds))
+        is_shared = isinstance(self.spec, McpSpec) and self.spec.sessions == "shared"
+
+        async def alone() -> T:
+            server = self._server if is_shared else server_of(self.spec)
+            assert isinstance(server, McpServer)  # noqa: S101 - as checked above
+            try:
+                return await work(server)
+            finally:
+                if not is_shared:
+                    await server.close()
+
+        async def in_turn() -> T:
+            async with share, self._readers, self._breaker.watching():
+                return await self._sign_ins.with_token(person_id, alone)
+
+        found: T = await _within(limit, in_turn(), "the server did not answer in time", Moment.LOST)
+        return found
 
     def _is_connected(self, offer: ToolOffer) -> bool:
         """False for a server of Administration that was switched off, moved or removed there, or of which the tool is no longer chosen: an
@@ -229,13 +264,13 @@ def _digests(listing: Listing) -> dict[str, str]:
     return {remote: offer.digest() for remote, offer in listing.offers.items()}
 
 
-async def _within(seconds: float, asked: Awaitable[Any], late: str) -> Any:
-    """What a server answers to a question of our own. If it is late, the server counts as down."""
+async def _within(seconds: float, asked: Awaitable[Any], late: str, moment: Moment = Moment.DOWN) -> Any:
+    """What a server answers to a question of our own. If it is late, the server counts as down, unless ``moment`` says something else."""
     try:
         async with asyncio.timeout(seconds):
             return await asked
     except TimeoutError:
-        raise ServerError(late, Moment.DOWN) from None
+        raise ServerError(late, moment) from None
 
 
 _SLACK_SECONDS = 1.0
@@ -263,6 +298,21 @@ def specs() -> tuple[OpenApiSpec | McpSpec, ...]:
     """The servers that this process knows."""
     path = environment().tools_file
     return () if path is None else tuple(each.spec for each in _known(path).servers.values())
+
+
+def connection(name: str) -> ServerConnection | None:
+    """The connection to the server of this name, if there is one."""
+    return _known(environment().tools_file).servers.get(name)
+
+
+def resource_servers() -> dict[str, frozenset[str]]:
+    """The servers whose resources people may attach, with the names of their tools that are confirmed and have not changed."""
+    known = _known(environment().tools_file)
+    offered: dict[str, set[str]] = {}
+    for tool in known.tools():
+        offered.setdefault(tool.source, set()).add(tool.name)
+    giving = (name for name, each in known.servers.items() if isinstance(each.spec, McpSpec) and each.spec.resources)
+    return {name: frozenset(offered[name]) for name in giving if name in offered}
 
 
 def server_of(spec: OpenApiSpec | McpSpec) -> McpServer | OpenApiServer:

@@ -49,7 +49,9 @@ def spec_of(server: StoredServer) -> McpSpec:
         # A key alone is what most servers want as a bearer's.
         is_bare = server.header == AUTHORIZATION and " " not in key.bare()
         headers[server.header] = key.model_copy(update={"prefix": "Bearer "}) if is_bare else key
-    spec = McpSpec(name=server.name, url=server.url, tools=list(server.selected) or ["-"], headers=headers)
+    spec = McpSpec(
+        name=server.name, url=server.url, tools=list(server.selected) or ["-"], headers=headers, resources=server.gives_resources
+    )
     return spec.at_place(server.place)
 
 
@@ -120,6 +122,9 @@ def save(visitor: Visitor, wanted: WantedServer, before: StoredToolServer | None
     is_elsewhere = before is not None and row.url != wanted.url
     if is_elsewhere:
         changed.append(f"address is now {wanted.url}")
+        if row.gives_resources:
+            row.gives_resources = False
+            changed.append("resources is now False")
     row.name, row.url, row.header = before.name if before else wanted.name, wanted.url, wanted.header
     if wanted.key is not None:
         row.sealed_key = sealing.seal(wanted.key.encode(), _bound(str(row.pk), row.url).encode())
@@ -137,17 +142,24 @@ def save(visitor: Visitor, wanted: WantedServer, before: StoredToolServer | None
     return row
 
 
-def select(visitor: Visitor, row: StoredToolServer, names: Sequence[str], groups: Collection[Group] | None) -> None:
-    """Offer these tools of the server, by its names, once they are confirmed; those that are new for these groups (None: everybody)."""
+def select(
+    visitor: Visitor, row: StoredToolServer, names: Sequence[str], groups: Collection[Group] | None, *, gives_resources: bool = False
+) -> None:
+    """Offer these tools of the server, by its names, once they are confirmed; those that are new for these groups (None: everybody).
+    ``gives_resources``: whether people who are offered one of them may attach the server's resources."""
     names = list(dict.fromkeys(filter(is_name, names)))[:MAX_TOOLS]
     kept = [name for name in row.selected if name in names]
     before = _names(row)
     row.selected = kept + [name for name in names if name not in kept]
     ours = _names(row)
+    changed = [f"tools is now {', '.join(row.selected) or 'empty'}"]
+    if row.gives_resources != gives_resources:
+        changed.append(f"resources is now {gives_resources}")
+    row.gives_resources = gives_resources
     with transaction.atomic():
         row.save()
         stored.distrust(visitor, set(before) - set(ours))
-        record("tool server changed", visitor, row.name, detail=f"tools is now {', '.join(row.selected) or 'empty'}")
+        record("tool server changed", visitor, row.name, detail="; ".join(changed))
         known = set(ToolSetting.objects.filter(name__in=ours).values_list("name", flat=True))
         for name in ours:
             if name not in known:

@@ -130,9 +130,14 @@ def attach_again(person: User, file_id: UUID, brought_in: UUID | None) -> Stored
         store_files.lock_owner(person.pk)
         sent = files.own_documents(person).filter(content__document__state=ReadingState.READ, pk=file_id)
         known = existing(sent.select_related("content").first())
-        same = uploads.rows_at(person.pk, brought_in).filter(content=known.content, name=known.name).first()
+        same = uploads.rows_at(person.pk, brought_in).filter(content=known.content, name=known.name, tool_server=known.tool_server).first()
         file = same or StoredFile.objects.create(
-            owner=person, content=known.content, name=known.name, source=FileSource.PERSON, brought_in=brought_in
+            owner=person,
+            content=known.content,
+            name=known.name,
+            source=FileSource.PERSON,
+            brought_in=brought_in,
+            tool_server=known.tool_server,
         )
     uploads.trim(person.pk)
     return file

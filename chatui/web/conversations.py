@@ -167,6 +167,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         **_new_format(request, row),
         "has_files": files.are_any(person, row.pk if row else None),
         "has_tools": tools.has_tools(person),
+        "resource_servers": tools.resource_servers(person),
         "models": models,
         "effort": row.effort if row else person.effort or (models.chosen.effort if models.chosen else "medium"),
     }

@@ -68,7 +68,7 @@ def _served(request: HttpRequest, found: Download) -> HttpResponseBase:
     return csp(_PICTURE_POLICY if found.picture_type else INERT)(lambda _: response)(request)
 
 
-_uploads = Throttle("files", attempts=120, seconds=600)
+uploads = Throttle("files", attempts=120, seconds=600)
 _NAME_CHARS = 1000
 _MAX_NUMBER = 2**31 - 1
 _TEMPORARY = ("busy", "unchecked", NoTextReason.SLOW, NoTextReason.UNAVAILABLE)
@@ -83,9 +83,9 @@ def files(request: HttpRequest) -> HttpResponse:
         # Before the conversation is: naming a hidden message is an attempt, whoever owns the conversation.
         asked = request.GET.get("conversation", "")
         return JsonResponse(display_files.of_question(visitor_of(request, "page"), asked, question, choice))
-    conversation_id = _message_box(request)
+    conversation_id = message_box(request)
     if request.method == "POST":
-        _uploads.check(str(person.pk))
+        uploads.check(str(person.pk))
         return _upload(request, FileDestination(person.pk, None, brought_in=conversation_id))
     return JsonResponse(display_files.waiting_at(person, conversation_id, choice))
 
@@ -119,8 +119,8 @@ def limits(request: HttpRequest) -> HttpResponse:
 def again(request: HttpRequest, file_id: UUID) -> HttpResponse:
     """Add such a file to the message box of ``conversation``. The reply is the same as for an upload."""
     person = person_of(request)
-    _uploads.check(str(person.pk))
-    file = transfer_files.attach_again(person, file_id, _message_box(request))
+    uploads.check(str(person.pk))
+    file = transfer_files.attach_again(person, file_id, message_box(request))
     return _chip(request, file)
 
 
@@ -128,7 +128,7 @@ def again(request: HttpRequest, file_id: UUID) -> HttpResponse:
 def encoding(request: HttpRequest, file_id: UUID) -> HttpResponse:
     """Read a text file that waits to be sent in another ``encoding``. The reply is the same as for an upload."""
     person = person_of(request)
-    _uploads.check(str(person.pk))
+    uploads.check(str(person.pk))
     try:
         return _chip(request, transfer_files.read_again(person, file_id, request.POST.get("encoding", "")))
     except UploadRefusedError as error:
@@ -168,7 +168,7 @@ def delete(request: HttpRequest, file_id: UUID) -> HttpResponse:
     return JsonResponse({"ok": True})
 
 
-def _message_box(request: HttpRequest) -> UUID | None:
+def message_box(request: HttpRequest) -> UUID | None:
     """The conversation whose message box the files belong to; None for a new one."""
     asked = request.GET.get("conversation", "")
     return access.own_conversation(person_of(request), asked).pk if asked else None

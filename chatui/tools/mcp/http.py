@@ -23,7 +23,7 @@ from chatui.tools.mcp import messages
 from chatui.tools.mcp.beside import NOBODY, Beside
 from chatui.tools.mcp.messages import KeptSession, ServerRefusedError
 from chatui.tools.remote.exchange import FORBIDDEN, MAX_BYTES, Connections, HttpRequest, StatusError, kind_of, pieces, whole
-from chatui.tools.remote.offers import ServerError, without_arguments
+from chatui.tools.remote.offers import ServerError, TooLongError, without_arguments
 
 MAX_STREAM_BYTES = 2 * MAX_BYTES
 """The longest stream. Servers often send a result twice, as text and as JSON."""
@@ -245,7 +245,7 @@ class HttpPeer:
                 return await self._streamed(response, message["id"], protocol, beside), response.headers
             body, is_cut = await whole(response, MAX_STREAM_BYTES)
             if is_cut:
-                raise ServerError("the server's answer is too long")
+                raise TooLongError("the server's answer is too long")
             if response.status_code != _OK and not (kind_of(response) == "application/json" and b'"error"' in body):
                 raise StatusError.of(response)
             if response.status_code in (*FORBIDDEN, _GONE) or response.status_code >= 500:
@@ -283,7 +283,9 @@ class HttpPeer:
                     if messages.is_answer(found, number):
                         return messages.result_of(found)
                     self._take(found, protocol, beside, asked)
-        raise ServerError("the server did not answer the call" if size <= MAX_STREAM_BYTES else "the server's answer is too long")
+        if size > MAX_STREAM_BYTES:
+            raise TooLongError("the server's answer is too long")
+        raise ServerError("the server did not answer the call")
 
     def _take(self, found: Mapping[str, Any], protocol: _Protocol, beside: Beside, asked: list[asyncio.Task[None] | None]) -> None:
         """Take what comes before the answer. ``asked``: for each request of the server's, the task that waits for the person, or None."""
@@ -328,8 +330,8 @@ class HttpPeer:
             headers["Mcp-Session-Id"] = protocol.session
         if protocol.is_stateless:
             headers["Mcp-Method"] = message["method"]
-            if "name" in message["params"]:
-                headers["Mcp-Name"] = _header(message["params"]["name"])
+            if named := message["params"].get("name") or message["params"].get("uri"):
+                headers["Mcp-Name"] = _header(named)
         return HttpRequest("POST", self._url, {**self._headers(), **headers}, json.dumps(message).encode())
 
 

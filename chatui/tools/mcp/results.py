@@ -44,10 +44,10 @@ def read(result: Mapping[str, Any], *, is_told: bool = False) -> Any:
     if result.get("resultType", "complete") != "complete":
         raise ToolError(_NO_MORE)
     listed = _content(result)
-    is_private = any(map(_is_for_person, listed))
-    texts = [_mark(each, is_told=is_told) if _is_for_person(each) else _part(each).text for each in listed]
+    is_private = any(map(is_for_person, listed))
+    texts = [_mark(each, is_told=is_told) if is_for_person(each) else _part(each).text for each in listed]
     text = "\n".join(texts)
-    structure = _without(_structure(result), {_own_text(each) for each in listed if _is_for_person(each)} - {""})
+    structure = _without(_structure(result), {_own_text(each) for each in listed if is_for_person(each)} - {""})
     if structure is None or (text and not is_private and _says_same(texts, structure)):
         value: Any = text if structure is None else structure
     else:
@@ -60,7 +60,7 @@ def read(result: Mapping[str, Any], *, is_told: bool = False) -> Any:
 
 def for_person(result: Mapping[str, Any]) -> str:
     """What the server says for the person alone, as far as it is text; empty if there is none."""
-    return "\n".join(filter(None, (_own_text(each) for each in _content(result) if _is_for_person(each)))).strip()
+    return "\n".join(filter(None, (_own_text(each) for each in _content(result) if is_for_person(each)))).strip()
 
 
 def wants_input(result: Mapping[str, Any]) -> bool:
@@ -95,7 +95,7 @@ def _without(value: Any, private: Collection[str], depth: int = 0) -> Any:
     if isinstance(value, list):
         return [_without(each, private, depth + 1) for each in value]
     if isinstance(value, dict):
-        return _PRIVATE if _is_for_person(value) else {name: _without(each, private, depth + 1) for name, each in value.items()}
+        return _PRIVATE if is_for_person(value) else {name: _without(each, private, depth + 1) for name, each in value.items()}
     return value
 
 
@@ -181,7 +181,7 @@ def _link(part: Mapping[str, Any]) -> _Part:
     return _Part(named, f"[{named} was returned{f': {about}' if about else ''}]")
 
 
-def _is_for_person(part: Any) -> bool:
+def is_for_person(part: Any) -> bool:
     """Whether a server says that a part is for the user and nobody else."""
     if not isinstance(part, Mapping):
         return False

@@ -133,7 +133,7 @@ class McpServer:
         self._untold: set[UUID] = set()
         self._is_used = asyncio.Lock()
         # The server in stored sessions: its name, and a digest, since another server of the same name must not get them.
-        self._place = f"{spec.name} {hashlib.sha256((spec.url or json.dumps(spec.command)).encode()).hexdigest()[:16]}"
+        self._place = spec.identity
 
     async def described(self) -> list[tuple[str, str]]:
         """The tools that the server lists now and a page can show, by its names, each with its description, cleaned. Raises ServerError."""
@@ -162,6 +162,17 @@ class McpServer:
                 if not isinstance(cursor, str) or not cursor or cursor == before or len(found) > MAX_LISTED:
                     break
         return found
+
+    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """The result of a request that only reads, in no conversation's session, without credentials.
+
+        Raises:
+            ServerRefusedError: the server responded with an error.
+            ServerError: the server did not respond.
+        """
+        async with self._nobodys() as peer:
+            found = await peer.ask(method, params, beside=self._beside())
+        return dict(credentials.without(found, credentials.secrets(self._spec.headers, self._spec.environment)))
 
     @asynccontextmanager
     async def _nobodys(self) -> AsyncIterator[HttpPeer | StdioPeer]:

@@ -33,7 +33,7 @@ from chatui.tools.mcp import messages
 from chatui.tools.mcp.beside import NOBODY, Beside
 from chatui.tools.mcp.messages import KeptSession, ServerRefusedError
 from chatui.tools.remote.definition import PRIVATE
-from chatui.tools.remote.offers import Moment, ServerError, sent, without_arguments
+from chatui.tools.remote.offers import Moment, ServerError, TooLongError, sent, without_arguments
 from chatui.tools.tool import ToolError
 
 MAX_LINE_BYTES = 4_000_000
@@ -298,7 +298,7 @@ class Program:
         self._skip()
         begins = _BEGINS_ANSWER.match(head)
         if begins and (number := begins[1] or ((ends := _ENDS_ANSWER.search(tail)) and ends[1])):
-            self._settle(int(number), ServerError("the program's answer is too long", Moment.ANSWERED))
+            self._settle(int(number), TooLongError("the program's answer is too long", Moment.ANSWERED))
 
     def _skip(self) -> None:
         self._skipped += 1

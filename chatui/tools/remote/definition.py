@@ -6,6 +6,8 @@ definitions, and a message for each mistake, which never quotes a value.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import os
 import re
@@ -248,7 +250,8 @@ class OpenApiSpec(ServerSpec):
 class McpSpec(ServerSpec):
     """An MCP server, from an ``[[mcp]]`` table. It has either ``url`` (streamable HTTP) or ``command`` (stdio), which is started with only
     the variables in ``environment``. ``sessions``: who has a session or program of their own. ``programs``: the most programs at a time in
-    one process of the product. ``speaks_to_person``: whether the server's words may reach the person whose turn it is."""
+    one process of the product. ``speaks_to_person``: whether the server's words may reach the person whose turn it is. ``resources``:
+    whether people who are offered one of its tools may attach its resources."""
 
     url: Annotated[str, AfterValidator(lambda url: url and _address(url))] = ""
     command: list[str] = Field(default_factory=list)
@@ -257,7 +260,13 @@ class McpSpec(ServerSpec):
     sessions: Literal["conversation", "person", "shared"] = "conversation"
     programs: int = Field(20, ge=1, le=1000, strict=True)
     speaks_to_person: bool = False
+    resources: bool = False
     selected: SelectedNames = Field(alias="tools")
+
+    @property
+    def identity(self) -> str:
+        """Its name, and a digest of where it is: another server of the same name is another one."""
+        return f"{self.name} {hashlib.sha256((self.url or json.dumps(self.command)).encode()).hexdigest()[:16]}"
 
     @property
     def lists_for_each(self) -> bool:

@@ -134,6 +134,10 @@ class ServerError(Exception):
         self.said = said
 
 
+class TooLongError(ServerError):
+    """The response is longer than may be read."""
+
+
 @contextmanager
 def sent() -> Iterator[None]:
     """A block after a request was sent: the request may have had an effect, whatever fails there."""

@@ -83,8 +83,16 @@ class ServerForm(forms.Form):
 
 
 class ChoiceForm(forms.Form):
-    """For whom the tools are that are chosen now. That of each can be changed on its page."""
+    """What else the choice of a server's tools says: whether its resources can be attached, and for whom those tools are that are chosen
+    now, which each tool's page can change."""
 
+    gives_resources = forms.BooleanField(
+        label=_("People may attach its resources"),
+        required=False,
+        help_text=_(
+            "Whoever is offered one of these tools can then read all that the server lists as resources, with the key that is stored here."
+        ),
+    )
     whom = forms.ChoiceField(
         label=_("For whom are tools that you add?"),
         choices=[(EVERYBODY, _("Everybody")), (GROUPS, _("Only members of these groups"))],
@@ -93,8 +101,8 @@ class ChoiceForm(forms.Form):
     )
     groups = RowsField(label=_("Groups"), queryset=Group.objects.none(), required=False, widget=forms.CheckboxSelectMultiple)
 
-    def __init__(self, data: Any = None) -> None:
-        super().__init__(data, auto_id="choice-%s")
+    def __init__(self, row: StoredToolServer, data: Any = None) -> None:
+        super().__init__(data, initial={"gives_resources": row.gives_resources}, auto_id="choice-%s")
         fields: dict[str, Any] = self.fields
         if groups := list(Group.objects.order_by("name").values_list("pk", "name")):
             fields["groups"].queryset, fields["groups"].choices = Group.objects.all(), groups
@@ -127,7 +135,7 @@ def server(request: HttpRequest, name: str) -> HttpResponse:
 
     row = existing(stored_servers.find_row(name))
     visitor, posted = visitor_of(request, "admin"), request.POST
-    form, choice = ServerForm(row), ChoiceForm()
+    form, choice = ServerForm(row), ChoiceForm(row)
     if "remove" in posted:
         stored_servers.remove(visitor, row)
         return done("tool-server-removed", name, "manage_tools")
@@ -136,10 +144,11 @@ def server(request: HttpRequest, name: str) -> HttpResponse:
         stored_servers.switch(visitor, row, is_on=is_on)
         return done("tool-server-on" if is_on else "tool-server-off", name, "manage_tool_server", name)
     if "choose" in posted:
-        choice = ChoiceForm(posted)
+        choice = ChoiceForm(row, posted)
         if choice.is_valid():
             groups = choice.cleaned_data["groups"] if choice.cleaned_data.get("whom") == GROUPS else None
-            stored_servers.select(visitor, row, posted.getlist("tool"), groups)
+            gives = choice.cleaned_data["gives_resources"]
+            stored_servers.select(visitor, row, posted.getlist("tool"), groups, gives_resources=gives)
             return done("tool-server-tools", name, "manage_tool_servers")
     elif request.method == "POST":
         form = ServerForm(row, posted)

@@ -90,7 +90,9 @@ export function filesOnDemand(composer) {
     import("../files/pending-files.js"), laterStyles(),
   ]).then(([made]) => made.bring(composer, ...all));
   if (files === "") bring(files);
-  composer.querySelector(".earlier")?.addEventListener("click", () => bring("earlier"));
+  for (const button of composer.querySelectorAll(".earlier")) {
+    button.addEventListener("click", () => bring(button.matches("[data-servers]") ? "servers" : "earlier"));
+  }
   composer.addEventListener("chat:attach-text", () => bring("text"));
   for (const name of ["change", "dragover", "drop", "paste"]) {
     addEventListener(name, (event) => {

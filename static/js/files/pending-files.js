@@ -30,6 +30,10 @@ export function bring(composer, what, all) {
     const again = (/** @type {UploadedFile} */ taken) => made.again(taken);
     return void import("./earlier-files.js").then(({ showEarlier }) => showEarlier(composer, again));
   }
+  if (what === "servers") {
+    const take = (/** @type {UploadedFile} */ taken) => made.again(taken);
+    return void import("./server-files.js").then(({ showServers }) => showServers(composer, take));
+  }
   if (all) takeIn(composer, all, (files) => made.add(files));
 }
 

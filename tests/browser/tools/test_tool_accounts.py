@@ -22,7 +22,7 @@ from tests.support.stub import DONE, chunk
 pytestmark = pytest.mark.browser
 
 ADMIN = ["view_hidden_channels", "view_any_conversation"]
-FILE = '[[mcp]]\nname = "accounts"\nurl = "http://127.0.0.1:{port}/mcp"\ntools = ["whoami"]\n[mcp.oauth]\n'
+FILE = '[[mcp]]\nname = "accounts"\nurl = "http://127.0.0.1:{port}/mcp"\ntools = ["whoami"]\nresources = true\n[mcp.oauth]\n'
 
 
 async def model(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
@@ -92,10 +92,20 @@ def test_two_people_connect_their_own_accounts_and_ask_again(place: tuple[Deploy
         chat.finish()
         expect(chat.answer).to_contain_text(f"You are {person}-there.")
         chats.append(chat)
+        chat.page.get_by_role("button", name="Attach from a tool server").click()
+        chat.page.get_by_role("dialog").get_by_role("button", name="Account").click()
+        link = chat.page.locator(".chip").get_by_role("link", name="Account.md")
+        text = chat.page.request.get(f"{server.url}{link.get_attribute('href')}").text()
+        assert text == f"This is the account of You are {person}-there."
 
     first = chats[0]
     first.page.goto("/settings/accounts/")
     first.page.get_by_role("button", name="Disconnect").click()
     expect(first.page.get_by_text("not connected")).to_be_visible()
+    first.page.goto("/")
+    first.page.get_by_role("button", name="Attach from a tool server").click()
+    status = first.page.get_by_role("dialog").get_by_role("status")
+    expect(status).to_contain_text("accounts needs your own account there.")
+    expect(status.get_by_role("link", name="Connected accounts")).to_have_attribute("href", "/settings/accounts/")
     chats[1].ask_and_wait("And now?")
     expect(chats[1].answer).to_contain_text("You are bela-there.")

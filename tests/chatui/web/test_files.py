@@ -271,7 +271,7 @@ def test_limits_apply(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     assert upload(client, data=b"a" * 1024 * 1024).json()["ok"], "exactly full, with its text"
     assert upload(client, data=b"b" * (1024 * 1024 + 1)).json()["why"] == "too-long"
     assert upload(client, data=b"b").json()["why"] == "quota"
-    monkeypatch.setattr(web_files, "_uploads", Throttle("files", attempts=5, seconds=600))
+    monkeypatch.setattr(web_files, "uploads", Throttle("files", attempts=5, seconds=600))
     assert [upload(client).status_code == 429 for _ in range(3)] == [False, False, True], "the three above count, too"
     cache.clear()
 

@@ -135,6 +135,12 @@ def whoami() -> str:
     return f"You are {token.subject}." if token else "nobody"
 
 
+@server.resource("account://me", name="Account", mime_type="text/markdown")  # type: ignore[untyped-decorator]
+def account() -> str:
+    """Says whose account this is."""
+    return f"This is the account of {whoami()}"
+
+
 @server.tool()  # type: ignore[untyped-decorator]
 def echo_token() -> str:
     """Says what it was sent."""

@@ -15,6 +15,7 @@ from chatui.models.audit import AuditEvent
 from chatui.models.tools import StoredToolServer, ToolConfirmation, ToolSetting
 from chatui.models.user import User
 from chatui.permissions import access
+from chatui.permissions.tools import resource_servers
 from chatui.tools import catalogue, rules, server_registry, stored_servers
 from chatui.tools.execution import tools_loop
 from chatui.tools.mcp.server import McpServer
@@ -111,6 +112,25 @@ def test_a_server_is_connected_chosen_confirmed_and_used(connector: User, confir
         ("tool confirmed", "confirmer", ""),
     ]
     assert ToolConfirmation.objects.get().decided_by == "confirmer"
+
+
+def test_its_resources_are_for_whom_its_tools_are_and_end_with_its_address(connector: User, confirmer: User, ada: User) -> None:
+    client = signed_in(connector)
+    connected(client, confirmer)
+    rules.forget_rows()
+    assert resource_servers(ada, is_demo=False) == []
+    client.post(SERVER, {"choose": "1", "tool": ["find-tickets"], "gives_resources": "on"})
+    assert AuditEvent.objects.order_by("-number")[0].detail == "tools is now find-tickets; resources is now True"
+    assert "checked" in client.get(SERVER).content.decode().partition('name="gives_resources"')[2][:120]
+    rules.forget_rows()
+    assert resource_servers(ada, is_demo=False) == ["tickets"] and resource_servers(ada, is_demo=True) == []
+    ToolSetting.objects.update(is_on=False)
+    assert offered(ada) == set() and resource_servers(ada, is_demo=False) == []
+    ToolSetting.objects.update(is_on=True)
+    assert offered(ada) and resource_servers(ada, is_demo=False) == ["tickets"]
+    client.post(SERVER, MOVED)
+    rules.forget_rows()
+    assert StoredToolServer.objects.get().gives_resources is False and resource_servers(ada, is_demo=False) == []
 
 
 def test_what_was_changed_after_it_was_seen_is_not_confirmed(connector: User, confirmer: User, ada: User) -> None:
