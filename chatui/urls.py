@@ -185,6 +185,7 @@ urlpatterns = [
     path("settings/data/delete/", own_data.delete_all, name="own_data_delete"),
     path("settings/accounts/", tool_sign_in.tool_accounts, name="tool_accounts"),
     path("settings/accounts/<slug:server>/connect/", tool_sign_in.connect, name="tool_connect"),
+    path("settings/accounts/<slug:server>/client.json", tool_sign_in.client_document, name="tool_client"),
     path("settings/accounts/<slug:server>/back/", tool_sign_in.back, name="tool_back"),
     path("settings/accounts/<slug:server>/disconnect/", tool_sign_in.disconnect, name="tool_disconnect"),
     path("settings/close/", settings.close, name="settings_close"),

@@ -19,6 +19,7 @@ from chatui.tools import server_registry
 from chatui.tools.execution import tools_loop
 from chatui.tools.remote.definition import McpSpec, OpenApiSpec
 from chatui.tools.sign_in import discovery, flow, kept
+from chatui.tools.sign_in.discovery import Authorizer
 from chatui.tools.sign_in.door import Door, SignInError, UnavailableError, door_of
 from chatui.tools.sign_in.flow import Client, PendingSignIn, RefusedError, Tokens
 
@@ -45,7 +46,7 @@ def begin(spec: McpSpec | OpenApiSpec, person_id: UUID, back: str, after: str) -
     found = _waited(discovery.find(spec, door))
     found = replace(found, scopes=tuple(dict.fromkeys((*found.scopes, *kept.wanted(person_id, place)))))
     issuer = found.authorizer.issuer
-    client = flow.fixed_client(spec, found.authorizer) or kept.client_of(place, issuer, back)
+    client = _known_client(spec, found.authorizer, place, back)
     if client is None:
         client = _waited(flow.register(door, found, back))
         kept.keep_client(place, issuer, back, client)
@@ -69,8 +70,14 @@ def finish(spec: McpSpec | OpenApiSpec, person_id: UUID, pending: PendingSignIn,
         raise
 
 
+def _known_client(spec: McpSpec | OpenApiSpec, authorizer: Authorizer, place: str, back: str) -> Client | None:
+    """Who this installation is there; None if it has to register. One that has registered stays who it is."""
+    known = flow.fixed_client(spec, authorizer) or kept.client_of(place, authorizer.issuer, back)
+    return known or flow.documented_client(spec, authorizer, back)
+
+
 def _client(spec: McpSpec | OpenApiSpec, pending: PendingSignIn) -> Client:
-    client = flow.fixed_client(spec, pending.authorizer) or kept.client_of(pending.place, pending.authorizer.issuer, pending.back)
+    client = _known_client(spec, pending.authorizer, pending.place, pending.back)
     if client is None or client.id != pending.client_id:
         raise SignInError("this installation's client has changed meanwhile")
     return client

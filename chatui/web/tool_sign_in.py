@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
@@ -17,7 +17,7 @@ from chatui.limits import Throttle
 from chatui.permissions.access import NotFoundError
 from chatui.proxies import public_address
 from chatui.web.errors import refuse
-from chatui.web.guards import keep_for_tab, person_of, signed_in, visitor_of
+from chatui.web.guards import for_anybody, keep_for_tab, person_of, signed_in, visitor_of
 from chatui.web.sign_in import session
 
 if TYPE_CHECKING:
@@ -54,6 +54,16 @@ def connect(request: HttpRequest, server: str) -> HttpResponse:
     # As at a sign-in service: our form-action policy also applies to redirects after forms.
     response.headers["Refresh"] = f"0; url={pending.address}"
     response.headers["Referrer-Policy"] = "no-referrer"
+    return response
+
+
+@for_anybody("GET")
+def client_document(request: HttpRequest, server: str) -> JsonResponse:
+    """The document about this installation as a client, for authorization servers. It is the same whether there is such a server or not."""
+    from chatui.tools.sign_in import flow
+
+    response = JsonResponse(flow.document(public_address(request, reverse("tool_back", args=[server]))))
+    response.headers["Cache-Control"] = "public, max-age=3600"
     return response
 
 

@@ -155,7 +155,8 @@ class OAuthSpec(BaseModel):
     ``grant``: each person signs in there as themselves, or the product does so for everybody (client credentials). ``issuer``: the only
     authorization server to use; by default, the one that the server names. ``client_id`` and ``client_secret``: of the client that was
     registered there for this installation; by default, it registers itself. ``scopes``: what to ask for; by default, what the server
-    names. ``private_addresses``: what the server's metadata names may be in private networks and without https.
+    names. ``client_document``: an authorization server that reads documents about clients may be given the address of ours.
+    ``private_addresses``: what the server's metadata names may be in private networks and without https.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -165,6 +166,7 @@ class OAuthSpec(BaseModel):
     client_id: str = Field("", max_length=500)
     client_secret: CredentialSource | None = None
     scopes: list[Annotated[str, Field(pattern=r"^[\x21\x23-\x5b\x5d-\x7e]{1,200}$")]] = Field(default_factory=list, max_length=50)
+    client_document: bool = True
     private_addresses: bool = False
 
     @model_validator(mode="after")

@@ -55,7 +55,8 @@ def scopes_of(found: object) -> tuple[str, ...]:
 @dataclass(frozen=True, slots=True)
 class Authorizer:
     """An authorization server. ``registration`` and ``revocation`` are empty if it has none; ``methods``: how clients show their secret.
-    ``names_issuer``: its answers name the issuer (RFC 9207)."""
+    ``names_issuer``: its answers name the issuer (RFC 9207). ``reads_documents``: it takes the address of a document about a client as the
+    client's id (MCP specification of 2025-11-25, client id metadata documents)."""
 
     issuer: str
     authorization: str
@@ -64,6 +65,7 @@ class Authorizer:
     revocation: str = ""
     methods: tuple[str, ...] = ("client_secret_basic",)
     names_issuer: bool = False
+    reads_documents: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +188,7 @@ def _read_authorizer(door: Door, found: Mapping[str, Any], *, for_people: bool) 
         revocation=_optional(door, found, "revocation_endpoint"),
         methods=tuple(each for each in methods if isinstance(each, str)) if isinstance(methods, list) else (),
         names_issuer=found.get("authorization_response_iss_parameter_supported") is True,
+        reads_documents=found.get("client_id_metadata_document_supported") is True,
     )
 
 

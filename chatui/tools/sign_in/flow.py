@@ -18,6 +18,7 @@ from hmac import compare_digest
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from chatui.tools import fetcher
 from chatui.tools.remote.definition import ServerSpec
 from chatui.tools.remote.offers import ServerError
 from chatui.tools.sign_in.discovery import Authorizer, Found, scopes_of
@@ -150,19 +151,41 @@ def fixed_client(spec: ServerSpec, authorizer: Authorizer) -> Client | None:
     )
 
 
+def document_address(back: str) -> str:
+    """Where the document about the client is whose answers come back to ``back``."""
+    return f"{back.removesuffix('back/')}client.json"
+
+
+def document(back: str) -> dict[str, Any]:
+    """That document, which the authorization server reads. The client is public: it has no secret, and PKCE protects its codes."""
+    return {**_about(back), "client_id": document_address(back), "token_endpoint_auth_method": "none"}
+
+
+def _about(back: str) -> dict[str, Any]:
+    return {
+        "client_name": CLIENT_NAME,
+        "redirect_uris": [back],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+    }
+
+
+def documented_client(spec: ServerSpec, authorizer: Authorizer, back: str) -> Client | None:
+    """The client whose id is the address of its document; None where the authorization server reads none, or cannot read ours."""
+    if not authorizer.reads_documents or (authorizer.registration and "none" not in authorizer.methods):
+        return None
+    if spec.oauth is None or not spec.oauth.client_document or fetcher.address_problem(address := document_address(back)):
+        return None
+    return Client(address)
+
+
 async def register(door: Door, found: Found, back: str) -> Client:
     """Register this installation (RFC 7591)."""
     authorizer = found.authorizer
     if not authorizer.registration:
         raise SignInError("the authorization server takes no registrations: the tools file needs client_id")
     method = next((each for each in _METHODS if each in authorizer.methods), "none")
-    wanted = {
-        "client_name": CLIENT_NAME,
-        "redirect_uris": [back],
-        "grant_types": ["authorization_code", "refresh_token"],
-        "response_types": ["code"],
-        "token_endpoint_auth_method": method,
-    } | ({"scope": " ".join(found.scopes)} if found.scopes else {})
+    wanted = {**_about(back), "token_endpoint_auth_method": method} | ({"scope": " ".join(found.scopes)} if found.scopes else {})
     answer = await door.post_json(authorizer.registration, "the registration endpoint", wanted)
     if answer.status not in (200, 201):
         raise SignInError(f"the authorization server refused to register this installation (status {answer.status})")

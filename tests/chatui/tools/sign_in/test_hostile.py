@@ -7,10 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
 
 import pytest
+from django.test import Client as Browser
 from pydantic import ValidationError
 
+from chatui.tools import tool_accounts
 from chatui.tools.fetcher import CheckedNetwork
 from chatui.tools.remote import definition
 from chatui.tools.remote.definition import McpSpec
@@ -22,8 +25,10 @@ from chatui.tools.sign_in.flow import Client, PendingSignIn, RefusedError, Token
 from chatui.tools.sign_in.tokens import SignIns
 from tests.chatui.tools import peer
 from tests.chatui.tools.peer import Peer, PeerRequest
+from tests.support import environment
 from tests.support.cases import for_each
 
+AUTHORIZER = "/.well-known/oauth-authorization-server"
 BACK = "https://chat.example.org/settings/accounts/demo/back/"
 
 
@@ -111,6 +116,42 @@ def test_metadata_are_also_found_at_the_well_known_addresses_in_their_order() ->
         assert find(provider.url).authorizer.issuer == provider.url, "as servers are that are older than the metadata"
 
 
+@pytest.mark.django_db
+def test_an_authorization_server_that_reads_documents_gets_the_address_of_ours(client: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    environment.change(monkeypatch, {"origins": ("https://chat.example.org",)})
+    address, person = "https://chat.example.org/settings/accounts/demo/client.json", uuid4()
+    with lying() as (provider, _):
+        provider.changed[AUTHORIZER] = provider.authorizer(client_id_metadata_document_supported=True)
+        spec = spec_of(provider.url)
+        pending = tool_accounts.begin(spec, person, BACK, "")
+        assert pending.client_id == address and parse_qs(urlsplit(pending.address).query)["client_id"] == [address]
+        tokens = tool_accounts.finish(spec, person, pending, {"state": pending.state, "code": "c", "iss": provider.url})
+        assert (tokens.client, tokens.access) == (Client(address), "a1")
+        asked = {request.path: request for request in provider.asked}
+        assert "/register" not in asked and parse_qs(asked["/token"].body.decode())["client_id"] == [address]
+        about = client.get(urlsplit(address).path).json()
+        assert (about["client_id"], about["redirect_uris"], about["token_endpoint_auth_method"]) == (address, [BACK], "none")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("back", "said", "oauth"),
+    [
+        ("http://chat.example.org/settings/accounts/demo/back/", {}, {}),
+        ("https://127.0.0.1/settings/accounts/demo/back/", {}, {}),
+        ("https://chat.internal/settings/accounts/demo/back/", {}, {}),
+        (BACK, {"client_id_metadata_document_supported": "true"}, {}),
+        (BACK, {"token_endpoint_auth_methods_supported": ["client_secret_post"]}, {}),
+        (BACK, {}, {"client_document": False}),
+    ],
+)
+def test_where_a_document_cannot_be_read_the_installation_registers_itself(back: str, said: dict[str, Any], oauth: dict[str, Any]) -> None:
+    with lying() as (provider, _):
+        provider.changed[AUTHORIZER] = provider.authorizer(**{"client_id_metadata_document_supported": True, **said})
+        provider.changed["/register"] = {"client_id": "c1", "client_secret": "s"}
+        assert tool_accounts.begin(spec_of(provider.url, **oauth), uuid4(), back, "").client_id == "c1"
+
+
 @dataclass(frozen=True)
 class Lie:
     """``path``: where the provider says ``found``, in which ``URL`` is its address. ``told``: the error."""
@@ -120,7 +161,6 @@ class Lie:
     told: str
 
 
-AUTHORIZER = "/.well-known/oauth-authorization-server"
 LIES = [
     Lie("/about", {"resource": "https://bank.example/mcp", "authorization_servers": ["URL"]}, "of another resource"),
     Lie("/about", {"resource": "URL/mcp/other", "authorization_servers": ["URL"]}, "of another resource"),
