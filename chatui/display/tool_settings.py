@@ -22,6 +22,7 @@ from chatui.models.tools import StoredToolServer
 from chatui.tools import catalogue, rules, search_engines
 from chatui.tools.document_search import FIND
 from chatui.tools.python import availability
+from chatui.tools.python.tool import installed_packages
 from chatui.tools.tool import Tool
 from renderer.characters import escape
 
@@ -41,7 +42,8 @@ _SENTENCES: Mapping[str, Promise] = {
 class ListedTool:
     """One tool. ``name``: in settings, which names the page where it is switched; empty if there is none. ``sentence``: what it does;
     ``is_own_sentence``: in the language of the page, otherwise its author's English. ``groups``: to whose members it is offered; empty: to
-    everybody. ``why``: why it is not offered, although it is on, in our words; ``reason``: the same in English, from a log line."""
+    everybody. ``why``: why it is not offered, although it is on, in our words; ``reason``: the same in English, from a log line.
+    ``packages``: what code of it can import, with versions."""
 
     name: str
     title: str
@@ -57,6 +59,7 @@ class ListedTool:
     why: str = ""
     reason: str = ""
     source: str = ""
+    packages: tuple[str, ...] = ()
 
     @property
     def can_be_switched(self) -> bool:
@@ -173,6 +176,7 @@ class _State:
             sends_outside=now.sends_outside,
             why=self._why(tool) if rule else "",
             reason=_reason(tool) if rule else "",
+            packages=installed_packages() if rule and tool.name == "run_python" else (),
             source=tool.source,
         )
 

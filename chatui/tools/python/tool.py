@@ -112,8 +112,13 @@ async def run(turn: CallingTurn, arguments: Mapping[str, Any]) -> str:
 
 def _note() -> str:
     """What the model is told of the packages."""
-    has = _packages_of_service() if environment().python_service_url else availability.packages()
+    has = installed_packages()
     return f"Installed: {', '.join(has)}; no other packages can be installed." if has else ""
+
+
+def installed_packages() -> tuple[str, ...]:
+    """The packages that code can import, with their versions, as far as they are known. Does not wait."""
+    return _packages_of_service() if environment().python_service_url else availability.packages()
 
 
 def _packages_of_service() -> tuple[str, ...]:

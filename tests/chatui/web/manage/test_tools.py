@@ -1,5 +1,6 @@
 """The pages of tools: what they list and why one is off, who may switch one, and that each change is recorded and counts at once."""
 
+import asyncio
 import html
 import re
 from typing import Any
@@ -13,7 +14,10 @@ from chatui.models.tools import ToolSetting
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.tools import catalogue, rules, search_engines
+from chatui.tools.python import availability, tool
 from tests.chatui.conftest import make_person, signed_in
+from tests.chatui.tools import peer as peers
+from tests.chatui.tools.peer import PeerRequest
 from tests.support import environment
 
 pytestmark = pytest.mark.django_db
@@ -110,6 +114,23 @@ def test_what_the_operators_settings_name_can_only_be_paused(keeper: User, ada: 
     client.post(f"{LIST}python/", {"switch": "off"})
     rules.forget_rows()
     assert "python" not in rules.rules()
+
+
+def test_the_page_of_python_lists_the_packages_of_its_service(keeper: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def service(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
+        await peers.send(writer, {"packages": ["numpy 2.4.6", "pandas 3.1.1"]} if request.path == "/packages" else {})
+
+    caches = (availability._examined, tool._asked_service)
+    with peers.peer(service) as served:
+        environment.change(monkeypatch, {"tools": {"python": ()}, "python_service_url": served.url})
+        try:
+            for each in caches:
+                each.cache_clear()
+            tool._asked_service().result(30)
+            assert "Packages that its code can use: numpy 2.4.6, pandas 3.1.1" in read(signed_in(keeper), f"{LIST}python/")
+        finally:
+            for each in caches:
+                each.cache_clear()
 
 
 def test_python_is_offered_by_the_operators_settings_alone(keeper: User) -> None:
