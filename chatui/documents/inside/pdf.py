@@ -23,7 +23,8 @@ from chatui.documents.limits import MAX_PAGES
 MAX_FILES = 100
 """The most files in a document that are named."""
 _ENCODINGS = (
-    "ascii latin_1 cp1252 mac_roman utf_8 utf_16 utf_16_be utf_16_le charmap gbk gb18030 big5 big5hkscs cp949 euc_kr shift_jis cp932 euc_jp"
+    "ascii latin_1 cp1252 mac_roman utf_8 utf_16 utf_16_be utf_16_le utf_32_be charmap gbk gb18030 "
+    "big5 big5hkscs cp949 euc_kr shift_jis cp932 euc_jp"
 )
 _MODULES = (
     *("pypdf", "pypdf.filters", "pypdf.generic._font", "pypdf._codecs._codecs", "pypdf._codecs.core_font_metrics"),

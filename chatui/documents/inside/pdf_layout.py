@@ -22,7 +22,7 @@ _GAP = 1.0
 _APART_IN_TABLE = 0.3
 """A gap of this share of the size separates cells that are over different columns of other lines."""
 _SAME_LINE = 0.35
-_SMALL = 0.86
+_SMALL = 0.9
 """The largest size of raised text, of the size of the text before it."""
 _APART = 1.9
 """Lines that are further apart than this share of the size have an empty line between them."""

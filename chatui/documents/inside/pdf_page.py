@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import hypot
@@ -121,6 +122,7 @@ class Fonts:
                     font = None
                     with contextlib.suppress(*_FAULTS):
                         font = Font.from_font_resource(plain(reference))
+                        _name_characters(font, plain(reference))
                     found[name] = font
                     self.known[key] = font
                 else:
@@ -384,9 +386,33 @@ def _glyphs(font: Any, data: bytes) -> Iterator[tuple[str, float, bool]]:
             yield mapped(raw, raw), float(widths.get(raw, default)), False
 
 
+_CODE_MAPS = (
+    ("Uni-UCS2 Uni-UTF16", "utf-16-be"),
+    ("Uni-UTF32", "utf-32-be"),
+    ("KSC-EUC KSCms-UHC KSCpc-EUC", "cp949"),
+    ("90ms-RKSJ 90msp-RKSJ 90pv-RKSJ 83pv-RKSJ Add-RKSJ Ext-RKSJ", "cp932"),
+    ("EUC-H EUC-V", "euc_jp"),
+    ("GBK-EUC GBKp-EUC GB-EUC GBpc-EUC GBK2K-", "gb18030"),
+    ("ETen-B5 ETenms-B5 B5pc HKscs-B5", "big5hkscs"),
+)
+"""How the names of predefined maps begin (ISO 32000-2, table 116) without the language after ``Uni``, and the encoding of their codes."""
+
+
+def _name_characters(font: Any, resource: Any) -> None:
+    """Find the encoding of a font whose codes are in one that the format predefines, as in Chinese, Japanese and Korean text without fonts.
+    Codes of others are numbers of glyphs: only a map in the file says what they are."""
+    name = resource.get("/Encoding")
+    if font.character_map or resource.get("/Subtype") != "/Type0":
+        return
+    plain_name = re.sub(r"\AUni[A-Z]{2,3}2?", "Uni", str(name).removeprefix("/"))
+    known = next((codec for names, codec in _CODE_MAPS if any(map(plain_name.startswith, names.split()))), "")
+    font.encoding = known or font.encoding
+    font.interpretable = font.interpretable and bool(known)
+
+
 def _is_unknown(font: Any) -> bool:
     """Whether a font does not say which characters its glyphs are."""
-    return not font.interpretable or (isinstance(font.encoding, str) and font.encoding.startswith("utf-16") and not font.character_map)
+    return not font.interpretable
 
 
 def _matrix(operands: Any) -> Matrix:

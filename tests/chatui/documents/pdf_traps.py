@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from chatui.documents.kinds import UnreadThing
 from tests.chatui.documents import samples
 from tests.chatui.documents.traps import Trap
 
 
-def page(content: str, more: str = "", objects: Sequence[str | bytes] = (), of_root: str = "", resources: str = "") -> bytes:
-    """A PDF of one page. ``more``: entries of the page. ``objects``: numbered from 6. ``of_root``: entries of the catalogue."""
-    fonts = "/Font << /F 5 0 R >>"
+def page(
+    content: str, more: str = "", objects: Sequence[str | bytes] = (), of_root: str = "", resources: str = "", fonts: str = ""
+) -> bytes:
+    """A PDF of one page. ``more``: entries of the page. ``objects``: numbered from 6. ``of_root``: entries of the catalogue. ``fonts``:
+    further ones."""
+    used = f"/Font << /F 5 0 R {fonts} >> {resources}"
     return samples.pdf(
         [
             f"<< /Type /Catalog /Pages 2 0 R {of_root} >>",
             "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << {fonts} {resources} >> {more} >>",
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << {used} >> {more} >>",
             samples.stream(content.encode("cp1252")),
             "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
             *objects,
@@ -35,6 +39,13 @@ def note(kind: str, more: str, box: str = "100 600 300 620") -> str:
 def with_notes(content: str, *notes: str, of_root: str = "") -> bytes:
     references = " ".join(f"{6 + number} 0 R" for number in range(len(notes)))
     return page(content, f"/Annots [{references}]", notes, of_root)
+
+
+def of_a_code_map(name: str, text: bytes) -> bytes:
+    """A text in a font that is not in the file; its codes are in a map that the format predefines."""
+    inside = "/Type /Font /Subtype /CIDFontType0 /BaseFont /X /CIDSystemInfo << /Registry (Adobe) /Ordering (X) /Supplement 0 >> /DW 1000"
+    font = f"<< /Type /Font /Subtype /Type0 /BaseFont /X /Encoding /{name} /DescendantFonts [<< {inside} >>] >>"
+    return page(at(60, 750, "before") + f"BT /K 12 Tf 60 700 Td <{text.hex()}> Tj ET", objects=[font], fonts="/K 6 0 R")
 
 
 LONG = ["The first column tells of", "a house that stood by the", "sea for many years before", "it fell."]
@@ -100,6 +111,25 @@ PDF = {
             "".join(at(50, 700 - 12 * n, t) for n, t in enumerate(LONG)) + "".join(at(300, 700 - 12 * n, t) for n, t in enumerate(OTHER))
         ),
         ("\n".join(LONG), "\n".join(OTHER)),
+    ),
+    **{
+        f"the code map {name}": Trap("a.pdf", partial(of_a_code_map, name, text.encode(codec)), (f"before\n\n{text}",))
+        for name, codec, text in (
+            ("UniKS-UCS2-H", "utf-16-be", "안녕 세계"),
+            ("UniJIS-UTF16-H", "utf-16-be", "日本語"),
+            ("UniJIS-UCS2-HW-H", "utf-16-be", "日本語"),
+            ("KSCms-UHC-H", "cp949", "안녕 세계"),
+            ("EUC-H", "euc_jp", "日本語"),
+            ("UniGB-UTF32-H", "utf-32-be", "中文"),
+        )
+    },
+    "codes that are numbers of glyphs": Trap(
+        "a.pdf", partial(of_a_code_map, "Identity-H", b"\0\x24\0\x25"), ("before",), ("$", "%"), {UnreadThing.CHARACTER: 2}
+    ),
+    "a raised digit that is little smaller": Trap(
+        "a.pdf",
+        lambda: page(at(60, 700, "H", 12) + at(68.7, 694.7, "2", 10.67) + at(74.6, 700, "O", 12)),
+        ("H₂O",),
     ),
     "raised digits": Trap(
         "a.pdf",
