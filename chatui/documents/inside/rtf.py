@@ -306,11 +306,12 @@ class _Reader:
         if state.kind == "fldinst":
             self._instruction.append(text)
         elif state.kind == "atnauthor":
-            self._author += text
+            self._author = (self._author + text)[:_NAME_CHARS]
         elif state.kind == "fonttbl":
-            self._font_names[self._font] = (self._font_names.get(self._font, "") + text)[:_FONT_NAME_CHARS]
+            self._font_names[self._font] = (self._font_names.get(self._font, "") + text)[:_NAME_CHARS]
         elif state.kind in ("sn", "sv"):
-            self._property[state.kind == "sv"] += text
+            at = state.kind == "sv"
+            self._property[at] = (self._property[at] + text)[:_PROPERTY_CHARS]
         elif state.kind == "unknown":
             self._is_unknown |= len(text.strip()) > 1 and not _CODES.fullmatch(text)
         elif state.kind not in _NOT_TEXT:
@@ -443,7 +444,7 @@ class _Reader:
 _NOT_TEXT = _PLAIN | {"counted", "unknown", "fldinst", "atnauthor", "sp", "sn", "sv", "pict", "upr"}
 _PROPERTIES = ("sp", "sn", "sv")
 _WITH_PROPERTIES = ("", "sp", "pict", "picprop")
-_FONT_NAME_CHARS = 100
+_NAME_CHARS, _PROPERTY_CHARS = 200, 4000
 _NESTED_END = re.compile(r"(?: \|)? /")
 _WORDS_OF_FONTS = ("f", "fcharset")
 _WORDS: Mapping[str, Callable[[_Reader, int | None], None]] = {

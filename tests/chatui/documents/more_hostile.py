@@ -238,6 +238,15 @@ def gif_and_script_polyglot() -> Made:
     return "a.js", b"GIF89a/*" + bytes(10) + b"*/=1;alert(1)"
 
 
+def rtf_of_one_name() -> Made:
+    return "a.rtf", rb"{\rtf1 x{\*\atnauthor " + rb"\u65 a" * 700_000 + b"}}"
+
+
+def rtf_of_edges() -> Made:
+    row = rb"\trowd" + b"".join(rb"\cellx%d" % (7919 * n % 100_003) for n in range(200)) + rb"\intbl" + rb" a\cell" * 200 + rb"\row"
+    return "a.rtf", rb"{\rtf1 " + row * 500 + b"}"
+
+
 def html_nested_a_million_deep() -> Made:
     return "a.html", b"<div>" * 1_000_000 + b"x"
 

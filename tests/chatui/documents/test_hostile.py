@@ -83,6 +83,8 @@ MORE = {
     "pdf_with_file_links": "empty scanned",
     "pdf_and_zip_polyglot": "unsupported type",
     "gif_and_script_polyglot": "unsupported picture",
+    "rtf_of_one_name": "read",
+    "rtf_of_edges": "read",
     "html_nested_a_million_deep": "empty",
     "html_of_brackets": "read cut",
     "html_of_attributes": "",
@@ -107,6 +109,8 @@ DEAR = {
     "many_pages",
     "pdf_with_one_page_repeated",
     "pptx_with_one_slide_repeated",
+    "rtf_of_edges",
+    "rtf_of_one_name",
     "xlsx_of_a_million_strings",
 }
 """Those that take over half a second of a processor each, all within limits that other files reach as well."""
