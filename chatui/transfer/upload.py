@@ -98,14 +98,19 @@ def what_it_is(data: bytes) -> str:
             "of the same conversation, make files that can be imported."
         )
     if _GEMINI.search(data[:_PIECE]):
-        return _(
-            "This is an export of Gemini: it lists single questions, and does not say which of them belong together. It cannot be imported."
-        )
+        return gemini()
     if _SHAREGPT.search(data[:_PIECE]):
         return _("This is a data set in the form of ShareGPT, which cannot be imported: it has no dates and no names of models.")
     if _JSON_BEGINS.match(data):
         return _("This is JSON, but not a whole conversation in any of the forms that can be imported.")
     return _("This is neither a transcript nor an export of a product that is known here.")
+
+
+def gemini() -> str:
+    """What is said of an export of Gemini, in a zip of Google's or not."""
+    return _(
+        "This is an export of Gemini: it lists single questions, and does not say which of them belong together. It cannot be imported."
+    )
 
 
 def has_more_marks(data: bytes, most: int) -> bool:
@@ -154,7 +159,7 @@ def _read_json(data: bytes) -> Upload:
 
 
 _JSON_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+[{\[]")
-_GEMINI = re.compile(rb'"header"\s*:\s*"Gemini Apps')
+_GEMINI = re.compile(rb'"(?:header"\s*:|products"\s*:\s*\[)\s*"[^"]{0,40}Gemini')
 _SHAREGPT = re.compile(rb'"conversations"\s*:\s*\[\s*\{\s*"(?:from|value)"\s*:')
 _MARKDOWN_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?\s*+#{1,6} ")
 _PAGE_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:!doctype html|html)\b", re.IGNORECASE)

@@ -7,9 +7,11 @@ and so is everything of a kind that is not known.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from chatui.models.conversation import ImportSource
-from chatui.transfer.other_products import frames
+from chatui.transfer.other_products import artifacts, frames
+from chatui.transfer.other_products.artifacts import ChangedArtifacts
 from chatui.transfer.other_products.conversation_tree import Counts, DroppedKind, ExportedConversation, Node, Object, is_set, time_of
 from renderer.frames import Frame
 from renderer.strict_json import JsonValue, list_of, object_of, text_of
@@ -22,14 +24,13 @@ def is_conversation(value: Object) -> bool:
 def read(value: Object) -> ExportedConversation:
     counts = Counts()
     messages = [object_of(message) for message in list_of(value["chat_messages"])]
-    known = {text_of(message.get("uuid")) for message in messages}
-    nodes: list[Node] = []
-    for number, message in enumerate(messages):
-        key = text_of(message.get("uuid")) or f"#{number}"
-        # Older exports do not say which message is answered: their messages are in order.
-        above = text_of(message.get("parent_message_uuid"))
-        parent = above if above in known else None if above or not nodes else nodes[-1].key
-        nodes.append(Node(key, parent, _frames(message, counts), at=time_of(message.get("created_at"))))
+    keys = [text_of(message.get("uuid")) or f"#{number}" for number, message in enumerate(messages)]
+    parents = list(_parents(messages, keys))
+    changed = artifacts.changed(messages, keys, parents)
+    nodes = [
+        Node(key, parent, _frames(message, number, changed, counts), at=time_of(message.get("created_at")))
+        for number, (key, parent, message) in enumerate(zip(keys, parents, messages, strict=True))
+    ]
     return ExportedConversation(
         source=ImportSource.CLAUDE,
         nodes=nodes,
@@ -44,7 +45,15 @@ def read(value: Object) -> ExportedConversation:
     )
 
 
-def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
+def _parents(messages: list[Object], keys: list[str]) -> Iterator[str | None]:
+    known = {text_of(message.get("uuid")) for message in messages}
+    for number, message in enumerate(messages):
+        # Older exports do not say which message is answered: their messages are in order.
+        above = text_of(message.get("parent_message_uuid"))
+        yield above if above in known else None if above or not number else keys[number - 1]
+
+
+def _frames(message: Object, number: int, changed: ChangedArtifacts, counts: Counts) -> tuple[Frame, ...]:
     sender = text_of(message.get("sender"))
     if sender not in ("human", "assistant"):
         counts[DroppedKind.UNREADABLE] += 1
@@ -55,8 +64,11 @@ def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
     hidden, texts = list[Frame](), list[str]()
     if not parts:
         hidden += _text(text_of(message.get("text")), texts, counts)
-    for part in map(object_of, parts):
-        hidden += _part(part, texts, counts)
+    for at, part in enumerate(map(object_of, parts)):
+        if artifacts.is_call(part):
+            artifacts.put(part, changed.get((number, at)), texts, counts)
+        else:
+            hidden += _part(part, texts, counts)
     text = frames.joined(texts)
     if sender == "human":
         return (*hidden, *frames.question(text))
@@ -75,8 +87,6 @@ def _part(part: Object, texts: list[str], counts: Counts) -> tuple[Frame, ...]:
             return hidden
         case "thinking" | "redacted_thinking":
             return frames.hidden(DroppedKind.REASONING, text_of(part.get("thinking")) or text_of(part.get("data")), counts)
-        case "tool_use" if not frames.is_labelled(part):
-            return _call(text_of(part.get("name")), part.get("input"), texts, counts)
         case "tool_use":
             return frames.hidden(DroppedKind.TOOL_CALL, _call_text(part), counts)
         case "tool_result":
@@ -86,20 +96,6 @@ def _part(part: Object, texts: list[str], counts: Counts) -> tuple[Frame, ...]:
         case kind:
             counts[DroppedKind.IMAGE if "image" in kind else DroppedKind.UNKNOWN_PART] += 1
             return ()
-
-
-def _call(name: str, value: JsonValue, texts: list[str], counts: Counts) -> tuple[Frame, ...]:
-    """A call of a tool. Of artifacts, a new and a rewritten one is shown as text, and a change of some of its lines is counted."""
-    given = object_of(value)
-    if name == "artifacts" and (content := text_of(given.get("content"))):
-        language = text_of(given.get("language")) or text_of(given.get("type")).rpartition(".")[2]
-        is_text = "markdown" in text_of(given.get("type")) or text_of(given.get("type")) == "text/plain"
-        texts.append(frames.document(text_of(given.get("title")), content, "" if is_text else language))
-        return ()
-    if name == "artifacts":
-        counts[DroppedKind.DOCUMENT_CHANGE] += 1
-        return ()
-    return frames.hidden(DroppedKind.TOOL_CALL, _call_text({"name": name, "input": value}), counts)
 
 
 def _call_text(call: Object) -> str:

@@ -52,6 +52,10 @@ class DroppedKind(Enum):
         "%(count)d change to a document that was written beside the conversation is hidden; the document is shown as it was before.",
         "%(count)d changes to documents that were written beside the conversation are hidden; the documents are shown as they were before.",
     )
+    DOCUMENT_VERSION = ngettext_noop(
+        "%(count)d earlier version of a document that was changed step by step is left out; the last one is shown.",
+        "%(count)d earlier versions of documents that were changed step by step are left out; the last ones are shown.",
+    )
     ERROR = ngettext_noop("%(count)d error message was left out.", "%(count)d error messages were left out.")
     TAG = ngettext_noop("%(count)d tag was left out: there are no tags here.", "%(count)d tags were left out: there are no tags here.")
     FOLDER = ngettext_noop(

@@ -133,8 +133,12 @@ def answer(text: str, counts: Counts) -> tuple[Frame, ...]:
 def title(text: str) -> str:
     """The title, or an empty one if it contains anything that would be hidden in an answer: models write some titles."""
     text = text[:500]
-    shown, withheld = _guarded(text)
-    return "" if withheld.strip() or not all(section.is_visible for section in sections(text)) else shown
+    return text if is_all_visible(text) else ""
+
+
+def is_all_visible(text: str) -> bool:
+    """Whether nothing of a text would be hidden in an answer."""
+    return not _guarded(text)[1].strip() and all(section.is_visible for section in sections(text))
 
 
 def joined(parts: Iterable[str]) -> str:
@@ -146,7 +150,7 @@ def quoted(text: str, counts: Counts) -> str:
     """A passage that a question is about, as a quotation in Markdown; nothing, which is counted, if a part of it would be hidden in an
     answer."""
     text = text.strip()
-    if len(text) > MAX_ANSWER_CHARS or _guarded(text)[1].strip() or not all(section.is_visible for section in sections(text)):
+    if len(text) > MAX_ANSWER_CHARS or not is_all_visible(text):
         counts[DroppedKind.WITHHELD] += 1
         return ""
     return "\n".join(f"> {line}" for line in text.splitlines())

@@ -75,12 +75,21 @@ def _wanted(entries: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
             ProductCode.EMPTY,
             gettext("this is what “Download everything” makes: unpack it, and import the transcripts in it (.ocml) one by one"),
         )
+    if entries and all(entry.filename.startswith(_TAKEOUT) for entry in entries):
+        refuse(
+            ProductCode.EMPTY,
+            upload.gemini()
+            if any("Gemini" in entry.filename for entry in entries)
+            else gettext("this is an export of Google’s, which has no conversations that can be imported"),
+        )
     if not found:
         refuse(ProductCode.EMPTY, gettext("the archive contains no JSON file with conversations"))
     return sorted(found, key=lambda entry: entry.filename)[:100]
 
 
 _CONVERSATIONS = re.compile(r"(?:^|/)conversations(?:-\d+)?\.json$", re.IGNORECASE)
+_TAKEOUT = "Takeout/"
+"""The folder of everything in an export of Google's, in every language."""
 _BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError, NotImplementedError, IndexError)
 
 

@@ -238,6 +238,19 @@ def test_what_of_an_export_is_not_read_is_named(ada: User) -> None:
     assert not Conversation.objects.exists()
 
 
+def test_an_archive_of_google_s_is_named_whatever_language_and_form_it_has(ada: User) -> None:
+    folder = "Takeout/Meine Aktivitäten/"
+    activity = as_json([{"header": "Gemini-Apps", "title": "Prompt: x", "products": ["Gemini-Apps"]}])
+    for name, data, named in (
+        ("Gemini-Apps/MyActivity.json", activity, "an export of Gemini"),
+        ("Gemini-Apps/MeineAktivitäten.html", b"<!doctype html><p>x", "an export of Gemini"),
+        ("Suche/MeineAktivitäten.json", b"[]", "this is an export of Google"),
+    ):
+        assert named in upload(ada, samples.as_zip(**{folder + name: data}), "takeout-1.zip").content.decode().replace("&#x27;", "'")
+    assert "an export of Gemini" in upload(ada, activity).content.decode()
+    assert not Conversation.objects.exists()
+
+
 def test_other_data_in_an_archive_is_counted(ada: User) -> None:
     archive = samples.as_zip(conversations__json=as_json([samples.CLAUDE]), projects__json=b'[{"name": "x"}]', users__json=b"[]")
     page = upload(ada, archive, "export.zip").content.decode()

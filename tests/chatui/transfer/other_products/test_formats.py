@@ -9,6 +9,7 @@ import pytest
 
 from chatui.transfer.other_products import chatgpt, claude, deepseek, librechat, open_webui
 from chatui.transfer.other_products.conversation_tree import DroppedKind, ExportedConversation
+from renderer.frame_kinds import ANSWER
 from renderer.gate import Audience, may_see
 from tests.chatui.transfer.other_products.samples import gpt_mapping, gpt_message
 from tests.support.cases import for_each
@@ -458,6 +459,68 @@ def written(text: str, **more: Any) -> dict[str, Any]:
 
 def artifact(**given: Any) -> dict[str, Any]:
     return {"type": "tool_use", "name": "artifacts", "input": given}
+
+
+def drawn(*answers: list[dict[str, Any]], **of_message: Any) -> ExportedConversation:
+    """Answers with calls that draw artifacts, each below the one before it; ``of_message``: more of the first of them."""
+    messages: list[Any] = [{"uuid": str(number), "sender": "assistant", "content": calls} for number, calls in enumerate(answers)]
+    return claude.read({"chat_messages": [messages[0] | of_message, *messages[1:]]})
+
+
+def change(old: str, new: str, **given: Any) -> dict[str, Any]:
+    return artifact(command="update", id="a", old_str=old, new_str=new, **given)
+
+
+POEM = artifact(command="create", id="a", type="text/markdown", title="Poem", content="Roses are red")
+
+
+def texts_of(exported: ExportedConversation) -> list[str]:
+    return [frame.body for node in exported.nodes for frame in node.frames if frame.header == ANSWER]
+
+
+def test_a_changed_artifact_of_claude_is_shown_after_each_answer_that_changes_it() -> None:
+    found = drawn([POEM], [change("red", "blue"), change("Roses", "Violets")], [change("are", "were")])
+    assert texts_of(found) == [f"**Poem**\n\n{line}" for line in ("Roses are red", "Violets are blue", "Violets were blue")]
+    assert not found.left_out
+
+
+def test_a_branch_does_not_have_the_changes_of_another() -> None:
+    messages = [("1", None, POEM), ("2", "1", change("red", "blue")), ("3", "1", change("Roses", "Tulips"))]
+    rows: list[Any] = [
+        {"uuid": key, "parent_message_uuid": above, "sender": "assistant", "content": [call]} for key, above, call in messages
+    ]
+    assert texts_of(claude.read({"chat_messages": rows}))[1:] == ["**Poem**\n\nRoses are blue", "**Poem**\n\nTulips are red"]
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [[change("red", "blue")]],  # of an artifact that the file does not have
+        [[POEM], [change("green", "blue")]],
+        [[POEM], [change("e", "a")]],  # more than once
+        [[POEM], [change("", "a")]],
+        [[{**POEM, "channel": "analysis"}], [change("red", "blue")]],
+        [[artifact(id="a", type="text/markdown", content="<think>\nSECRET\n</think>\nred")], [change("<think>", "")]],
+        [[POEM], [change("red", "<think>\nSECRET\n</think>")], [change("<think>", "")]],
+        [[artifact(id="a", content="x" * 100_001 + "red")], [change("red", "blue")]],
+    ],
+)
+def test_a_change_that_cannot_be_made_is_counted_and_brings_nothing_hidden_to_light(answers: list[list[dict[str, Any]]]) -> None:
+    found = drawn(*answers)
+    assert found.left_out[DroppedKind.DOCUMENT_CHANGE] == len(answers[-1]) + (len(answers) > 2)
+    assert not any("SECRET" in text or "blue" in text for text in texts_of(found))
+
+
+def test_an_artifact_of_a_hidden_message_stays_hidden_with_its_changes() -> None:
+    found = drawn([POEM], [change("red", "blue")], metadata={"channel": "analysis"})
+    assert texts_of(found) == [] and found.left_out[DroppedKind.DOCUMENT_CHANGE] == 1
+
+
+def test_of_many_long_versions_the_newest_are_shown_and_the_others_counted() -> None:
+    long = artifact(id="a", type="text/markdown", content="line 0\n" + "word " * 19_000)
+    found = drawn([long], *([change(f"line {number}\n", f"line {number + 1}\n")] for number in range(20)))
+    shown = [text.partition("\n")[0] for text in texts_of(found)]
+    assert shown == ["line 0", *(f"line {number}" for number in range(11, 21))] and found.left_out == {DroppedKind.DOCUMENT_VERSION: 10}
 
 
 LAKE = {"url": "https://o.example/lake", "title": "Lake"}
