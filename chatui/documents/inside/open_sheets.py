@@ -23,7 +23,7 @@ from chatui.documents.limits import MAX_CELLS
 _CONTENT = "content.xml"
 _SHEETS = ("document-content", "body", "spreadsheet")
 _MAX_ROWS = 1_048_576
-_KNOWN = KnownThings(
+KNOWN = KnownThings(
     read=frozenset(
         [
             *("a", "annotation", "covered-table-cell", "custom-shape", "desc", "frame", "g", "p", "rect", "shapes", "span", "table-cell"),
@@ -98,7 +98,7 @@ def read(data: bytes, collector: TextCollector) -> None:
         elif element.tag == "table":
             reader.read(element)
         else:
-            _KNOWN.count_all(element, collector)
+            KNOWN.count_all(element, collector)
     if (header := _page_header(archive)) and collector.places:
         collector.put(f"\n{mark('On each printed page', header)}")
 
@@ -172,7 +172,7 @@ class _Reader:
             elif name == "shapes":
                 for shape in child:
                     self._read_shape(shape)
-            elif _KNOWN.look_into(child, self.grid.collector):
+            elif KNOWN.look_into(child, self.grid.collector):
                 self._read_all(child, hides)
 
     def _read_column(self, element: Element, is_hidden: bool) -> None:
@@ -207,7 +207,7 @@ class _Reader:
                 for at in range(column, min(column + count, MAX_COLUMNS + 1)):
                     yield at, text, is_number
             elif cell.tag not in ("table-cell", "covered-table-cell"):
-                _KNOWN.look_into(cell, self.grid.collector)
+                KNOWN.look_into(cell, self.grid.collector)
             column += count
 
     def _note_merged(self, cell: Element, column: int) -> None:
@@ -248,7 +248,7 @@ class _Reader:
             return _WHITE[name] * _count(element, "c", 100)
         inner = element.text or ""
         for child in element:
-            inner += (self._shown(child) if _KNOWN.look_into(child, self.grid.collector) else "") + (child.tail or "")
+            inner += (self._shown(child) if KNOWN.look_into(child, self.grid.collector) else "") + (child.tail or "")
         if name == "a":
             return linked(inner, xml.attribute(element.attrib, "href"))
         return Look(self.styles.levels.get(style, 0), style in self.styles.struck).written(inner)
@@ -261,10 +261,10 @@ class _Reader:
             self._read_chart(chart)
         elif shape.tag == "frame" and shape.find("text-box") is None:
             # A frame has the same thing in several forms.
-            first = next((each for each in shape if each.tag in _KNOWN.counted), None)
+            first = next((each for each in shape if each.tag in KNOWN.counted), None)
             if first is not None:
-                self.grid.collector.count(_KNOWN.counted[first.tag])
-        elif _KNOWN.look_into(shape, self.grid.collector):
+                self.grid.collector.count(KNOWN.counted[first.tag])
+        elif KNOWN.look_into(shape, self.grid.collector):
             said = " ".join("".join(each.itertext()) for each in shape.iter() if each.tag in ("p", "h"))
             if said.strip():
                 self.grid.after.append(mark("Text box", said))

@@ -75,7 +75,7 @@ _SHEET_PARTS = KnownThings(
     },
 )
 """What a control and an embedded file look like is in the sheet's old drawing, too: it is counted by the part that has the thing itself."""
-_ELEMENTS = KnownThings(
+KNOWN = KnownThings(
     read=frozenset(["cols", "ext", "extLst", "sheetData"]),
     plain=frozenset(
         [
@@ -256,7 +256,7 @@ class _Reader:
         elif name == "headerFooter":
             self._header = printed_words(each.text or "" for each in element)
         else:
-            _ELEMENTS.count_all(element, collector)
+            KNOWN.count_all(element, collector)
 
     def _read_around(self, outside: Mapping[str, str], parts: Relations) -> None:
         """Read what belongs to the cells but is not in them, when all of them are read."""
