@@ -156,7 +156,7 @@ def _guess(data: bytes, language: str) -> tuple[str, bool]:
     sample = b"\n".join(_lines(data))
     is_short = sum(byte > 0x7F for byte in sample) < _FEW_BYTES
     if is_short and (own := next((each for each in _USUAL.get(language, ()) if _is_common(sample, each)), "")):
-        return own, False
+        return own, _could_be_another(sample, own)
     ranked = sorted(_weighted(sample, language), reverse=True)
     if not ranked:
         return "cp1252", True
@@ -164,8 +164,13 @@ def _guess(data: bytes, language: str) -> tuple[str, bool]:
     text = sample.decode(encoding, "replace")
     others = (name for weight, name in ranked[1:] if weight >= best * _DOUBT)
     is_doubtful = any(sample.decode(each, "replace") != text for each in others)
-    in_scripts = (sample.decode(each, "replace") for each in (_SCRIPTS if is_short else ()))
-    return encoding, is_doubtful or any(_has_words(other) for other in in_scripts if other != text)
+    return encoding, is_doubtful or (is_short and _could_be_another(sample, encoding))
+
+
+def _could_be_another(sample: bytes, encoding: str) -> bool:
+    """Whether a sample has words in the encoding of another script as well."""
+    text = sample.decode(encoding, "replace")
+    return any(_has_words(other) for each in _SCRIPTS if (other := sample.decode(each, "replace")) != text)
 
 
 def _is_common(sample: bytes, encoding: str) -> bool:

@@ -158,7 +158,8 @@ function problemOf(chips) {
  */
 export function hint(composer, chips) {
   const sentence = hintFor(chips);
-  const { kind } = find(composer, ".composer-problem", HTMLElement).dataset;
+  const { dataset: { kind }, textContent: told } = find(composer, ".composer-problem", HTMLElement);
+  if (told.startsWith(READING) && chips.some((chip) => chip.isBusy)) return; // still so, whatever else has changed
   if (sentence || kind === "hint") composer.say(sentence, "hint");
 }
 

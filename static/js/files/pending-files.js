@@ -37,11 +37,15 @@ export function bring(composer, what, all) {
   if (all) takeIn(composer, all, (files) => made.add(files));
 }
 
+const TOGETHER_MS = 150;
+
 class PendingFiles {
   #composer;
   #form;
   #list = document.createElement("ul");
   #live = document.createElement("p");
+  /** Those that are about to be announced. @type {string[]} */
+  #sentences = [];
   /** @type {Chip[]} */
   #chips = [];
   /** Those of the message that is being sent. @type {Chip[]} */
@@ -160,9 +164,17 @@ class PendingFiles {
     this.#list.scrollTop = this.#list.scrollHeight;
   }
 
+  /** Several files may end at once, and each is to be heard. @param {string} sentence */
+  #announce(sentence) {
+    if (!this.#sentences.length) {
+      setTimeout(() => (this.#live.textContent = this.#sentences.splice(0).join(" ")), TOGETHER_MS);
+    }
+    this.#sentences.push(sentence);
+  }
+
   /** @param {Chip} chip @param {string} sentence */
   #changed(chip, sentence) {
-    if (sentence) this.#live.textContent = sentence;
+    if (sentence) this.#announce(sentence);
     if (this.#chips.includes(chip) && !chip.element.isConnected) {
       if (chip.taken) this.#removed.add(chip.taken.id);
       this.#chips = this.#chips.filter((each) => each !== chip);
@@ -180,7 +192,7 @@ class PendingFiles {
     event.preventDefault();
     event.stopPropagation();
     this.#composer.say(problem, "hint", withoutRefused(this.#chips, this.#form));
-    this.#live.textContent = problem;
+    this.#announce(problem);
   };
 
   /** @returns {AttachedFile[] | null} */

@@ -1,5 +1,6 @@
 """Attached files as context: chips at the message box, sending a question with them, and a reload."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 from playwright.sync_api import Dialog, FilePayload, Page, Route, expect
 
 from tests.browser.chat import Chat
-from tests.browser.visits import PHONE, Visits, still
+from tests.browser.visits import PHONE, Visits, still, until
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -147,6 +148,36 @@ def test_what_cannot_be_attached_is_refused_at_its_chip_before_it_is_sent(demo: 
     expect(chat.last.get_by_role("region", name="Documents").get_by_role("listitem")).to_contain_text(["notes.txt"])
     expect(chips).to_have_count(0)
     expect(chat.problem).to_be_empty()
+
+
+def test_files_that_are_refused_at_once_are_all_announced(demo: Server, visits: Visits) -> None:
+    chat = opened(demo, visits)
+    pictures: list[FilePayload] = [{"name": f"{name}.png", "mimeType": "image/png", "buffer": b"\x89PNG"} for name in ("cat", "dog")]
+    attach(chat.page, *pictures)
+    said = chat.page.locator("chat-composer p[role=status].visually-hidden")
+    expect(said).to_have_text(re.compile(r"cat\.png: .*cannot see pictures.*dog\.png: .*cannot see pictures"))
+
+
+def test_that_a_file_is_still_being_read_stays_said_while_others_end(demo: Server, visits: Visits) -> None:
+    chat = opened(demo, visits)
+    held: list[Route] = []
+    chat.page.route(
+        "**/files/?*", lambda route: held.append(route) if route.request.headers.get("x-file-name") == "notes.txt" else route.continue_()
+    )
+    attach(chat.page, NOTES)
+    until(chat.page, lambda: held)
+    chat.box.fill("When is the meeting?")
+    chat.box.press("Enter")
+    expect(chat.problem).to_contain_text("still being read")
+    attach(chat.page, TABLE)
+    expect(chat.page.locator(".chip").last).to_contain_text("of the limit")
+    expect(chat.problem).to_contain_text("still being read")
+    held[0].continue_()
+    expect(chat.page.locator(".chip").first).to_contain_text("of the limit")
+    expect(chat.problem).to_be_empty()
+    for name in ("notes.txt", "figures.csv"):
+        chat.page.get_by_role("button", name=f"Remove {name}").click()
+    expect(chat.page.locator(".chip")).to_have_count(0)
 
 
 HTML = "<html><body>nginx</body></html>"
