@@ -17,6 +17,7 @@ from chatui.limits import Throttle
 from chatui.transfer import imports, upload
 from chatui.transfer.imports import Found, ImportedExport, import_export
 from chatui.transfer.other_products import conversation_tree, reading
+from chatui.transfer.other_products.conversation_tree import DroppedKind
 from chatui.transfer.upload import MAX_BYTES, MAX_EXPORT_BYTES, ImportRefusedError, refuse
 from chatui.web.guards import person_of, signed_in
 from renderer.errors import Code, ErrorCode, Problem
@@ -130,7 +131,9 @@ def _report(request: HttpRequest, imported: ImportedExport) -> HttpResponse:
     rows = imported.conversations[:_LISTED]
     for row in rows:
         conversation_list.tell(row.owner_id, conversation_list.listed(row))
+    waiting = imported.left_out.pop(DroppedKind.CONVERSATION_POSTPONED, 0)
     found = {
+        "postponed": DroppedKind.CONVERSATION_POSTPONED.sentence(waiting) if waiting else "",
         "links": [shown_conversation(row) for row in rows],
         "count": len(imported.conversations),
         "more": len(imported.conversations) - len(rows),

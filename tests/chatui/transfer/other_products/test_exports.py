@@ -251,6 +251,13 @@ def test_an_archive_of_google_s_is_named_whatever_language_and_form_it_has(ada: 
     assert not Conversation.objects.exists()
 
 
+def test_the_report_begins_with_what_waits_for_another_upload(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(imports, "MAX_CONVERSATIONS", 1)
+    page = upload(ada, as_json([samples.CHATGPT, samples.CLAUDE, samples.CLAUDE | {"uuid": "c-2"}])).content.decode()
+    waiting = "2 conversations were not imported yet: upload the same file again to import more of them."
+    assert page.count(waiting) == 1 and page.index(waiting) < page.index("import-links")
+
+
 def test_other_data_in_an_archive_is_counted(ada: User) -> None:
     archive = samples.as_zip(conversations__json=as_json([samples.CLAUDE]), projects__json=b'[{"name": "x"}]', users__json=b"[]")
     page = upload(ada, archive, "export.zip").content.decode()
