@@ -18,7 +18,7 @@ from tests.processes.counting import Reader, counts
 from tests.support import stub
 from tests.support.served import Deployment, LiveSocket, Server
 
-pytestmark = [pytest.mark.served, pytest.mark.faults]
+pytestmark = pytest.mark.served
 
 WORDS = 5
 PATIENCE_SECONDS = 50
