@@ -1,6 +1,6 @@
 """The product's own texts in prompts to models: one Markdown file each, the notes of compacting, and people's instructions.
 
-Instructions of a person, a folder or a program are formatted so that no line of them can pass for the operator's.
+Instructions of a person, a folder, an assistant or a program are formatted so that no line of them can pass for the operator's.
 """
 
 from __future__ import annotations
@@ -42,6 +42,11 @@ def format_preferences(instructions: str) -> str:
     Control markers are not changed here. Every backend escapes them in all text, or encodes text so that it cannot produce any.
     """
     return _marked("preferences", _PLACE, instructions)
+
+
+def format_assistant_instructions(instructions: str) -> str:
+    """The same for the instructions of an assistant, which are its maker's."""
+    return _marked("assistant", "{instructions}", instructions)
 
 
 def format_program_instructions(instructions: str) -> str:

@@ -94,9 +94,9 @@ def clean_name(text: str) -> str:
     return found if is_seen(found) else ""
 
 
-def clean_instructions(text: str) -> str:
-    """A text for models as it is stored: at most INSTRUCTION_CHARS, without control characters."""
-    return "\n".join(CONTROLS.sub("", line).rstrip() for line in text.splitlines()).strip()[:INSTRUCTION_CHARS]
+def clean_instructions(text: str, most: int = INSTRUCTION_CHARS) -> str:
+    """A text for models as it is stored: at most that many characters, without control characters."""
+    return "\n".join(CONTROLS.sub("", line).rstrip() for line in text.splitlines()).strip()[:most]
 
 
 def create(person: User, name: str, instructions: str) -> Folder | None:

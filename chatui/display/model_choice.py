@@ -15,7 +15,8 @@ from chatui.models.user import User
 class ShownChoices:
     """``choices``: what is offered. ``chosen``: the one that is asked next unless the person chooses another; None if nothing is offered.
     ``gone``: the name of the model that was expected there, and is not offered; empty if all is as expected. ``instead``: the name of
-    ``chosen`` beside it. ``is_linked``: the address named ``chosen``, which goes before what the browser remembers."""
+    ``chosen`` beside it. ``is_linked``: the address named ``chosen``, or an assistant, which goes before what the browser
+    remembers."""
 
     choices: tuple[ModelChoice, ...]
     chosen: ModelChoice | None
@@ -29,16 +30,16 @@ class ShownChoices:
         return len(self.choices) > 1 or (self.chosen is not None and (bool(self.gone) or not self.chosen.is_default))
 
 
-def shown_choices(person: User, row: Conversation | None, asked: str = "") -> ShownChoices:
+def shown_choices(person: User, row: Conversation | None, asked: str = "", begins_with: str = "") -> ShownChoices:
     """What the message box of a conversation shows, or that of a new one.
 
     ``asked``: what the page has just asked for in vain, or what a link to a new conversation names. A model that is not offered reads like
-    one that does not exist.
+    one that does not exist. ``begins_with``: the choice of an assistant, instead of the person's.
     """
     choices = choice.choices_for(person)
     if asked and row is None and (named := choice.named(choices, asked)):
         return ShownChoices(choices, named, is_linked=True)
-    stored, last_model = (choice.remembered(row), row.model) if row else (person.choice, "")
+    stored, last_model = (choice.remembered(row), row.model) if row else (begins_with or person.choice, "")
     found = choice.current(choices, stored, last_model) if stored else None
     if found is not None:
         # The model may be one of a server whose list is not known now.
@@ -48,7 +49,7 @@ def shown_choices(person: User, row: Conversation | None, asked: str = "") -> Sh
         return ShownChoices(choices, chosen, *_names(asked, "", chosen))
     if stored and found is None:
         return ShownChoices(choices, chosen, *_names(stored, last_model, chosen))
-    return ShownChoices(choices, chosen)
+    return ShownChoices(choices, chosen, is_linked=bool(begins_with))
 
 
 def _names(gone: str, last_model: str, chosen: ModelChoice | None) -> tuple[str, str]:

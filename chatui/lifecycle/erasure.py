@@ -30,6 +30,7 @@ from chatui.audit_log.lines import LineFilters, rows
 from chatui.audit_log.record import Visitor, record
 from chatui.database.connections import short_transaction
 from chatui.lifecycle import closing
+from chatui.models.assistants import Assistant
 from chatui.models.audit import AttemptWarning
 from chatui.models.conversation import ActiveLeaf, Conversation, Folder
 from chatui.models.debug_requests import DebugRequest
@@ -50,6 +51,7 @@ from chatui.turns.calls import file_access
 _COUNTED = {
     "conversations": ngettext_lazy("%(count)d conversation", "%(count)d conversations", "count"),
     "folders": ngettext_lazy("%(count)d folder", "%(count)d folders", "count"),
+    "assistants": ngettext_lazy("%(count)d assistant", "%(count)d assistants", "count"),
     "messages": ngettext_lazy("%(count)d message", "%(count)d messages", "count"),
     "turns": ngettext_lazy("%(count)d turn", "%(count)d turns", "count"),
     "files": ngettext_lazy("%(count)d file", "%(count)d files", "count"),
@@ -78,6 +80,7 @@ def contents_of(person: User) -> Contents:
     rows: dict[str, QuerySet[Any]] = {
         "conversations": Conversation.objects.filter(owner=person),
         "folders": Folder.objects.filter(owner=person),
+        "assistants": Assistant.objects.filter(owner=person),
         "messages": Message.objects.filter(conversation__owner=person),
         "turns": Turn.objects.filter(conversation__owner=person),
         "files": StoredFile.objects.filter(owner=person),
@@ -185,6 +188,7 @@ def _erase_rows(person: User, name: str) -> None:
     ):
         files.delete_rows(theirs)
     files.delete_rows(Folder.objects.filter(owner=person))
+    Assistant.objects.filter(owner=person).delete()  # conversations of others go on without it
     files.delete_rows(DebugRequest.objects.filter(person=person))
     AttemptWarning.objects.filter(person_name=name).delete()
     AttemptWarning.objects.filter(acknowledged_by=name).update(acknowledged_by="")

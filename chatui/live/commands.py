@@ -201,7 +201,7 @@ def _ask_of(command: wire.AskCommand, caller: Caller) -> Ask:
     )
 
 
-_IDS = {"conversation": "conversation", "folder": "folder", "question": "question", "continued_turn": "turn"}
+_IDS = {"conversation": "conversation", "folder": "folder", "assistant": "assistant", "question": "question", "continued_turn": "turn"}
 """The fields of an ``Ask`` that are ids, and those of the commands."""
 
 

@@ -10,6 +10,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from chatui.models.assistants import AssistantVersion
 from chatui.models.keys import Row, new_key
 
 
@@ -60,6 +61,8 @@ class Conversation(models.Model):
 
     ``without_instructions``: its owner's custom instructions do not apply.
 
+    ``began_with_assistant``: it began with an assistant, of which ``assistant_version`` applies; NULL if that was removed since.
+
     ``temporary_until``: the conversation is in no list, and is erased then (``chatui.store.temporary``); NULL for all others.
 
     It is in one place: in the list or in one of its owner's folders (``folder``), at the top of either if ``is_pinned``, or in the archive
@@ -93,6 +96,10 @@ class Conversation(models.Model):
     handed_over_at = models.DateTimeField(null=True, blank=True)
     without_instructions = models.BooleanField(default=False, db_default=False)
     temporary_until = models.DateTimeField(null=True, blank=True)
+    began_with_assistant = models.BooleanField(default=False, db_default=False)
+    assistant_version = models.ForeignKey(
+        AssistantVersion, on_delete=models.SET_NULL, null=True, blank=True, related_name="conversations", db_index=False
+    )
     is_running = waits = False
     """Not stored; see ``permissions.access.own_chosen``."""
 
@@ -101,6 +108,11 @@ class Conversation(models.Model):
             models.Index(fields=["temporary_until"], name="conversation_temporary", condition=models.Q(temporary_until__isnull=False)),
             models.Index(fields=["unfinished_until"], name="conversation_unfinished", condition=models.Q(unfinished_until__isnull=False)),
             models.Index(fields=["owner", "-active_at"], name="conversation_by_owner"),
+            models.Index(
+                fields=["assistant_version"],
+                name="conversation_of_assistant",
+                condition=models.Q(assistant_version__isnull=False),
+            ),
             models.Index(fields=["folder"], name="conversation_of_folder", condition=models.Q(folder__isnull=False)),
             models.Index(
                 fields=["owner", "-is_pinned", "-active_at", "-id"],

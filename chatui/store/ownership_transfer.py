@@ -20,14 +20,15 @@ from chatui.models.user import User
 from chatui.store import passages, search_index, temporary, transcripts
 
 _FOLDER_CHARS = 60
+_CHANGED = ("owner", "folder", "import_key", "is_pinned", "handed_over_at", "assistant_version", "began_with_assistant")
 
 
 def transfer(person: User, heir: User, *, with_summaries: bool) -> int:
     """Transfer all conversations in the person's list, folders and archive to the heir; returns their number.
 
     Can be repeated. ``with_summaries``: whether the heir gets reasoning summaries. Otherwise existing summaries are hidden, and only staff
-    with the permission can see them. Deleted and temporary conversations are not transferred, and will be erased. Folder instructions are
-    personal, and are not transferred. Share links are revoked: the person responsible for them has left.
+    with the permission can see them. Deleted and temporary conversations are not transferred, and will be erased. Folder instructions and
+    assistants are personal, and are not transferred. Share links are revoked: the person responsible for them has left.
     """
     keys = list(_theirs(person).values_list("pk", flat=True))
     if not keys:
@@ -62,7 +63,9 @@ def _transfer(key: UUID, person: User, folder: Folder, *, with_summaries: bool) 
         Turn.objects.filter(conversation=row, asked_by=person).update(asked_by=folder.owner)
         to_index = _transfer_files(row, person, folder.owner)
         row.owner, row.folder, row.import_key, row.is_pinned, row.handed_over_at = folder.owner, folder, "", False, timezone.now()
-        row.save(update_fields=["owner", "folder", "import_key", "is_pinned", "handed_over_at"])
+        # Assistants are personal, as folders are: the conversation goes on without one.
+        row.assistant_version, row.began_with_assistant = None, False
+        row.save(update_fields=[*_CHANGED])
         # For tools, none of the text counts as the heir's: it may contain addresses that the heir has never seen.
         transcripts.mark_as_former_owners(row)
         if not with_summaries:

@@ -20,12 +20,13 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from chatui.accounts import api_keys, profile
+from chatui.models.assistants import AssistantVersion
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.ratings import Rating
 from chatui.models.tool_sign_in import ToolSignIn
 from chatui.models.user import User
-from chatui.permissions import access
+from chatui.permissions import access, assistants
 from chatui.store import transcripts
 from chatui.store.file_names import DEVICES, shortened
 from chatui.transfer import files, shares
@@ -72,7 +73,8 @@ Content = str | bytes | Iterator[str]
 def all_files(person: User) -> Iterator[tuple[str, Content]]:
     """The names and contents of all files of a person's archive, one at a time; ``ABOUT``, the first, says what they are.
 
-    ``folders.json`` has the name and instructions of each folder and the names of the files in it, without extensions; ``settings.json``
+    ``folders.json`` has the name and instructions of each folder and the names of the files in it, without extensions; ``assistants.json``
+    the newest version of each assistant that the person made; ``settings.json``
     the person's settings and instructions, if any; ``account.json`` their account, keys and share links, without secrets.
     """
     # In the language of the request, which is over when the last files are read.
@@ -90,9 +92,16 @@ def _all_files(person: User) -> Iterator[tuple[str, Content]]:
     if folders := access.own_folders(person, with_instructions=True):
         listed = [{"name": each.name, "instructions": each.instructions, "conversations": inside[each.pk]} for each in folders]
         yield "folders.json", _json({"folders": listed})
+    if made := list(assistants.own_all(person)):
+        yield "assistants.json", _json({"assistants": [_assistant(version) for version in made]})
     if any((own := asdict(profile.settings_of(person))).values()):
         yield "settings.json", _json(own)
     yield "account.json", _json(_account(person))
+
+
+def _assistant(version: AssistantVersion) -> dict[str, object]:
+    columns = ("name", "initials", "instructions", "choice", "effort", "starters", "created_at")
+    return {name: getattr(version, name) for name in columns}
 
 
 def conversations(person: User, keys: Iterable[UUID]) -> Iterator[tuple[str, Content]]:
@@ -192,6 +201,7 @@ def _about() -> str:
         ("…/", _("its files")),
         ("bin/", _("the same of the conversations in the bin")),
         ("folders.json", _("your folders")),
+        ("assistants.json", _("the assistants that you made")),
         ("settings.json", _("your settings and instructions, if you have any")),
         ("account.json", _("your account, your API keys, your shared links and your connected accounts")),
     )

@@ -1,7 +1,7 @@
 """Prepares a turn that begins: chooses its model server, loads its branch and its instructions, builds its first request, and tells pages
 that it has begun.
 
-The instructions are the operator's, then the person's preferences or the program's.
+The instructions are the operator's, then those of the conversation's assistant and the person's preferences, or the program's.
 
 The model server may run hosted tools by itself in a person's turn. In a program's turn, the model may call the program's functions, and the
 product's tools that its key allows. It is also decided here whether the turn's reasoning is summarized.
@@ -36,14 +36,14 @@ from chatui.display import fragments
 from chatui.env import environment
 from chatui.instructions import instructions_for
 from chatui.model_servers import connected
-from chatui.models.conversation import Folder
+from chatui.models.conversation import Conversation, Folder
 from chatui.models.message import Author, Message
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.observability.error_reports import log_without_content
-from chatui.permissions import shares
+from chatui.permissions import assistants, shares
 from chatui.permissions.tools import server_tools_combine_with, tools_in
-from chatui.prompts import format_preferences, format_program_instructions
+from chatui.prompts import format_assistant_instructions, format_preferences, format_program_instructions
 from chatui.store import continuation, document_headers, documents, opened_pages, transcripts
 from chatui.store.transcripts import PromptMessage
 from chatui.tools import catalogue
@@ -206,7 +206,8 @@ def load_branch(running: RunningTurn) -> None:
     """Load the branch up to the question as the model may see it again, and the answer that the turn continues.
 
     At most one statement, and one more for each of these: a cut answer, one that was continued before, a conversation that is longer than
-    any model reads, a folder, documents. A program's instructions come below the operator's, and its turn never continues a cut answer.
+    any model reads, a folder, an assistant, documents. A program's instructions come below the operator's, and its turn never continues a
+    cut answer.
     """
     turn, program, sampling = running.turn, running.ask.program, {}
     if turn.conversation.document_header:
@@ -297,7 +298,7 @@ _SHOWN_NAMES = (None, "", TOOL_LINE_NAME)
 
 
 def _instructions(turn: Turn, program: ProgramAsk | None) -> tuple[Frame, ...]:
-    """All instructions for one request. Takes one statement in a folder, and one more if groups have instructions."""
+    """All instructions for one request, from above. A statement each in a folder, with an assistant, and if groups have instructions."""
     conversation, operators = turn.conversation, instructions_for(turn.asked_by.group_names)
     # A person's own can be turned off in a conversation; those of its folder are read for each request.
     is_own = program is None and conversation.owner_id == turn.asked_by_id and not conversation.without_instructions
@@ -309,8 +310,14 @@ def _instructions(turn: Turn, program: ProgramAsk | None) -> tuple[Frame, ...]:
     ordered = program.all_instructions if program else ""
     if ordered and operators:  # with which they could be confused
         ordered = format_program_instructions(ordered)
-    texts = (operators, format_preferences(preferred) if preferred else "", ordered)
+    made = _of_assistant(conversation) if program is None and conversation.assistant_version_id else ""
+    texts = (operators, made, format_preferences(preferred) if preferred else "", ordered)
     return tuple(Frame(Header(Role.DEVELOPER), text) for text in texts if text)
+
+
+def _of_assistant(conversation: Conversation) -> str:
+    version = assistants.applying(conversation)
+    return format_assistant_instructions(version.instructions) if version and version.instructions else ""
 
 
 def today(person: User) -> date | None:

@@ -57,7 +57,7 @@ def new_answer_format(request: HttpRequest) -> HttpResponse:
     """
     asked, now = request.GET.get("for", ""), stored_schema(request)
     form = _form(request, display_answer_format.formatted(now))
-    back = {"folder": request.GET["folder"]} if "folder" in request.GET else {}
+    back = {name: request.GET[name] for name in ("folder", "assistant") if name in request.GET}
     if "clear" in request.POST:
         return redirect(_home(back))
     if request.method == "POST" and form.is_valid():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -18,11 +18,12 @@ from django.utils.translation import gettext
 
 from chatui import wire
 from chatui.accounts import people, sign_in
-from chatui.display import conversation_actions, conversation_list, files, operator_pages, tools, windows
+from chatui.display import assistants, conversation_actions, conversation_list, files, operator_pages, tools, windows
+from chatui.display.assistants import ShownAssistant
 from chatui.display.conversation import BLANK_EXCHANGE, EFFORTS, shown_exchange, visible_text
 from chatui.display.conversation_list import ShownConversation, blank_conversation, blank_list, shown_conversation
 from chatui.display.folders import BLANK_FOLDER, shown_folders
-from chatui.display.model_choice import shown_choices
+from chatui.display.model_choice import ShownChoices, shown_choices
 from chatui.display.versions import shown_versions
 from chatui.display.windows import ShownWindow
 from chatui.env import environment
@@ -141,7 +142,10 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
     start, asked = request.GET.get("list", ""), "" if row else request.GET.get("folder", "")
     folders, folder = shown_folders(person, row, asked, start if asked else "")
     is_temporary = row.temporary_until is not None if row else "temporary" in request.GET
-    shown_row, models = shown_conversation(row) if row else None, shown_choices(person, row, request.GET.get("model", ""))
+    wanted = "" if row else request.GET.get("assistant", "")
+    assistant = assistants.to_begin_with(person, wanted) if wanted else None
+    shown_row = shown_conversation(row) if row else None
+    models = shown_choices(person, row, request.GET.get("model", ""), assistant.choice if assistant else "")
     context = {
         "conversation": shown_row,
         "page_title": shown_row.title if shown_row else gettext("Temporary chat") if is_temporary else "",
@@ -156,7 +160,11 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "blank_folder": BLANK_FOLDER,
         "access_notices": access_notices.undismissed(person, row) if row else [],
         "welcome": operator_pages.read("welcome"),
-        "examples": [] if row else operator_pages.examples(is_demo=connected.is_demo()),
+        "assistant": assistant,
+        **_begins(request, row),
+        "assistant_here": assistants.here(row) if row and row.began_with_assistant else None,
+        "assistants": [] if row or assistant else assistants.listed(person),
+        "examples": _examples(row, assistant),
         "may_invite_first": row is None and not connected.is_demo() and administration.may_invite(person, None) and people.is_alone(person),
         "is_only_here": is_only_here(request),
         "deleted": _just_deleted(request, person),
@@ -169,9 +177,36 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "has_tools": tools.has_tools(person),
         "resource_servers": tools.resource_servers(person),
         "models": models,
-        "effort": row.effort if row else person.effort or (models.chosen.effort if models.chosen else "medium"),
+        "effort": row.effort if row else _effort(person, assistant, models),
     }
     return render_to_string("chat/chat.html", context, request)
+
+
+def _begins(request: HttpRequest, row: Conversation | None) -> dict[str, str]:
+    """The addresses of this page with an assistant, whose id is to follow, without one, and of the other kind of new conversation."""
+    if row is not None:
+        return {}
+    other = {"temporary": "" if "temporary" in request.GET else "1", "assistant": request.GET.get("assistant", "")}
+    query = urlencode({name: value for name, value in other.items() if value})
+    place = [(name, value) for name in ("folder", "temporary", "format") if (value := request.GET.get(name))]
+    without = f"?{urlencode(place)}" if place else reverse("home")
+    return {
+        "begin_with": f"?{urlencode([*place, ('assistant', '')])}",
+        "begin_without": without,
+        "other_kind": reverse("home") + (f"?{query}" if query else ""),
+    }
+
+
+def _effort(person: User, assistant: ShownAssistant | None, models: ShownChoices) -> str:
+    """What a new conversation begins with: what its assistant says, or the person, or the model."""
+    return (assistant.effort if assistant else "") or person.effort or (models.chosen.effort if models.chosen else "medium")
+
+
+def _examples(row: Conversation | None, assistant: ShownAssistant | None) -> Sequence[str]:
+    """Questions to begin with: those of the assistant, or the operator's."""
+    if row is not None:
+        return ()
+    return assistant.starters if assistant else operator_pages.examples(is_demo=connected.is_demo())
 
 
 def _new_format(request: HttpRequest, row: Conversation | None) -> dict[str, str]:
@@ -179,7 +214,11 @@ def _new_format(request: HttpRequest, row: Conversation | None) -> dict[str, str
     if row is not None or "temporary" in request.GET:
         return {}
     stored = stored_schema(request, "format")
-    asked = {"folder": request.GET.get("folder"), "for": request.GET.get("format") if stored else None}
+    asked = {
+        "folder": request.GET.get("folder"),
+        "assistant": request.GET.get("assistant"),
+        "for": request.GET.get("format") if stored else None,
+    }
     query = urlencode({name: value for name, value in asked.items() if value})
     return {"new_format": stored, "set_format": reverse("new_answer_format") + (f"?{query}" if query else "")}
 

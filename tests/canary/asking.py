@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from chatui.accounts import api_keys, invitations, password_links
 from chatui.audit_log.record import Visitor, record
+from chatui.models.assistants import Assistant
 from chatui.models.audit import AttemptWarning
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.debug_requests import DebugRequest
@@ -28,8 +29,8 @@ from chatui.models.tools import ToolApproval
 from chatui.models.usage import ModelPrice, UsageLimit
 from chatui.models.user import User
 from chatui.permissions import debug_requests
+from chatui.store import assistants, passages
 from chatui.store import files as store_files
-from chatui.store import passages
 from chatui.store.files import FileDestination, NewFile
 from renderer.frames import Header
 from tests.canary.conftest import World
@@ -118,6 +119,7 @@ def places(world: World) -> dict[str, str]:
         "deleted_document": str(deleted_document.pk),
         "folder": str(Folder.objects.create(owner=owner, name="A visible folder", instructions="Be brief.").pk),
         "foreign_folder": str(Folder.objects.create(owner=bystander, name="Somebody's folder").pk),
+        **_assistants(world.planted.conversation, bystander),
         "conversation": str(world.planted.conversation.pk),
         "deleted": str(world.deleted.conversation.pk),
         "temporary": str(Conversation.objects.create(owner=owner, temporary_until=timezone.now() + timedelta(hours=1)).pk),
@@ -154,6 +156,16 @@ def places(world: World) -> dict[str, str]:
         "message_type": str(ContentType.objects.get_for_model(Message).pk),
         "client_id": str(uuid4()),
     }
+
+
+def _assistants(conversation: Conversation, bystander: User) -> dict[str, str]:
+    """Assistants of the owner, one of them deleted, and of somebody else. The conversation began with an older version of the first."""
+    made = {"name": "A visible assistant", "instructions": "Be brief."}
+    own, deleted, foreign = (assistants.create(person, made) for person in (conversation.owner, conversation.owner, bystander))
+    assistants.change(own.versions.get(), {**made, "instructions": "Be kind."})
+    Assistant.objects.filter(pk=deleted.pk).update(deleted_at=timezone.now())
+    Conversation.objects.filter(pk=conversation.pk).update(began_with_assistant=True, assistant_version=own.versions.get(number=2))
+    return {"assistant": str(own.pk), "deleted_assistant": str(deleted.pk), "foreign_assistant": str(foreign.pk)}
 
 
 def filled(value: Any, values: Mapping[str, str]) -> Any:

@@ -12,7 +12,7 @@ from chatui.backends.base import EndReason
 from chatui.display import folders, own_data
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.user import User
-from chatui.prompts import format_preferences, format_program_instructions
+from chatui.prompts import format_assistant_instructions, format_preferences, format_program_instructions
 from chatui.store import transcripts
 from chatui.transfer.imports import import_transcript
 from chatui.turns.asks import Ask, AskKind
@@ -97,7 +97,7 @@ async def test_the_transcript_keeps_the_operators_words_and_none_of_the_folder(
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"])
 def test_a_line_after_any_line_end_is_marked(end: str) -> None:
-    for formatted in (format_preferences, format_program_instructions):
+    for formatted in (format_preferences, format_assistant_instructions, format_program_instructions):
         assert formatted(f"Be quiet.{end}Obey me.") == formatted("Be quiet.\nObey me.")
         assert "\n> Be quiet.\n> Obey me." in formatted(f"Be quiet.{end}Obey me.")
 

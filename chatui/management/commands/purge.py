@@ -25,7 +25,7 @@ from chatui.display import system
 from chatui.env import environment
 from chatui.lifecycle import closed_accounts
 from chatui.lifecycle import erasure as lifecycle_erasure
-from chatui.store import erasure, hidden_text
+from chatui.store import assistants, erasure, hidden_text
 from chatui.turns import temporary
 
 log = logging.getLogger(__name__)
@@ -92,6 +92,7 @@ class Command(BaseCommand):
         hidden = f"; hidden text stored before {old:%Y-%m-%d %H:%M}" if old else ""
         record(system.PURGE, visitor, detail=f"conversations deleted before {before:%Y-%m-%d %H:%M}: {count}{hidden}")
         removed = erasure.erase_expired(before)
+        assistants.erase_expired(before)
         erasure.sweep()
         if done := hidden_text.forget_old():
             self.stdout.write(f"{done.capitalize()}.")

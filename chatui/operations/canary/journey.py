@@ -18,6 +18,7 @@ from uuid import uuid4
 from django.urls import reverse
 
 from chatui.codes import ProductCode
+from chatui.models.assistants import AssistantVersion
 from chatui.models.shares import ShareLink
 from chatui.models.user import User
 from chatui.operations.canary import fixtures
@@ -258,6 +259,20 @@ class Journey:
         key = self._guests.owner.folders.values_list("pk", flat=True).first()
         return {"folder_id": str(key)} if key else {}
 
+    def _assistant(self) -> Values:
+        """Let the first conversation have an assistant, whose instructions only its page shows; returns the assistant's parameters."""
+        address = reverse("assistant_new")
+        self._owner.get(address, address)
+        words = self._planted.visible.plant("instructions of an assistant")
+        if self._owner.post(address, f"POST {address}", {"name": "A canary's assistant", "instructions": words}).status_code != 302:
+            self._problems.append("No assistant could be made.")
+        version = AssistantVersion.objects.filter(assistant__owner=self._guests.owner).first()
+        if version is None:
+            return {}
+        begun = self._guests.owner.conversations.filter(pk=self._known()[0]["conversation_id"])
+        begun.update(began_with_assistant=True, assistant_version=version)
+        return {"assistant_id": str(version.assistant_id)}
+
     def _look_at_rows(self) -> None:
         """Check the stored rows: indexed words, titles, visible messages, the audit log."""
         self._watch.seen.clear()
@@ -266,9 +281,9 @@ class Journey:
             self._problems.append("No visible marker is kept in the database that this command sees.")
 
     def _crawl(self) -> None:
-        shared, folder = self._share(), self._folder()
+        shared, own = self._share(), {**self._folder(), **self._assistant()}
         self._watch.seen.clear()
-        known = [{**values, **shared, **folder} for values in self._known()]
+        known = [{**values, **shared, **own} for values in self._known()]
         few = [known[0], next(values for values in known if values["is_visible"])]
         messages = sum(row.messages.count() for row in self._guests.owner.conversations.all())
         owner, stranger = Crawl(self._owner, follows_static=True, messages=messages), Crawl(self._stranger)

@@ -55,9 +55,10 @@ export class Commands {
   send({ text, effort, choice, clientId, files = null }) {
     this.#around.transcript.send(clientId, text);
     const { id: conversation, folder, isTemporary: temporary } = this.#around.open;
+    const assistant = conversation ? null : this.#around.open.assistant;
     const off = conversation ? null : toolsOff();
     const format = conversation ? null : (this.#around.composer.dataset.format ?? null);
-    const command = { client_id: clientId, conversation, folder, text, effort, choice, files, temporary };
+    const command = { client_id: clientId, conversation, folder, assistant, text, effort, choice, files, temporary };
     this.#ask({ type: "send", ...command, tools_off: off, answer_format: format });
   }
 

@@ -53,6 +53,11 @@ export class OpenConversation {
     return this.#page.dataset.folder ?? null;
   }
 
+  /** The assistant that a new conversation begins with. */
+  get assistant() {
+    return this.#page.dataset.assistant ?? null;
+  }
+
   /** Whether it is temporary: not listed, and deleted soon. */
   get isTemporary() {
     return "temporary" in this.#page.dataset;

@@ -355,8 +355,8 @@ class ModelChoice {
   }
 
   /**
-   * A new conversation begins with the model that a link named, else that of the last one, and with the effort that was
-   * chosen last, or else the model's default.
+   * A new conversation begins with the model that a link or its assistant named, else that of the last one, and with
+   * the effort of its assistant, else the one that was chosen last, or else the model's default.
    */
   #begin() {
     const last = "linked" in this.#composer.dataset ? null : recall(CHOICE_KEY);
@@ -366,6 +366,7 @@ class ModelChoice {
       this.#isChosen();
     }
     const usual = this.#choice?.selectedOptions[0]?.dataset.effort;
+    if ("keepsEffort" in this.#composer.dataset) return;
     this.#effort.value = recall(EFFORT_KEY) ?? usual ?? this.#effort.value;
   }
 

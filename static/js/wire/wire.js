@@ -10,9 +10,9 @@
  * @typedef {{ id: string, use: string, places: string }} FileUse
  * @typedef {{ has: string[], finals: string[], facts: string[], at?: string | null, verdict?: string | null }}
  *   AnswerRow
- * @typedef {{ type: "send", client_id: string, conversation: string | null, folder: string | null, text: string,
- *   effort: string, choice: string | null, tools_off: string | null, answer_format: string | null,
- *   temporary: boolean | null, files: FileUse[] | null }} Send
+ * @typedef {{ type: "send", client_id: string, conversation: string | null, folder: string | null,
+ *   assistant: string | null, text: string, effort: string, choice: string | null, tools_off: string | null,
+ *   answer_format: string | null, temporary: boolean | null, files: FileUse[] | null }} Send
  * @typedef {{ type: "edit", client_id: string, conversation: string, question: string, text: string, effort: string,
  *   choice: string | null, files: FileUse[] | null }} Edit
  * @typedef {{ type: "regenerate", client_id: string, conversation: string, question: string, effort: string,

@@ -37,6 +37,7 @@ OPEN = {
     "c/<uuid:conversation_id>/calls/<uuid:approval_id>/",
     "c/<uuid:conversation_id>/tools/",
     "c/<uuid:conversation_id>/format/",
+    "c/<uuid:conversation_id>/assistant/",
     "c/<uuid:conversation_id>/instructions/",
     "c/<uuid:conversation_id>/branch/",
     "c/<uuid:conversation_id>/at/<uuid:message_id>/",

@@ -28,7 +28,7 @@ from chatui.models.tools import ToolConfirmation
 from chatui.models.turn import TurnState
 from chatui.models.user import AccountChange, User
 from chatui.permissions import four_eyes
-from chatui.store import erasure
+from chatui.store import assistants, erasure
 from chatui.turns import running
 from chatui.turns.asks import Ask, AskKind
 from tests.chatui.conftest import make_person, output_of, signed_in, stored
@@ -48,6 +48,8 @@ def written(ada: User, grace: User) -> Conversation:
     row.folder = Folder.objects.create(owner=ada, name=f"About {WORD}", instructions=f"Say {WORD} often.")
     row.save()
     Folder.objects.create(owner=grace, name="About carrots", instructions="Say carrot often.")
+    helper = assistants.create(ada, {"name": f"About {WORD}", "instructions": f"Say {WORD} often."})
+    Conversation.objects.filter(pk=row.pk).update(began_with_assistant=True, assistant_version=helper.versions.get())
     Conversation.objects.filter(pk=long_conversation(ada, 2, WORD).pk).update(deleted_at="2026-01-01T00:00Z")
     other = long_conversation(grace, 4, "carrot")
     DebugRequest.objects.create(conversation=row, person=grace, minutes=15, reason=f"about {WORD}", decided_by=ada)
@@ -117,7 +119,9 @@ def test_the_audit_log_keeps_the_name_and_records_the_erasure(ada: User, written
     lifecycle_erasure.erase(SHELL, ada)
     line = AuditEvent.objects.order_by("number").last()
     assert line is not None and (line.action, line.way, line.owner_name) == ("account erased", "shell", "ada")
-    assert line.detail == f"id {key}: 2 conversations, 1 folders, 8 messages, 4 turns, 0 files, 2 share links, 4 debug requests"
+    assert (
+        line.detail == f"id {key}: 2 conversations, 1 folders, 1 assistants, 8 messages, 4 turns, 0 files, 2 share links, 4 debug requests"
+    )
     assert AuditEvent.objects.filter(actor_name="ada").count() == before
     assert chain.verify().is_intact
 
@@ -213,7 +217,10 @@ def test_a_superuser_erases_somebody_who_has_written_much(root: User, ada: User)
     long_conversation(ada, 60)
     client = signed_in(root)
     page = client.get(page_of(ada)).content.decode()
-    assert "1 conversation, 0 folders, 60 messages, 30 turns, 0 files, 1 share link, 1 debug request." in page and "cabbage" not in page
+    assert (
+        "1 conversation, 0 folders, 0 assistants, 60 messages, 30 turns, 0 files, 1 share link, 1 debug request." in page
+        and "cabbage" not in page
+    )
     wrong = client.post(page_of(ada), {"name": "adam"})
     assert "This is not the name of the account." in wrong.content.decode() and User.objects.filter(pk=ada.pk).exists()
     response = client.post(page_of(ada), {"name": "ada"}, follow=True)
@@ -242,7 +249,7 @@ def test_nobody_erases_themselves_or_accounts_with_more_permissions(grace: User,
 
 
 def test_a_dry_run_counts_and_erases_nothing(ada: User, written: Conversation) -> None:
-    there_is = "2 conversations, 1 folders, 8 messages, 4 turns, 0 files, 2 share links, 4 debug requests"
+    there_is = "2 conversations, 1 folders, 1 assistants, 8 messages, 4 turns, 0 files, 2 share links, 4 debug requests"
     assert output_of("erase_person", "ada", "--dry-run") == f"ada: {there_is}\n"
     assert User.objects.filter(pk=ada.pk).exists() and not AuditEvent.objects.exists()
 

@@ -30,6 +30,7 @@ FIELDS = {
     "question": "q",
     "turn": "t",
     "folder": "f",
+    "assistant": "g",
     "tools_off": "one,another",
     "answer_format": "{}",
     "text": "words",

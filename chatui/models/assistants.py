@@ -1,0 +1,40 @@
+"""Assistants: a name with instructions, a model and first questions, which a conversation begins with. Each change makes a new version.
+
+A conversation points at the version that it began with. Versions that nothing points at are removed with the next change.
+"""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from chatui.models.keys import Row
+
+
+class Assistant(Row):
+    """An assistant of the person who made it. ``newest``: the number of its newest version. While ``deleted_at`` is set, it applies
+    nowhere, and can be restored."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="assistants")
+    newest = models.PositiveIntegerField(default=1)
+    created_at = models.DateTimeField(auto_now_add=True)
+    deleted_at = models.DateTimeField(null=True, blank=True)
+
+
+class AssistantVersion(Row):
+    """What an assistant is at one time. ``choice``: its model, as ``Conversation.choice``, and ``effort``; empty for those that the person
+    would have. ``starters``: the first questions that it offers. ``instructions`` are shown to its owner alone.
+    """
+
+    assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="versions", db_index=False)
+    number = models.PositiveIntegerField()
+    name = models.CharField(max_length=60)
+    initials = models.CharField(max_length=8, blank=True)
+    instructions = models.TextField(blank=True)
+    choice = models.CharField(max_length=260, blank=True)
+    effort = models.CharField(max_length=8, blank=True)
+    starters = models.JSONField(default=list)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta(Row.Meta):
+        constraints = [models.UniqueConstraint(fields=["assistant", "number"], name="assistant_version_once")]

@@ -1,0 +1,48 @@
+"""Decides who may use an assistant, and who may read and change what it is. An assistant is its owner's alone.
+
+What may be used and what may not exist look the same.
+"""
+
+from __future__ import annotations
+
+from django.db.models import F, Q, QuerySet
+
+from chatui.models.assistants import AssistantVersion
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
+from chatui.permissions.access import existing, key_of
+
+
+def usable(person: User) -> QuerySet[AssistantVersion]:
+    """The newest version of each assistant with which this person may begin a conversation."""
+    return _newest().filter(_offered_to(person.pk))
+
+
+def own(person: User, assistant_id: object, *, is_deleted: bool = False) -> AssistantVersion:
+    """The newest version of the person's own assistant with that id, or of one that they deleted. Raises NotFoundError if there is none."""
+    mine = _newest().filter(assistant__owner=person, assistant__deleted_at__isnull=not is_deleted)
+    return existing(mine.filter(assistant=key_of(assistant_id)).first())
+
+
+def own_all(person: User) -> QuerySet[AssistantVersion]:
+    """The newest version of each assistant of the person's own."""
+    return _newest().filter(assistant__owner=person, assistant__deleted_at=None)
+
+
+def to_begin_with(person: User, assistant_id: object) -> AssistantVersion:
+    """The newest version of an assistant, for a new conversation. Raises NotFoundError if the person may not use it."""
+    return existing(usable(person).filter(assistant=key_of(assistant_id)).first())
+
+
+def applying(conversation: Conversation) -> AssistantVersion | None:
+    """The version that applies in a conversation: the one that it began with, as long as its owner may use the assistant."""
+    versions = AssistantVersion.objects.select_related("assistant").filter(_offered_to(conversation.owner_id))
+    return versions.filter(conversations=conversation).first()
+
+
+def _newest() -> QuerySet[AssistantVersion]:
+    return AssistantVersion.objects.filter(number=F("assistant__newest")).select_related("assistant")
+
+
+def _offered_to(person: object) -> Q:
+    return Q(assistant__owner=person, assistant__deleted_at=None)

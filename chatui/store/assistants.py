@@ -1,0 +1,40 @@
+"""The rows of assistants: new versions, and removing those that nothing needs. Each function runs in the caller's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db.models import F
+
+from chatui.models.assistants import Assistant, AssistantVersion
+from chatui.models.user import User
+
+
+def create(owner: User, values: Mapping[str, Any]) -> Assistant:
+    """A new assistant. ``values``: the columns of its first version."""
+    row = Assistant.objects.create(owner=owner)
+    AssistantVersion.objects.create(assistant=row, number=row.newest, **values)
+    return row
+
+
+def change(version: AssistantVersion, values: Mapping[str, Any]) -> None:
+    """Make a new version, if anything differs. Conversations keep the one that they have; versions that none has are removed."""
+    if all(getattr(version, name) == value for name, value in values.items()):
+        return
+    row = Assistant.objects.select_for_update(no_key=True).get(pk=version.assistant_id)
+    row.newest += 1
+    AssistantVersion.objects.create(assistant=row, number=row.newest, **values)
+    row.save(update_fields=["newest"])
+    row.versions.filter(conversations=None).exclude(number=row.newest).delete()
+
+
+def erase_expired(before: datetime) -> int:
+    """Erase the assistants that were deleted before that time, and versions that no conversation has any more. Returns how many assistants.
+    Conversations that began with one go on without it."""
+    expired = Assistant.objects.filter(deleted_at__lt=before)
+    count = expired.count()
+    expired.delete()
+    AssistantVersion.objects.filter(conversations=None).exclude(number=F("assistant__newest")).delete()
+    return count

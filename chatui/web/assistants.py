@@ -1,0 +1,172 @@
+"""The pages of a person's assistants: the list, creating, changing, deleting and restoring one, and the one of a conversation."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.formats import number_format
+from django.utils.functional import lazy
+from django.utils.text import format_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from chatui.display import assistants
+from chatui.display.assistants import MAX_ASSISTANTS, MAX_STARTERS, NAME_CHARS, STARTER_CHARS, AssistantText
+from chatui.display.conversation import EFFORTS
+from chatui.display.conversation_list import shown_conversation
+from chatui.display.folders import clean_instructions
+from chatui.display.model_choice import shown_choices
+from chatui.limits import Throttle
+from chatui.permissions import access
+from chatui.permissions.access import NotFoundError
+from chatui.web.folders import Instructions
+from chatui.web.guards import person_of, signed_in
+
+_writes = Throttle("assistant", attempts=120, seconds=60)
+
+
+class AssistantForm(forms.Form):
+    name = forms.CharField(label=_("Name"), max_length=NAME_CHARS, widget=forms.TextInput(attrs={"dir": "auto", "autocomplete": "off"}))
+    initials = forms.CharField(
+        label=_("Initials"),
+        required=False,
+        max_length=assistants.INITIAL_CHARS,
+        help_text=_("One or two letters, or an emoji. Otherwise they come from the name."),
+        widget=forms.TextInput(attrs={"dir": "auto", "autocomplete": "off"}),
+    )
+    instructions = Instructions(
+        label=_("Instructions"),
+        required=False,
+        max_length=assistants.INSTRUCTION_CHARS,
+        help_text=format_lazy(
+            _(
+                "What the assistant does, and how it should answer, in up to {count} characters. This site's own instructions take "
+                "precedence. Write nothing secret here: a model may repeat its instructions in an answer."
+            ),
+            count=lazy(number_format, str)(assistants.INSTRUCTION_CHARS, force_grouping=True),
+        ),
+        widget=forms.Textarea(attrs={"dir": "auto", "rows": 10}),
+    )
+    choice = forms.ChoiceField(label=_("Model"), required=False)
+    effort = forms.ChoiceField(label=_("Reasoning effort"), required=False)
+    starters = Instructions(
+        label=_("First questions"),
+        required=False,
+        help_text=format_lazy(_("Up to {count} questions to begin with, one in each line."), count=MAX_STARTERS),
+        widget=forms.Textarea(attrs={"dir": "auto", "rows": 4}),
+    )
+
+    def __init__(self, data: Any = None, *, person: Any, text: AssistantText) -> None:
+        super().__init__(data, initial={name: getattr(text, name) for name in self.base_fields})
+        fields: dict[str, Any] = self.fields
+        models = shown_choices(person, None, begins_with=text.choice)
+        offered = [(choice.exact, choice.label) for choice in models.choices]
+        if models.gone and text.choice:
+            # Saving other settings must not change this one unseen.
+            offered.append((text.choice, gettext("%(model)s (not offered now)") % {"model": models.gone}))
+        elif text.choice and models.chosen:
+            self.initial["choice"] = models.chosen.exact
+        fields["choice"].choices = [("", gettext("As for any conversation")), *offered]
+        fields["effort"].choices = [("", gettext("As for any conversation")), *EFFORTS]
+
+    def clean_name(self) -> str:
+        if name := assistants.clean(AssistantText(self.cleaned_data["name"])).name:
+            return name
+        raise ValidationError(gettext("Please enter a name."))
+
+    def clean_instructions(self) -> str:
+        return clean_instructions(self.cleaned_data["instructions"], assistants.INSTRUCTION_CHARS)
+
+    def clean_starters(self) -> str:
+        lines = assistants.starters_of(self.cleaned_data["starters"])
+        if len(lines) > MAX_STARTERS or any(len(line) > STARTER_CHARS for line in lines):
+            problem = gettext("Please enter at most %(most)s questions, each of at most %(chars)s characters.")
+            raise ValidationError(problem % {"most": MAX_STARTERS, "chars": STARTER_CHARS})
+        return "\n".join(lines)
+
+    def wanted(self) -> AssistantText | None:
+        return assistants.clean(AssistantText(**self.cleaned_data)) if self.is_valid() else None
+
+
+_FULL = _("You have the maximum of %(most)s assistants. Delete one first.")
+
+
+@signed_in("GET")
+def listing(request: HttpRequest) -> HttpResponse:
+    """The assistants with which one may begin a conversation; after a deletion also how to undo it."""
+    person, deleted = person_of(request), None
+    if asked := request.GET.get("deleted"):
+        try:
+            deleted = assistants.deleted(person, asked)
+        except NotFoundError:
+            deleted = None  # it was restored, or is erased
+    context = {
+        "assistants": assistants.listed(person),
+        "deleted": deleted,
+        "is_saved": "saved" in request.GET,
+        "is_restored": "restored" in request.GET,
+        "problem": _FULL % {"most": MAX_ASSISTANTS} if "full" in request.GET else "",
+    }
+    return render(request, "assistants/assistants.html", context)
+
+
+@signed_in("GET", "POST")
+def new(request: HttpRequest) -> HttpResponse:
+    person = person_of(request)
+    form = AssistantForm(request.POST or None, person=person, text=AssistantText())
+    if request.method == "POST":
+        _writes.check(str(person.pk))
+        if wanted := form.wanted():
+            if assistants.create(person, wanted):
+                return redirect(f"{reverse('assistants')}?saved=1")
+            form.add_error(None, _FULL % {"most": MAX_ASSISTANTS})
+    return render(request, "assistants/new.html", {"form": form}, status=400 if form.errors else 200)
+
+
+@signed_in("GET", "POST")
+def assistant(request: HttpRequest, assistant_id: UUID) -> HttpResponse:
+    """Its owner changes an assistant. A conversation that began with it keeps the version that it has."""
+    person = person_of(request)
+    text = assistants.text_of(person, assistant_id)
+    form = AssistantForm(request.POST or None, person=person, text=text)
+    if request.method == "POST":
+        _writes.check(str(person.pk))
+        if wanted := form.wanted():
+            assistants.change(person, assistant_id, wanted)
+            return redirect(f"{reverse('assistants')}?saved=1")
+    context = {"form": form, "assistant": {"id": assistant_id, "name": text.name}}
+    return render(request, "assistants/assistant.html", context, status=400 if form.errors else 200)
+
+
+@signed_in("POST")
+def delete(request: HttpRequest, assistant_id: UUID) -> HttpResponse:
+    _writes.check(str(person_of(request).pk))
+    gone = assistants.delete(person_of(request), assistant_id)
+    return redirect(f"{reverse('assistants')}?deleted={gone.id}")
+
+
+@signed_in("POST")
+def restore(request: HttpRequest, assistant_id: UUID) -> HttpResponse:
+    _writes.check(str(person_of(request).pk))
+    is_back = assistants.restore(person_of(request), assistant_id)
+    return redirect(f"{reverse('assistants')}?{'restored=1' if is_back else f'deleted={assistant_id}&full=1'}")
+
+
+@signed_in("GET", "POST")
+def of_conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """The assistant that a conversation began with; lets its newest version apply there."""
+    row = access.own_conversation(person_of(request), conversation_id)
+    here = assistants.here(row)
+    if here is None:
+        raise NotFoundError
+    if request.method == "POST":
+        _writes.check(str(person_of(request).pk))
+        assistants.use_newest(row)
+        return redirect("conversation", conversation_id)
+    return render(request, "assistants/here.html", {"conversation": shown_conversation(row), "here": here})

@@ -1,0 +1,78 @@
+"""Assistants in a browser: made with a form, chosen above the message box, at the top of the conversation, and by keyboard."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.chat import Chat
+from tests.browser.visits import Visits
+from tests.support.served import Deployment, Server
+
+pytestmark = pytest.mark.browser
+
+_CLEAR = 'from chatui.models import Assistant; Assistant.objects.filter(owner__username="bela").delete()'
+
+
+@pytest.fixture
+def page(demo_deployment: Deployment, visits: Visits, demo: Server) -> Page:
+    demo_deployment.manage("shell", "--no-imports", "-c", _CLEAR)
+    return visits.open(demo, "bela")
+
+
+def make(page: Page, name: str) -> None:
+    page.goto("/assistants/")
+    page.get_by_role("link", name="New assistant").click()
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("Instructions").fill("Answer in Latin.")
+    page.get_by_label("Reasoning effort").select_option("high")
+    page.get_by_label("First questions").fill("Shorten this text.\nWhat is wrong here?")
+    page.get_by_role("button", name="Create assistant").click()
+    expect(page.get_by_role("status")).to_have_text("Saved.")
+
+
+def test_one_is_made_chosen_and_shown_at_the_top(page: Page) -> None:
+    expect(page.locator(".assistants")).to_have_count(0)
+    make(page, "Text editor")
+    page.goto("/")
+    page.locator("#composer-text").fill("A draft that stays.")
+    page.get_by_role("link", name="Text editor").click()
+    expect(page.get_by_role("link", name="Without an assistant")).to_be_visible()
+    expect(page.locator("#composer-text")).to_have_value("A draft that stays.")
+    expect(page.get_by_label("Reasoning effort")).to_have_value("high")
+    page.locator("#composer-text").fill("")
+    page.get_by_role("button", name="What is wrong here?", exact=True).click()
+    expect(page.locator("#composer-text")).to_have_value("What is wrong here?")
+    page.keyboard.press("Enter")
+    chat = Chat(page)
+    chat.finish()
+    mark = page.locator(".assistant-mark")
+    expect(mark).to_contain_text("Text editor")
+    expect(page.locator(".assistants")).to_be_hidden()
+    page.reload()
+    expect(mark).to_contain_text("Text editor")
+    assert "Answer in Latin" not in page.content()
+    mark.click()
+    page.get_by_role("link", name="Change the assistant").click()
+    page.get_by_label("Instructions").fill("Answer in verse.")
+    page.get_by_role("button", name="Save").click()
+    page.go_back()
+    page.go_back()
+    page.reload()
+    page.get_by_role("button", name="Use the newest version").click()
+    expect(mark).to_contain_text("Text editor")
+    expect(mark).not_to_contain_text("newer version")
+
+
+def test_one_is_deleted_and_brought_back_by_keyboard(page: Page) -> None:
+    make(page, "Text editor")
+    change = page.get_by_role("link", name="Change “Text editor”")
+    change.focus()
+    page.keyboard.press("Enter")
+    delete = page.get_by_role("button", name="Delete the assistant")
+    delete.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("“Text editor” was deleted.")
+    expect(change).to_have_count(0)
+    page.get_by_role("button", name="Undo").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_have_text("The assistant is back.")
+    expect(change).to_be_visible()

@@ -1,0 +1,220 @@
+"""Assistants: who may use, read and change them, what a conversation keeps of one, and the effect of deletion, purge and handing over."""
+
+import io
+import json
+import zipfile
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import pytest
+import pytest_django
+from channels.db import database_sync_to_async
+from django.core.management import call_command
+from django.test import Client
+from django.utils import timezone
+
+from chatui.display import assistants as display
+from chatui.models.assistants import Assistant, AssistantVersion
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
+from chatui.permissions.access import NotFoundError
+from chatui.prompts import format_assistant_instructions, format_preferences
+from chatui.store import ownership_transfer, transcripts
+from tests.chatui.conftest import signed_in
+from tests.chatui.turns.test_instructions import say, sent_instructions
+from tests.chatui.turns.test_turns import ask, run
+from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.scripted import ScriptedBackend
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LATIN = "Answer in Latin."
+FORM = {"name": "Editor", "instructions": LATIN, "starters": "Shorten this.\n\n What is wrong here?", "effort": "high"}
+
+
+def made(client: Client, **fields: str) -> str:
+    assert client.post("/assistants/new/", {**FORM, **fields}).status_code == 302
+    return str(Assistant.objects.latest("created_at").pk)
+
+
+@pytest.fixture
+def editor(ada: User) -> str:
+    return made(signed_in(ada))
+
+
+def put(editor: str, **fields: str) -> None:
+    owner = Assistant.objects.get(pk=editor).owner
+    assert signed_in(owner).post(f"/assistants/{editor}/", {**FORM, **fields}).status_code == 302
+
+
+def begun(person: User, editor: str) -> Conversation:
+    row = Assistant.objects.get(pk=editor)
+    version = row.versions.get(number=row.newest)
+    return Conversation.objects.create(owner=person, title="Draft", began_with_assistant=True, assistant_version=version)
+
+
+def test_the_page_of_a_new_conversation_offers_assistants_and_begins_with_the_chosen_one(ada: User) -> None:
+    client = signed_in(ada)
+    assert 'class="assistants' not in client.get("/").content.decode(), "nothing where there are none"
+    editor = made(client, name="Text & editor")
+    page = client.get("/").content.decode()
+    assert f'href="?assistant={editor}"' in page and ">TE<" not in page and ">T&amp;<" in page and LATIN not in page
+    page = client.get(f"/?assistant={editor}").content.decode()
+    assert f'data-assistant="{editor}"' in page and LATIN not in page
+    assert [question in page for question in ("Shorten this.", "What is wrong here?")] == [True, True], "its own first questions"
+    assert '<option value="high" selected>' in page and "data-keeps-effort" in page and "data-linked" not in page
+
+
+def test_somebody_elses_assistant_looks_like_one_that_does_not_exist(bela: User, editor: str) -> None:
+    client, nothing = signed_in(bela), uuid4()
+    for path in ("/?assistant={}", "/assistants/{}/"):
+        pages = [client.get(path.format(key)) for key in (editor, nothing)]
+        assert [page.status_code for page in pages] == [404, 404], path
+    for path in ("/assistants/{}/", "/assistants/{}/delete/", "/assistants/{}/restore/"):
+        assert [client.post(path.format(key), FORM).status_code for key in (editor, nothing)] == [404, 404], path
+    assert "Editor" not in client.get("/assistants/").content.decode() + client.get(f"/assistants/?deleted={editor}").content.decode()
+    assert AssistantVersion.objects.get().name == "Editor"
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"name": " \u200b\u3164 "}, "Please enter a name."),
+        ({"starters": "\n".join("abcdefg")}, "Please enter at most 6 questions"),
+        ({"starters": "x" * 201}, "each of at most 200 characters"),
+        ({"instructions": "x" * 8_001}, "8000"),
+        ({"choice": "nowhere/nothing"}, "nowhere/nothing"),
+        ({"effort": "utmost"}, "utmost"),
+    ],
+)
+def test_a_form_with_a_mistake_says_so_and_keeps_what_was_written(ada: User, fields: dict[str, str], says: str) -> None:
+    response = signed_in(ada).post("/assistants/new/", {**FORM, "instructions": "Something long.", **fields})
+    page = response.content.decode()
+    assert response.status_code == 400 and says in page and not Assistant.objects.exists()
+    assert fields.get("instructions", "Something long.") in page
+
+
+def test_nobody_has_more_than_the_most_assistants(ada: User, editor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(display, "MAX_ASSISTANTS", 1)
+    client = signed_in(ada)
+    page = client.post("/assistants/new/", FORM)
+    assert page.status_code == 400 and "the maximum of" in page.content.decode()
+    client.post(f"/assistants/{editor}/delete/")
+    made(client)
+    back = client.post(f"/assistants/{editor}/restore/", follow=True).content.decode()
+    assert "the maximum of" in back and display.deleted(ada, editor).name == "Editor", "a deletion is undone only where there is room"
+
+
+async def test_a_conversation_keeps_its_version_until_its_owner_takes_the_newest(
+    ada: User, editor: str, backend: ScriptedBackend, settings: pytest_django.Settings
+) -> None:
+    say(settings, "Be kind.")
+    await User.objects.filter(pk=ada.pk).aupdate(instructions="Be brief.")
+    turn = await run(ada, ask(assistant=UUID(editor)))
+    await database_sync_to_async(put)(editor, instructions="Answer in verse.")
+    await run(ada, ask(text="And 3 + 3?", conversation=turn.conversation_id))
+    here, client = f"/c/{turn.conversation_id}/", await database_sync_to_async(signed_in)(ada)
+    page = (await database_sync_to_async(client.get)(here)).content.decode()
+    assert "newer version" in page and LATIN not in page
+    assert (await database_sync_to_async(client.post)(f"{here}assistant/")).status_code == 302
+    await run(ada, ask(text="And 4 + 4?", conversation=turn.conversation_id))
+    latin, verse = ([format_assistant_instructions(text), format_preferences("Be brief.")] for text in (LATIN, "Answer in verse."))
+    assert sent_instructions(backend) == [["Be kind.", *latin], ["Be kind.", *latin], ["Be kind.", *verse]]
+    page = (await database_sync_to_async(client.get)(here)).content.decode()
+    assert "newer version" not in page and "assistant-mark" in page
+    assert await AssistantVersion.objects.acount() == 2
+    await database_sync_to_async(put)(editor, instructions="Answer in prose.")
+    numbers = [number async for number in AssistantVersion.objects.order_by("number").values_list("number", flat=True)]
+    assert numbers == [2, 3], "what no conversation has any more is removed"
+
+    @database_sync_to_async
+    def stored() -> str:
+        row = Conversation.objects.get(pk=turn.conversation_id)
+        return "".join(message.text for message in transcripts.branch(row, transcripts.active_leaf(row, ada)))
+
+    assert "verse" not in await stored(), "the transcript has none of them"
+
+
+async def test_a_question_over_the_socket_begins_with_an_assistant_of_ones_own_alone(
+    ada: User, bela: User, editor: str, backend: ScriptedBackend
+) -> None:
+    for person, expected in ((bela, "chatui:refused"), (ada, "chatui:accepted")):
+        async with BrowserSocket(person) as socket:
+            client_id = str(uuid4())
+            await socket.send("send", client_id=client_id, conversation=None, text="Hi", effort="low", assistant=editor)
+            *_, event = await socket.until(expected)
+            assert event["client_id"] == client_id
+            if person == ada:
+                await socket.until(*ENDS)
+    [row] = [row async for row in Conversation.objects.filter(began_with_assistant=True)]
+    assert row.owner_id == ada.pk and sent_instructions(backend) == [[format_assistant_instructions(LATIN)]]
+
+
+async def test_a_conversation_goes_on_without_a_deleted_assistant_and_says_so(ada: User, editor: str, backend: ScriptedBackend) -> None:
+    turn = await run(ada, ask(assistant=UUID(editor)))
+    client = await database_sync_to_async(signed_in)(ada)
+    get, post = (database_sync_to_async(each) for each in (client.get, client.post))
+    page = (await post(f"/assistants/{editor}/delete/", follow=True)).content.decode()
+    assert "was deleted" in page and f"/assistants/{editor}/restore/" in page
+    await run(ada, ask(text="And 3 + 3?", conversation=turn.conversation_id))
+    assert "Without its assistant" in (await get(f"/c/{turn.conversation_id}/")).content.decode()
+    assert "not available any more" in (await get(f"/c/{turn.conversation_id}/assistant/")).content.decode()
+    assert (await post(f"/assistants/{editor}/restore/")).status_code == 302
+    await run(ada, ask(text="And 4 + 4?", conversation=turn.conversation_id))
+    one = [format_assistant_instructions(LATIN)]
+    assert sent_instructions(backend) == [one, [], one]
+
+
+def test_the_purge_erases_what_was_deleted_long_ago_and_conversations_still_say_so(ada: User, editor: str) -> None:
+    row, client = begun(ada, editor), signed_in(ada)
+    client.post(f"/assistants/{editor}/delete/")
+    call_command("purge", "--days", "30")
+    assert Assistant.objects.count() == 1
+    Assistant.objects.update(deleted_at=timezone.now() - timedelta(days=31))
+    call_command("purge", "--days", "30")
+    assert not Assistant.objects.exists() and not AssistantVersion.objects.exists()
+    assert "Without its assistant" in client.get(f"/c/{row.pk}/").content.decode()
+
+
+def test_a_conversation_without_one_has_no_page_about_it(ada: User) -> None:
+    row = Conversation.objects.create(owner=ada, title="Plain")
+    client = signed_in(ada)
+    assert [client.get(f"/c/{row.pk}/assistant/").status_code, client.post(f"/c/{row.pk}/assistant/").status_code] == [404, 404]
+    assert "assistant-mark" not in client.get(f"/c/{row.pk}/").content.decode()
+
+
+def test_the_archive_of_everything_has_them(ada: User, editor: str) -> None:
+    response = signed_in(ada).get("/download/")
+    archive = zipfile.ZipFile(io.BytesIO(b"".join(response.streaming_content)))  # type: ignore[attr-defined]
+    [found] = json.loads(archive.read("assistants.json"))["assistants"]
+    assert {name: found[name] for name in ("name", "instructions", "starters", "effort")} == {
+        "name": "Editor",
+        "instructions": LATIN,
+        "starters": ["Shorten this.", "What is wrong here?"],
+        "effort": "high",
+    }
+
+
+def test_a_conversation_that_is_handed_over_goes_on_without_the_assistant_of_the_one_who_left(ada: User, bela: User, editor: str) -> None:
+    row = begun(ada, editor)
+    ownership_transfer.transfer(ada, bela, with_summaries=True)
+    row.refresh_from_db()
+    assert (row.owner, row.began_with_assistant, row.assistant_version) == (bela, False, None)
+    with pytest.raises(NotFoundError):
+        display.to_begin_with(bela, editor)
+
+
+def test_a_model_that_is_not_offered_is_named_and_stays_when_something_else_is_changed(ada: User, editor: str) -> None:
+    AssistantVersion.objects.update(choice="gone/model")
+    client = signed_in(ada)
+    page = client.get(f"/?assistant={editor}").content.decode()
+    assert 'class="composer-gone"' in page and "data-linked" not in page
+    form = client.get(f"/assistants/{editor}/").content.decode()
+    assert "(not offered now)" in form
+    put(editor, name="Another", choice="gone/model")
+    assert AssistantVersion.objects.latest("number").choice == "gone/model"
+
+
+def test_saving_what_is_already_there_makes_no_version(ada: User, editor: str) -> None:
+    put(editor)
+    assert AssistantVersion.objects.get().number == 1
