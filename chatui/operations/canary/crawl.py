@@ -32,6 +32,7 @@ FIXED: Values = {
     "token": "no-such-token-of-22-let",
     "kind": "csv",
     "rest": "Me",
+    "address": "nowhere",
     "provider": "no-such-provider",
     "server": "no-such-server",
     "key": "no-such-key",
