@@ -213,6 +213,7 @@ DETAILS = (
     "resources is now %(value)s",
     "display name is now %(value)s",
     "enabled is now %(value)s",
+    "sign-in per person is now %(value)s",
     "groups is now %(value)s",
     "key is now %(value)s",
     "models is now %(value)s",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -19,6 +20,7 @@ from chatui.tools import confirmations, rules, server_registry, stored_servers
 from chatui.tools.mcp.server import McpServer
 from chatui.tools.remote.offers import ServerError, ToolOffer
 from chatui.tools.server_registry import Review, ReviewState
+from chatui.tools.sign_in.tokens import SignIns
 from renderer.characters import escape
 
 _STATES: dict[ReviewState, Promise] = {
@@ -124,11 +126,11 @@ def withdraw(visitor: Visitor, name: str) -> bool:
     return name in confirmations.stored() and confirmations.withdraw(name, visitor)
 
 
-def described(row: StoredToolServer) -> tuple[list[tuple[str, str, bool]], str]:
+def described(visitor: Visitor, row: StoredToolServer) -> tuple[list[tuple[str, str, bool]], str]:
     """The tools that a server of Administration lists now, by its names, each with its description and whether it is chosen; and why it
-    could not be asked, in English."""
+    could not be asked, in English. Where each person signs in, as the visitor."""
     try:
-        found = asyncio.run(_described(row))
+        found = asyncio.run(_described(row, visitor.user.pk if visitor.user else None))
     except ServerError as error:
         return [(name, "", True) for name in row.selected], f"{row.name}: {error}"
     listed = [(name, escape(words), name in row.selected) for name, words in found]
@@ -136,11 +138,13 @@ def described(row: StoredToolServer) -> tuple[list[tuple[str, str, bool]], str]:
     return [*listed, *gone], ""
 
 
-async def _described(row: StoredToolServer) -> list[tuple[str, str]]:
-    server = McpServer(stored_servers.spec_of(rules.StoredServer.of(row)))
+async def _described(row: StoredToolServer, person_id: UUID | None) -> list[tuple[str, str]]:
+    spec = stored_servers.spec_of(rules.StoredServer.of(row))
+    server = McpServer(spec)
     try:
         async with asyncio.timeout(server_registry.LIST_SECONDS):
-            return await server.described()
+            found: list[tuple[str, str]] = await SignIns(spec).with_token(person_id, server.described)
+            return found
     except TimeoutError:
         raise ServerError(f"the server did not list its tools within {server_registry.LIST_SECONDS:g} seconds") from None
     finally:

@@ -80,10 +80,11 @@ def refused(visitor: Visitor, name: str, why: str) -> None:
     record(REFUSED, visitor, detail=f"{name}: {why}")
 
 
-def disconnect(visitor: Visitor, name: str) -> bool:
-    """Forget the sign-in at the server of this name, and revoke it there. Recorded. Returns whether there was one."""
+def disconnect(visitor: Visitor, name: str, *, waits: bool = False) -> bool:
+    """Forget the sign-in at the server of this name, and revoke it there. Recorded. Returns whether there was one. ``waits``: as
+    ``tool_accounts.end``."""
     with transaction.atomic():
-        if not tool_accounts.end(person_of(visitor).pk, name):
+        if not tool_accounts.end(person_of(visitor).pk, name, waits=waits):
             return False
         record(DISCONNECTED, visitor, detail=name)
     return True

@@ -32,6 +32,7 @@ from chatui.display.tool_forms import ShownForm
 from chatui.display.tool_words import Prospect, argument_name, own_title, prospect, title_in_words
 from chatui.model_servers import choice, connected
 from chatui.models.conversation import Conversation
+from chatui.models.tool_sign_in import ToolSignIn
 from chatui.models.tools import CardKind, Decision, ToolApproval, ToolRule
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
@@ -100,11 +101,13 @@ class ShownText:
 
 @dataclass(frozen=True, slots=True)
 class ShownNeed:
-    """That a call was not made, because it needs the owner's account at a tool's server. ``account``: the server's name."""
+    """That a call was not made, because it needs the owner's account at a tool's server. ``account``: the server's name. ``is_connected``:
+    it is there by now."""
 
     id: str
     title: VisibleText
     account: str
+    is_connected: bool
 
 
 AnyCard = ShownCard | ShownText | ShownNeed | ShownForm
@@ -156,7 +159,9 @@ def _text(row: ToolApproval) -> ShownText:
 
 
 def _need(row: ToolApproval) -> ShownNeed:
-    return ShownNeed(str(row.pk), approval_text(escape(row.title)), str(json.loads(row.arguments).get("server", "")))
+    server = str(json.loads(row.arguments).get("server", ""))
+    signed_in = ToolSignIn.objects.filter(person=row.turn.asked_by_id, server__startswith=f"{server} ", connected_at__gt=row.asked_at)
+    return ShownNeed(str(row.pk), approval_text(escape(row.title)), server, signed_in.exists())
 
 
 def _form(row: ToolApproval) -> ShownForm:

@@ -53,6 +53,11 @@ def stamp() -> frozenset[tuple[str, str, str]]:
     return frozenset(ToolConfirmation.objects.exclude(digest="").values_list("name", "digest", "place"))
 
 
+def is_current(name: str, digest: str, place: str) -> bool:
+    """Whether this is confirmed now: for calls of an answer that began before."""
+    return ToolConfirmation.objects.filter(name=name, digest=digest, place=place).exclude(digest="").exists()
+
+
 def stored() -> Confirmations:
     """The confirmations. Rows that do not match their digest are left out."""
     found = {}

@@ -199,7 +199,7 @@ def address_problem(url: str) -> str:
     """
     if route.address_problem(url) or len(url) > rules.ADDRESS_CHARS:
         return route.address_problem(url) or "is too long"
-    if _is_private(url):
+    if is_private_by_setting(url):
         return ""
     try:
         target = parse_target(url, range(1, 65_536))
@@ -217,7 +217,7 @@ def _is_number(host: str) -> bool:
         return False
 
 
-def _is_private(url: str) -> bool:
+def is_private_by_setting(url: str) -> bool:
     """Whether the operator's settings name this host, with this port or with none, as one that may be in a private network."""
     host = urlsplit(url).netloc.lower()
     return any(name.lower() in (host, host.rpartition(":")[0]) for name in environment().tools_private_hosts)
@@ -233,7 +233,7 @@ class GuardedTransport(httpx.AsyncHTTPTransport):
 
 def transport_to(url: str) -> httpx.AsyncBaseTransport:
     """For requests to an address that staff entered."""
-    return GuardedTransport(CheckedNetwork(permits=(lambda _address: True) if _is_private(url) else is_public))
+    return GuardedTransport(CheckedNetwork(permits=(lambda _address: True) if is_private_by_setting(url) else is_public))
 
 
 USER_AGENT = "Mozilla/5.0 (compatible; chatui)"

@@ -1,7 +1,7 @@
 """Forms that a tool asks a person to fill in: texts, numbers, yes or no, and choices, in one flat list.
 
 A form is read from a flat JSON Schema, as MCP's elicitation has it (specification of 2025-11-25). A form that asks for a secret is refused:
-whoever knows the rule can get round it, so the page warns as well.
+whoever knows the rule can get round it, so the page warns as well, and no field of it is one that hides what is typed.
 """
 
 from __future__ import annotations
@@ -176,12 +176,43 @@ def secret_in(form: Form) -> str | None:
     if texts or numbers:
         texts.append(form.message)
     for words, pattern in (*((words, _SECRETS) for words in texts), *((words, _NUMBERED) for words in numbers)):
-        # As people read it: letters that only look different, and invisible characters between them, hide no word.
-        seen = one_line(unicodedata.normalize("NFKC", words))
-        plain = re.sub(r"[\W_]+", " ", _HUMP.sub(" ", seen)).lower()
-        if found := pattern.search(plain):
-            return found[0].strip()
+        # As people read it: letters that only look different, marks on them, and invisible characters between them, hide no word.
+        seen = _without_marks(one_line(unicodedata.normalize("NFKC", words)))
+        if mixed := _mixed_word(seen):
+            return mixed
+        for each in (seen, *_looks_like(seen)):
+            plain = re.sub(r"[\W_]+", " ", _HUMP.sub(" ", each)).lower()
+            if found := pattern.search(plain):
+                return found[0].strip()
     return None
+
+
+_ALPHABETS = frozenset({"LATIN", "CYRILLIC", "GREEK", "COPTIC", "ARMENIAN", "CHEROKEE", "LISU", "GEORGIAN"})
+"""Scripts with letters that look like those of another. No honest word mixes them."""
+
+
+def _without_marks(text: str) -> str:
+    bare = "".join(each for each in unicodedata.normalize("NFD", text) if unicodedata.category(each) not in ("Mn", "Me"))
+    return unicodedata.normalize("NFC", bare)
+
+
+def _mixed_word(text: str) -> str:
+    """The first word of letters of several alphabets, which can only be there to look like another word; empty if there is none."""
+    for word in re.findall(r"[^\W\d_]+", text) if not text.isascii() else ():
+        if len({unicodedata.name(each, "").partition(" ")[0] for each in word} & _ALPHABETS) > 1:
+            return str(word)
+    return ""
+
+
+def _looks_like(text: str) -> tuple[str, ...]:
+    """The text in the letters that its letters look like: a whole word of another alphabet may look like one of ours."""
+    if text.isascii():
+        return ()
+    from chatui.skeletons import skeleton  # takes 7 MB
+
+    # What looks like an m is written as its two halves there, and a capital I as a small l.
+    small, written = (skeleton(each).replace("rn", "m") for each in (text.lower(), text))
+    return small, written, written.replace("l", "i")
 
 
 def answers_of(form: Form, given: Callable[[int], Sequence[str]]) -> dict[str, Value]:

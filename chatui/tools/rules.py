@@ -63,15 +63,17 @@ class StoredServer:
     selected: tuple[str, ...]
     row: str
     gives_resources: bool = False
+    more: str = field(default="", repr=False)
 
     @property
     def place(self) -> str:
-        named = json.dumps([self.row, self.name, self.url, self.header, self.sealed_key])
+        named = json.dumps([self.row, self.name, self.url, self.header, self.sealed_key, *filter(None, [self.more])])
         return hashlib.sha256(named.encode()).hexdigest()
 
     @classmethod
     def of(cls, row: StoredToolServer) -> StoredServer:
-        return cls(row.name, row.url, row.header, row.sealed_key, tuple(row.selected), str(row.pk), row.gives_resources)
+        more = json.dumps(row.more, sort_keys=True) if row.more else ""
+        return cls(row.name, row.url, row.header, row.sealed_key, tuple(row.selected), str(row.pk), row.gives_resources, more)
 
 
 @dataclass(slots=True)
@@ -127,7 +129,7 @@ def engine() -> StoredEngine | None:
 
 
 def servers() -> tuple[StoredServer, ...]:
-    """The tool servers of Administration that are on and have tools to offer."""
+    """The tool servers of Administration that are on, and have tools to offer or accounts to connect."""
     return _rows().servers
 
 
@@ -168,7 +170,7 @@ def _read_again() -> None:
         elif not row.is_on:
             off.add(row.name)
     rows = StoredToolServer.objects.filter(is_on=True).order_by("name")
-    _read.servers = tuple(StoredServer.of(row) for row in rows if row.selected)
+    _read.servers = tuple(StoredServer.of(row) for row in rows if row.selected or row.more)
     _read.on, _read.off, _read.engine, _read.has_succeeded = on, frozenset(off), engine, True
 
 

@@ -296,8 +296,11 @@ def end_from_thread(ended: Sequence[EndedSession]) -> Sequence[Future[None]]:
 
 def specs() -> tuple[OpenApiSpec | McpSpec, ...]:
     """The servers that this process knows."""
-    path = environment().tools_file
-    return () if path is None else tuple(each.spec for each in _known(path).servers.values())
+    if not rules.has_servers():
+        return ()
+    known = _known(environment().tools_file)
+    known.tools()  # reads which servers there are in Administration now
+    return tuple(each.spec for each in known.servers.values())
 
 
 def connection(name: str) -> ServerConnection | None:
@@ -425,6 +428,7 @@ def tool_of(offer: ToolOffer, watched: ServerConnection) -> Tool:
         fault=offer.fault,
         title=f"{offer.server} · {words.capitalize()}",
         foresees=lambda turn, arguments: Foreseen(arguments, offer.server),
+        may_run=lambda: confirmations.is_current(offer.name, offer.digest(), watched.spec.place),
     )
 
 

@@ -7,11 +7,13 @@ offers reaches nobody until somebody who may see hidden channels confirmed it fo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import json
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.contrib.auth.models import Group
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 from pydantic import Field, ValidationError
 
@@ -21,11 +23,15 @@ from chatui.backends.route import origin
 from chatui.env import environment
 from chatui.models.tools import StoredToolServer, ToolSetting
 from chatui.tools import fetcher, rules, stored
-from chatui.tools.remote.definition import MAX_TOOLS, CredentialSource, McpSpec, read_file
+from chatui.tools.remote.definition import MAX_TOOLS, CredentialSource, McpSpec, OAuthSpec, read_file
 from chatui.tools.remote.offers import SERVER_NAME, Moment, ServerError, is_name, tool_name
 from chatui.tools.rules import StoredServer
 
 AUTHORIZATION = "Authorization"
+
+
+class NameTakenError(Exception):
+    """There is already a tool server with this name."""
 
 
 class SealedCredential(CredentialSource):
@@ -50,9 +56,23 @@ def spec_of(server: StoredServer) -> McpSpec:
         is_bare = server.header == AUTHORIZATION and " " not in key.bare()
         headers[server.header] = key.model_copy(update={"prefix": "Bearer "}) if is_bare else key
     spec = McpSpec(
-        name=server.name, url=server.url, tools=list(server.selected) or ["-"], headers=headers, resources=server.gives_resources
+        name=server.name,
+        url=server.url,
+        tools=list(server.selected) or ["-"],
+        headers=headers,
+        oauth=_oauth_of(server),
+        resources=server.gives_resources,
     )
     return spec.at_place(server.place)
+
+
+def _oauth_of(server: StoredServer) -> OAuthSpec | None:
+    entered: dict[str, str] | None = json.loads(server.more or "{}").get("oauth")
+    if entered is None:
+        return None
+    sealed, issuer = entered.get("sealed_secret", ""), entered.get("issuer", "")
+    secret = SealedCredential(sealed=sealed, bound=_bound(server.row, issuer)) if sealed else None
+    return OAuthSpec(issuer=issuer, client_id=entered.get("client_id", ""), client_secret=secret)
 
 
 def specs() -> list[McpSpec]:
@@ -78,14 +98,26 @@ def _bound(row: str, url: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class WantedSignIn:
+    """That each person signs in there as themselves. ``issuer`` and ``client_id``: empty if the server says where, and the installation
+    registers itself. ``secret``: a new one; None keeps the stored one, if issuer and client are the same."""
+
+    issuer: str = ""
+    client_id: str = ""
+    secret: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class WantedServer:
-    """What was entered. ``key``: a new one; None keeps the stored one, if the address has the same origin."""
+    """What was entered. ``key``: a new one; None keeps the stored one, if the address has the same origin. ``sign_in``: None if one key or
+    none is everybody's."""
 
     name: str
     url: str
     header: str = AUTHORIZATION
     key: str | None = field(default=None, repr=False)
     forgets_key: bool = False
+    sign_in: WantedSignIn | None = None
 
 
 def problems(wanted: WantedServer, before: StoredToolServer | None) -> list[tuple[str, str]]:
@@ -96,26 +128,55 @@ def problems(wanted: WantedServer, before: StoredToolServer | None) -> list[tupl
         found.append(("name", _("At most 20 small letters and digits, beginning with a letter.")))
     elif wanted.name in _names_of_file() or others.filter(name=wanted.name).exists():
         found.append(("name", _("There is already a tool server with this name.")))
-    if problem := fetcher.address_problem(wanted.url):
+    if (problem := fetcher.address_problem(wanted.url)) or (problem := _fault_of_path(wanted.url)):
         found.append(("url", _("This address cannot be used (%(problem)s).") % {"problem": problem}))
-    elif _is_refused(wanted):
-        found.append(("url", _("This address cannot be used (%(problem)s).") % {"problem": "has .. in its path"}))
     if wanted.key is not None and not (wanted.key.isascii() and wanted.key.isprintable()):
         found.append(("key", _("This key cannot be used: %(reason)s.") % {"reason": _("it has characters that cannot be sent")}))
-    return found
+    return [*found, *(_problems_of_sign_in(wanted, wanted.sign_in) if wanted.sign_in else ())]
 
 
-def _is_refused(wanted: WantedServer) -> bool:
+def _problems_of_sign_in(wanted: WantedServer, sign_in: WantedSignIn) -> Iterator[tuple[str, str]]:
+    if wanted.key is not None and wanted.header == AUTHORIZATION:
+        yield "key", _("Where each person signs in, there is no key for everybody in this header.")
+    if sign_in.issuer and (problem := fetcher.address_problem(sign_in.issuer) or _fault_of_path(sign_in.issuer)):
+        yield "issuer", _("This address cannot be used (%(problem)s).") % {"problem": problem}
+    if sign_in.client_id and not sign_in.issuer:
+        yield "issuer", _("A client needs the address of the service that knows it.")
+    if sign_in.secret is not None and not sign_in.client_id:
+        yield "client_id", _("A secret needs its client.")
+    if sign_in.secret is not None and not (sign_in.secret.isascii() and sign_in.secret.isprintable()):
+        yield "secret", _("This key cannot be used: %(reason)s.") % {"reason": _("it has characters that cannot be sent")}
+
+
+def _more_of(row: StoredToolServer, sign_in: WantedSignIn | None) -> dict[str, Any]:
+    """What is stored of a sign-in. Its secret is sealed for this row and the issuer, and kept for this client only."""
+    if sign_in is None:
+        return {}
+    before = row.more.get("oauth") or {}
+    oauth = {"issuer": sign_in.issuer, "client_id": sign_in.client_id}
+    is_same = {name: before.get(name) for name in oauth} == oauth
+    if sign_in.secret is not None:
+        oauth["sealed_secret"] = sealing.seal(sign_in.secret.encode(), _bound(str(row.pk), sign_in.issuer).encode())
+    elif is_same and before.get("sealed_secret"):
+        oauth["sealed_secret"] = before["sealed_secret"]
+    return {"oauth": oauth}
+
+
+def _fault_of_path(url: str) -> str:
     try:
-        McpSpec(name="a", url=wanted.url, tools=["-"])
+        McpSpec(name="a", url=url, tools=["-"])
     except ValidationError:
-        return True
-    return False
+        return "has .. in its path"
+    return ""
 
 
 def save(visitor: Visitor, wanted: WantedServer, before: StoredToolServer | None) -> StoredToolServer:
     """Connect a server, or change one. With another address or key, its tools have to be confirmed again; with another address, their
-    calls ask again, too."""
+    calls ask again, too.
+
+    Raises:
+        NameTakenError: somebody has just connected another server of this name.
+    """
     row = before or StoredToolServer()
     moved = before is not None and origin(row.url) != origin(wanted.url)
     changed = [] if before else ["created"]
@@ -129,16 +190,23 @@ def save(visitor: Visitor, wanted: WantedServer, before: StoredToolServer | None
     if wanted.key is not None:
         row.sealed_key = sealing.seal(wanted.key.encode(), _bound(str(row.pk), row.url).encode())
         changed.append("key is now stored")
-    elif row.sealed_key and (moved or wanted.forgets_key):
+    elif row.sealed_key and (moved or wanted.forgets_key or (wanted.sign_in and wanted.header == AUTHORIZATION)):
         row.sealed_key = ""
         changed.append("key is now empty")
-    with transaction.atomic():
-        row.save()
-        if is_elsewhere:
-            stored.distrust(visitor, _names(row))
-        detail = "; ".join([f"address {row.url}", *changed[1:]] if before is None else changed)
-        record("tool server connected" if before is None else "tool server changed", visitor, row.name, detail=detail)
-        transaction.on_commit(rules.forget_rows)
+    more = _more_of(row, wanted.sign_in)
+    if more != row.more:
+        changed.append(f"sign-in per person is now {wanted.sign_in is not None}")
+        row.more = more
+    try:
+        with transaction.atomic():
+            row.save()
+            if is_elsewhere:
+                stored.distrust(visitor, _names(row))
+            detail = "; ".join([f"address {row.url}", *changed[1:]] if before is None else changed)
+            record("tool server connected" if before is None else "tool server changed", visitor, row.name, detail=detail)
+            transaction.on_commit(rules.forget_rows)
+    except IntegrityError:
+        raise NameTakenError from None
     return row
 
 

@@ -111,7 +111,8 @@ class Tool:
     ``switched_with``: the name of a tool with which it goes on and off, as part of it for people.
     ``fault``: what else is wrong with arguments that fit ``parameters``, as a message for the model; None if nothing is.
     ``foresees``: what will happen in this turn if a call with these arguments runs, for whoever decides about it. It must not wait, and
-    raises ToolError if the call is in vain.
+    raises ToolError if the call is in vain. ``may_run``: whether it still may be called, although an answer that began before has it; None:
+    it may. It is asked in a database thread before each call.
     """
 
     name: str
@@ -136,6 +137,7 @@ class Tool:
     switched_with: str = ""
     fault: Callable[[Mapping[str, Any]], str | None] | None = field(default=None, repr=False)
     foresees: Callable[[CallingTurn, Mapping[str, Any]], Foreseen] | None = field(default=None, repr=False)
+    may_run: Callable[[], bool] | None = field(default=None, repr=False)
 
     @property
     def shown_title(self) -> str:

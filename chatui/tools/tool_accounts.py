@@ -83,12 +83,12 @@ def _client(spec: McpSpec | OpenApiSpec, pending: PendingSignIn) -> Client:
     return client
 
 
-def end(person_id: UUID, name: str) -> bool:
+def end(person_id: UUID, name: str, *, waits: bool = False) -> bool:
     """Disconnect a person's account at the server of this name, also one that is no longer in the tools file, and revoke it there. Returns
-    whether there was one."""
+    whether there was one. ``waits``: until it is revoked, since a new sign-in follows, and some services revoke all that a person has."""
     places = [each.place for each in kept.of_person(person_id) if each.name == name]
     dropped = [(place, tokens) for place in places if (tokens := kept.drop(person_id, place)) is not None]
-    transaction.on_commit(lambda: _revoke(dropped))
+    transaction.on_commit(lambda: _revoke(dropped, WAIT_SECONDS if waits else 0.0))
     return bool(places)
 
 

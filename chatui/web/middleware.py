@@ -53,6 +53,7 @@ from chatui.permissions.access import as_person
 from chatui.proxies import is_trusted, public_host, setup_faults, visitor_address
 from chatui.site.brand import brand
 from chatui.site.languages import LANGUAGES, is_available, page_language, preferred_language, tag
+from chatui.tools import rules
 from chatui.web.errors import refuse
 from chatui.web.guards import notify_sockets, visitor_of
 from chatui.web.sign_in import session
@@ -101,9 +102,9 @@ def page(request: HttpRequest) -> dict[str, Any]:
 
 
 def _has_tool_accounts(person: User | None) -> bool:
-    if person is None or environment().tools_file is None:
+    if person is None or not rules.has_servers():
         return False
-    from chatui.display import tool_sign_in  # takes 2 MB, and most installations have no such file
+    from chatui.display import tool_sign_in  # takes 2 MB, and most installations have no tool servers
 
     return tool_sign_in.has_accounts(person)
 

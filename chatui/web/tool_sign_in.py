@@ -49,6 +49,8 @@ def connect(request: HttpRequest, server: str) -> HttpResponse:
         pending = tool_sign_in.begin(person, server, public_address(request, reverse("tool_back", args=[server])), after)
     except SignInError as error:
         return _refused(request, server, error)
+    # What is connected now is revoked first, and not after: a service may revoke all that the person has there.
+    tool_sign_in.disconnect(visitor_of(request, "page"), server, waits=True)
     keep_for_tab(request, _SESSION_KEY, pending.state, pending.dump())
     response = render(request, "account/going_on.html", {"provider": server, "address": pending.address})
     # As at a sign-in service: our form-action policy also applies to redirects after forms.

@@ -88,6 +88,8 @@ def offered(server: str, remote: str, found: Sequence[Any], name: str) -> ToolOf
 
 MAX_PAGES = 20
 MAX_LISTED = 1000
+MAX_LIST_CHARS = 4_000_000
+"""Of all pages of a list together."""
 MAX_ROUNDS = 10
 """The most times that a call is sent because the server wants input."""
 
@@ -149,7 +151,7 @@ class McpServer:
         return listing(spec.name, spec.selected, lambda remote, name: offered(spec.name, remote, found[:MAX_LISTED], name))
 
     async def _found(self) -> list[Any]:
-        found, cursor = list[Any](), None
+        found, cursor, size = list[Any](), None, 0
         async with self._nobodys() as peer:
             for _ in range(MAX_PAGES):
                 try:
@@ -157,6 +159,9 @@ class McpServer:
                         page = await peer.ask("tools/list", {"cursor": cursor} if cursor else {}, beside=self._beside())
                 except ServerRefusedError:
                     raise ServerError("the server refused to list its tools", Moment.DOWN) from None
+                size += len(json.dumps(page))
+                if size > MAX_LIST_CHARS:
+                    raise ServerError("the server's list of tools is too long", Moment.DOWN)
                 found += listed_in(page, "tools")
                 before, cursor = cursor, page.get("nextCursor")
                 if not isinstance(cursor, str) or not cursor or cursor == before or len(found) > MAX_LISTED:

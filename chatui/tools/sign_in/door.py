@@ -18,7 +18,7 @@ import httpcore
 
 from chatui.backends.route import origin
 from chatui.json_requests import tls
-from chatui.tools.fetcher import CheckedNetwork, FetchError, parse_target
+from chatui.tools.fetcher import CheckedNetwork, FetchError, is_private_by_setting, parse_target
 from chatui.tools.remote.definition import ServerSpec
 from chatui.tools.remote.exchange import HttpRequest
 
@@ -127,10 +127,11 @@ class Door:
 
 
 def door_of(spec: ServerSpec, url: str) -> Door:
-    """The door for a server's sign-in. ``url``: the server's."""
+    """The door for a server's sign-in. ``url``: the server's. What staff entered is not what the operator named."""
     oauth = spec.oauth
     issuer = oauth.issuer if oauth else ""
-    return Door(frozenset(origin(each) for each in (url, issuer) if each), is_wide=bool(oauth and oauth.private_addresses))
+    named = (each for each in (url, issuer) if each and (not spec.place or is_private_by_setting(each)))
+    return Door(frozenset(map(origin, named)), is_wide=bool(oauth and oauth.private_addresses))
 
 
 def _object(body: bytes) -> Mapping[str, Any]:

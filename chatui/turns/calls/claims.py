@@ -14,7 +14,7 @@ from chatui.models.turn import Turn
 from chatui.store import opened_pages, transcripts
 from chatui.tools import replies, rules
 from chatui.tools.replies import Provenance
-from chatui.tools.tool import EFFECT_UNKNOWN
+from chatui.tools.tool import EFFECT_UNKNOWN, Tool
 from chatui.turns import ledger
 from chatui.turns.calls import approvals
 from chatui.turns.calls.requested import reply_frame, unanswered
@@ -23,18 +23,18 @@ from renderer.frames import Role, Terminator
 from renderer.markup.citations import CitableSource
 
 
-def claim(turn: Turn, wanted: Sequence[tuple[UUID, str, str, str]]) -> set[str]:
-    """Claim calls, each given as key, call id, tool and the tool's name in settings. Returns the ids of the calls that are ours to run:
-    none of a tool that was switched off while the answer was written or the person decided.
+def claim(turn: Turn, wanted: Sequence[tuple[UUID, str, Tool]]) -> set[str]:
+    """Claim calls, each given as key, call id and tool. Returns the ids of the calls that are ours to run: none of a tool that was switched
+    off, or whose confirmation was withdrawn, while the answer was written or the person decided.
 
     A claim is never given up. If this is run again because the result of a commit was lost, it finds its own keys.
 
     Raises:
         LeaseLostError: the turn has ended, or another process has it.
     """
-    wanted = [each for each in wanted if not rules.is_off(each[3])]
+    wanted = [each for each in wanted if not rules.is_off(each[2].offered_as) and (each[2].may_run is None or each[2].may_run())]
     ledger.check_ours(turn)
-    rows = [ToolCall(pk=key, turn_id=turn.pk, call_id=call_id, tool=tool) for key, call_id, tool, _ in wanted]
+    rows = [ToolCall(pk=key, turn_id=turn.pk, call_id=call_id, tool=tool.name) for key, call_id, tool in wanted]
     ToolCall.objects.bulk_create(rows, ignore_conflicts=True)
     mine = ToolCall.objects.filter(pk__in=[key for key, *_ in wanted])
     return set(mine.values_list("call_id", flat=True))

@@ -272,7 +272,7 @@ class Conductor:
 
     async def _claimed(self, calls: Sequence[Requested]) -> list[Requested]:
         """Claim the calls, and return those that are ours to run, once. The claims are committed before any call runs."""
-        wanted = [(new_key(), call.call_id, call.tool.name, call.tool.offered_as) for call in calls]
+        wanted = [(new_key(), call.call_id, call.tool) for call in calls]
         try:
             mine = await writer.run(claims.claim, self._running.turn, wanted, order=self._running.turn.pk, patience=CLAIM_PATIENCE)
         except DatabaseBusyError:

@@ -19,6 +19,7 @@ from chatui.web.manage.parts import RowsField, done, for_part, page
 from chatui.web.manage.tools import EVERYBODY, GROUPS
 
 if TYPE_CHECKING:
+    from chatui.audit_log.record import Visitor
     from chatui.models.tools import StoredToolServer
 
 _reviews = Throttle("tool-reviews", attempts=60, seconds=600)
@@ -54,9 +55,34 @@ class ServerForm(forms.Form):
         widget=forms.TextInput({"spellcheck": "false", "autocapitalize": "off"}),
     )
     forgets_key = forms.BooleanField(label=_("Forget the stored key"), required=False)
+    signs_in = forms.BooleanField(
+        label=_("Each person signs in there as themselves (OAuth)"),
+        required=False,
+        help_text=_("Then no key is needed. The fields below stay empty, unless the service wants a client that was registered there."),
+    )
+    issuer = forms.CharField(
+        label=_("Address of the sign-in service"),
+        max_length=300,
+        required=False,
+        widget=forms.TextInput({"spellcheck": "false", "autocapitalize": "off", "inputmode": "url"}),
+    )
+    client_id = forms.CharField(
+        label=_("Client"), max_length=500, required=False, widget=forms.TextInput({"spellcheck": "false", "autocapitalize": "off"})
+    )
+    secret = forms.CharField(
+        label=_("Secret of the client"),
+        max_length=_KEY_CHARS,
+        required=False,
+        help_text=_("Stored encrypted. Leave it empty to keep the one that is stored for this client."),
+        widget=forms.PasswordInput({"autocomplete": "off"}),
+    )
 
     def __init__(self, before: StoredToolServer | None, data: Any = None) -> None:
-        initial = {"name": before.name, "url": before.url, "header": before.header} if before else {"header": "Authorization"}
+        initial: dict[str, Any] = {"header": "Authorization"}
+        if before is not None:
+            initial = {"name": before.name, "url": before.url, "header": before.header}
+        if before is not None and (oauth := before.more.get("oauth")) is not None:
+            initial |= {"signs_in": True, "issuer": oauth["issuer"], "client_id": oauth["client_id"]}
         super().__init__(data, initial=initial, auto_id="server-%s")
         self._before = before
         if before is not None:
@@ -65,12 +91,15 @@ class ServerForm(forms.Form):
             del self.fields["forgets_key"]
 
     def wanted(self) -> Any:
-        from chatui.tools.stored_servers import WantedServer
+        from chatui.tools.stored_servers import WantedServer, WantedSignIn
 
         entered = self.cleaned_data
         name = self._before.name if self._before else entered["name"]
         key, forgets = entered["key"].strip() or None, bool(entered.get("forgets_key"))
-        return WantedServer(name, entered["url"].strip(), entered["header"], key, forgets)
+        client = entered["issuer"].strip(), entered["client_id"].strip(), entered["secret"].strip() or None
+        return WantedServer(
+            name, entered["url"].strip(), entered["header"], key, forgets, WantedSignIn(*client) if entered["signs_in"] else None
+        )
 
     def clean(self) -> dict[str, Any]:
         from chatui.tools import stored_servers  # takes 1 MB, and most installations have no tool servers
@@ -123,8 +152,12 @@ def connect(request: HttpRequest) -> HttpResponse:
 
     form = ServerForm(None, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        row = stored_servers.save(visitor_of(request, "admin"), form.wanted(), None)
-        return done("tool-server-connected", row.name, "manage_tool_server", row.name)
+        try:
+            row = stored_servers.save(visitor_of(request, "admin"), form.wanted(), None)
+        except stored_servers.NameTakenError:
+            form.add_error("name", gettext("There is already a tool server with this name."))
+        else:
+            return done("tool-server-connected", row.name, "manage_tool_server", row.name)
     return page(request, AdminPart.TOOLS, "manage/tool_server.html", {"form": form}, 400 if form.errors else 200)
 
 
@@ -156,16 +189,17 @@ def server(request: HttpRequest, name: str) -> HttpResponse:
             stored_servers.save(visitor, form.wanted(), row)
             return done("tool-server-saved", name, "manage_tool_server", name)
     _reviews.check(str(person_of(request).pk))
-    tools, problem = _described(row)
+    tools, problem = _described(visitor, row)
     context = {"form": form, "choice": choice, "row": row, "tools": tools, "problem": problem, "has_key": bool(row.sealed_key)}
+    context["may_sign_in"] = "oauth" in row.more and row.is_on and administration.may_confirm_tools(person_of(request))
     return page(request, AdminPart.TOOLS, "manage/tool_server.html", context, 400 if form.errors or choice.errors else 200)
 
 
-def _described(row: StoredToolServer) -> tuple[list[tuple[str, str, bool]], str]:
+def _described(visitor: Visitor, row: StoredToolServer) -> tuple[list[tuple[str, str, bool]], str]:
     """The tools that a server lists now, each with its description and whether it is chosen; and why it cannot be asked, in English."""
     from chatui.display import tool_reviews
 
-    return tool_reviews.described(row)
+    return tool_reviews.described(visitor, row)
 
 
 @for_part(AdminPart.TOOLS, "GET", "POST")

@@ -94,6 +94,11 @@ def one(name: str, **schema: Any) -> dict[str, Any]:
         ("x", {"type": "object", "properties": {"a" * 1000: {"type": "string"}}}),
         (None, one("a")),
         ("x", None),
+        ("x", one("a", title="Your p\u0430ssword")),
+        ("x", one("a", title="Your pa\u0300ssw\u00f6rd")),
+        ("x", one("a", title="\u0440\u0430\u0455\u0455 \u0420\u0406N")),
+        ("x", one("a", description="\u03a1\u0399\u039d")),
+        ("Your m\u043deuteronym", one("a")),
     ],
 )
 def test_secrets_and_what_is_no_flat_form_are_refused(message: Any, schema: Any) -> None:
@@ -110,6 +115,10 @@ def test_secrets_and_what_is_no_flat_form_are_refused(message: Any, schema: Any)
         one("keyboard"),
         one("secretary"),
         one("postcode"),
+        one("a", title="\u0413\u043e\u0440\u043e\u0434 \u0438 \u0434\u0430\u0442\u0430"),
+        one("a", title="\u03a0\u03cc\u03bb\u03b7"),
+        one("a", title="Stra\u00dfe, Gr\u00f6\u00dfe"),
+        one("a", title="\u540d\u524d Name \u540dA"),
         {"type": "object", "properties": {}},
     ],
 )

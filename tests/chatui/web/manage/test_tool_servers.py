@@ -21,7 +21,9 @@ from chatui.tools.execution import tools_loop
 from chatui.tools.mcp.server import McpServer
 from chatui.tools.remote.offers import ServerError
 from chatui.tools.tool import CallingTurn, ToolError
-from tests.chatui.conftest import make_person, signed_in
+from chatui.turns.calls import claims
+from tests.chatui.conftest import make_person, signed_in, store
+from tests.chatui.turns.test_turns import ask
 from tests.support import environment
 
 pytestmark = pytest.mark.django_db
@@ -284,3 +286,16 @@ def test_staff_without_the_right_connect_nothing(ada: User) -> None:
     client = signed_in(make_person("keeper", "view_tools", "change_tools", "view_hidden_channels", staff=True))
     assert client.get(CONNECT).status_code == connect(client).status_code == 404
     assert not ToolSetting.objects.exists()
+
+
+def test_a_call_whose_confirmation_was_withdrawn_meanwhile_is_not_begun(connector: User, confirmer: User, ada: User) -> None:
+    """The answer began when the tool was confirmed, and has it still."""
+    connected(signed_in(connector), confirmer)
+    offered(ada)
+    tool = catalogue.tools()["tickets_find_tickets"]
+    turn = store(ada, ask()).turn
+    assert claims.claim(turn, [(uuid4(), "c1", tool)]) == {"c1"}
+    signed_in(confirmer).post(REVIEWS, {"withdraw": tool.name})
+    assert claims.claim(turn, [(uuid4(), "c2", tool)]) == set()
+    assert confirm_all(signed_in(confirmer)).status_code == 302
+    assert claims.claim(turn, [(uuid4(), "c3", tool)]) == {"c3"}
