@@ -64,9 +64,7 @@ def client_document(request: HttpRequest, server: str) -> JsonResponse:
     """The document about this installation as a client, for authorization servers. It is the same whether there is such a server or not."""
     from chatui.tools.sign_in import flow
 
-    response = JsonResponse(flow.document(public_address(request, reverse("tool_back", args=[server]))))
-    response.headers["Cache-Control"] = "public, max-age=3600"
-    return response
+    return JsonResponse(flow.document(public_address(request, reverse("tool_back", args=[server]))))
 
 
 @signed_in("GET")
