@@ -19,7 +19,7 @@ from chatui.api import answering, background, reasoning_access, request_parts, s
 from chatui.api.answering import Answering, StreamForm
 from chatui.api.chat_chunks import ChatChunks, several, usage_of
 from chatui.api.chat_request import ChatRequest
-from chatui.api.errors import CONTEXT, check_format, invalid, of_code, of_end
+from chatui.api.errors import CONTEXT, ApiError, check_format, invalid, of_code, of_end
 from chatui.api.guarded import body_of, checked
 from chatui.api.message_events import MessageEvents
 from chatui.api.messages_request import MessagesRequest
@@ -28,7 +28,7 @@ from chatui.api.recordings import BackgroundEvents
 from chatui.api.request_parts import ProgramRequest, parse_tools, unknown_call
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import ResponseHead
-from chatui.api.response_request import ResponsesRequest, no_previous
+from chatui.api.response_request import ResponsesRequest, no_conversation, no_previous
 from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError, busy_error, is_transient
@@ -188,9 +188,16 @@ async def begin(address: str, key: LiveKey, wanted: AnyRequest) -> Answering:
         sentence = "The compacted conversation was not made here for the owner of this key, or too long ago."
         raise invalid(sentence, param="input", code="invalid_compaction") from None
     except StillRunningError:
-        raise invalid("The previous response is still being written.", param="previous_response_id", status=409) from None
+        raise still_running(wanted) from None
     except NotFoundError:
-        raise no_previous() from None
+        raise (no_conversation() if isinstance(wanted, ResponsesRequest) and wanted.conversation else no_previous()) from None
+
+
+def still_running(wanted: ResponsesRequest | ChatRequest | MessagesRequest) -> ApiError:
+    """The error for a request that continues where an answer is being written."""
+    if isinstance(wanted, ResponsesRequest) and wanted.conversation:
+        return invalid("An answer is being written in this conversation.", param="conversation", code="conversation_locked", status=409)
+    return invalid("The previous response is still being written.", param="previous_response_id", status=409)
 
 
 async def _asked(key: LiveKey, wanted: AnyRequest) -> tuple[Ask, ProgramAsk]:
@@ -201,16 +208,18 @@ async def _asked(key: LiveKey, wanted: AnyRequest) -> tuple[Ask, ProgramAsk]:
     read, (offer, given_tools) = wanted.read(), await asyncio.to_thread(parse_tools, wanted, key)
     answer_format = await asyncio.to_thread(wanted.answer_format)
     previous = wanted.previous() if isinstance(wanted, ResponsesRequest) else None
+    conversation = wanted.continued() if isinstance(wanted, ResponsesRequest) else None
     has_orders = bool(isinstance(wanted, ResponsesRequest) and wanted.instructions)
-    before, question = read.question(wanted.messages_field, goes_on=previous is not None, has_orders=has_orders)
+    before, question = read.question(wanted.messages_field, goes_on=bool(previous or conversation), has_orders=has_orders)
     must_fit = not (isinstance(wanted, ResponsesRequest) and wanted.truncation == "auto")
-    _check_length((*read.orders, question or "", *map(_text, before)), MAX_CHARS if must_fit else MAX_STORED_CHARS, wanted.messages_field)
+    check_length((*read.orders, question or "", *map(text_in, before)), MAX_CHARS if must_fit else MAX_STORED_CHARS, wanted.messages_field)
     effort = wanted.effort or choice.effort
     program = ProgramAsk(
         stream=reasoning_access.stream_for(key, wanted, offer),
         offer=offer,
         before=before,
         previous=previous,
+        conversation=conversation,
         only_key=key.only_key,
         instructions=(wanted.instructions or "") if isinstance(wanted, ResponsesRequest) else "",
         standing_instructions="\n\n".join(text for text in read.orders if text),
@@ -233,13 +242,15 @@ MAX_STORED_CHARS = 4 * MAX_CHARS
 """The most characters in any request: they are stored."""
 
 
-def _text(each: EarlierMessage | EarlierCall | EarlierReply) -> str:
+def text_in(each: EarlierMessage | EarlierCall | EarlierReply) -> str:
+    """What a program sent in it."""
     match each:
         case EarlierMessage(text=text) | EarlierCall(arguments=text) | EarlierReply(output=text):
             return text
 
 
-def _check_length(texts: Iterable[str], most: int, field: str) -> None:
+def check_length(texts: Iterable[str], most: int, field: str) -> None:
+    """Raises ApiError for more than ``most`` characters in all."""
     chars = sum(map(len, texts))
     if chars > most:
         raise invalid(f"The messages have {chars} characters in all; at most {most} can be read here.", param=field, code=CONTEXT)

@@ -20,9 +20,10 @@ from django.urls import URLPattern
 from django.views.decorators.http import require_GET
 from pydantic import BaseModel
 
-from chatui.api import asking, compacting, messages, stored_responses
+from chatui.api import asking, compacting, conversations, messages, stored_responses
 from chatui.api.chat_request import ChatRequest
 from chatui.api.compacting import CompactRequest
+from chatui.api.conversations import ConversationRequest, ItemsRequest, MetadataRequest
 from chatui.api.errors import ApiError
 from chatui.api.guarded import KEY_HEADERS, Handler, shared_with
 from chatui.api.messages_errors import error_body
@@ -38,14 +39,19 @@ BODIES: Mapping[Handler, type[BaseModel]] = {
     asking.responses: ResponsesRequest,
     asking.chat: ChatRequest,
     compacting.compact: CompactRequest,
+    conversations.create: ConversationRequest,
+    conversations.update: MetadataRequest,
+    conversations.add: ItemsRequest,
     messages.create: MessagesRequest,
     messages.count_tokens: CountedMessages,
 }
 """The request models of handlers."""
 STREAMS = frozenset({asking.responses, asking.chat, messages.create, stored_responses.stored})
+_PAGES = {"order": "string", "limit": "integer", "after": "string"}
 QUERIES: Mapping[Handler, Mapping[str, str]] = {
     stored_responses.stored: {"stream": "boolean", "starting_after": "integer", "include[]": "string"},
-    stored_responses.input_items: {"order": "string", "limit": "integer", "after": "string"},
+    stored_responses.input_items: _PAGES,
+    conversations.items: {**_PAGES, "include[]": "string"},
 }
 """The query parameters of handlers."""
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
@@ -108,7 +114,7 @@ _REFUSALS = {
     400: "A field is invalid, or asks for what is not served. `param` names it.",
     401: "There is no key, or it does not work.",
     403: "The key may not use this format.",
-    404: "There is no such model, response or item for this key.",
+    404: "There is no such model, response, conversation or item for this key.",
     405: "The address does not know this method.",
     409: "The response, or another one in its conversation, is still being written.",
     413: "The body is too large.",
@@ -178,6 +184,7 @@ def _messages_error() -> dict[str, Any]:
 EXAMPLES = {
     "/responses": {"input": "What is two and two?", "store": False},
     "/responses/compact": {"model": "", "input": "What is two and two?"},
+    "/conversations": {"items": [{"role": "user", "content": "What is two and two?"}]},
     "/chat/completions": {"messages": [{"role": "user", "content": "What is two and two?"}], "store": False},
     "/messages": {"max_tokens": 1000, "messages": [{"role": "user", "content": "What is two and two?"}], "store": False},
     "/messages/count_tokens": {"messages": [{"role": "user", "content": "What is two and two?"}]},

@@ -196,10 +196,11 @@ _UPLOADS = {
 
 @dataclass(slots=True)
 class ParsedMessages:
-    """The parsed messages of a request: the program's instructions (``orders``), the earlier messages, and the question. ``calls``: the
-    ids of calls in the earlier messages."""
+    """The parsed messages of a request: the program's instructions (``orders``), the earlier messages, and the question. ``places``: after
+    how many messages each instruction stands. ``calls``: the ids of calls in the earlier messages."""
 
     orders: list[str] = field(default_factory=list, repr=False)
+    places: list[int] = field(default_factory=list)
     messages: list[EarlierMessage | EarlierCall | EarlierReply] = field(default_factory=list, repr=False)
     calls: set[str] = field(default_factory=set)
     asks_by_itself: bool = False
@@ -216,6 +217,7 @@ class ParsedMessages:
                     self.messages.append(EarlierMessage(text, is_preamble=is_preamble))
             case "system" | "developer":
                 self.orders.append(text)
+                self.places.append(len(self.messages))
             case _:
                 raise invalid("The role has to be user, assistant, system or developer.", param=f"{where}.role")
 

@@ -53,6 +53,7 @@ def response_object(head: ResponseHead, output: Sequence[Item], ended: Ended | N
         "incomplete_details": {"reason": _reason(ended)} if ended and status in ("incomplete", "cancelled") else None,
         "model": head.model,
         "previous_response_id": given.get("previous_response_id"),
+        **({"conversation": {"id": given["conversation"]}} if given.get("conversation") else {}),
         "instructions": given.get("instructions"),
         "output": list(output),
         "error": error_of(ended) if status == "failed" else None,

@@ -45,7 +45,7 @@ class ResponsesRequest(ProgramRequest):
     input: str | list[Any] | None = Field(None, repr=False)
     instructions: str | None = Field(None, repr=False)
     previous_response_id: str | None = None
-    conversation: Any = None
+    conversation: str | dict[str, Any] | None = None
     background: bool | None = None
     max_output_tokens: Annotated[int, Field(gt=0, le=2**31 - 1)] | None = None
     reasoning: Reasoning | None = None
@@ -84,7 +84,8 @@ class ResponsesRequest(ProgramRequest):
         included = [name for name in self.include or () if not name.startswith("reasoning") and name not in ABSENT]
         return super().not_served() | {
             "background": bool(self.background) and self.store is False and "What is written in the background has to be stored.",
-            "conversation": self.conversation is not None and "There are no conversations here: use previous_response_id.",
+            "conversation": bool(self.conversation and self.previous_response_id)
+            and "A request continues a conversation or a response, not both.",
             "prompt": self.prompt is not None and "There are no stored prompts here.",
             "include": bool(included) and "Nothing can be included here.",
         }
@@ -97,11 +98,7 @@ class ResponsesRequest(ProgramRequest):
         return [item.get("id") for item in items_of(self.input) if is_reference(item)]
 
     def read(self) -> ParsedMessages:
-        read = ParsedMessages()
-        items = items_of(self.input)
-        for index, (item, following) in enumerate(zip_longest(items, items[1:])):
-            _take(read, item, following, f"input[{index}]")
-        return read
+        return read_items(items_of(self.input), "input")
 
     def previous(self) -> UUID | None:
         """The response that it continues. An invalid id gets the same error as one that does not exist."""
@@ -112,10 +109,24 @@ class ResponsesRequest(ProgramRequest):
         except ValueError:
             raise no_previous() from None
 
+    @property
+    def conversation_id(self) -> object:
+        """The public id of the conversation that it continues, as it was sent."""
+        return self.conversation.get("id") if isinstance(self.conversation, dict) else self.conversation or None
+
+    def continued(self) -> UUID | None:
+        """The conversation that it continues. An invalid id gets the same error as one that does not exist."""
+        if self.conversation is None:
+            return None
+        if (found := conversation_key(self.conversation_id)) is None:
+            raise no_conversation()
+        return found
+
     def given(self, effort: str) -> dict[str, Any]:
         """Its settings, as repeated in the response."""
         return {
             "format": "responses",
+            "conversation": self.conversation_id,
             "instructions": self.instructions,
             "previous_response_id": self.previous_response_id,
             "max_output_tokens": self.max_output_tokens,
@@ -134,10 +145,37 @@ def items_of(given: str | list[Any] | None) -> list[Any]:
     return [{"role": "user", "content": given}] if isinstance(given, str) else list(given or ())
 
 
+def read_items(items: list[Any], where: str) -> ParsedMessages:
+    """The messages in these items; ``where``: the field that they stand in."""
+    read = ParsedMessages()
+    for index, (item, following) in enumerate(zip_longest(items, items[1:])):
+        _take(read, item, following, f"{where}[{index}]")
+    return read
+
+
 def no_previous() -> ApiError:
     """The error for a previous response that does not exist, belongs to somebody else, or was not stored."""
     sentence = "There is no such response to go on from, or it is not yours."
     return ApiError(404, NOT_FOUND, "previous_response_not_found", sentence, param="previous_response_id")
+
+
+CONVERSATION = "conv_"
+
+
+def conversation_key(public_id: object) -> UUID | None:
+    """The key of the conversation with this public id; None for anything else."""
+    if not isinstance(public_id, str) or not public_id.startswith(CONVERSATION):
+        return None
+    try:
+        return UUID(public_id.removeprefix(CONVERSATION))
+    except ValueError:
+        return None
+
+
+def no_conversation() -> ApiError:
+    """The error for a conversation that does not exist, or that another key began."""
+    sentence = "There is no such conversation, or this key did not begin it."
+    return ApiError(404, NOT_FOUND, "conversation_not_found", sentence, param="conversation")
 
 
 def is_reference(item: object) -> TypeGuard[dict[str, Any]]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponseBase, JsonResponse
+from django.http import HttpRequest, HttpResponseBase, JsonResponse, QueryDict
 
 from chatui.accounts.api_keys import LiveKey
 from chatui.api import background, reasoning_access, recordings, request_parts
@@ -128,7 +129,7 @@ async def stored(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResp
         return await background.resumed(request, key, answer)
     if audience is Audience.TRUSTED_PROGRAM:
         await reasoning_access.record_reading(reasoning_access.address_of(request), key, answer.conversation_id)
-    return JsonResponse(_object(answer))
+    return JsonResponse(object_of(answer))
 
 
 async def delete(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
@@ -152,29 +153,35 @@ async def cancel(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResp
             break
     answer = await _stored(key, answer_id)
     stopped = {} if answer.state != "running" else {"status": "cancelled", "incomplete_details": {"reason": "cancelled"}}
-    return JsonResponse(_object(answer) | stopped)
+    return JsonResponse(object_of(answer) | stopped)
 
 
 async def input_items(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
     """The input of a stored response, the latest item first. It holds no reasoning, for anybody."""
     check_format(key.for_responses)
     parts = await pools.commands.run(programs.input_of, key.owner, _uuid(answer_id), key.only_key)
-    items = [item_of_input(part) for part in parts]
-    if request.GET.get("order", "desc") == "desc":
-        items.reverse()
-    after = next((place + 1 for place, item in enumerate(items) if item["id"] == request.GET.get("after")), 0)
-    wished = request.GET.get("limit", "20")
-    limit = min(int(wished), MAX_ITEMS) if wished.isdecimal() and len(wished) < 6 else 20
-    page = items[after : after + limit]
-    return JsonResponse(
-        {
-            "object": "list",
-            "data": page,
-            "first_id": page[0]["id"] if page else None,
-            "last_id": page[-1]["id"] if page else None,
-            "has_more": len(items) > after + limit,
-        }
-    )
+    return JsonResponse(page_of([item_of_input(part) for part in parts], request.GET))
+
+
+def page_of(items: list[Item], query: QueryDict) -> Item:
+    """A part of a list, which is in order of time: the latest first, unless the query says otherwise."""
+    if query.get("order", "desc") == "desc":
+        items = items[::-1]
+    after = next((place + 1 for place, item in enumerate(items) if item["id"] == query.get("after")), 0)
+    wished = query.get("limit", "20")
+    limit = min(max(int(wished), 1), MAX_ITEMS) if wished.isdecimal() and len(wished) < 6 else 20
+    return list_of(items[after : after + limit], has_more=len(items) > after + limit)
+
+
+def list_of(items: Sequence[Item], *, has_more: bool = False) -> Item:
+    """Items as a list of the API."""
+    return {
+        "object": "list",
+        "data": list(items),
+        "first_id": items[0]["id"] if items else None,
+        "last_id": items[-1]["id"] if items else None,
+        "has_more": has_more,
+    }
 
 
 async def is_running(key: LiveKey, answer_id: UUID) -> bool:
@@ -193,7 +200,8 @@ def _uuid(answer_id: str) -> UUID:
         raise NotFoundError from None
 
 
-def _object(answer: StoredProgramAnswer) -> Item:
+def object_of(answer: StoredProgramAnswer) -> Item:
+    """The response object of a stored answer, with all of its text so far if it is still being written."""
     head = ResponseHead(answer.id, answer.model, answer.created_at, answer.given)
     recording = recordings.recording_of(answer.id) if answer.state == "running" else None
     if recording is not None and not recording.has_begun:

@@ -12,7 +12,7 @@ from chatui.api.urls import urlpatterns
 
 _ANSWERS = "Answers come from /v1/responses, /v1/chat/completions and /v1/messages."
 _FILES = "No files are kept for programs: send their text in a message."
-_STATE = "What has been said is kept by /v1/responses, which continues it from previous_response_id."
+_STATE = "What has been said is kept in /v1/conversations, which /v1/responses continues."
 
 SENTENCES: Mapping[str, str] = {
     "assistants": f"There are no assistants here. {_STATE}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from chatui.api import asking, compacting, messages, stored_responses
+from chatui.api import asking, compacting, conversations, messages, stored_responses
 from chatui.api.guarded import endpoint
 
 urlpatterns = [
@@ -15,6 +15,22 @@ urlpatterns = [
     path("responses/<slug:answer_id>", endpoint(get=stored_responses.stored, delete=stored_responses.delete), name="api_response"),
     path("responses/<slug:answer_id>/cancel", endpoint(post=stored_responses.cancel), name="api_cancel"),
     path("responses/<slug:answer_id>/input_items", endpoint(get=stored_responses.input_items), name="api_input_items"),
+    path("conversations", endpoint(post=conversations.create), name="api_conversations"),
+    path(
+        "conversations/<slug:conversation_id>",
+        endpoint(get=conversations.retrieve, post=conversations.update, delete=conversations.delete),
+        name="api_conversation",
+    ),
+    path(
+        "conversations/<slug:conversation_id>/items",
+        endpoint(get=conversations.items, post=conversations.add),
+        name="api_conversation_items",
+    ),
+    path(
+        "conversations/<slug:conversation_id>/items/<slug:item_id>",
+        endpoint(get=conversations.one_item, delete=conversations.delete_item),
+        name="api_conversation_item",
+    ),
     path("chat/completions", endpoint(post=asking.chat), name="api_chat"),
     path("messages", endpoint(post=messages.create), name="api_messages"),
     path("messages/count_tokens", endpoint(post=messages.count_tokens), name="api_count_tokens"),

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from chatui.models.message import Author, Message
-from chatui.models.programs import ProgramAnswer
+from chatui.models.programs import ProgramAnswer, ProgramConversation
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import programs
@@ -84,9 +84,15 @@ def delete_answer(person: User, answer_id: UUID, only_key: UUID | None) -> None:
     others = Turn.objects.filter(conversation=conversation).exclude(pk=row.turn_id)
     # If a person has asked in it, it is no longer in the archive, where programs' conversations are.
     is_continued = others.filter(conversation__archived_at=None).exists()
+    is_continued = is_continued or ProgramConversation.objects.filter(conversation=conversation).exists()  # deleted by its own id
     if not is_continued and not ProgramAnswer.objects.filter(turn__in=others).exists():
         conversation.deleted_at = timezone.now()
         conversation.save(update_fields=["deleted_at"])
+
+
+def parts_among(messages: Sequence[Message]) -> Iterator[StoredPart]:
+    """What a program may see of these messages, which it sent or was sent."""
+    return _parts(_handed_back(list(messages)))
 
 
 def _parts(messages: Sequence[Message]) -> Iterator[StoredPart]:

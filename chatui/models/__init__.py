@@ -13,7 +13,7 @@ from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, Fil
 from chatui.models.machine_keys import MachineKey
 from chatui.models.message import Message, OpenedPage, SearchEntry
 from chatui.models.model_servers import Examination, SeparationProof, StoredBackend
-from chatui.models.programs import ApiKey, ProgramAnswer
+from chatui.models.programs import ApiKey, ProgramAnswer, ProgramConversation
 from chatui.models.provisioning import GivenGroups, ProvisionedAccount, ProvisionedGroup, ProvisioningToken
 from chatui.models.ratings import Rating
 from chatui.models.shares import ShareLink

@@ -1,4 +1,4 @@
-"""API keys, with which programs act for their owners, and the additional data of turns that they requested through the API.
+"""API keys, with which programs act for their owners, and the additional data of turns and conversations that they requested.
 
 A key itself is not stored.
 """
@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models import Q, Value
 from django.utils.translation import gettext_lazy as _
 
+from chatui.models.conversation import Conversation
 from chatui.models.keys import Row
 from chatui.models.turn import Turn
 
@@ -81,3 +82,19 @@ class ProgramAnswer(Row):
 
     class Meta(Row.Meta):
         indexes = [models.Index(fields=["id"], name="program_answer_to_erase", condition=models.Q(is_kept=False))]
+
+
+class ProgramConversation(Row):
+    """A conversation that a program began by itself, and continues by its id. ``key`` is the API key of that program, which alone adds to
+    it; ``metadata`` are texts of its own.
+
+    ``leaf``: the last message that the program sent; if an answer to it followed, the conversation continues after that. NULL while it is
+    empty. What a person adds on a page is another branch. ``orders``: the program's system and developer messages, in order, each with its
+    ``id`` and ``text``, and ``after``: the message that it follows, or null.
+    """
+
+    conversation = models.OneToOneField(Conversation, on_delete=models.CASCADE, related_name="program_conversation")
+    key = models.ForeignKey(ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    metadata = models.JSONField(default=dict)
+    leaf = models.UUIDField(null=True, blank=True)
+    orders = models.JSONField(default=list)

@@ -1,4 +1,4 @@
-"""Decides which stored answers a program may read, and which programs may read raw reasoning.
+"""Decides which stored answers and conversations a program may read, and which programs may read raw reasoning.
 
 The answers are those to its owner, in conversations that are not deleted.
 
@@ -15,7 +15,7 @@ from django.db.models import F, QuerySet
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.models.conversation import Conversation
-from chatui.models.programs import ProgramAnswer
+from chatui.models.programs import ProgramAnswer, ProgramConversation
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access, debug_views
@@ -37,6 +37,16 @@ def _answers(person: User, only_key: UUID | None) -> QuerySet[ProgramAnswer]:
 def own_turns(person: User, only_key: UUID | None) -> QuerySet[Turn]:
     """The turns of the answers that the program may read. ``only_key`` as for ``answer_of``."""
     return Turn.objects.filter(program_answer__in=_answers(person, only_key))
+
+
+def conversation_of(person: User, conversation_id: UUID, only_key: UUID | None, *, locked: bool = False) -> ProgramConversation:
+    """A conversation that a program of this person began, with its row. ``only_key``: the key that must have begun it; None for any of the
+    person's. ``locked``: lock it until the transaction ends. Raises NotFoundError as ``answer_of``; also once somebody else owns it."""
+    rows = ProgramConversation.objects.filter(conversation=conversation_id, conversation__owner=person, conversation__owner__is_active=True)
+    rows = rows.filter(conversation__deleted_at=None, conversation__handed_over_at=None, conversation__unfinished_until=None)
+    rows = rows if only_key is None else rows.filter(key=only_key)
+    rows = rows.select_for_update(of=("self",), no_key=True) if locked else rows
+    return access.existing(rows.select_related("conversation").first())
 
 
 READ, ASKED = "raw reasoning to program", "asked for raw reasoning"

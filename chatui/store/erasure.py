@@ -20,7 +20,7 @@ from chatui.models.conversation import ActiveLeaf, Conversation
 from chatui.models.debug_requests import DebugRequest
 from chatui.models.files import SentDocument, StoredFile
 from chatui.models.message import Message, OpenedPage, SearchEntry
-from chatui.models.programs import ProgramAnswer
+from chatui.models.programs import ProgramAnswer, ProgramConversation
 from chatui.models.ratings import Rating
 from chatui.models.shares import ShareLink
 from chatui.models.tools import ToolApproval, ToolCall, ToolRule, ToolSession
@@ -55,7 +55,7 @@ def erase_conversation(key: UUID, *, only_from_bin: bool = False) -> int:
     with short_transaction():
         for rows in _ROWS_OF_TURN:
             delete_rows(rows._default_manager.filter(turn__conversation=key))
-        for table in (SearchEntry, ActiveLeaf, ShareLink, DebugRequest, ToolRule, ToolSession, Turn):
+        for table in (SearchEntry, ActiveLeaf, ShareLink, DebugRequest, ToolRule, ToolSession, ProgramConversation, Turn):
             delete_rows(table.objects.filter(conversation=key))
         delete_rows(Conversation.objects.filter(pk=key))
     return erased

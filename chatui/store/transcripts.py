@@ -121,6 +121,27 @@ def append_chain_at(
     return [row.message for row in rows]
 
 
+def message_in(conversation: Conversation, key: UUID) -> Message | None:
+    """The message with this key, if it is in the conversation."""
+    return Message.objects.filter(conversation=conversation, pk=key).first()
+
+
+def count_in(conversation: Conversation) -> int:
+    """How many messages a conversation has, on all branches."""
+    return Message.objects.filter(conversation=conversation).count()
+
+
+def take_out(message: Message) -> None:
+    """Delete a message for good: what followed it follows the one before. It must not be the question of a turn."""
+    Message.objects.filter(parent=message).update(parent=message.parent_id)
+    leaves = ActiveLeaf.objects.filter(message=message)
+    if message.parent_id is None:
+        leaves.delete()
+    else:
+        leaves.update(message=message.parent_id)
+    message.delete()
+
+
 def replace_text(key: UUID, frame: Frame) -> None:
     """Replace a message's frame with one of the same kind, when a person has deleted its content for good."""
     Message.objects.filter(pk=key).update(text=ocml.dump_frame(frame), raw=None)

@@ -164,7 +164,8 @@ class EarlierReply:
 @dataclass(frozen=True, slots=True)
 class ProgramAsk:
     """What only a program asks for. ``previous``: the answer that it continues from, of its key ``only_key``, or of any of its owner's;
-    ``before`` then follows it. Without a question, the last messages are function replies, and the answer continues after them.
+    ``before`` then follows it. ``conversation``: the one of its key that it continues instead. Without a question, the last messages are
+    function replies, and the answer continues after them.
 
     ``standing_instructions``: the text of its system and developer messages, which also apply to later turns, unlike ``instructions``.
     ``sampling``: its sampling parameters. ``is_kept``: whether the turn stays stored after the answer. ``settings_as_sent``: its
@@ -176,6 +177,7 @@ class ProgramAsk:
     before: tuple[EarlierMessage | EarlierCall | EarlierReply, ...] = field(default=(), repr=False)
     offer: FunctionOffer = field(default_factory=FunctionOffer, repr=False)
     previous: UUID | None = None
+    conversation: UUID | None = None
     only_key: UUID | None = None
     instructions: str = field(default="", repr=False)
     standing_instructions: str = field(default="", repr=False)

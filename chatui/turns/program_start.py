@@ -7,7 +7,7 @@ before the question.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID, uuid4
 
@@ -18,7 +18,7 @@ from chatui.database.statements import insert, new, query
 from chatui.instructions import instructions_for
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
-from chatui.models.programs import ProgramAnswer
+from chatui.models.programs import ProgramAnswer, ProgramConversation
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import programs
@@ -39,9 +39,9 @@ class UnknownCallError(Exception):
     """A program sent the reply of a function, but no call is waiting for it."""
 
 
-def calls_of(turn: Turn) -> dict[str, Header]:
-    """The calls in a turn that its program must carry out, by id."""
-    frames = [transcripts.frame_of(message) for message in transcripts.of_turn(turn)]
+def calls_among(messages: Iterable[Message]) -> dict[str, Header]:
+    """The calls among these messages that their program must carry out, by id."""
+    frames = [transcripts.frame_of(message) for message in messages]
     # A call whose text was removed is left out of the prompt, and so is the reply to it.
     known = (frame.header for frame in unanswered(frames) if frame.header.intent != Intent.DEBUG)
     return {header.call_id: header for header in known if header.call_id}
@@ -57,9 +57,11 @@ def _append(conversation: Conversation, person: User, leaf: Message | None, fram
     return leaf
 
 
-def frames_of(messages: Iterable[Each], waiting: Mapping[str, Header], previous: Turn | None = None) -> Iterator[tuple[Frame, Author]]:
-    """The frames of earlier messages. ``waiting``: earlier calls that still wait for a reply, by id. ``previous``: the turn that they
-    follow. A reply that is stored in its conversation, and is sent again, is left out: some programs send all replies each time.
+def frames_of(
+    messages: Iterable[Each], waiting: Mapping[str, Header], stored: Callable[[], Iterable[Message]]
+) -> Iterator[tuple[Frame, Author]]:
+    """The frames of earlier messages. ``waiting``: earlier calls that still wait for a reply, by id. ``stored``: loads the messages that
+    they follow. A reply that is one of those, and is sent again, is left out: some programs send all replies each time.
 
     A call id that is used a second time is replaced, in the call and in its reply: some programs restart their numbering in each answer.
 
@@ -81,17 +83,16 @@ def frames_of(messages: Iterable[Each], waiting: Mapping[str, Header], previous:
                 yield Frame(header, transcripts.storable(each.arguments), Terminator.CALL), Author.IMPORT
             case EarlierReply(call_id=call_id, output=output):
                 if (call := open_calls.pop(call_id, None)) is None:
-                    if previous is not None and _is_stored(previous, call_id, transcripts.storable(output)):
+                    if _is_stored(stored(), call_id, transcripts.storable(output)):
                         continue
                     raise UnknownCallError
                 reply = Header(Role.TOOL, Channel.COMMENTARY, recipient=Role.ASSISTANT.value, call_id=call.call_id, name=call.recipient)
                 yield Frame(reply, transcripts.storable(output)), Author.IMPORT
 
 
-def _is_stored(previous: Turn, call_id: str, output: str) -> bool:
-    """Whether a program sent this very reply before the end of this turn. Replies of the product's tools are hidden: no guess may tell."""
-    last = next(reversed(transcripts.of_turn(previous)), previous.question)
-    sent = [each for each in transcripts.branch(previous.conversation, last) if each.role == Role.TOOL and each.author == Author.IMPORT]
+def _is_stored(before: Iterable[Message], call_id: str, output: str) -> bool:
+    """Whether a program sent this very reply before. Replies of the product's tools are hidden: no guess may tell."""
+    sent = [each for each in before if each.role == Role.TOOL and each.author == Author.IMPORT]
     return any(reply.call_id == call_id and transcripts.frame_of(reply).body == output for reply in sent)
 
 
@@ -157,7 +158,7 @@ def reseal_notes(person: User, answer_id: UUID, only_key: UUID | None) -> list[s
 
 
 class NotStoredError(Exception):
-    """A request that must not be stored cannot continue from a stored answer."""
+    """A request that must not be stored cannot continue from what is stored."""
 
 
 class StillRunningError(Exception):
@@ -165,42 +166,89 @@ class StillRunningError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a request continues something stored. ``leaf``: the message that it follows; None in an empty conversation. ``turn``: that of
+    the answer before, if a program asked for it. ``orders``: the instructions so far. ``own``: the conversation, if it was named itself."""
+
+    conversation: Conversation
+    leaf: Message | None
+    turn: Turn | None
+    orders: str = field(repr=False)
+    own: ProgramConversation | None = None
+
+    def stored(self) -> list[Message]:
+        """The messages before."""
+        return transcripts.branch(self.conversation, self.leaf)
+
+    @property
+    def waiting(self) -> dict[str, Header]:
+        """The calls that its program must carry out, by id."""
+        return calls_among(transcripts.of_turn(self.turn) if self.turn and self.own is None else self.stored())
+
+    @property
+    def question_id(self) -> UUID | None:
+        """The last question, if there is one."""
+        if self.turn is not None:
+            return self.turn.question_id
+        return next((message.pk for message in reversed(self.stored()) if message.is_question), None)
+
+
+def place_in(found: ProgramConversation) -> Place:
+    """The end of a program's conversation: after the answer to the last message that the program sent, or after that message."""
+    row = found.conversation
+    leaf = transcripts.message_in(row, found.leaf) if found.leaf else None
+    turn = None
+    if leaf is not None:
+        turns = Turn.objects.filter(conversation=row, program_answer__key=found.key_id).select_related("question")
+        turn = turns.filter(pk=leaf.turn_id).first() if leaf.turn_id else turns.filter(question=leaf).order_by("started_at").last()
+    if turn is not None:
+        turn.conversation = row
+        leaf = next(reversed(transcripts.of_turn(turn)), turn.question)
+    return Place(row, leaf, turn, "\n\n".join(each["text"] for each in found.orders if each["text"]), found)
+
+
+@dataclass(frozen=True, slots=True)
 class BegunProgram:
     """What a program sent, stored but for the messages that belong to its turn, ``after``. ``ask``: for the turn, in ``conversation``,
-    which is new if there is no ``previous`` turn. ``is_empty``: it has no messages yet. ``tokens``: about how many all messages have."""
+    which is new if there is no ``place`` that it continues. ``is_empty``: it is new, and has no messages yet. ``tokens``: about how many
+    all messages have. ``orders``: the instructions for later turns that came with it."""
 
     ask: Ask
     conversation: Conversation
-    previous: Turn | None
+    place: Place | None
     is_empty: bool
     after: _Frames = field(repr=False)
     tokens: int
+    orders: str = field(repr=False)
 
 
 def begin(person: User, ask: Ask, asked: ProgramAsk) -> BegunProgram:
     """Store what ``asked``, the program's part of the request, has before the turn.
 
     Raises:
-        NotFoundError: this person has no such previous answer.
-        NotStoredError: the request must not be stored, but continues from a stored answer.
+        NotFoundError: this person has no such previous answer, or this key no such conversation.
+        NotStoredError: the request must not be stored, but continues from what is stored.
         StillRunningError: the previous answer is still being written.
         UnknownCallError: there is a reply without a call, or no question at all.
         UnreadableSummaryError: see ``unsealed``.
     """
-    asked, previous = _with_previous(person, _unsealed(person, asked))
-    conversation = _conversation(person, ask, asked, previous)
-    before, after = _earlier_frames(ask, asked, previous, instructions_for(person.group_names) if previous is None else "")
-    leaf = None if previous is None else transcripts.active_leaf(conversation, person)
-    leaf = _append(conversation, person, leaf, before)
+    asked, orders = _unsealed(person, asked), asked.standing_instructions
+    place = _place(person, ask, asked)
+    if place is not None:
+        asked = replace(asked, standing_instructions="\n\n".join(filter(None, (place.orders, orders))))
+    conversation = _conversation(person, ask, asked, place)
+    before, after = _earlier_frames(ask, asked, place, instructions_for(person.group_names) if place is None or place.turn is None else "")
+    leaf = _append(conversation, person, place.leaf if place else None, before)
     # None if the key was deleted while the request was being handled.
     key = ask.key if query("SELECT 1 FROM chatui_apikey WHERE id = %s", ask.key) else None
     ask = replace(ask, conversation=conversation.pk, key=key, program=asked)
     if ask.kind is AskKind.CONTINUE:  # the last question: that of the turn before, or otherwise the last message
-        continued = None if before else previous
+        continued = None if before or place is None else place
         question: UUID | None = continued.question_id if continued else leaf.pk if leaf else None
-        ask = replace(ask, question=question, continued_turn=continued.pk if continued else None)
+        turn = continued.turn if continued else None
+        ask = replace(ask, question=question, continued_turn=turn.pk if turn else None)
     tokens = int(sum(weight(frame.body) for frame, _ in (*before, *after)))
-    return BegunProgram(ask, conversation, previous, previous is None and not before, after, tokens)
+    return BegunProgram(ask, conversation, place, place is None and not before, after, tokens, orders)
 
 
 def complete(person: User, begun: BegunProgram, turn: Turn) -> UUID | None:
@@ -212,10 +260,20 @@ def complete(person: User, begun: BegunProgram, turn: Turn) -> UUID | None:
     if (asked := ask.program) is not None:
         own = {"orders": asked.standing_instructions, "given": dict(asked.settings_as_sent)}
         insert([new(ProgramAnswer, id=ask.client_id, turn=turn, key_id=ask.key, is_kept=asked.is_kept, **own)])
-    if begun.previous is not None:
+    if begun.place is not None:
+        if (named := begun.place.own) is not None:
+            named.leaf = place.pk if place else turn.question_id
+            if begun.orders:
+                named.orders = [*named.orders, order(begun.orders, begun.place.leaf, uuid4())]
+            named.save(update_fields=["leaf", "orders"])
         # Starting a turn took it out of the archive. Put it back where it was: a program's use must not move a person's conversation.
         Conversation.objects.filter(pk=conversation.pk).update(archived_at=conversation.archived_at)
     return place.pk if place else None
+
+
+def order(text: str, after: Message | None, key: UUID) -> dict[str, str | None]:
+    """An instruction as a conversation keeps it; see ``ProgramConversation``."""
+    return {"id": key.hex, "text": transcripts.storable(text), "after": after.pk.hex if after else None}
 
 
 def place_of(turn: Turn) -> UUID | None:
@@ -223,46 +281,55 @@ def place_of(turn: Turn) -> UUID | None:
     return turn.messages.filter(author=Author.IMPORT).order_by("position").values_list("pk", flat=True).last()
 
 
+def opened(person: User, message: Each) -> tuple[Each, ...]:
+    """The message, or those that its token contains; see ``unsealed``."""
+    return unsealed(person, message) if isinstance(message, EarlierMessage) and message.sealed else (message,)
+
+
 def _unsealed(person: User, asked: ProgramAsk) -> ProgramAsk:
     """The request with its sealed messages opened. Sealed reasoning that is not this person's, or too old, is left out."""
-    return replace(
-        asked,
-        before=tuple(
-            each
-            for message in asked.before
-            for each in (unsealed(person, message) if isinstance(message, EarlierMessage) and message.sealed else (message,))
-        ),
-    )
+    return replace(asked, before=tuple(each for message in asked.before for each in opened(person, message)))
 
 
 _QUESTION = Header(Role.USER)
 
 
-def _with_previous(person: User, asked: ProgramAsk) -> tuple[ProgramAsk, Turn | None]:
-    """The request, including the standing instructions of earlier turns, and the turn that it continues from."""
-    if asked.previous is None:
-        return asked, None
+def _place(person: User, ask: Ask, asked: ProgramAsk) -> Place | None:
+    """Where the request continues; None if it begins a conversation."""
+    if asked.previous is None and asked.conversation is None:
+        return None
     if not asked.is_kept:
         raise NotStoredError
-    previous = programs.answer_of(person, asked.previous, asked.only_key)
-    if previous.turn.state == TurnState.RUNNING:
+    if asked.conversation is not None:
+        place = place_in(programs.conversation_of(person, asked.conversation, ask.key, locked=True))
+    else:
+        previous = programs.answer_of(person, asked.previous or _NONE, asked.only_key)
+        turn = previous.turn
+        place = Place(turn.conversation, next(reversed(transcripts.of_turn(turn)), turn.question), turn, previous.orders)
+    if place.turn is not None and place.turn.state == TurnState.RUNNING:
         raise StillRunningError
-    return replace(asked, standing_instructions="\n\n".join(filter(None, (previous.orders, asked.standing_instructions)))), previous.turn
+    return place
 
 
-def _conversation(person: User, ask: Ask, asked: ProgramAsk, previous: Turn | None) -> Conversation:
+_NONE = UUID(int=0)
+
+
+def _conversation(person: User, ask: Ask, asked: ProgramAsk, place: Place | None) -> Conversation:
     """The conversation, with its open branch ending at the message after which the program continues."""
-    if previous is None:
-        questions = (each.text for each in asked.before if isinstance(each, EarlierMessage) and each.is_person)
-        title = transcripts.first_title(transcripts.storable(next(questions, ask.text)))
-        row = new(Conversation, owner=person, title=title, effort=ask.effort, choice=ask.choice or "", archived_at=timezone.now())
-        insert([row])
-        return row
-    transcripts.activate(previous.conversation, person, next(reversed(transcripts.of_turn(previous)), previous.question))
-    return previous.conversation
+    questions = (each.text for each in asked.before if isinstance(each, EarlierMessage) and each.is_person)
+    if place is not None and place.leaf is not None:
+        transcripts.activate(place.conversation, person, place.leaf)
+        return place.conversation
+    title = transcripts.first_title(transcripts.storable(next(questions, ask.text)))
+    if place is not None:
+        Conversation.objects.filter(pk=place.conversation.pk, title_is_custom=False).update(title=title)
+        return place.conversation
+    row = new(Conversation, owner=person, title=title, effort=ask.effort, choice=ask.choice or "", archived_at=timezone.now())
+    insert([row])
+    return row
 
 
-def _earlier_frames(ask: Ask, asked: ProgramAsk, previous: Turn | None, operators: str) -> tuple[_Frames, _Frames]:
+def _earlier_frames(ask: Ask, asked: ProgramAsk, place: Place | None, operators: str) -> tuple[_Frames, _Frames]:
     """The instructions, stored only as a record (``operators``: the operator's), and the earlier messages: those up to the question, which
     is not one of them if the program sent it separately, and those after it, which are already part of the answer: calls of the program's
     functions and their replies.
@@ -271,13 +338,13 @@ def _earlier_frames(ask: Ask, asked: ProgramAsk, previous: Turn | None, operator
         UnknownCallError: there is a reply without a call, or no question at all.
     """
     instructions = list(_instruction_frames(asked, operators))
-    frames = list(frames_of(asked.before, calls_of(previous) if previous else {}, previous))
+    frames = list(frames_of(asked.before, place.waiting if place else {}, place.stored if place else tuple))
     if ask.kind is AskKind.SEND:
         return [*instructions, *frames], []
-    asked_at = max((place for place, (frame, _) in enumerate(frames) if frame.header == _QUESTION), default=-1)
+    asked_at = max((at for at, (frame, _) in enumerate(frames) if frame.header == _QUESTION), default=-1)
     if asked_at >= 0:
         return [*instructions, *frames[: asked_at + 1]], frames[asked_at + 1 :]
-    if previous is None or not frames:
+    if place is None or place.question_id is None or not frames:
         raise UnknownCallError
     return [], [*instructions, *frames]
 

@@ -252,7 +252,7 @@ class Tree:
 
 def _start(person: User, ask: Ask, sent: BegunProgram | None) -> RunningTurn:
     """Store the question. The turn is not stored yet."""
-    is_begun = sent is not None and sent.previous is None
+    is_begun = sent is not None and sent.place is None
     # None: the question starts a new conversation.
     tree = Tree(sent.conversation) if sent and sent.is_empty else None
     if tree is None and ask.conversation is not None:

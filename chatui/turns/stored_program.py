@@ -1,4 +1,4 @@
-"""A program's stored answer, read again as the events that the program was sent.
+"""A program's stored answer, or its whole conversation, read again as the events that the program was sent.
 
 They are those of a stream that is given the stored messages once more, so that a response is the same object whenever it is read.
 """
@@ -8,19 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Q
+
 from chatui.codes import code_of
 from chatui.display import activities
-from chatui.display.programs import functions_of
+from chatui.display.programs import StoredPart, functions_of, parts_among
 from chatui.models.message import Author, Message
 from chatui.models.programs import ProgramAnswer
-from chatui.models.turn import TurnState
+from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import programs
 from chatui.store import transcripts
 from chatui.turns.calls.requested import unanswered
+from chatui.turns.program_conversations import ConversationHead, head_of
+from chatui.turns.program_start import place_in
 from chatui.turns.streams.program import NO_TOOLS, Ended, ProgramEvent, ProgramStream
 from renderer.activities.activity import Activity, by_place
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
@@ -51,6 +56,68 @@ def stored_answer(person: User, answer_id: UUID, only_key: UUID | None, audience
         NotFoundError: the person has no such answer.
     """
     row = programs.answer_of(person, answer_id, only_key)
+    return _answer(row, transcripts.of_turn(row.turn), audience)
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """A system or developer message that a program put into its conversation. Only programs that may read the conversation are given it."""
+
+    key: str
+    text: str = field(repr=False)
+
+
+Part = StoredPart | StoredProgramAnswer | Instruction
+
+
+@dataclass(frozen=True, slots=True)
+class StoredConversation:
+    """A conversation that a program began. ``parts``: in order, what it sent, and each answer in its place, once that has ended."""
+
+    head: ConversationHead
+    parts: tuple[Part, ...] = field(repr=False)
+
+
+def stored_conversation(person: User, conversation_id: UUID, only_key: UUID | None) -> StoredConversation:
+    """A program's conversation, as any program may see it. ``only_key``: see ``permissions.programs.conversation_of``. The number of
+    statements does not depend on its length.
+
+    Raises:
+        NotFoundError: there is no such conversation for the key.
+    """
+    found = programs.conversation_of(person, conversation_id, only_key)
+    row, place = found.conversation, place_in(found)
+    branch = transcripts.branch(row, place.leaf)
+    keys, turns = [each.pk for each in branch], {each.turn_id for each in branch if each.turn_id}
+    answers = ProgramAnswer.objects.filter(Q(turn__in=turns) | Q(turn__question__in=keys), is_kept=True, key=found.key_id)
+    by_turn = {answer.turn_id: answer for answer in answers.select_related("turn").defer("turn__request")}
+    asked = {answer.turn.question_id for answer in by_turn.values()}
+    foreign = set(Turn.objects.filter(question__in=keys).values_list("question", flat=True)) - asked
+    orders: dict[str | None, list[Part]] = {}
+    for each in found.orders:
+        orders.setdefault(each["after"], []).append(Instruction(each["id"], each["text"]))
+    sent = [each for each in branch if (each.pk not in foreign if each.turn_id is None else _is_sent(each, by_turn))]
+    shown = {part.key: part for part in parts_among(sent)}
+    parts: list[Part] = [*orders.pop(None, ())]
+    for turn_id, group in groupby(branch, lambda each: each.turn_id):
+        messages, after = list(group), list[Part]()
+        for message in messages:
+            if message.pk.hex in shown:
+                parts.append(shown[message.pk.hex])
+            # What was said between two answers stands between them.
+            (parts if turn_id is None else after).extend(orders.pop(message.pk.hex, ()))
+        if turn_id in by_turn and by_turn[turn_id].turn.state != TurnState.RUNNING:
+            parts.append(_answer(by_turn[turn_id], messages, Audience.PROGRAM))
+        parts += after
+    return StoredConversation(head_of(found), (*parts, *(part for rest in orders.values() for part in rest)))
+
+
+def _is_sent(message: Message, answers: Mapping[UUID, ProgramAnswer]) -> bool:
+    """Whether a program sent it for one of these answers."""
+    return message.turn_id in answers and message.author == Author.IMPORT
+
+
+def _answer(row: ProgramAnswer, messages: list[Message], audience: Audience) -> StoredProgramAnswer:
     turn = row.turn
     return StoredProgramAnswer(
         id=row.pk,
@@ -61,7 +128,7 @@ def stored_answer(person: User, answer_id: UUID, only_key: UUID | None, audience
         state=turn.state,
         created_at=turn.started_at,
         given=row.given,
-        events=tuple(_streamed(row, transcripts.of_turn(turn), audience)),
+        events=tuple(_streamed(row, messages, audience)),
     )
 
 

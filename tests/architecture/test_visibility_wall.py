@@ -29,6 +29,8 @@ READERS = {
     "Conversation": (
         *(*_ALWAYS, "chatui/store/bulk_append.py", "chatui/turns/start.py", "chatui/turns/ledger.py"),
         *("chatui/store/erasure.py", "chatui/lifecycle/erasure.py", "chatui/turns/titles.py", "chatui/turns/program_start.py"),
+        # begun, filled and put into the bin by programs
+        "chatui/turns/program_conversations.py",
         # where every list begins; how long the temporary ones last, and their end
         *("chatui/permissions/access.py", "chatui/store/temporary.py", "chatui/turns/temporary.py"),
         # whose person has left, and somebody else's from now on

@@ -40,6 +40,7 @@ FIXED: Values = {
     # For API endpoints, which check the key first, and use no session.
     "model_id": "demo",
     "answer_id": "resp_0000000000007000800000000000cafe",
+    "item_id": "msg_0000000000007000800000000000cafe",
 }
 """Words for which a run may have no better value."""
 

@@ -44,7 +44,7 @@ class Program(HttpVisitor):
 
     def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> httpx.Response:
         """One request below ``/v1/`` with a JSON body. Its name in the report has neither ids nor models."""
-        place = re.sub(r"resp_\w+|(?<=^models/).+", "…", path.partition("?")[0])
+        place = re.sub(r"(resp|conv|msg)_\w+|(?<=^models/).+", "…", path.partition("?")[0])
         return self.fetch(method, f"/v1/{path}", f"{method} v1/{place}", json=body)
 
     def talk(self, body: Mapping[str, Any]) -> bool:
@@ -140,20 +140,49 @@ class Programs:
         trusted.ask("POST", "responses", plain)
         trusted.ask("POST", "chat/completions", completion | {"reasoning": {"exclude": True}})
         trusted.ask("POST", "messages", message)
-        if found is None:
-            self._problems.append("A program got no stored response.")
+        begun = self._begin(program, response)
+        if found is None or begun is None:
+            self._problems.append("A program got no stored response, or no conversation.")
             return
         stored = found[1]
         for viewer, each in programs.items():
             self._read(each, stored, is_own=viewer == PROGRAM)
+            self._read_conversation(each, begun, is_own=viewer == PROGRAM)
             if viewer in (REVOKED, OTHER):
                 self._is_refused(each, stored, response)
+                self._is_refused_there(each, begun, response)
 
     def _read(self, program: Program, stored: str, *, is_own: bool) -> None:
         for path in (f"responses/{stored}", f"responses/{stored}/input_items"):
             if 200 in self._get(program, path) and not is_own:
                 self._watch.note("somebody else's response was read", program.viewer, f"v1/{path.replace(stored, '…')}")
         program.ask("GET", f"responses/{stored}?stream=true")
+
+    def _begin(self, program: Program, body: Mapping[str, Any]) -> str | None:
+        """A conversation with an item and an answer."""
+        begun = program.ask("POST", "conversations", {"items": [{"role": "user", "content": _QUESTION}]})
+        if (found := re.search(r"conv_\w+", begun.text)) is None:
+            return None
+        program.ask("POST", "responses", {**body, "conversation": found[0], "stream": True})
+        program.ask("POST", f"conversations/{found[0]}/items", {"items": [{"role": "assistant", "content": "It is told."}]})
+        return found[0]
+
+    def _read_conversation(self, program: Program, begun: str, *, is_own: bool) -> None:
+        for path in (f"conversations/{begun}", f"conversations/{begun}/items"):
+            if 200 in self._get(program, path) and not is_own:
+                self._watch.note("somebody else's conversation was read", program.viewer, f"v1/{path.replace(begun, '…')}")
+
+    def _is_refused_there(self, program: Program, begun: str, body: Mapping[str, Any]) -> None:
+        """Check that only the key that began a conversation can add to it or delete it."""
+        added = {"items": [{"role": "user", "content": _QUESTION}]}
+        for method, path, sent in (
+            ("POST", f"conversations/{begun}", {"metadata": {}}),
+            ("POST", f"conversations/{begun}/items", added),
+            ("POST", "responses", {**body, "conversation": begun}),
+            ("DELETE", f"conversations/{begun}", None),
+        ):
+            if program.ask(method, path, sent).status_code < 400:
+                self._watch.note("not refused", program.viewer, f"{method} v1/{path.replace(begun, '…')}")
 
     def _get(self, program: Program, path: str) -> set[int]:
         """Ask for it as it is, and with all that is hidden. Returns the states of both answers."""

@@ -5,7 +5,7 @@ import json
 import pytest
 from asgiref.sync import sync_to_async
 
-from chatui.models.programs import ApiKey, ProgramAnswer
+from chatui.models.programs import ApiKey, ProgramAnswer, ProgramConversation
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Terminator
 from tests.canary.conftest import World
@@ -23,12 +23,18 @@ GREEDY = ASKED | {"include": HIDDEN, "include_reasoning": True, "reasoning": {"e
 KINDS = ("owner", "other", "both", "revoked", "anonymous")
 
 
-def requests_for(answer: str) -> list[tuple[str, str, object]]:
+def requests_for(answer: str, conversation: str) -> list[tuple[str, str, object]]:
     """Every address of the API, with everything that a client could send to get more than it should."""
     posts: list[tuple[str, str, object]] = [
         ("POST", path, body | {"stream": stream})
         for path in ("/v1/responses", "/v1/chat/completions")
-        for body in (ASKED, GREEDY, GREEDY | {"background": True}, ASKED | {"previous_response_id": answer})
+        for body in (
+            ASKED,
+            GREEDY,
+            GREEDY | {"background": True},
+            ASKED | {"previous_response_id": answer},
+            ASKED | {"conversation": conversation},
+        )
         for stream in (False, True)
     ]
     reads = ["models", "models/demo", f"responses/{answer}", f"responses/{answer}?include[]=reasoning.encrypted_content"]
@@ -36,6 +42,11 @@ def requests_for(answer: str) -> list[tuple[str, str, object]]:
     greedy = GREEDY | {"max_tokens": 500, "thinking": {"type": "enabled", "budget_tokens": 1024}}
     posts += [("POST", "/v1/messages", greedy | {"stream": stream}) for stream in (False, True)]
     posts.append(("POST", "/v1/messages/count_tokens", greedy))
+    reads += [f"conversations/{conversation}{rest}" for rest in ("", "/items?limit=100&include[]=reasoning.content", "/items/msg_1")]
+    posts += [
+        ("POST", f"/v1/conversations{path}", {"items": [{"role": "user", "content": "?"}]}) for path in ("", f"/{conversation}/items")
+    ]
+    posts.append(("POST", f"/v1/conversations/{conversation}", {"metadata": {}}))
     posts.append(("POST", "/v1/responses/compact", {"model": "demo", "input": "?"}))
     return [*posts, *(("GET", f"/v1/{path}", None) for path in reads), ("POST", f"/v1/responses/{answer}/cancel", {})]
 
@@ -46,10 +57,13 @@ async def test_no_api_address_returns_anything_hidden(kind: str, world: World, b
     key = await sync_to_async(key_of)(person) if person else ""
     asker = await ApiKey.objects.filter(owner=world.people["owner"]).afirst()
     answer = await ProgramAnswer.objects.acreate(turn=world.planted.turn, key=asker, given={"format": "responses"})
+    begun = await ProgramConversation.objects.acreate(
+        conversation=world.planted.turn.conversation, key=asker, leaf=world.planted.turn.question_id
+    )
     if kind == "revoked":
         await ApiKey.objects.aupdate(revoked_at="2026-01-01T00:00Z")
     program, seen = Program(key), 0
-    for method, path, body in requests_for(f"resp_{answer.pk.hex}"):
+    for method, path, body in requests_for(f"resp_{answer.pk.hex}", f"conv_{begun.conversation_id.hex}"):
         backend.script = [
             event
             for what, header in hidden_headers(world.canary).items()
@@ -62,7 +76,7 @@ async def test_no_api_address_returns_anything_hidden(kind: str, world: World, b
         assert not world.canary.found(sent), f"{method} {path}"
         if kind in ("revoked", "anonymous"):
             assert response.status_code == 401, path
-        elif kind != "owner" and str(answer.pk.hex) in path:
+        elif kind != "owner" and (answer.pk.hex in path or begun.conversation_id.hex in path):
             assert response.status_code == 404, path
         seen += VISIBLE.encode() in sent or VISIBLE in json.dumps(sent.decode())
     socket = Socket(key)

@@ -17,7 +17,7 @@ from tests.chatui.operations.canary.test_fixtures import BACKENDS
 pytestmark = pytest.mark.django_db
 
 GOOD = Script("good", (b"x",), shows=("word",))
-STORED = b'{"id": "resp_1"}'
+STORED = b'{"id": "resp_1", "conversation": {"id": "conv_1"}}'
 
 
 class Played:
@@ -61,7 +61,13 @@ def test_a_product_that_refuses_the_others_is_sound_and_every_address_is_asked()
     watch, problems, played = visited({PROGRAM: 200})
     assert watch.findings == [] and problems == []
     requested = {each for program in played.values() for each in program.requests}
-    for each in ("GET responses/resp_1", "DELETE responses/resp_1", "POST responses/compact", "POST chat/completions"):
+    for each in (
+        "GET responses/resp_1",
+        "DELETE responses/resp_1",
+        "POST responses/compact",
+        "GET conversations/conv_1/items",
+        "DELETE conversations/conv_1",
+    ):
         assert each in requested
     assert json.loads(STORED)["id"] in str(played[OTHER].requests)
 
