@@ -20,12 +20,13 @@ from django.urls import URLPattern
 from django.views.decorators.http import require_GET
 from pydantic import BaseModel
 
-from chatui.api import asking, compacting, conversations, messages, stored_responses
+from chatui.api import asking, compacting, conversations, input_tokens, messages, stored_responses
 from chatui.api.chat_request import ChatRequest
 from chatui.api.compacting import CompactRequest
 from chatui.api.conversations import ConversationRequest, ItemsRequest, MetadataRequest
 from chatui.api.errors import ApiError
 from chatui.api.guarded import KEY_HEADERS, Handler, shared_with
+from chatui.api.input_tokens import CountedResponse
 from chatui.api.messages_errors import error_body
 from chatui.api.messages_request import CountedMessages, MessagesRequest
 from chatui.api.response_object import ResponseHead, response_object
@@ -39,6 +40,7 @@ BODIES: Mapping[Handler, type[BaseModel]] = {
     asking.responses: ResponsesRequest,
     asking.chat: ChatRequest,
     compacting.compact: CompactRequest,
+    input_tokens.count: CountedResponse,
     conversations.create: ConversationRequest,
     conversations.update: MetadataRequest,
     conversations.add: ItemsRequest,
@@ -183,6 +185,7 @@ def _messages_error() -> dict[str, Any]:
 
 EXAMPLES = {
     "/responses": {"input": "What is two and two?", "store": False},
+    "/responses/input_tokens": {"input": "What is two and two?"},
     "/responses/compact": {"model": "", "input": "What is two and two?"},
     "/conversations": {"items": [{"role": "user", "content": "What is two and two?"}]},
     "/chat/completions": {"messages": [{"role": "user", "content": "What is two and two?"}], "store": False},

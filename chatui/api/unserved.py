@@ -40,7 +40,7 @@ SENTENCES: Mapping[str, str] = {
     "score": "Scoring is not served: the models here write text. Ask another server for it.",
     "skills": "There are no skills here. Describe functions in tools, or send the text as instructions.",
     "threads": f"There are no threads here. {_STATE}",
-    "tokenize": "Tokens are not served here. The usage of each answer counts them.",
+    "tokenize": "Tokens are not served here. Their number is, by /v1/responses/input_tokens.",
     "uploads": _FILES,
     "vector_stores": "There are no vector stores here: send the text that is to be read in a message.",
     "videos": "Films are not served: the models here read and write text.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from chatui.api import asking, compacting, conversations, messages, stored_responses
+from chatui.api import asking, compacting, conversations, input_tokens, messages, stored_responses
 from chatui.api.guarded import endpoint
 
 urlpatterns = [
@@ -12,6 +12,7 @@ urlpatterns = [
     path("models/<path:model_id>", endpoint(get=stored_responses.model), name="api_model"),
     path("responses", endpoint(post=asking.responses), name="api_responses"),
     path("responses/compact", endpoint(post=compacting.compact), name="api_compact"),
+    path("responses/input_tokens", endpoint(post=input_tokens.count), name="api_input_tokens"),
     path("responses/<slug:answer_id>", endpoint(get=stored_responses.stored, delete=stored_responses.delete), name="api_response"),
     path("responses/<slug:answer_id>/cancel", endpoint(post=stored_responses.cancel), name="api_cancel"),
     path("responses/<slug:answer_id>/input_items", endpoint(get=stored_responses.input_items), name="api_input_items"),

@@ -26,7 +26,7 @@ from chatui.store import transcripts
 from chatui.turns.calls.requested import unanswered
 from chatui.turns.program_conversations import ConversationHead, head_of
 from chatui.turns.program_start import place_in
-from chatui.turns.streams.program import NO_TOOLS, Ended, ProgramEvent, ProgramStream
+from chatui.turns.streams.program import NO_TOOLS, Called, Ended, MoreProgramText, ProgramEvent, ProgramStream
 from renderer.activities.activity import Activity, by_place
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Frame
@@ -110,6 +110,19 @@ def stored_conversation(person: User, conversation_id: UUID, only_key: UUID | No
             parts.append(_answer(by_turn[turn_id], messages, Audience.PROGRAM))
         parts += after
     return StoredConversation(head_of(found), (*parts, *(part for rest in orders.values() for part in rest)))
+
+
+def visible_texts(person: User, conversation_id: UUID, only_key: UUID | None) -> list[str]:
+    """The texts of a program's conversation that it sent or was shown: messages, calls of its functions, and their outputs. Raises as
+    ``stored_conversation``."""
+    texts = list[str]()
+    for part in stored_conversation(person, conversation_id, only_key).parts:
+        if isinstance(part, StoredProgramAnswer):
+            texts += [str(event.text) for event in part.events if isinstance(event, MoreProgramText)]
+            texts += [event.name + event.arguments for event in part.events if isinstance(event, Called)]
+        else:
+            texts.append(part.text)
+    return texts
 
 
 def _is_sent(message: Message, answers: Mapping[UUID, ProgramAnswer]) -> bool:

@@ -134,6 +134,7 @@ class Programs:
         program.ask("POST", "messages/count_tokens", {name: value for name, value in message.items() if name != "max_tokens"})
         program.ask("POST", "responses", response | {"stream": True, "background": True})
         program.ask("POST", "responses/compact", plain)
+        program.ask("POST", "responses/input_tokens", response)
         if not program.talk(response):
             self._problems.append("The socket for programs let an ordinary key not in.")
         # Only this client may get raw reasoning, unless its request leaves it out; hidden text that is not reasoning is for nobody.

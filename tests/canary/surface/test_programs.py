@@ -47,6 +47,7 @@ def requests_for(answer: str, conversation: str) -> list[tuple[str, str, object]
         ("POST", f"/v1/conversations{path}", {"items": [{"role": "user", "content": "?"}]}) for path in ("", f"/{conversation}/items")
     ]
     posts.append(("POST", f"/v1/conversations/{conversation}", {"metadata": {}}))
+    posts += [("POST", "/v1/responses/input_tokens", body) for body in (GREEDY, ASKED | {"previous_response_id": answer})]
     posts.append(("POST", "/v1/responses/compact", {"model": "demo", "input": "?"}))
     return [*posts, *(("GET", f"/v1/{path}", None) for path in reads), ("POST", f"/v1/responses/{answer}/cancel", {})]
 

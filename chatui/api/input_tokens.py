@@ -1,0 +1,56 @@
+"""``POST /v1/responses/input_tokens``: about how many tokens a request for a response has. No model is asked, and nothing is stored."""
+
+from __future__ import annotations
+
+import asyncio
+
+from django.http import HttpRequest, HttpResponseBase, JsonResponse
+
+from chatui.accounts.api_keys import LiveKey
+from chatui.api import asking, request_parts, stored_responses
+from chatui.api.errors import check_format
+from chatui.api.guarded import body_of, checked
+from chatui.api.request_parts import parse_tools
+from chatui.api.response_request import ResponsesRequest, no_conversation, no_previous
+from chatui.database import pools
+from chatui.display import programs
+from chatui.permissions.access import NotFoundError
+from chatui.turns.input_tokens import tokens_of
+from chatui.turns.stored_program import visible_texts
+
+
+class CountedResponse(ResponsesRequest):
+    """The fields of a request for a response. The model may be left out: the estimate is the same for each."""
+
+    model: str | None = None
+
+
+async def count(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
+    """Estimate how many tokens the input, instructions and functions of a request have, with what it continues."""
+    body = await body_of(request, key)
+    check_format(key.for_responses)
+    wanted: ResponsesRequest = checked(CountedResponse, body)
+    wanted.refuse_what_is_not_served()
+    if wanted.model:
+        request_parts.chosen(await pools.commands.run(request_parts.choices_of, key), wanted.model, key.models)
+    if wanted.references():
+        wanted = await stored_responses.resolved(key, wanted)
+    read, (offer, _) = wanted.read(), await asyncio.to_thread(parse_tools, wanted, key)
+    texts = (wanted.instructions or "", *read.orders, *await _before(key, wanted))
+    counted = tokens_of(read.messages, texts, offer.functions.values())
+    return asking.told(JsonResponse({"object": "response.input_tokens", "input_tokens": counted}), wanted)
+
+
+async def _before(key: LiveKey, wanted: ResponsesRequest) -> list[str]:
+    """What the program was shown of that which the request continues."""
+    previous, conversation = wanted.previous(), wanted.continued()
+    try:
+        if previous is not None:
+            parts = await pools.commands.run(programs.input_of, key.owner, previous, key.only_key)
+            output = await pools.commands.run(programs.output_of, key.owner, previous, key.only_key)
+            return [part.text for part in (*parts, *output)]
+        if conversation is not None:
+            return await pools.commands.run(visible_texts, key.owner, conversation, key.id)
+    except NotFoundError:
+        raise (no_conversation() if conversation else no_previous()) from None
+    return []
