@@ -18,7 +18,7 @@ from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
 
-MAX_BYTES = 91_200
+MAX_BYTES = 91_500
 MAX_REQUESTS = 50
 MAX_TASK_MS = 100
 LATER = ("/static/vendor/", "/static/languages/")
