@@ -97,6 +97,9 @@ def test_two_people_connect_their_own_accounts_and_ask_again(place: tuple[Deploy
         link = chat.page.locator(".chip").get_by_role("link", name="Account.md")
         text = chat.page.request.get(f"{server.url}{link.get_attribute('href')}").text()
         assert text == f"This is the account of You are {person}-there."
+        # Beside a document, no tool is offered of which it is not known that it sends nothing.
+        chat.page.get_by_role("button", name="Remove Account.md").click()
+        expect(chat.page.locator(".chip")).to_have_count(0)
 
     first = chats[0]
     first.page.goto("/settings/accounts/")
