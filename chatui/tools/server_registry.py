@@ -379,7 +379,8 @@ class _ToolServers:
             if watched is None or each.place != watched.spec.place or each.offer.remote not in watched.spec.selected:
                 continue
             try:
-                yield tool_of(each.offer, watched), each.offer
+                may_run = partial(confirmations.is_current, each.offer.name, each.digest, each.place)
+                yield replace(tool_of(each.offer, watched), may_run=may_run), each.offer
             except UnusableError as error:
                 log.error("tool %s is not offered: %s", each.offer.name, error)
 
@@ -428,7 +429,6 @@ def tool_of(offer: ToolOffer, watched: ServerConnection) -> Tool:
         fault=offer.fault,
         title=f"{offer.server} · {words.capitalize()}",
         foresees=lambda turn, arguments: Foreseen(arguments, offer.server),
-        may_run=lambda: confirmations.is_current(offer.name, offer.digest(), watched.spec.place),
     )
 
 

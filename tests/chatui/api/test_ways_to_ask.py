@@ -21,10 +21,12 @@ BODIES: Mapping[str, Mapping[str, object]] = {
     "/v1/responses": {"input": "?"},
     "/v1/chat/completions": {"messages": [{"role": "user", "content": "?"}]},
     "/v1/responses/compact": {"model": "demo", "input": "?"},
+    "/v1/responses/input_tokens": {"input": "?"},
     "/v1/messages": {"max_tokens": 500, "messages": [{"role": "user", "content": "?"}]},
     "/v1/messages/count_tokens": {"messages": [{"role": "user", "content": "?"}]},
 }
 READ = {"/v1/responses/{}", "/v1/responses/{}?stream=false", "/v1/responses/{}/input_items"}
+OF_CONVERSATIONS = ("conversations", *(f"conversations/<slug:conversation_id>{rest}" for rest in ("", "/items", "/items/<slug:item_id>")))
 WITHOUT_ANSWERS = {"models", "models/<path:model_id>", "responses/<slug:answer_id>/cancel"}
 IN_A_BODY: Mapping[str, tuple[object, ...]] = {
     "include": (["reasoning.content"], ["reasoning.encrypted_content", "reasoning.content"]),
@@ -60,7 +62,7 @@ def attempts(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 async def test_the_tables_name_every_way_and_every_address() -> None:
     assert IN_A_BODY.keys() == WAYS_TO_ASK.keys()
     asked = {path.removeprefix("/v1/").replace("{}", "<slug:answer_id>").partition("?")[0] for path in (*BODIES, *READ)}
-    assert asked | WITHOUT_ANSWERS == {str(each.pattern) for each in urlpatterns}
+    assert asked | WITHOUT_ANSWERS | {*OF_CONVERSATIONS} == {str(each.pattern) for each in urlpatterns}
 
 
 @pytest.mark.parametrize("path", BODIES)
@@ -85,6 +87,24 @@ async def test_a_query_that_asks_is_one_attempt_and_is_answered_without(program:
             assert response.status_code == 200 and len(attempts) == 1, (path, query)
             assert b"marmalade" not in await whole(response)
             attempts.clear()
+
+
+async def test_what_is_read_of_a_conversation_has_none_of_it_however_it_is_asked_for(program: Program, attempts: list[object]) -> None:
+    begun = json_of(await program.post("/v1/conversations", {}))["id"]
+    await program.ask({"input": "?", "conversation": begun})
+    items = json_of(await program.get(f"/v1/conversations/{begun}/items"))["data"]
+    assert "It is four." in str(items), "the premise"
+    addresses = [path.replace("<slug:conversation_id>", begun).replace("<slug:item_id>", items[0]["id"]) for path in OF_CONVERSATIONS[1:]]
+    for address in addresses:
+        for query in IN_A_QUERY[:4]:
+            response = await program.get(f"/v1/{address}?{query}")
+            assert response.status_code == 200 and len(attempts) == 1, (address, query)
+            assert b"marmalade" not in await whole(response)
+            attempts.clear()
+    for address in OF_CONVERSATIONS[0], addresses[1]:
+        await program.post(f"/v1/{address}", {"items": [{"role": "user", "content": "?"}], "include": ["reasoning.content"]})
+        assert len(attempts) == 1, address
+        attempts.clear()
 
 
 async def test_a_query_is_an_attempt_at_any_address(program: Program, attempts: list[object]) -> None:
