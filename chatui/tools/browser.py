@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
-from urllib.parse import unquote_plus, urlsplit
+from urllib.parse import unquote_plus
 
 from chatui.documents import reading
 from chatui.documents.inside.html import TITLE_CHARS, clean, host, joined, wrapped
@@ -27,10 +27,9 @@ from chatui.documents.limits import BY_REASON
 from chatui.env import Environment, environment
 from chatui.sandbox import ProcessLimits
 from chatui.tools import search_engines
-from chatui.tools.fetcher import FetchedPage, Fetcher, FetchError, Hosts
+from chatui.tools.fetcher import FetchedPage, Fetcher, FetchError, Hosts, receiver
 from chatui.tools.search_engines import Result
 from chatui.tools.tool import CallingTurn, Foreseen, Tool, ToolError
-from renderer import characters
 from renderer.markup.citations import CitableSource
 
 _WRITTEN = re.compile(
@@ -276,7 +275,10 @@ class Browser:
         found = self._allowed.permitted(url)
         if found is None:
             raise ToolError(_NOT_ALLOWED)
-        return Foreseen({**wanted, "id": found}, receiver(found))
+        try:
+            return Foreseen({**wanted, "id": found}, self.fetcher.target(found).receiver)
+        except FetchError as error:
+            raise ToolError(str(error)) from None
 
     async def _page(self, cursor: int) -> tuple[TextPage, int]:
         """The page with this cursor, or the latest one. A page of an earlier answer is loaded again."""
@@ -328,20 +330,6 @@ def _is_number(given: int | str) -> bool:
 
 def _with_scheme(address: str) -> str:
     return address if "://" in address else f"https://{address.strip()}"
-
-
-def receiver(address: str) -> str:
-    """The host of an address to judge it by: with its port, and in letters that look like no others (``xn--…``)."""
-    try:
-        parts = urlsplit(address)
-        name, port = parts.hostname or "", parts.port
-    except ValueError:
-        return ""
-    try:
-        name = name if name.isascii() else name.encode("idna").decode()
-    except UnicodeError:
-        name = characters.escape(name)
-    return f"{name}:{port}" if port else name
 
 
 def _echoes(url: str, query: str) -> bool:

@@ -139,11 +139,25 @@ class Target:
     """Includes the query; percent-encoded."""
 
     @property
+    def receiver(self) -> str:
+        """The host that receives the request, to judge it by: in letters that look like no others (``xn--…``), with its port if that is not
+        the usual one."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if PORTS.get(self.scheme) == self.port else f"{host}:{self.port}"
+
+    @property
     def url(self) -> str:
         """The address, without a fragment."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        port = "" if PORTS.get(self.scheme) == self.port else f":{self.port}"
-        return f"{self.scheme}://{host}{port}{self.path}"
+        return f"{self.scheme}://{self.receiver}{self.path}"
+
+
+def receiver(address: str) -> str:
+    """The receiver of requests to an address that the operator or staff entered; empty if nothing can be sent there."""
+    try:
+        read = httpx.URL(address)
+        return Target(read.scheme, read.raw_host.decode("ascii").lower(), read.port or PORTS[read.scheme], "").receiver
+    except (httpx.InvalidURL, KeyError, UnicodeError):
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,10 +300,7 @@ class Fetcher:
         try:
             async with asyncio.timeout(self.limits.seconds):
                 for _ in range(_MAX_REDIRECTS + 1):
-                    target = parse_target(url, self.limits.ports)
-                    if not self.hosts.allows(target.host):
-                        raise FetchError(ADDRESS_REFUSED)
-                    found = await self._request(target)
+                    found = await self._request(self.target(url))
                     if isinstance(found, FetchedPage):
                         return found
                     url = found
@@ -297,10 +308,16 @@ class Fetcher:
             raise FetchError(NOT_LOADED) from None
         raise FetchError("The page redirects too often.")
 
+    def target(self, url: str) -> Target:
+        """Where the request for this address goes. Raises FetchError: the address may not be requested."""
+        target = parse_target(url, self.limits.ports)
+        if not self.hosts.allows(target.host):
+            raise FetchError(ADDRESS_REFUSED)
+        return target
+
     async def _request(self, target: Target) -> FetchedPage | str:
         """The page, or the address that it redirects to."""
-        host = target.url.split("/")[2]
-        named = {"Host": host, "User-Agent": USER_AGENT, "Accept": _ACCEPT, "Accept-Encoding": "identity"}
+        named = {"Host": target.receiver, "User-Agent": USER_AGENT, "Accept": _ACCEPT, "Accept-Encoding": "identity"}
         headers: list[tuple[bytes | str, bytes | str]] = list(named.items())
         timeouts = dict.fromkeys(("connect", "read", "write", "pool"), self.limits.seconds)
         async with (

@@ -5,17 +5,20 @@ import json
 import re
 from html import unescape
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from channels.db import database_sync_to_async
 from django.test import Client
 
+from chatui.env import environment as current
 from chatui.models.tools import ToolApproval
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.tools import browser
+from chatui.tools import browser, fetcher
 from chatui.tools.browser import Browser
+from chatui.tools.fetcher import Fetcher, Hosts
+from chatui.tools.tool import CallingTurn, ToolError
 from chatui.turns import running
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.formats import format_of
@@ -122,29 +125,52 @@ async def test_the_page_that_opens_is_the_one_on_the_card(ada: User, monkeypatch
     assert receivers[1:] == [f"tea.example:{peer.port}"] * 2 and "/black" in peer.requested
 
 
-def test_an_address_is_named_in_letters_that_look_like_no_others() -> None:
+def test_an_engine_is_named_in_letters_that_look_like_no_others() -> None:
     names = {
         "https://www.example.org/a?b": "www.example.org",
         "http://example.org:8080": "example.org:8080",
         "https://user@evil.example/x": "evil.example",
-        "https://аррle.com": "xn--le-6kc3aa.com",
+        "https://аррle.com": "xn--le-6kc8da.com",
         "https://[::1": "",
+        "https://[::1]:8888/find": "[::1]:8888",
+        "https://ⓔxample.org": "",
     }
-    assert {address: browser.receiver(address) for address in names} == {
-        **names,
-        "https://аррle.com": browser.receiver("https://аррle.com"),
-    }
-    assert browser.receiver("https://аррle.com").startswith("xn--")
+    assert {address: fetcher.receiver(address) for address in names} == names
 
 
-def test_what_would_be_in_vain_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    from uuid import uuid4
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("https://faß.de/x", "https://βόλος.com", "https://straße.example.org", "https://bücher.example", "https://аррӏе.com"),
+        *(
+            "https://example.org:443/",
+            "http://example.org:80/",
+            "https://EXAMPLE.org/a?b=@bank.example",
+            "https://example.org#@bank.example",
+        ),
+    ],
+)
+def test_a_card_names_the_host_that_the_request_goes_to(address: str) -> None:
+    """Two ways to write a name in ASCII differ in some letters, such as ß: a card must name the one that is used."""
+    seen = browser_that_was_told(address).foreseen("open", {"id": address})
+    assert seen.receiver == fetcher.parse_target(seen.arguments["id"]).url.split("/")[2]
+    assert seen.receiver.isascii()
 
-    from chatui.env import environment as current
-    from chatui.tools.fetcher import Fetcher, Hosts
-    from chatui.tools.tool import CallingTurn, ToolError
 
-    made = Browser(CallingTurn(uuid4(), uuid4(), uuid4(), ("See example.org",)), current(), Fetcher(Hosts((), ())))
+@pytest.mark.parametrize(
+    "address", ["https://xn--80ak6aa92e.com", "https://bücher.de:8443/a", "https://𝐛ank.com", "https://tools.internal"]
+)
+def test_nobody_is_asked_about_an_address_that_is_never_requested(address: str) -> None:
+    with pytest.raises(ToolError, match="cannot be opened here"):
+        browser_that_was_told(address).foreseen("open", {"id": address})
+
+
+def browser_that_was_told(*questions: str) -> Browser:
+    return Browser(CallingTurn(uuid4(), uuid4(), uuid4(), questions), current(), Fetcher(Hosts((), ())))
+
+
+def test_what_would_be_in_vain_is_not_asked() -> None:
+    made = browser_that_was_told("See example.org")
     assert made.foreseen("open", {"id": "example.org"}).receiver == "example.org"
     for name, given in (("open", {"id": "https://elsewhere.example"}), ("open", {"id": 3}), ("find", {"pattern": "a"}), ("open", {})):
         with pytest.raises(ToolError):
