@@ -83,8 +83,9 @@ def here(conversation: Conversation) -> AssistantHere | None:
 def use_newest(conversation: Conversation) -> None:
     """Let the newest version of its assistant apply in this conversation, from the next question on. Nothing if none applies."""
     if version := permissions.applying(conversation):
-        conversation.assistant_version = permissions.to_begin_with(conversation.owner, version.assistant_id)
-        conversation.save(update_fields=["assistant_version"])
+        with transaction.atomic():
+            conversation.assistant_version = permissions.to_begin_with(conversation.owner, version.assistant_id, locked=True)
+            conversation.save(update_fields=["assistant_version"])
 
 
 def text_of(person: User, assistant_id: object) -> AssistantText:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from django.db.models import F, Q, QuerySet
 
-from chatui.models.assistants import AssistantVersion
+from chatui.models.assistants import Assistant, AssistantVersion
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions.access import existing, key_of
@@ -29,8 +29,12 @@ def own_all(person: User) -> QuerySet[AssistantVersion]:
     return _newest().filter(assistant__owner=person, assistant__deleted_at=None)
 
 
-def to_begin_with(person: User, assistant_id: object) -> AssistantVersion:
-    """The newest version of an assistant, for a new conversation. Raises NotFoundError if the person may not use it."""
+def to_begin_with(person: User, assistant_id: object, *, locked: bool = False) -> AssistantVersion:
+    """The newest version of an assistant, for a new conversation. ``locked``: it stays until the caller's transaction ends, which stores
+    where it applies; a simultaneous change would remove it. Raises NotFoundError if the person may not use it."""
+    if locked:
+        rows = Assistant.objects.select_for_update(no_key=True).filter(pk__in=usable(person).values("assistant"))
+        existing(rows.filter(pk=key_of(assistant_id)).first())
     return existing(usable(person).filter(assistant=key_of(assistant_id)).first())
 
 

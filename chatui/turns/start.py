@@ -366,7 +366,7 @@ def _chosen_before(person: User, cut: Turn, conversation: Conversation) -> str:
 
 def _new_conversation(person: User, ask: Ask, choice: str) -> Conversation:
     folder = access.own_folder(person, ask.folder, locked=True) if ask.folder and not ask.temporary else None
-    version = assistants.to_begin_with(person, ask.assistant) if ask.assistant else None
+    version = assistants.to_begin_with(person, ask.assistant, locked=True) if ask.assistant else None
     # A temporary conversation has no title, because it would appear in the browser's history.
     title, until = ("", temporary.end()) if ask.temporary else (transcripts.first_title(ask.text), None)
     answers = ask.answer_format.stored() if ask.answer_format else None
