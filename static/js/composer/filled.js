@@ -35,11 +35,21 @@ function taken() {
   return [...new Set(texts.filter(Boolean))].join("\n");
 }
 
+const HIDDEN = String.raw`\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffb`;
+/** What nobody can see: control characters, all that programs may leave unshown, and letters without ink. */
+const UNSEEN = new RegExp(String.raw`(?:[^\P{Cc}\n\t]|[${HIDDEN}])+`, "gu");
+const TAKES_IT = String.raw`[^\x00-\x7f\p{Cc}${HIDDEN}\p{Script=Latin}\p{Script=Hangul}\p{Script=Han}]`;
+/** Of that what draws emoji, and joins or parts letters of scripts that need it, with the character before it. */
+const DRAWN = new RegExp(String.raw`(?:${TAKES_IT}(?:\ufe0e|\ufe0f|\ufe0f?\u200d|\u200c)|[0-9#*]\ufe0f)$`, "u");
+
 /**
- * Without what stands in a text and cannot be read there: controls, and the invisible copies of ASCII letters in which
- * a link could hide instructions for the model.
+ * Without what stands in a text and cannot be read there: in invisible characters a link could hide instructions for
+ * the model, and those that turn the direction of text show a person another text than the one that is sent.
  * @param {string} text
  */
 function shown(text) {
-  return text.replace(/\r\n?/g, "\n").replace(/[^\P{Cc}\n\t]|[\u{e0000}-\u{e007f}]/gu, "").trim();
+  const seen = text.replace(/\r\n?/g, "\n").replace(UNSEEN, (run, at, whole) => {
+    return DRAWN.test(whole.slice(Math.max(0, at - 2), at) + run) ? run : "";
+  });
+  return seen.trim();
 }

@@ -93,6 +93,20 @@ def test_a_conversation_with_a_draft_has_a_mark_in_the_list_of_every_tab(demo: S
     expect(marked).to_have_count(0)
 
 
+def test_a_link_hides_nothing_in_what_it_fills_in(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    readable = "Pay 21 to Ann, 👩🏽\u200d🚀 ❤\ufe0f\u200d🔥 1\ufe0f\u20e3 می\u200cخواهم क\u094d\u200dष 안녕 你好 x\u0301."
+    unseen = [
+        *("\u202e", "\u202d", "\u2066", "\u2069", "\u200b", "\u2060", "\ufeff", "\u00ad", "\u200d", "\u200c", "\u2063", "\u180e", "\u2800"),
+        *("\u3164", "\u034f", "\ufe05\ufe01", "\U000e0100", "\U000e01ef", "\U000e0041", "\ufffa", "\x7f", "\x1b"),
+    ]
+    for place in ("Pay", "21", "안녕", "你好"):
+        filled = readable.replace(place, place + "".join(f"{each} " for each in unseen), 1)
+        chat.page.goto("/?" + urlencode({"q": f"{unseen[0]}{filled}{unseen[1]}"}))
+        expect(chat.box).to_have_value(readable.replace(place, place + " " * len(unseen), 1))
+        chat.box.fill("")
+
+
 def test_a_link_fills_the_box_below_a_draft_and_sends_nothing(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
     hidden = "\N{TAG LATIN SMALL LETTER A}\x1b"
