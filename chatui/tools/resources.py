@@ -32,7 +32,6 @@ T = TypeVar("T")
 PICK_SECONDS = 24 * 3600
 """How long what was shown can be picked."""
 _SALT = "tool server resources"
-_CURSOR_CHARS = 4000
 
 
 class NoSuchPickError(Exception):
@@ -66,7 +65,7 @@ def page(name: str, person_id: UUID, token: str) -> Page:
         try:
             answer = await server.ask("resources/list", {"cursor": cursor} if cursor else {})
             found, left_out = resources.listed(answer)
-            following = answer.get("nextCursor") or ""
+            following = resources.next_cursor(answer, cursor)
         except ServerRefusedError:
             if cursor:
                 raise
@@ -79,7 +78,7 @@ def page(name: str, person_id: UUID, token: str) -> Page:
         more = ""
         if len(found) > end:
             more = _signed("page", place, [cursor, end])
-        elif isinstance(following, str) and 0 < len(following) <= _CURSOR_CHARS and following != cursor:
+        elif following:
             more = _signed("page", place, [following, 0])
         return Page(
             tuple((each, _signed("resource", place, asdict(each))) for each in here),

@@ -10,7 +10,8 @@ from chatui.web.guards import person_of, signed_in, visitor_of
 
 _lists = Throttle("tool-resources", attempts=120, seconds=600)
 _MOST_FIELDS = 10
-_TOKEN_CHARS = 20_000
+TOKEN_CHARS = 50_000
+"""Enough for the longest address and words that a resource may have, in any letters."""
 
 
 @signed_in("GET", "POST")
@@ -22,11 +23,11 @@ def resources(request: HttpRequest, server: str) -> JsonResponse:
         from chatui.display import tool_resources  # takes 2 MB, and most installations have no tool servers
 
         _lists.check(str(person.pk))
-        return JsonResponse(tool_resources.page(person, server, request.GET.get("page", "")[:_TOKEN_CHARS]))
+        return JsonResponse(tool_resources.page(person, server, request.GET.get("page", "")[:TOKEN_CHARS]))
     from chatui.transfer.tool_resources import Pick, attach
 
     place, choice = message_box(request), request.GET.get("choice", "")
     uploads.check(str(person.pk))
     fields = [(name.removeprefix("field-"), str(value)) for name, value in request.POST.items() if name.startswith("field-")]
-    pick = Pick(server, request.POST.get("pick", "")[:_TOKEN_CHARS], dict(fields[:_MOST_FIELDS]))
+    pick = Pick(server, request.POST.get("pick", "")[:TOKEN_CHARS], dict(fields[:_MOST_FIELDS]))
     return JsonResponse(attach(visitor_of(request, "page"), pick, place, choice))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,6 +29,8 @@ VALUE_CHARS = 500
 NAME_CHARS = 100
 WORDS_CHARS = 300
 URI_CHARS = 2000
+CURSOR_CHARS = 4000
+"""As it is written in JSON."""
 MAX_CONTENTS = 10
 """Of one resource. Each becomes a file, and a message has at most so many."""
 _URI = re.compile(rf"[A-Za-z][A-Za-z0-9+.-]*:[^\s\x00-\x1f\x7f-\x9f]{{1,{URI_CHARS}}}")
@@ -106,6 +109,14 @@ def listed(result: Mapping[str, Any]) -> tuple[list[Resource], int]:
     every = listed_in(result, "resources")
     found = [each for each in map(_resource, every) if each is not None]
     return found, len(every) - len(found)
+
+
+def next_cursor(result: Mapping[str, Any], cursor: str) -> str:
+    """The cursor of the page after this answer to ``cursor``; empty at the end, and if it cannot be asked for: it comes back in an address,
+    whose length a web server limits, and where letters other than ASCII take six characters."""
+    following = result.get("nextCursor")
+    is_usable = isinstance(following, str) and following != cursor and len(json.dumps(following)) <= CURSOR_CHARS
+    return str(following) if is_usable else ""
 
 
 def templates(result: Mapping[str, Any]) -> tuple[list[Template], int]:

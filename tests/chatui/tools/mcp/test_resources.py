@@ -1,13 +1,17 @@
 """What an MCP server lists as resources, and what it returns for one: inert, bounded, and named so that it is read by its kind."""
 
 import base64
+from dataclasses import asdict
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from django.core import signing
 
 from chatui.tools.mcp import resources
 from chatui.tools.mcp.resources import Resource, Template
 from chatui.tools.remote.offers import ServerError
+from chatui.web.tool_resources import TOKEN_CHARS
 
 
 def resource(**fields: Any) -> dict[str, Any]:
@@ -29,6 +33,23 @@ def resource(**fields: Any) -> dict[str, Any]:
 )
 def test_what_has_no_usable_address_or_is_for_the_person_alone_is_left_out_and_counted(entry: Any) -> None:
     assert resources.listed({"resources": [entry, resource()]}) == ([Resource("notes://a", "a")], 1)
+
+
+def test_the_token_of_any_resource_fits_into_a_request() -> None:
+    words = "\U0001f600" * 10_000
+    entry = resource(uri=f"a:{words[: resources.URI_CHARS]}", name=words, description=words, mimeType=words, size=10**18)
+    [found], left_out = resources.listed({"resources": [entry]})
+    assert not left_out and len(signing.dumps([str(uuid4()), "library 0123456789abcdef", asdict(found)])) <= TOKEN_CHARS
+
+
+@pytest.mark.parametrize("cursor", ["2", "c" * 3900, "é" * 660])
+def test_a_next_page_can_be_asked_for(cursor: str) -> None:
+    assert resources.next_cursor({"nextCursor": cursor}, "1") == cursor
+
+
+@pytest.mark.parametrize("cursor", [None, "", 3, ["2"], "1", "c" * 4000, "é" * 4000, '"' * 3000])
+def test_a_page_that_would_never_come_or_has_too_long_an_address_is_not_offered(cursor: Any) -> None:
+    assert resources.next_cursor({"nextCursor": cursor}, "1") == ""
 
 
 def test_words_of_a_server_are_bounded_single_lines() -> None:
