@@ -55,11 +55,13 @@ _IN_LINES = json.JSONEncoder(ensure_ascii=False, indent=2)
 
 @dataclass(frozen=True, slots=True)
 class ShownArgument:
-    """One argument of a call: a text as it is, and any other value as JSON, which is always shown from left to right."""
+    """One argument of a call: a text as it is, and any other value as JSON, which is always shown from left to right. ``size``: in words,
+    of a value that may be longer than its place on the card, where its end could be overlooked below empty lines."""
 
     name: VisibleText = field(repr=False)
     text: VisibleText = field(repr=False)
     is_text: bool = True
+    size: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,12 +202,22 @@ def _arguments(tool: str, values: Mapping[str, object]) -> tuple[tuple[ShownArgu
         room -= len(shown_text)
         text, title = escape(shown_text), escape(label)
         has_escapes = has_escapes or (text, title) != (shown_text, label)
-        shown.append(ShownArgument(argument_name(tool, label), approval_text(text), isinstance(value, str)))
+        shown.append(ShownArgument(argument_name(tool, label), approval_text(text), isinstance(value, str), _size(written)))
         if len(shown) == NAME_CHARS:
             # Names count too: a tool may accept any names, so they can carry data as well.
             left_out += sum(len(other) + len(str(each)) for other, each in list(values.items())[NAME_CHARS:])
             break
     return tuple(shown), left_out, has_escapes
+
+
+_FITS_CHARS, _FITS_LINES = 250, 8
+"""What fits into the place of a value on a phone, in letters of any width."""
+
+
+def _size(text: str) -> str:
+    if len(text) <= _FITS_CHARS and text.count("\n") < _FITS_LINES:
+        return ""
+    return _("%(count)s characters in all.") % {"count": number_format(len(text), force_grouping=True)}
 
 
 def _json(value: object, room: int) -> str:

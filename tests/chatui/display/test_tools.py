@@ -119,6 +119,15 @@ def test_deep_lists_cost_no_more_than_their_shown_part(talk: Conversation) -> No
     assert len(shown.arguments[0].text) == tools.MAX_CHARS and shown.left_out < 100_000
 
 
+def test_the_end_of_a_value_below_empty_lines_is_not_overlooked(client: Client, ada: User, talk: Conversation) -> None:
+    below = "To: bela" + "\n" * 40 + "Cc: somebody else"
+    row = a_row(talk, {"short": "To: bela\nCc: cleo", "below": below, "beyond": ["x" * 25_000]})
+    assert [each.size for each in tools.card(row).arguments] == ["", f"{len(below)} characters in all.", "25,004 characters in all."]
+    client.force_login(ada)
+    page = client.get(f"/c/{talk.pk}/turns/{row.turn_id}/calls/").content.decode()
+    assert page.count("characters in all.") == 2
+
+
 def test_text_direction_follows_its_lines_and_json_is_left_to_right(client: Client, ada: User, talk: Conversation) -> None:
     row = a_row(talk, {"text": "\u05e9\u05dc\u05d5\u05dd", "list": ["\u05e9\u05dc\u05d5\u05dd", "rm"]})
     client.force_login(ada)
