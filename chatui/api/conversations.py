@@ -82,14 +82,16 @@ async def delete(request: HttpRequest, key: LiveKey, conversation_id: str) -> Ht
     """Delete a conversation."""
     check_format(key.for_responses)
     with _refusals():
-        found = await pools.commands.run(_deleted, key, _id(conversation_id))
+        found = _id(conversation_id)
+        await pools.commands.run(_deleted, key, found)
     return JsonResponse({"id": _public(found), "object": "conversation.deleted", "deleted": True})
 
 
-def _deleted(key: LiveKey, conversation_id: UUID) -> UUID:
-    found = program_conversations.delete(key.owner, conversation_id, key.id)
-    running.stop_all_from_thread(found)
-    return found
+def _deleted(key: LiveKey, conversation_id: UUID) -> None:
+    if program_conversations.delete(key.owner, conversation_id, key.id):
+        running.stop_all_from_thread(conversation_id)
+    else:
+        running.stop_programs_from_thread(conversation_id)
 
 
 async def add(request: HttpRequest, key: LiveKey, conversation_id: str) -> HttpResponseBase:

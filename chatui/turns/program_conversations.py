@@ -17,7 +17,7 @@ from chatui.database.connections import short_transaction
 from chatui.database.statements import insert, new
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
-from chatui.models.programs import ProgramConversation
+from chatui.models.programs import ProgramAnswer, ProgramConversation
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access, programs
@@ -133,8 +133,9 @@ def update(person: User, conversation_id: UUID, key: UUID, metadata: Mapping[str
     return head_of(found)
 
 
-def delete(person: User, conversation_id: UUID, key: UUID) -> UUID:
-    """Put a conversation into the bin, unless a person has asked in it: then only no program finds it any more. Returns its key.
+def delete(person: User, conversation_id: UUID, key: UUID) -> bool:
+    """Put a conversation into the bin, unless a person has asked in it: then only no program finds it any more, nor a response in it.
+    Returns whether it is in the bin.
 
     Raises:
         NotFoundError: as ``add``.
@@ -144,10 +145,11 @@ def delete(person: User, conversation_id: UUID, key: UUID) -> UUID:
         row = found.conversation
         # If a person has asked in it, it is no longer in the archive, where programs' conversations are.
         if row.archived_at is None:
+            ProgramAnswer.objects.filter(turn__conversation=row, is_kept=True).delete()
             found.delete()
-        else:
-            Conversation.objects.filter(pk=row.pk).update(deleted_at=timezone.now())
-    return row.pk
+            return False
+        Conversation.objects.filter(pk=row.pk).update(deleted_at=timezone.now())
+    return True
 
 
 def delete_item(person: User, conversation_id: UUID, key: UUID, item_id: UUID) -> ConversationHead:

@@ -15,6 +15,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from django.db import DatabaseError, IntegrityError, InterfaceError
+from django.db.models import QuerySet
 
 from chatui import wire
 from chatui.codes import ProductCode
@@ -217,10 +218,18 @@ def decided_from_thread(place: TurnPlace) -> None:
 def stop_all_from_thread(conversation_id: UUID) -> None:
     """Stop all turns of a conversation, and end what tools keep for it. Best effort: their process also notices within a second that the
     conversation was deleted."""
-    running = Turn.objects.filter(conversation=conversation_id, state=TurnState.RUNNING)
-    for turn_id, process in running.values_list("pk", "lease_owner"):
-        stop_from_thread(TurnPlace(turn_id, process))
+    _stop_from_thread(Turn.objects.filter(conversation=conversation_id))
     file_access.forget_from_thread(conversation_id)
+
+
+def stop_programs_from_thread(conversation_id: UUID) -> None:
+    """Stop the turns of a conversation that programs asked for. What a person asked there goes on."""
+    _stop_from_thread(Turn.objects.filter(conversation=conversation_id, key__isnull=False))
+
+
+def _stop_from_thread(turns: QuerySet[Turn]) -> None:
+    for turn_id, process in turns.filter(state=TurnState.RUNNING).values_list("pk", "lease_owner"):
+        stop_from_thread(TurnPlace(turn_id, process))
 
 
 def ask_snapshot(place: TurnPlace, audience: Audience, group: str) -> None:

@@ -92,11 +92,12 @@ def stored_conversation(person: User, conversation_id: UUID, only_key: UUID | No
     answers = ProgramAnswer.objects.filter(Q(turn__in=turns) | Q(turn__question__in=keys), is_kept=True, key=found.key_id)
     by_turn = {answer.turn_id: answer for answer in answers.select_related("turn").defer("turn__request")}
     asked = {answer.turn.question_id for answer in by_turn.values()}
-    foreign = set(Turn.objects.filter(question__in=keys).values_list("question", flat=True)) - asked
+    # A person's answer to it on a page, which has no key, takes nothing away from the program.
+    deleted = set(Turn.objects.filter(question__in=keys, key__isnull=False).values_list("question", flat=True)) - asked
     orders: dict[str | None, list[Part]] = {}
     for each in found.orders:
         orders.setdefault(each["after"], []).append(Instruction(each["id"], each["text"]))
-    sent = [each for each in branch if (each.pk not in foreign if each.turn_id is None else _is_sent(each, by_turn))]
+    sent = [each for each in branch if (each.pk not in deleted if each.turn_id is None else _is_sent(each, by_turn))]
     shown = {part.key: part for part in parts_among(sent)}
     parts: list[Part] = [*orders.pop(None, ())]
     for turn_id, group in groupby(branch, lambda each: each.turn_id):

@@ -246,3 +246,61 @@ async def test_erasing_a_conversation_erases_all_of_it(program: Program) -> None
     await program.ask({"input": "?", "conversation": conversation})
     await database_sync_to_async(erasure.erase_conversation)((await Conversation.objects.aget()).pk)
     assert not await ProgramConversation.objects.aexists() and not await Message.objects.aexists()
+
+
+async def _asked_on_a_page(person: User, **asked: Any) -> None:
+    from channels.db import database_sync_to_async
+
+    from chatui.models.turn import Turn
+    from tests.chatui.conftest import store
+    from tests.chatui.turns.test_turns import ask
+
+    await database_sync_to_async(store)(person, ask(conversation=(await Conversation.objects.aget()).pk, **asked))
+    await Turn.objects.aupdate(state="completed")
+
+
+async def test_an_item_that_a_person_had_answered_on_a_page_stays_the_programs(program: Program, ada: User) -> None:
+    from chatui.turns.asks import AskKind
+
+    conversation = await begun(program, items=[USER])
+    question = (await Message.objects.aget()).pk
+    await _asked_on_a_page(ada, kind=AskKind.REGENERATE, text="", question=question)
+    assert words(await items_of(program, conversation)) == ["My name is Ada."]
+    found = await program.ask({"input": "And?", "conversation": conversation})
+    assert words(await items_of(program, conversation)) == ["My name is Ada.", "And?", text_of(found)]
+
+
+async def test_a_deleted_conversation_has_no_responses_either_where_it_stays_for_its_person(
+    program: Program, ada: User, backend: ScriptedBackend
+) -> None:
+    conversation = await begun(program)
+    first = await program.ask({"input": "Who am I?", "conversation": conversation})
+    await _asked_on_a_page(ada, text="A private question")
+    reader = Program(await new_key(ada, reads_all=True))
+    assert (await program.delete(f"/v1/conversations/{conversation}")).status_code == 200
+    assert (await Conversation.objects.aget()).deleted_at is None and await Message.objects.filter(text__contains="Who am I?").aexists()
+    for each in (program, reader):
+        for response in (
+            await each.get(f"/v1/responses/{first['id']}"),
+            await each.get(f"/v1/responses/{first['id']}/input_items"),
+            await each.post("/v1/responses", {"input": "And?", "previous_response_id": first["id"]}),
+        ):
+            assert response.status_code == 404
+
+
+async def test_a_persons_answer_goes_on_when_a_program_deletes_the_conversation(
+    program: Program, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from channels.db import database_sync_to_async
+
+    from chatui.turns import running
+    from tests.chatui.conftest import store
+    from tests.chatui.turns.test_turns import ask
+
+    stopped: list[object] = []
+    monkeypatch.setattr(running, "stop_from_thread", stopped.append)
+    conversation = await begun(program, items=[USER])
+    row = await Conversation.objects.aget()
+    await database_sync_to_async(store)(ada, ask(text="A private question", conversation=row.pk))
+    assert (await program.delete(f"/v1/conversations/{conversation}")).status_code == 200
+    assert stopped == []
