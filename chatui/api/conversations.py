@@ -15,6 +15,7 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from chatui.accounts.api_keys import LiveKey
+from chatui.api import shares
 from chatui.api.asking import MAX_STORED_CHARS, check_length, text_in
 from chatui.api.errors import NOT_FOUND, ApiError, check_format, invalid
 from chatui.api.guarded import body_of, checked
@@ -22,7 +23,6 @@ from chatui.api.request_parts import MAX_MESSAGES, Metadata, unknown_call
 from chatui.api.response_object import Item, item, key_of
 from chatui.api.response_request import CONVERSATION, conversation_key, is_reference, no_conversation, read_items
 from chatui.api.stored_responses import item_of_input, list_of, object_of, page_of
-from chatui.database import pools
 from chatui.permissions.access import NotFoundError
 from chatui.turns import program_conversations, running
 from chatui.turns.program_conversations import ConversationHead, FullError, OfResponseError, SentItems
@@ -60,13 +60,16 @@ async def create(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     check_format(key.for_responses)
     items = _items(wanted.items or [])
     with _refusals():
-        found = await pools.commands.run(program_conversations.create, key.owner, key.id, wanted.metadata or {}, items)
+        found = await shares.run(key, program_conversations.create, key.owner, key.id, wanted.metadata or {}, items)
     return JsonResponse(_shown(found))
 
 
 async def retrieve(request: HttpRequest, key: LiveKey, conversation_id: str) -> HttpResponseBase:
     """A conversation without its items."""
-    return JsonResponse(_shown((await _stored(key, conversation_id)).head))
+    check_format(key.for_responses)
+    with _refusals():
+        found = await shares.run(key, program_conversations.read, key.owner, _id(conversation_id), key.only_key)
+    return JsonResponse(_shown(found))
 
 
 async def update(request: HttpRequest, key: LiveKey, conversation_id: str) -> HttpResponseBase:
@@ -74,7 +77,7 @@ async def update(request: HttpRequest, key: LiveKey, conversation_id: str) -> Ht
     wanted = checked(MetadataRequest, await body_of(request, key))
     check_format(key.for_responses)
     with _refusals():
-        found = await pools.commands.run(program_conversations.update, key.owner, _id(conversation_id), key.id, wanted.metadata or {})
+        found = await shares.run(key, program_conversations.update, key.owner, _id(conversation_id), key.id, wanted.metadata or {})
     return JsonResponse(_shown(found))
 
 
@@ -83,7 +86,7 @@ async def delete(request: HttpRequest, key: LiveKey, conversation_id: str) -> Ht
     check_format(key.for_responses)
     with _refusals():
         found = _id(conversation_id)
-        await pools.commands.run(_deleted, key, found)
+        await shares.run(key, _deleted, key, found)
     return JsonResponse({"id": _public(found), "object": "conversation.deleted", "deleted": True})
 
 
@@ -100,7 +103,7 @@ async def add(request: HttpRequest, key: LiveKey, conversation_id: str) -> HttpR
     check_format(key.for_responses)
     items = _items(wanted.items)
     with _refusals():
-        keys = await pools.commands.run(program_conversations.add, key.owner, _id(conversation_id), key.id, items)
+        keys = await shares.run(key, program_conversations.add, key.owner, _id(conversation_id), key.id, items)
     new = {each.hex for each in keys}
     return JsonResponse(list_of([each for each in _items_of(await _stored(key, conversation_id)) if each["id"].partition("_")[2] in new]))
 
@@ -126,7 +129,7 @@ async def delete_item(request: HttpRequest, key: LiveKey, conversation_id: str, 
     if found is None or place is None:
         raise _no_item()
     with _refusals():
-        row = await pools.commands.run(program_conversations.delete_item, key.owner, _id(conversation_id), key.id, place)
+        row = await shares.run(key, program_conversations.delete_item, key.owner, _id(conversation_id), key.id, place)
     return JsonResponse(_shown(row))
 
 
@@ -169,7 +172,7 @@ def _no_item() -> ApiError:
 async def _stored(key: LiveKey, conversation_id: str) -> StoredConversation:
     check_format(key.for_responses)
     with _refusals():
-        return await pools.commands.run(stored_conversation, key.owner, _id(conversation_id), key.only_key)
+        return await shares.run(key, stored_conversation, key.owner, _id(conversation_id), key.only_key)
 
 
 def _id(conversation_id: str) -> UUID:

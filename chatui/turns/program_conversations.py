@@ -72,6 +72,11 @@ def create(person: User, key: UUID, metadata: Mapping[str, str], items: SentItem
         return head_of(found)
 
 
+def read(person: User, conversation_id: UUID, only_key: UUID | None) -> ConversationHead:
+    """A conversation, as any program may see it. ``only_key``: see ``permissions.programs.conversation_of``, which says what is raised."""
+    return head_of(programs.conversation_of(person, conversation_id, only_key))
+
+
 def add(person: User, conversation_id: UUID, key: UUID, items: SentItems) -> list[UUID]:
     """Put items at the end of a conversation. Returns the keys of the new ones, in order.
 
