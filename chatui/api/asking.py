@@ -209,10 +209,11 @@ async def _asked(key: LiveKey, wanted: AnyRequest) -> tuple[Ask, ProgramAsk]:
     answer_format = await asyncio.to_thread(wanted.answer_format)
     previous = wanted.previous() if isinstance(wanted, ResponsesRequest) else None
     conversation = wanted.continued() if isinstance(wanted, ResponsesRequest) else None
-    has_orders = bool(isinstance(wanted, ResponsesRequest) and wanted.instructions)
-    before, question = read.question(wanted.messages_field, goes_on=bool(previous or conversation), has_orders=has_orders)
+    instructions = (wanted.instructions or "") if isinstance(wanted, ResponsesRequest) else ""
+    before, question = read.question(wanted.messages_field, goes_on=bool(previous or conversation), has_orders=bool(instructions))
     must_fit = not (isinstance(wanted, ResponsesRequest) and wanted.truncation == "auto")
     check_length((*read.orders, question or "", *map(text_in, before)), MAX_CHARS if must_fit else MAX_STORED_CHARS, wanted.messages_field)
+    check_length((instructions,), MAX_CHARS, "instructions")  # nothing of them is ever left out
     effort = wanted.effort or choice.effort
     program = ProgramAsk(
         stream=reasoning_access.stream_for(key, wanted, offer),
@@ -221,7 +222,7 @@ async def _asked(key: LiveKey, wanted: AnyRequest) -> tuple[Ask, ProgramAsk]:
         previous=previous,
         conversation=conversation,
         only_key=key.only_key,
-        instructions=(wanted.instructions or "") if isinstance(wanted, ResponsesRequest) else "",
+        instructions=instructions,
         standing_instructions="\n\n".join(text for text in read.orders if text),
         max_tokens=wanted.max_output_tokens if isinstance(wanted, ResponsesRequest) else wanted.token_limit,
         sampling=wanted.sampling(),

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 
 from chatui.accounts import api_keys
 from chatui.accounts.api_keys import KeyRefusedError, LiveKey
-from chatui.api import reasoning_access
+from chatui.api import reasoning_access, request_parts
 from chatui.api.errors import NOT_FOUND, SERVER_ERROR, TOO_MANY, ApiError, invalid, of_code, of_refusal
 from chatui.api.messages_errors import body_for
 from chatui.database import pools
@@ -290,8 +290,8 @@ def read_json(body: bytes) -> dict[str, Any]:
     return found
 
 
-_OF_A_UNION = ("str", "list[any]")
-"""What pydantic adds to the place of a value that may be of several types: which of them it tried."""
+_ADDED = ("str", "list[any]", "[key]")
+"""What pydantic adds to the place of a value: which of several types it tried, or that the name itself is wrong."""
 
 
 def checked(model: type[Model], body: dict[str, Any]) -> Model:
@@ -300,6 +300,6 @@ def checked(model: type[Model], body: dict[str, Any]) -> Model:
         return model.model_validate(body)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        field, *inner = (part for part in first["loc"][:3] if part not in _OF_A_UNION)
-        param = f"{field}{''.join(f'[{part}]' if isinstance(part, int) else f'.{part}' for part in inner)}"
+        field, *inner = (part for part in first["loc"][:3] if part not in _ADDED)
+        param = f"{field}{''.join(f'[{part}]' if isinstance(part, int) else f'.{request_parts.safe_name(part)}' for part in inner)}"
         raise invalid(f"{param}: {first['msg']}.", param=param) from None

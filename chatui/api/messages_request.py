@@ -10,7 +10,17 @@ from pydantic import BaseModel, ConfigDict, Field
 from chatui.api import request_parts
 from chatui.api.errors import invalid
 from chatui.api.message_blocks import FIELDS, blocks_of, lines_of, take_message
-from chatui.api.request_parts import EFFORTS, MAX_STOP_TEXTS, NOTHING, ParsedMessages, ProgramRequest, StopText
+from chatui.api.request_parts import (
+    EFFORTS,
+    MAX_METADATA,
+    MAX_STOP_TEXTS,
+    NOTHING,
+    MetadataName,
+    MetadataText,
+    ParsedMessages,
+    ProgramRequest,
+    StopText,
+)
 from chatui.json_schemas import AnswerFormat
 
 TOOL_FIELDS = frozenset({"type", "name", "description", "input_schema", "strict"})
@@ -45,7 +55,9 @@ class CountedMessages(ProgramRequest):
     output_config: OutputConfig | None = None
     output_format: dict[str, Any] | None = None
     mcp_servers: list[Any] | None = None
-    metadata: dict[str, str | None] | None = Field(None, max_length=16, repr=False)  # type: ignore[assignment] # one with None as well
+    metadata: dict[MetadataName, MetadataText | None] | None = Field(  # type: ignore[assignment] # one with None as well
+        None, max_length=MAX_METADATA, repr=False
+    )
     service_tier: Literal["auto", "standard_only"] | None = None  # type: ignore[assignment] # other names than OpenAI's
 
     @classmethod

@@ -28,8 +28,12 @@ from chatui.tools.tool import Tool
 from chatui.turns.asks import SAMPLING, EarlierCall, EarlierMessage, EarlierReply, FunctionOffer
 
 # Without fail_fast, a hundred thousand wrong items would be as many errors, which take seconds, and only the first is reported.
-Metadata = Annotated[dict[str, str], Field(max_length=16, fail_fast=True)]
-"""Up to 16 texts of the program's own."""
+MetadataName = Annotated[str, Field(max_length=64)]
+MetadataText = Annotated[str, Field(max_length=512)]
+"""As long as OpenAI's reference allows: both are stored, and come back in each response and event."""
+MAX_METADATA = 16
+Metadata = Annotated[dict[MetadataName, MetadataText], Field(max_length=MAX_METADATA, fail_fast=True)]
+"""Texts of the program's own."""
 Names = Annotated[list[str], Field(fail_fast=True)]
 """A list of names."""
 

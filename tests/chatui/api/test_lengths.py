@@ -32,6 +32,14 @@ async def test_what_no_model_reads_is_refused_with_numbers_and_not_stored(progra
     assert f"{MAX_CHARS + 2} characters" in error["message"] and await Message.objects.acount() == 0
 
 
+@pytest.mark.parametrize("body", [{}, {"stream": True}, {"truncation": "auto"}])
+async def test_instructions_may_be_no_longer_than_messages(program: Program, body: dict[str, object]) -> None:
+    refused = await program.post("/v1/responses", {"input": "Hi", "instructions": "x" * (MAX_CHARS + 1)} | body)
+    error = json_of(refused)["error"]
+    assert (refused.status_code, error["code"], error["param"]) == (400, "context_length_exceeded", "instructions")
+    assert await Message.objects.acount() == 0
+
+
 @pytest.mark.parametrize(
     ("code", "context", "words"),
     [
