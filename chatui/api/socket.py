@@ -25,7 +25,7 @@ from chatui.accounts.api_keys import KeyRefusedError, LiveKey
 from chatui.accounts.sessions import client_address
 from chatui.api import asking, guarded, reasoning_access
 from chatui.api.answering import Answering
-from chatui.api.errors import TOO_MANY, ApiError, invalid, of_code
+from chatui.api.errors import TOO_MANY, ApiError, invalid, of_code, unsupported
 from chatui.api.guarded import checked, read_json
 from chatui.api.request_parts import ENCRYPTED
 from chatui.api.response_events import ResponseEvents
@@ -259,6 +259,9 @@ class Connection:
 
     async def _warm_up(self, wanted: ResponsesRequest, whole_input: list[Any]) -> None:
         """Complete a response without asking a model: its input is remembered, and the next request continues from it."""
+        for param in ("conversation", "previous_response_id"):  # one that this connection remembers is in the input by now
+            if getattr(wanted, param):
+                raise unsupported(param, "A response that is not generated continues nothing that is stored.")
         wanted.read()
         head = ResponseHead(uuid4(), wanted.model or "", timezone.now(), wanted.given(wanted.effort or "medium"))
         events = ResponseEvents(head, wants_summary=False)

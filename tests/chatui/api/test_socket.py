@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from asgiref.testing import ApplicationCommunicator
@@ -147,6 +148,9 @@ async def test_a_connection_takes_what_codex_and_openai_agents_send(key: str, ba
         assert [(frame.header.role, frame.body) for frame in request.frames] == [("developer", "Be brief."), ("user", "?")]
         wrong = await socket.ask(sent | {"generate": False, "input": [{"role": "wizard", "content": "?"}]})
         assert wrong[-1]["error"]["param"] == "input[0].role"
+        for name in ("conversation", "previous_response_id"):  # neither is dropped silently
+            wrong = await socket.ask(sent | {"store": True, "generate": False, "input": "?", name: f"{name[:4]}_{uuid4().hex}"})
+            assert wrong[-1]["error"]["param"] == name
 
 
 async def test_a_message_that_is_too_long_ends_the_connection_with_the_code_for_it(key: str) -> None:
