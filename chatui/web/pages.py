@@ -108,7 +108,12 @@ def manifest(request: HttpRequest) -> HttpResponse:
         "scope": reverse("home"),
         "display": "standalone",
         # What a phone shares fills the message box ("static/js/composer/filled.js").
-        "share_target": {"action": reverse("home"), "method": "GET", "params": {"title": "title", "text": "q", "url": "url"}},
+        "share_target": {
+            "action": reverse("home"),
+            "method": "GET",
+            "enctype": "application/x-www-form-urlencoded",  # the default, but browsers complain without it
+            "params": {"title": "title", "text": "q", "url": "url"},
+        },
         "background_color": PAPER,
         "theme_color": found.accent,
         "icons": _icons(found),

@@ -114,6 +114,7 @@ class Offered:
         confirmed = Confirmation(offer=offer, digest=offer.digest(), confirmed_at=datetime.now(UTC))
         monkeypatch.setattr(confirmations, "stamp", lambda: frozenset({(offer.name, confirmed.digest)}))
         monkeypatch.setattr(confirmations, "stored", lambda: {offer.name: confirmed})
+        monkeypatch.setattr(confirmations, "is_current", lambda *_: True)
         named = {"tools_file": self._path, "data_dir": directory, "tools": {offer.name: ()}, "tools_without_approval": [offer.name]}
         environment.change(monkeypatch, {"backend_url": "http://127.0.0.1:9", "tool_combinations": "any", **named})
         self._processes: dict[int, Any] = {}
