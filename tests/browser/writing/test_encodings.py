@@ -25,6 +25,11 @@ CHOICES = {
 """What a person types to choose the encoding, and the text that the model is to get."""
 
 
+def another_yes(number: int) -> FilePayload:
+    """A file of its own for each test: a person's choice holds for the same content, whenever they attach it."""
+    return {**YES, "buffer": YES["buffer"] + b"\n%d" % number}
+
+
 def read_of(page: Page, name: str) -> str:
     """What the model will get of a file: its link shows that."""
     link = page.locator(".chip").filter(has_text=name).get_by_role("link", name=name)
@@ -64,7 +69,7 @@ def test_a_doubtful_encoding_is_said_and_another_is_chosen_by_keyboard(written: 
 
 def test_a_message_waits_until_the_file_is_read_in_the_chosen_encoding(written: Server, writer: Writer, visits: Visits) -> None:
     chat = opened(written, visits, **PHONE)
-    attach(chat.page, YES)
+    attach(chat.page, another_yes(2))
     chip = chat.page.locator(".chip")
     expect(chip).to_contain_text("not certain")
     chat.box.fill("What does it say?")
@@ -85,7 +90,7 @@ def test_a_message_waits_until_the_file_is_read_in_the_chosen_encoding(written: 
 
 def test_an_encoding_chosen_in_another_tab_is_shown_in_this_one(written: Server, visits: Visits) -> None:
     chat = opened(written, visits)
-    attach(chat.page, YES)
+    attach(chat.page, another_yes(3))
     expect(chat.page.locator(".chip")).to_contain_text("not certain")
     other = visits.open(written, "ada")
     other.get_by_role("combobox", name="Encoding of yes.txt").select_option("Windows-1251")
@@ -93,6 +98,6 @@ def test_an_encoding_chosen_in_another_tab_is_shown_in_this_one(written: Server,
     expect(other.locator(".chip")).to_contain_text("of the limit")
     chat.page.evaluate("() => document.dispatchEvent(new Event('visibilitychange'))")
     expect(chat.page.locator(".chip")).not_to_contain_text("not certain")
-    assert read_of(chat.page, "yes.txt") == "Да"
+    assert read_of(chat.page, "yes.txt") == "Да\n3"
     chat.page.get_by_role("button", name="Remove yes.txt").click()
     expect(chat.page.locator(".chip")).to_have_count(0)
