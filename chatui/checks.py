@@ -87,7 +87,10 @@ _DJANGO_CHECKS = (
 
 _OTHER_VARIABLES = (VARIABLE_PREFIX, "CHATUI_TEST_", "CHATUI_CACHE_DIR", "CHATUI_CHROMIUM", "CHATUI_SHARED_DIR")
 """Names or prefixes of variables that are not settings: keys to which Administration refers, and variables for the tests."""
-_RETIRED = {"CHATUI_BACKEND_SUMMARY_REVIEW": NO_REVIEW}
+_RETIRED = {
+    "CHATUI_BACKEND_SUMMARY_REVIEW": NO_REVIEW,
+    "CHATUI_DJANGO_ADMIN": "does nothing any more and can be removed: everything it changed has a page under Administration",
+}
 """Settings of earlier versions that are ignored, with what is said about each."""
 
 

@@ -105,9 +105,6 @@ class Environment(BaseModel):
     )
     closed_account_days: int = Field(30, ge=0, le=36_500, description="For how many days a closed account can be reopened before that.")
     close_own_account: bool = Field(False, description="Whether people may close their own account, on their settings page.")
-    django_admin: bool = Field(
-        False, description="Whether superusers have Django's own admin at /admin/, to repair rows. No page links to it."
-    )
     key_rest_days: int = Field(
         30, ge=0, le=36_500, description="Days without a sign-in after which keys of an account that only a provider opens rest. 0: never."
     )

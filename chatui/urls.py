@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.urls import include, path
 
 from chatui.api import documentation, unserved
-from chatui.env import environment
 from chatui.web import (
     access_notices,
     answer_format,
@@ -235,11 +234,6 @@ urlpatterns = [
     path("shortcuts/", pages.shortcuts, name="shortcuts"),
     path("metrics", health.metrics, name="metrics"),
 ]
-
-if environment().django_admin:
-    from chatui.django_admin import site
-
-    urlpatterns.append(path("admin/", site.urls))
 
 handler400 = errors.bad_request
 handler403 = errors.permission_denied

@@ -184,6 +184,20 @@ def set_role(visitor: Visitor, person_id: UUID, key: str, *, is_given: bool) -> 
     return person
 
 
+def end_superuser(visitor: Visitor, person_id: UUID) -> User:
+    """Make somebody no superuser any more, who keeps their groups and own permissions. Recorded.
+
+    Raises:
+        NotFoundError: as ``changeable``: only a superuser may change a superuser.
+        LastAccountManagerError: as ``set_rights``.
+    """
+    with _changing(visitor, person_id) as person:
+        before = snapshot(person)
+        User.objects.filter(pk=person.pk).update(is_superuser=False)
+        record_changed(visitor, person, before)
+    return person
+
+
 def correct(visitor: Visitor, person_id: UUID, details: Mapping[str, str]) -> User:
     """Change somebody's user name, display name and e-mail address (columns and checked values). Recorded; another address is told them.
 

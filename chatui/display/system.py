@@ -160,7 +160,7 @@ GROUPS = (
     SettingGroup(
         noop("Accounts and signing in"),
         "docs/accounts.md",
-        ("sign_in_", "mail_", "second_factor_", "closed_account", "close_own_", "django_admin", "key_rest_"),
+        ("sign_in_", "mail_", "second_factor_", "closed_account", "close_own_", "key_rest_"),
     ),
     SettingGroup(noop("Pages and appearance"), "docs/settings.md", ("pages_", "name", "language", "mark", "accent")),
     SettingGroup(

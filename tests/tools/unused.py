@@ -26,7 +26,7 @@ PRODUCT = ("chatui", "renderer", "manage.py")
 GENERATED = "*/migrations/*"
 
 # A function registered by one of these is called by the library.
-REGISTERED = ["@register", "@_rule", "@admin.register", "@atexit.register", "@field_validator", "@model_validator"]
+REGISTERED = ["@register", "@_rule", "@atexit.register", "@field_validator", "@model_validator"]
 
 STAYS = {
     "ChatUiConfig": "found by Django in apps.py",
@@ -40,6 +40,7 @@ STAYS = {
     "ROOT_URLCONF": "a setting of Django",
     "ASGI_APPLICATION": "a setting of Channels",
     "SERVESTATIC_*": "a setting of servestatic",
+    "CONTENT_SECURITY_POLICY": "a setting of django-csp",
     "do_*": "called by http.server",
     "close_connection": "read by http.server",
     "buffer_text": "read by expat, which calls the next three",

@@ -440,6 +440,11 @@ def _role(request: HttpRequest, person_id: UUID) -> bool:
     return True
 
 
+def _superuser(request: HttpRequest, person_id: UUID) -> bool:
+    notify_sockets(accounts_people.end_superuser(_staff(request), person_id))
+    return True
+
+
 def _address(request: HttpRequest, person_id: UUID) -> bool:
     """Staff decide that an account has the address that it was invited by."""
     account = accounts_people.changeable(_staff(request), person_id)
@@ -478,6 +483,7 @@ Change = Callable[[HttpRequest, UUID], bool]
 _OF_ONE: dict[str, tuple[str, Change]] = {
     "groups": ("permissions-changed", _rights),
     "role": ("permissions-changed", _role),
+    "superuser": ("permissions-changed", _superuser),
     "address": ("details-saved", _address),
     "sessions": ("sessions-ended", _sessions),
     "factor": ("factor-removed", _factor),

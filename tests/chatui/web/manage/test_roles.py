@@ -99,3 +99,24 @@ def test_the_last_who_manages_accounts_keeps_the_role_and_a_role_of_a_group_is_n
     Group.objects.all().delete()
     assert 'name="groups"' not in signed_in(kim).get(f"/manage/people/{ada.pk}/").content.decode(), "no heading without groups"
     assert signed_in(kim).post(f"/manage/people/{ada.pk}/groups/", {"is_staff": "on"}).status_code == 302
+
+
+def test_a_superuser_ends_another_one_whose_groups_and_permissions_stay(root: User) -> None:
+    other = make_person("other", "view_user", staff=True)
+    other.groups.add(group := Group.objects.create(name="readers"))
+    User.objects.filter(pk=other.pk).update(is_superuser=True)
+    offered = f'action="/manage/people/{other.pk}/superuser/"'
+    assert offered in signed_in(root).get(f"/manage/people/{other.pk}/").content.decode()
+    assert signed_in(root).post(f"/manage/people/{other.pk}/superuser/").status_code == 302
+    other.refresh_from_db()
+    assert not other.is_superuser and other.is_staff and held(other) == {"chatui.view_user"} and [*other.groups.all()] == [group]
+    assert offered not in signed_in(root).get(f"/manage/people/{other.pk}/").content.decode()
+    assert AuditEvent.objects.filter(action="account changed", owner_name="other", detail="is not superuser any more").exists()
+
+
+def test_nobody_else_ends_a_superuser_and_none_their_own(kim: User, root: User) -> None:
+    for staff in (kim, root):
+        assert signed_in(staff).post(f"/manage/people/{root.pk}/superuser/").status_code == 404
+        assert "/superuser/" not in signed_in(staff).get(f"/manage/people/{root.pk}/").content.decode()
+    root.refresh_from_db()
+    assert root.is_superuser
