@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from chatui.accounts.api_keys import LiveKey
-from chatui.api import asking, shares
+from chatui.api import asking, storage_jobs
 from chatui.api.errors import check_format, invalid, of_code
 from chatui.api.guarded import body_of, checked
 from chatui.api.reasoning_access import address_of
@@ -71,9 +71,9 @@ async def _before(key: LiveKey, wanted: CompactRequest) -> list[dict[str, Any]]:
         answer_id = UUID(wanted.previous_response_id.removeprefix("resp_"))
         if await is_running(key, answer_id):
             raise invalid("The previous response is still being written.", param="previous_response_id", status=409)
-        notes = await shares.run(key, program_start.reseal_notes, key.owner, answer_id, key.only_key)
-        parts = await shares.run(key, programs.input_of, key.owner, answer_id, key.only_key)
-        output = await shares.run(key, programs.output_of, key.owner, answer_id, key.only_key)
+        notes = await storage_jobs.run(key, program_start.reseal_notes, key.owner, answer_id, key.only_key)
+        parts = await storage_jobs.run(key, programs.input_of, key.owner, answer_id, key.only_key)
+        output = await storage_jobs.run(key, programs.output_of, key.owner, answer_id, key.only_key)
     except (ValueError, NotFoundError):
         raise no_previous() from None
     parts_to_send = [*parts, *output]

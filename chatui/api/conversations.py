@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from chatui.accounts.api_keys import LiveKey
-from chatui.api import shares
+from chatui.api import storage_jobs
 from chatui.api.asking import MAX_STORED_CHARS, check_length, text_in
 from chatui.api.errors import NOT_FOUND, ApiError, check_format, invalid
 from chatui.api.guarded import body_of, checked
@@ -60,7 +60,7 @@ async def create(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     check_format(key.for_responses)
     items = _items(wanted.items or [])
     with _refusals():
-        found = await shares.run(key, program_conversations.create, key.owner, key.id, wanted.metadata or {}, items)
+        found = await storage_jobs.run(key, program_conversations.create, key.owner, key.id, wanted.metadata or {}, items)
     return JsonResponse(_shown(found))
 
 
@@ -68,7 +68,7 @@ async def retrieve(request: HttpRequest, key: LiveKey, conversation_id: str) -> 
     """A conversation without its items."""
     check_format(key.for_responses)
     with _refusals():
-        found = await shares.run(key, program_conversations.read, key.owner, _id(conversation_id), key.only_key)
+        found = await storage_jobs.run(key, program_conversations.read, key.owner, _id(conversation_id), key.only_key)
     return JsonResponse(_shown(found))
 
 
@@ -77,7 +77,7 @@ async def update(request: HttpRequest, key: LiveKey, conversation_id: str) -> Ht
     wanted = checked(MetadataRequest, await body_of(request, key))
     check_format(key.for_responses)
     with _refusals():
-        found = await shares.run(key, program_conversations.update, key.owner, _id(conversation_id), key.id, wanted.metadata or {})
+        found = await storage_jobs.run(key, program_conversations.update, key.owner, _id(conversation_id), key.id, wanted.metadata or {})
     return JsonResponse(_shown(found))
 
 
@@ -86,7 +86,7 @@ async def delete(request: HttpRequest, key: LiveKey, conversation_id: str) -> Ht
     check_format(key.for_responses)
     with _refusals():
         found = _id(conversation_id)
-        await shares.run(key, _deleted, key, found)
+        await storage_jobs.run(key, _deleted, key, found)
     return JsonResponse({"id": _public(found), "object": "conversation.deleted", "deleted": True})
 
 
@@ -103,7 +103,7 @@ async def add(request: HttpRequest, key: LiveKey, conversation_id: str) -> HttpR
     check_format(key.for_responses)
     items = _items(wanted.items)
     with _refusals():
-        keys = await shares.run(key, program_conversations.add, key.owner, _id(conversation_id), key.id, items)
+        keys = await storage_jobs.run(key, program_conversations.add, key.owner, _id(conversation_id), key.id, items)
     new = {each.hex for each in keys}
     return JsonResponse(list_of([each for each in _items_of(await _stored(key, conversation_id)) if each["id"].partition("_")[2] in new]))
 
@@ -129,7 +129,7 @@ async def delete_item(request: HttpRequest, key: LiveKey, conversation_id: str, 
     if found is None or place is None:
         raise _no_item()
     with _refusals():
-        row = await shares.run(key, program_conversations.delete_item, key.owner, _id(conversation_id), key.id, place)
+        row = await storage_jobs.run(key, program_conversations.delete_item, key.owner, _id(conversation_id), key.id, place)
     return JsonResponse(_shown(row))
 
 
@@ -172,7 +172,7 @@ def _no_item() -> ApiError:
 async def _stored(key: LiveKey, conversation_id: str) -> StoredConversation:
     check_format(key.for_responses)
     with _refusals():
-        return await shares.run(key, stored_conversation, key.owner, _id(conversation_id), key.only_key)
+        return await storage_jobs.run(key, stored_conversation, key.owner, _id(conversation_id), key.only_key)
 
 
 def _id(conversation_id: str) -> UUID:

@@ -7,7 +7,7 @@ import asyncio
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
 from chatui.accounts.api_keys import LiveKey
-from chatui.api import asking, request_parts, shares, stored_responses
+from chatui.api import asking, request_parts, storage_jobs, stored_responses
 from chatui.api.errors import check_format
 from chatui.api.guarded import body_of, checked
 from chatui.api.request_parts import parse_tools
@@ -46,11 +46,11 @@ async def _before(key: LiveKey, wanted: ResponsesRequest) -> list[str]:
     previous, conversation = wanted.previous(), wanted.continued()
     try:
         if previous is not None:
-            parts = await shares.run(key, programs.input_of, key.owner, previous, key.only_key)
-            output = await shares.run(key, programs.output_of, key.owner, previous, key.only_key)
+            parts = await storage_jobs.run(key, programs.input_of, key.owner, previous, key.only_key)
+            output = await storage_jobs.run(key, programs.output_of, key.owner, previous, key.only_key)
             return [part.text for part in (*parts, *output)]
         if conversation is not None:
-            return await shares.run(key, visible_texts, key.owner, conversation, key.id)
+            return await storage_jobs.run(key, visible_texts, key.owner, conversation, key.id)
     except NotFoundError:
         raise (no_conversation() if conversation else no_previous()) from None
     return []

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponseBase, JsonResponse, QueryDict
 
 from chatui.accounts.api_keys import LiveKey
-from chatui.api import background, reasoning_access, recordings, request_parts, shares
+from chatui.api import background, reasoning_access, recordings, request_parts, storage_jobs
 from chatui.api.errors import NOT_FOUND, ApiError, check_format, invalid
 from chatui.api.messages_errors import speaks_messages
 from chatui.api.messages_models import model_list, model_object
@@ -68,7 +68,7 @@ async def resolved(key: LiveKey, wanted: ResponsesRequest) -> ResponsesRequest:
     ids = wanted.references()
     if len(ids) > MAX_MESSAGES:
         raise invalid(f"A request may have {MAX_MESSAGES} messages.", param="input", code="too_many_messages")
-    parts = await shares.run(key, programs.parts_of, key.owner, [found for each in ids if (found := key_of(each))], key.only_key)
+    parts = await storage_jobs.run(key, programs.parts_of, key.owner, [found for each in ids if (found := key_of(each))], key.only_key)
     stored = {item["id"]: item for item in map(item_of_input, parts)}
     room = MAX_REFERRED_CHARS
     items = []
@@ -136,7 +136,7 @@ async def delete(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResp
     """Delete a stored response."""
     check_format(key.for_responses)
     found = _uuid(answer_id)
-    await shares.run(key, programs.delete_answer, key.owner, found, key.only_key)
+    await storage_jobs.run(key, programs.delete_answer, key.owner, found, key.only_key)
     return JsonResponse({"id": response_id(found), "object": "response", "deleted": True})
 
 
@@ -159,7 +159,7 @@ async def cancel(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResp
 async def input_items(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
     """The input of a stored response, the latest item first. It holds no reasoning, for anybody."""
     check_format(key.for_responses)
-    parts = await shares.run(key, programs.input_of, key.owner, _uuid(answer_id), key.only_key)
+    parts = await storage_jobs.run(key, programs.input_of, key.owner, _uuid(answer_id), key.only_key)
     return JsonResponse(page_of([item_of_input(part) for part in parts], request.GET))
 
 
@@ -186,11 +186,11 @@ def list_of(items: Sequence[Item], *, has_more: bool = False) -> Item:
 
 async def is_running(key: LiveKey, answer_id: UUID) -> bool:
     """Whether a response is still being written. Raises NotFoundError if the key may read no such response."""
-    return await shares.run(key, programs.is_running, key.owner, answer_id, key.only_key)
+    return await storage_jobs.run(key, programs.is_running, key.owner, answer_id, key.only_key)
 
 
 async def _stored(key: LiveKey, answer_id: str, audience: Audience = Audience.PROGRAM) -> StoredProgramAnswer:
-    return await shares.run(key, stored_answer, key.owner, _uuid(answer_id), key.only_key, audience)
+    return await storage_jobs.run(key, stored_answer, key.owner, _uuid(answer_id), key.only_key, audience)
 
 
 def _uuid(answer_id: str) -> UUID:
