@@ -129,7 +129,7 @@ async def stored(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResp
         return await background.resumed(request, key, answer)
     if audience is Audience.TRUSTED_PROGRAM:
         await reasoning_access.record_reading(reasoning_access.address_of(request), key, answer.conversation_id)
-    return JsonResponse(object_of(answer))
+    return JsonResponse(object_of(answer, audience))
 
 
 async def delete(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
@@ -200,11 +200,13 @@ def _uuid(answer_id: str) -> UUID:
         raise NotFoundError from None
 
 
-def object_of(answer: StoredProgramAnswer) -> Item:
-    """The response object of a stored answer, with all of its text so far if it is still being written."""
+def object_of(answer: StoredProgramAnswer, audience: Audience = Audience.PROGRAM) -> Item:
+    """The response object of a stored answer, read for this audience, with all of its text so far if it is still being written: what this
+    process has recorded, or what the process that writes it has stored, about once a second."""
     head = ResponseHead(answer.id, answer.model, answer.created_at, answer.given)
-    recording = recordings.recording_of(answer.id) if answer.state == "running" else None
-    if recording is not None and not recording.has_begun:
+    is_running = answer.state == "running"
+    recording = recordings.recording_of(answer.id) if is_running and audience is Audience.PROGRAM else None
+    if not (recording.has_begun if recording else answer.events) and is_running and answer.given.get("background"):
         return queued(head)
     writer = ResponseEvents(head, wants_summary=bool((answer.given.get("reasoning") or {}).get("summary")))
     for event in recording.visible_events if recording else answer.events:

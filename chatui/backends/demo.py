@@ -150,6 +150,8 @@ _KEYWORDS = {
     "cut": re.compile(r"\b(?:cut|truncate)", re.IGNORECASE),
     "explain": re.compile(r"\b(?:explain|long|markdown)\b", re.IGNORECASE),
 }
+WITHOUT_TOOLS = "without_tools"
+"""The script for a question whose own one needs a tool that is not offered."""
 # How many paragraphs of each piece of reasoning are played.
 _PARAGRAPHS: dict[Effort, int] = {"low": 1, "medium": 2, "high": 100}
 
@@ -184,7 +186,7 @@ class DemoBackend(Backend):
 
 
 def choose(question: str) -> str:
-    """The name of the script for this question: chosen by the first keyword found, else ``greeting``."""
+    """The name of the script for this question: chosen by the first keyword found, else ``greeting``. Its tools may not be offered."""
     return next((name for name, keyword in _KEYWORDS.items() if keyword.search(question)), "greeting")
 
 
@@ -207,6 +209,7 @@ class _Part(NamedTuple):
 
 
 _PART = re.compile(r"^=== (sample|tool|more|reply (\S+))\n", re.MULTILINE)
+_CALLED = re.compile(r"to=functions\.(\w+)")
 _CITY = re.compile(r"\bin ([A-Z][\w'-]*(?: [A-Z][\w'-]*){0,3})")
 
 
@@ -225,7 +228,23 @@ def _parts(request: SampleRequest) -> tuple[_Part, ...]:
     if request.answer_format:
         value = _MadeUp(lambda _: "This is the demo: no model wrote it.", is_brief=False).value(request.answer_format.checked_schema)
         return (_Part("sample", None, f"{_FINAL_MARKERS}{json.dumps(value, indent=2, ensure_ascii=False)}{Terminator.RETURN}"),)
-    return tuple(part._replace(text=part.text.replace("CITY", city)) for part in _load(choose(question)))
+    return tuple(part._replace(text=part.text.replace("CITY", city)) for part in _load(_chosen(request)))
+
+
+def _chosen(request: SampleRequest) -> str:
+    """The name of the script: never one with a tool that is not offered, as to most programs."""
+    name = choose(_question(request))
+    if request.cut_answer:
+        return next((each for each in (name, WITHOUT_TOOLS) if _final_text(_load(each)).startswith(request.cut_answer.body)), name)
+    has_reply = any(frame.header.role == Role.TOOL for frame in request.frames[_question_place(request) :])
+    return name if has_reply or _is_offered(_load(name), {tool.name for tool in request.tools}) else WITHOUT_TOOLS
+
+
+def _is_offered(parts: tuple[_Part, ...], offered: set[str]) -> bool:
+    """Whether the tools of a script are. Those to which the demo itself replies count with its other tools."""
+    called = {name for part in parts for name in _CALLED.findall(part.text)}
+    made_up = {(part.tool or "").removeprefix("functions.") for part in parts if part.tool}
+    return called - made_up <= offered and (not made_up or bool(offered & _SCRIPTED.keys()))
 
 
 def _after_replies(parts: tuple[_Part, ...], replies: int) -> tuple[_Part, ...]:

@@ -140,6 +140,18 @@ def frames_in_pieces(turn: Turn) -> list[tuple[UUID, Frame]]:
     return found
 
 
+FRESH = timedelta(seconds=2)
+"""How old the stored text may be: if the process could not write for longer, it may contain what has been withdrawn since."""
+
+
+def fresh_pieces(turn: Turn) -> list[tuple[UUID, Frame]]:
+    """As ``frames_in_pieces``, while the turn runs and its process writes; otherwise none."""
+    if turn.state != TurnState.RUNNING:
+        return []
+    is_fresh = Turn.objects.filter(pk=turn.pk, lease_until__gt=connections.after(LEASE - FRESH)).exists()
+    return frames_in_pieces(turn) if is_fresh else []
+
+
 def _dumped(header: Header) -> str:
     try:
         return document.dump_frame(document.writable(Frame(header, "")))

@@ -24,12 +24,13 @@ from chatui.models.user import User
 from chatui.permissions import programs
 from chatui.store import transcripts
 from chatui.turns.calls.requested import unanswered
+from chatui.turns.leases import fresh_pieces, lines_in
 from chatui.turns.program_conversations import ConversationHead, head_of
 from chatui.turns.program_start import place_in
 from chatui.turns.streams.program import NO_TOOLS, Called, Ended, MoreProgramText, ProgramEvent, ProgramStream
 from renderer.activities.activity import Activity, by_place
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
-from renderer.frames import Frame
+from renderer.frames import Frame, Role, Terminator
 from renderer.gate import Audience, may_see
 
 
@@ -56,7 +57,9 @@ def stored_answer(person: User, answer_id: UUID, only_key: UUID | None, audience
         NotFoundError: the person has no such answer.
     """
     row = programs.answer_of(person, answer_id, only_key)
-    return _answer(row, transcripts.of_turn(row.turn), audience)
+    # In this order: a frame that is completed meanwhile is in the pieces, in the messages, or in both.
+    pieces = fresh_pieces(row.turn)
+    return _answer(row, transcripts.of_turn(row.turn), audience, pieces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,11 @@ def _is_sent(message: Message, answers: Mapping[UUID, ProgramAnswer]) -> bool:
     return message.turn_id in answers and message.author == Author.IMPORT
 
 
-def _answer(row: ProgramAnswer, messages: list[Message], audience: Audience) -> StoredProgramAnswer:
+Pieces = Sequence[tuple[UUID, Frame]]
+"""The frames of a running turn that its process has stored in pieces, in order, each with the key of its message."""
+
+
+def _answer(row: ProgramAnswer, messages: list[Message], audience: Audience, pieces: Pieces = ()) -> StoredProgramAnswer:
     turn = row.turn
     return StoredProgramAnswer(
         id=row.pk,
@@ -142,21 +149,31 @@ def _answer(row: ProgramAnswer, messages: list[Message], audience: Audience) -> 
         state=turn.state,
         created_at=turn.started_at,
         given=row.given,
-        events=tuple(_streamed(row, messages, audience)),
+        events=tuple(_streamed(row, messages, audience, pieces)),
     )
 
 
-def _streamed(row: ProgramAnswer, messages: list[Message], audience: Audience) -> Iterator[ProgramEvent]:
+def _streamed(row: ProgramAnswer, messages: list[Message], audience: Audience, pieces: Pieces) -> Iterator[ProgramEvent]:
     """Messages that the program sent are not among them, nor calls that were answered here."""
     turn, names = row.turn, functions_of(row.given)
     stream = ProgramStream(audience, own=names, must_call=bool(row.given.get("must_call")), hosted=row.given.get("hosted") or NO_TOOLS)
     frames = [transcripts.frame_of(message) for message in messages]
     written = [(message, frame) for message, frame in zip(messages, frames, strict=True) if message.author != Author.IMPORT]
     steps = {place: lines for message, _ in written if message.is_summary for place, lines in by_place(message.activities).items()}
+    # Of a running turn, what no message holds yet. Only the last frame is still open. A tool's reply comes once it is a message, which says
+    # whether the tool failed.
+    keys = {message.pk for message in messages}
+    pieces = [(key, frame) for key, frame in pieces if key not in keys]
+    steps |= _written_lines(pieces)
+    unfinished = [(key, frame) for key, frame in pieces if lines_in(frame) is None and frame.header.role != Role.TOOL]
     for message, frame in written:
         # Lines without a place, of an earlier version, have that of the summary.
         lines = steps.get("" if message.is_summary else message.pk.hex, ())
-        _play(stream, message, [] if message.is_summary else _events_of(message, frame), lines)
+        _play(stream, message.pk, [] if message.is_summary else _events_of(message, frame), lines)
+    for place, (key, frame) in enumerate(unfinished, start=1):
+        end = Terminator.CALL if frame.header.recipient else Terminator.END
+        closed = [FrameClosed(end)] if place < len(unfinished) else []
+        _play(stream, key, [FrameOpened(frame.header), FrameText(frame.body), *closed], steps.get(key.hex, ()))
     if turn.state != TurnState.RUNNING:
         # Calls are checked once the sampling is over, and handed back with the end of the turn.
         own = {message.call_id for message, frame in written if message.recipient in names and may_see(frame.header, audience, names)}
@@ -174,11 +191,20 @@ def _events_of(message: Message, frame: Frame) -> list[RawEvent]:
     return [FrameOpened(frame.header), FrameText(frame.body), FrameClosed(frame.terminator if message.is_complete else None, error)]
 
 
-def _play(stream: ProgramStream, message: Message, events: Sequence[RawEvent], lines: Iterable[Activity]) -> None:
-    """Give the stream the events of a message, with the lines that appeared while it was the last one."""
+def _written_lines(frames: Pieces) -> dict[str, list[Activity]]:
+    """The lines in pieces, by the frame that a program saw before each."""
+    found: dict[str, list[Activity]] = {}
+    for lines, places in (read for _, frame in frames if (read := lines_in(frame)) is not None):
+        for line, place in zip(lines, places, strict=False):
+            found.setdefault(place.hex, []).append(line)
+    return found
+
+
+def _play(stream: ProgramStream, key: UUID, events: Sequence[RawEvent], lines: Iterable[Activity]) -> None:
+    """Give the stream the events of a frame, with the lines that appeared while it was the last one."""
     for event in events[:1]:
-        stream.take(event, message.pk)
+        stream.take(event, key)
     for line in lines:
         stream.step(activities.english(line))
     for event in events[1:]:
-        stream.take(event, message.pk)
+        stream.take(event, key)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 from uuid import UUID
 
 from django.db.models import DurationField, ExpressionWrapper, F
@@ -19,7 +18,7 @@ from chatui import wire
 from chatui.database import connections
 from chatui.models.turn import Turn, TurnState
 from chatui.store import opened_pages, transcripts
-from chatui.turns.leases import LEASE, frames_in_pieces
+from chatui.turns.leases import FRESH, LEASE, frames_in_pieces
 from chatui.turns.streams.end_user import kind_of
 from renderer.frame_kinds import BROKEN, SUMMARY_NAME, is_answer, is_json
 from renderer.frames import Frame
@@ -28,9 +27,6 @@ from renderer.markup import html
 from renderer.markup.citations import CitableSource, Pages
 from renderer.markup.growing import GrowingMarkdown
 from renderer.markup.html import SafeHtml
-
-FRESH = timedelta(seconds=2)
-"""How old the stored text may be: if the process could not write for longer, it may contain what has been withdrawn since."""
 
 BEFORE_ALL = -1
 """The sequence number of the snapshot. No event follows it, not even the first one (1): a page that gets an event again, from a Redis that

@@ -16,9 +16,9 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import running
-from chatui.turns.leases import LEASE, Pieces
+from chatui.turns.leases import FRESH, LEASE, Pieces
 from chatui.turns.streams import stored as stored_module
-from chatui.turns.streams.stored import FRESH, messages_of, snapshot_of, stored_answer
+from chatui.turns.streams.stored import messages_of, snapshot_of, stored_answer
 from chatui.wire import bus as wire_bus
 from chatui.wire.bus import bus
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.contrib.auth.models import Permission
 from django.http import HttpResponseBase
 
 from chatui.api import recordings
@@ -44,6 +45,13 @@ async def ended(program: Program, answer_id: str) -> dict[str, Any]:
     raise AssertionError("it does not end")
 
 
+def may_see_hidden(person: User) -> User:
+    person.is_staff = True
+    person.save()
+    person.user_permissions.add(Permission.objects.get(codename="view_hidden_channels"))
+    return User.objects.get(pk=person.pk)
+
+
 async def some(response: HttpResponseBase, until: bytes) -> AsyncIterator[bytes]:
     """Read a stream up to the chunk that contains ``until``, and disconnect."""
     chunks: Any = aiter(response)  # type: ignore[arg-type]
@@ -70,21 +78,46 @@ async def test_a_background_response_is_written_and_polled(program: Program, bac
     assert "marmalade" not in json.dumps(found)
 
 
+@pytest.mark.parametrize("elsewhere", [False, True])
 async def test_a_response_that_is_being_written_is_read_with_all_of_its_text_so_far_and_nothing_sealed(
-    program: Program, backend: ScriptedBackend
+    elsewhere: bool, program: Program, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Through the process that writes it, and through another, which has only what that one stores."""
     wait = asyncio.Event()
     script = [*frame(ANALYSIS, SECRET), *frame(PREAMBLE, "I look."), *frame(ANALYSIS, SECRET), *frame(FINAL, "It is")[:-1], wait]
     backend.script = [*script, *answer("four.", SECRET)[-3:]]
     response = await program.ask(ASKED | {"include": ["reasoning.encrypted_content"]})
+    if elsewhere:
+        monkeypatch.setattr(recordings, "recording_of", lambda key: None)
     await asyncio.wait_for(backend.waiting.wait(), 10)
     async with asyncio.timeout(20):
         while "It is " not in json.dumps(found := json_of(await program.get(f"/v1/responses/{response['id']}"))):
+            assert found["status"] in ("queued", "in_progress") and bool(found["output"]) is (found["status"] == "in_progress")
             await asyncio.sleep(0.02)
     assert found["status"] == "in_progress" and [item["status"] for item in found["output"]] == [*["completed"] * 3, "in_progress"]
     assert text_of(found) == "It is " and "marmalade" not in json.dumps(found) and "encrypted_content" not in json.dumps(found)
     wait.set()
-    assert text_of(await ended(program, response["id"])).startswith("It is ")
+    whole = await ended(program, response["id"])
+    assert text_of(whole).startswith("It is ")
+    assert [item["id"] for item in whole["output"]] == [item["id"] for item in found["output"]], "the same items"
+
+
+async def test_each_key_reads_of_a_response_that_is_being_written_what_it_may_see(
+    ada: User, program: Program, backend: ScriptedBackend
+) -> None:
+    wait = asyncio.Event()
+    backend.script = [*frame(ANALYSIS, SECRET), *frame(FINAL, "It is")[:-1], wait, *answer("four.", SECRET)[-3:]]
+    response = await program.ask(ASKED)
+    trusted = Program(await new_key(await sync_to_async(may_see_hidden)(ada), views_hidden=True, reads_all=True))
+    path = f"/v1/responses/{response['id']}?include=reasoning.content"
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    async with asyncio.timeout(20):
+        while "It is " not in (read := json.dumps(json_of(await trusted.get(path)))):
+            await asyncio.sleep(0.02)
+    assert SECRET in read, "the premise: the reasoning is stored by now"
+    assert SECRET not in json.dumps(json_of(await program.get(path)))
+    wait.set()
+    await ended(program, response["id"])
 
 
 async def test_an_abandoned_stream_resumes_without_a_gap(program: Program, backend: ScriptedBackend) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.base import Endpoint, EndReason, SampleLimits, Taker
+from chatui.backends.base import Endpoint, EndReason, SampleLimits, SampleRequest, Taker
 from chatui.backends.demo import DemoBackend, choose
 from chatui.backends.registry import build
 from chatui.codes import ProductCode
@@ -47,8 +47,34 @@ async def test_each_welcome_page_example_has_a_matching_answer(example: str, wor
     assert len(shown) == messages, "one of them has a preamble"
 
 
+DEMO_TOOLS = tuple(
+    FunctionTool(name, "", {"type": "object", "properties": {argument: {"type": "string"} for argument in arguments}})
+    for name, arguments in {"get_current_weather": ("city", "unit"), "keep_note": ("text",)}.items()
+)
+
+
+def with_tools(question: str) -> SampleRequest:
+    """A request as in a person's conversation, where the demo's tools are offered."""
+    return replace(sample_request(question), tools=DEMO_TOOLS)
+
+
+@pytest.mark.parametrize("question", ["Make a plan", "What is the weather in Oslo?", "Please take a note", "Which tool do you have?"])
+async def test_nobody_is_told_of_a_tool_that_is_not_offered(question: str) -> None:
+    """As to programs, that bring their own functions or none."""
+    offered = await outcome(DemoBackend(0), with_tools(question))
+    assert offered.calls, "the premise"
+    for tools in ((), (OTHER,)):
+        result = await outcome(DemoBackend(0), replace(sample_request(question), tools=tools))
+        assert not result.calls and "No model is connected" in result.visible
+        assert not any(word in result.visible.lower() for word in ("tool", "note", "weather", "look"))
+    shown = result.finished[-1].frame
+    cut = replace(shown, body=shown.body[:30], terminator=Terminator.END)
+    rest = await outcome(DemoBackend(0), replace(sample_request(question), cut_answer=cut))
+    assert cut.body + rest.visible == shown.body, "it is continued where it was cut"
+
+
 async def test_the_plan_has_a_preamble_a_hidden_call_with_its_reply_and_an_answer() -> None:
-    result = await outcome(DemoBackend(0), sample_request("plan"))
+    result = await outcome(DemoBackend(0), with_tools("plan"))
     headers = [done.frame.header for done in result.finished]
     assert [(header.role, header.channel, header.intent) for header in headers] == [
         (Role.ASSISTANT, Channel.ANALYSIS, None),
@@ -106,7 +132,7 @@ async def test_its_reasoning_is_summarized_as_that_of_a_real_model(question: str
 
 
 async def test_more_effort_means_more_reasoning_and_the_same_answer() -> None:
-    results = [await outcome(DemoBackend(0), sample_request("plan", effort=effort)) for effort in ("low", "medium", "high")]
+    results = [await outcome(DemoBackend(0), sample_request("compare", effort=effort)) for effort in ("low", "medium", "high")]
     assert len({result.visible for result in results}) == 1
     lengths = [len(result.hidden) for result in results]
     assert lengths == sorted(set(lengths))
@@ -153,7 +179,7 @@ async def test_without_an_address_the_demo_is_built_and_with_one_the_server() ->
 
 
 async def test_the_weather_script_calls_a_real_tool_and_answers_after_its_reply() -> None:
-    request = sample_request("What is the weather in New York?")
+    request = with_tools("What is the weather in New York?")
     first = await outcome(DemoBackend(0), request)
     assert first.calls == [("functions.get_current_weather", '{"city": "New York", "unit": "celsius"}')]
     assert first.visible == "I will look up the weather in New York."

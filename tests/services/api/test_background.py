@@ -76,6 +76,29 @@ def test_a_stream_goes_through_any_process_from_its_beginning_or_from_where_it_b
         ]
 
 
+def test_what_is_written_is_read_through_another_process_with_all_text_so_far(two: Two) -> None:
+    """With the lines of its summary, in the order of the items at its end, and without a word of the reasoning."""
+    writing = two.start(CHATUI_DEMO_TOKENS_PER_SECOND="60")
+    asked = ASKED | {"input": "Please compare trains and buses.", "reasoning": {"summary": "auto", "effort": "high"}}
+    with two.client(writing) as writes, two.client(two.servers[1]) as follows:
+        model = writes.get("/v1/models").json()["data"][0]["id"]
+        answer_id = str(writes.post("/v1/responses", json=asked | {"model": model}).json()["id"])
+        seen: list[dict[str, Any]] = []
+        while not seen or seen[-1]["status"] in ("queued", "in_progress"):
+            seen.append(follows.get(f"/v1/responses/{answer_id}").json())
+            time.sleep(0.1)
+    *parts, whole = seen
+    (answer,) = (item for item in whole["output"] if item["type"] == "message")
+    texts = [item["content"][0]["text"] for part in parts for item in part["output"] if item["type"] == "message"]
+    assert len(set(texts)) > 2 and all(answer["content"][0]["text"].startswith(text) for text in texts)
+    lines = [part["text"] for item in whole["output"] if item["type"] == "reasoning" for part in item["summary"]]
+    so_far = [[line["text"] for item in part["output"] if item["type"] == "reasoning" for line in item["summary"]] for part in parts]
+    assert len(lines) > 1 and any(so_far) and all(lines[: len(some)] == some for some in so_far)
+    order = [item["id"] for item in whole["output"]]
+    assert all([item["id"] for item in part["output"]] == order[: len(part["output"])] for part in parts)
+    assert "large on a bad one" not in json.dumps(seen), "words of its reasoning"
+
+
 def test_two_readers_that_leave_and_come_back_miss_nothing(two: Two) -> None:
     with two.client(two.servers[0]) as writes, two.client(two.servers[1]) as follows:
         answer_id = start_response(writes)
