@@ -115,15 +115,19 @@ def change(person: User, assistant_id: object, text: AssistantText) -> None:
 
 
 def delete(person: User, assistant_id: object) -> ShownAssistant:
-    """Delete an assistant, so that it applies nowhere. It can be restored until it is erased."""
-    row = permissions.own(person, assistant_id)
-    Assistant.objects.filter(pk=row.assistant_id).update(deleted_at=timezone.now())
+    """Delete an assistant, so that it applies nowhere. It can be restored until it is erased. One that was deleted
+    before, as in another tab, stays so."""
+    row = permissions.own(person, assistant_id, is_deleted=None)
+    Assistant.objects.filter(pk=row.assistant_id, deleted_at=None).update(deleted_at=timezone.now())
     return _shown(row)
 
 
 def restore(person: User, assistant_id: object) -> bool:
-    """Undo the deletion. Returns False, and changes nothing, if the person has MAX_ASSISTANTS."""
-    row = permissions.own(person, assistant_id, is_deleted=True)
+    """Undo the deletion, if it was not undone before, as in another tab. Returns False, and changes nothing, if the person has
+    MAX_ASSISTANTS."""
+    row = permissions.own(person, assistant_id, is_deleted=None)
+    if row.assistant.deleted_at is None:
+        return True
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=person.pk)
         if _is_full(person):
@@ -164,5 +168,15 @@ def _shown(row: AssistantVersion) -> ShownAssistant:
 
 
 def _initials(name: str) -> str:
-    """The first letters of the first two words; of a name without spaces the first."""
-    return "".join(word[0] for word in name.split()[:2]).upper()
+    """The first letters of the first two words; of a name without spaces the first. A letter is what people see as one: with its accents,
+    an emoji with all of its parts, a conjunct."""
+    return "".join(_letter(word) for word in name.split()[:2]).upper()
+
+
+def _letter(word: str) -> str:
+    if word.isascii():
+        return word[0]
+    import regex  # takes 1 MB, and most names need it not
+
+    found = regex.match(r"\X", word)
+    return found[0] if found else ""

@@ -18,9 +18,12 @@ def usable(person: User) -> QuerySet[AssistantVersion]:
     return _newest().filter(_offered_to(person.pk))
 
 
-def own(person: User, assistant_id: object, *, is_deleted: bool = False) -> AssistantVersion:
-    """The newest version of the person's own assistant with that id, or of one that they deleted. Raises NotFoundError if there is none."""
-    mine = _newest().filter(assistant__owner=person, assistant__deleted_at__isnull=not is_deleted)
+def own(person: User, assistant_id: object, *, is_deleted: bool | None = False) -> AssistantVersion:
+    """The newest version of the person's own assistant with that id. ``is_deleted``: of one that they deleted; None: of either. Raises
+    NotFoundError if there is none."""
+    mine = _newest().filter(assistant__owner=person)
+    if is_deleted is not None:
+        mine = mine.filter(assistant__deleted_at__isnull=not is_deleted)
     return existing(mine.filter(assistant=key_of(assistant_id)).first())
 
 

@@ -143,7 +143,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
     folders, folder = shown_folders(person, row, asked, start if asked else "")
     is_temporary = row.temporary_until is not None if row else "temporary" in request.GET
     wanted = "" if row else request.GET.get("assistant", "")
-    assistant = assistants.to_begin_with(person, wanted) if wanted else None
+    assistant = _assistant(person, wanted) if wanted else None
     shown_row = shown_conversation(row) if row else None
     models = shown_choices(person, row, request.GET.get("model", ""), assistant.choice if assistant else "")
     context = {
@@ -161,7 +161,8 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "access_notices": access_notices.undismissed(person, row) if row else [],
         "welcome": operator_pages.read("welcome"),
         "assistant": assistant,
-        **_begins(request, row),
+        "no_assistant": bool(wanted) and assistant is None,
+        **_begins(request, row, assistant),
         "assistant_here": assistants.here(row) if row and row.began_with_assistant else None,
         "assistants": [] if row or assistant else assistants.listed(person),
         "examples": _examples(row, assistant),
@@ -172,7 +173,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "limits": {"text_chars": environment().max_message_chars, "file_mb": environment().file_mb, "files": files.accepted()},
         "efforts": EFFORTS,
         "has_format": row is not None and row.answer_format is not None,
-        **_new_format(request, row),
+        **_new_format(request, row, assistant),
         "has_files": files.are_any(person, row.pk if row else None),
         "has_tools": tools.has_tools(person),
         "resource_servers": tools.resource_servers(person),
@@ -182,11 +183,19 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
     return render_to_string("chat/chat.html", context, request)
 
 
-def _begins(request: HttpRequest, row: Conversation | None) -> dict[str, str]:
+def _assistant(person: User, wanted: str) -> ShownAssistant | None:
+    """The one that the address names. None, in whatever way it is none, and the page keeps what the link fills in and says so."""
+    try:
+        return assistants.to_begin_with(person, wanted)
+    except access.NotFoundError:
+        return None
+
+
+def _begins(request: HttpRequest, row: Conversation | None, assistant: ShownAssistant | None) -> dict[str, str]:
     """The addresses of this page with an assistant, whose id is to follow, without one, and of the other kind of new conversation."""
     if row is not None:
         return {}
-    other = {"temporary": "" if "temporary" in request.GET else "1", "assistant": request.GET.get("assistant", "")}
+    other = {"temporary": "" if "temporary" in request.GET else "1", "assistant": assistant.id if assistant else ""}
     query = urlencode({name: value for name, value in other.items() if value})
     place = [(name, value) for name in ("folder", "temporary", "format") if (value := request.GET.get(name))]
     without = f"?{urlencode(place)}" if place else reverse("home")
@@ -209,14 +218,14 @@ def _examples(row: Conversation | None, assistant: ShownAssistant | None) -> Seq
     return assistant.starters if assistant else operator_pages.examples(is_demo=connected.is_demo())
 
 
-def _new_format(request: HttpRequest, row: Conversation | None) -> dict[str, str]:
+def _new_format(request: HttpRequest, row: Conversation | None, assistant: ShownAssistant | None) -> dict[str, str]:
     """The schema for the first message of a new conversation, and the address that sets it. Temporary chats have no schema."""
     if row is not None or "temporary" in request.GET:
         return {}
     stored = stored_schema(request, "format")
     asked = {
         "folder": request.GET.get("folder"),
-        "assistant": request.GET.get("assistant"),
+        "assistant": assistant and assistant.id,
         "for": request.GET.get("format") if stored else None,
     }
     query = urlencode({name: value for name, value in asked.items() if value})

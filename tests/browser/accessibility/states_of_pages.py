@@ -16,6 +16,28 @@ def wrong_password(world: World, page: Page) -> None:
     expect(page.get_by_role("alert").first).to_be_visible()
 
 
+def made_assistant(world: World, page: Page) -> None:
+    page.get_by_label("Name", exact=True).fill("Text editor")
+    page.get_by_label("First questions").fill("Shorten this text.\nWhat is wrong here?")
+    page.get_by_role("button", name="Create assistant").click()
+    expect(page.get_by_role("status")).to_be_visible()
+
+
+def follow(name: str) -> Reach:
+    """The first link of that name."""
+
+    def then(world: World, page: Page) -> None:
+        page.get_by_role("link", name=name).first.click()
+
+    return then
+
+
+def deleted_assistant(world: World, page: Page) -> None:
+    follow("Change “Text editor”")(world, page)
+    page.get_by_role("button", name="Delete the assistant").click()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+
+
 def upload(data: bytes, shown: str) -> Reach:
     """Import a file."""
 
@@ -46,6 +68,13 @@ STATES = (
     ),
     State("access notices", "ada", "/access-notices/"),
     State("no access notices", "newcomer", "/access-notices/"),
+    State("no assistants", "pia", "/assistants/"),
+    State("assistants", "newcomer", "/assistants/new/", each(made_assistant, visible_at(".aside-list"))),
+    State("assistant deleted", "newcomer", "/assistants/new/", each(made_assistant, deleted_assistant)),
+    State("assistant refused", "ada", "/assistants/new/", each(fill("Name", "\u200b"), press("Create assistant"))),
+    State("assistant", "newcomer", "/assistants/new/", each(made_assistant, follow("Change “Text editor”"))),
+    State("new conversation with an assistant", "newcomer", "/assistants/new/", each(made_assistant, follow("New conversation with “Te"))),
+    State("no such assistant", "pia", f"/?q=Hello&assistant={NOBODY}", visible_at("p.assistants")),
     State("import", "ada", "/import/"),
     State("import refused", "ada", "/import/", upload(b"no export at all", ".form-problem")),
     State("import report", "newcomer", "/import/", upload(samples.as_json([samples.OPEN_WEBUI, {"chat": 7}]), ".import-left-out")),

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 from datetime import timedelta
 from uuid import UUID, uuid4
@@ -67,13 +68,22 @@ def test_the_page_of_a_new_conversation_offers_assistants_and_begins_with_the_ch
 
 def test_somebody_elses_assistant_looks_like_one_that_does_not_exist(bela: User, editor: str) -> None:
     client, nothing = signed_in(bela), uuid4()
-    for path in ("/?assistant={}", "/assistants/{}/"):
-        pages = [client.get(path.format(key)) for key in (editor, nothing)]
-        assert [page.status_code for page in pages] == [404, 404], path
+    gone = made(client)
+    client.post(f"/assistants/{gone}/delete/")
+    pages = [client.get(f"/?q=Hello&assistant={key}") for key in (editor, gone, nothing, "x.y")]
+    alike = {stable(page.content).replace(str(key).encode(), b"") for key, page in zip((editor, gone, nothing, "x.y"), pages, strict=True)}
+    assert {page.status_code for page in pages} == {200} and len(alike) == 1
+    assert "does not exist, or is not offered to you" in pages[0].content.decode() and "Editor" not in pages[0].content.decode()
+    assert [client.get(f"/assistants/{key}/").status_code for key in (editor, nothing)] == [404, 404]
     for path in ("/assistants/{}/", "/assistants/{}/delete/", "/assistants/{}/restore/"):
         assert [client.post(path.format(key), FORM).status_code for key in (editor, nothing)] == [404, 404], path
     assert "Editor" not in client.get("/assistants/").content.decode() + client.get(f"/assistants/?deleted={editor}").content.decode()
-    assert AssistantVersion.objects.get().name == "Editor"
+    assert AssistantVersion.objects.get(assistant__pk=editor).name == "Editor"
+
+
+def stable(page: bytes) -> bytes:
+    """A page without what is another in each response."""
+    return re.sub(rb'nonce="[^"]*"|(value|content)="[A-Za-z0-9]{64}"|data-updated="[^"]*"', b"", page)
 
 
 @pytest.mark.parametrize(
@@ -218,3 +228,26 @@ def test_a_model_that_is_not_offered_is_named_and_stays_when_something_else_is_c
 def test_saving_what_is_already_there_makes_no_version(ada: User, editor: str) -> None:
     put(editor)
     assert AssistantVersion.objects.get().number == 1
+
+
+def test_two_tabs_may_delete_and_restore_one_and_the_second_reads_that_it_is_done(ada: User, editor: str) -> None:
+    client = signed_in(ada)
+    for action, says in (("delete", "was deleted"), ("restore", "The assistant is back.")):
+        pages = [client.post(f"/assistants/{editor}/{action}/", follow=True).content.decode() for _ in range(2)]
+        assert [says in page for page in pages] == [True, True], action
+
+
+@pytest.mark.parametrize(
+    ("name", "initials"),
+    [
+        ("Text editor", "TE"),
+        ("x\u030cyz lab", "X\u030cL"),
+        ("👩🏽‍🔬 lab", "👩🏽‍🔬L"),
+        ("🇰🇷", "🇰🇷"),
+        ("क्षेत्र", "क्षे"),
+        ("글쓰기 도우미", "글도"),
+    ],
+)
+def test_the_initials_are_letters_as_people_see_them(ada: User, name: str, initials: str) -> None:
+    made(signed_in(ada), name=name)
+    assert [each.initials for each in display.listed(ada)] == [initials]
