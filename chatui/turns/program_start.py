@@ -186,11 +186,18 @@ class Place:
         return calls_among(transcripts.of_turn(self.turn) if self.turn and self.own is None else self.stored())
 
     @property
-    def question_id(self) -> UUID | None:
+    def question(self) -> Message | None:
         """The last question, if there is one."""
         if self.turn is not None:
+            return self.turn.question
+        return next((message for message in reversed(self.stored()) if message.is_question), None)
+
+    @property
+    def question_id(self) -> UUID | None:
+        if self.turn is not None:
             return self.turn.question_id
-        return next((message.pk for message in reversed(self.stored()) if message.is_question), None)
+        asked = self.question
+        return asked.pk if asked else None
 
 
 def place_in(found: ProgramConversation) -> Place:
@@ -341,12 +348,24 @@ def _earlier_frames(ask: Ask, asked: ProgramAsk, place: Place | None, operators:
     frames = list(frames_of(asked.before, place.waiting if place else {}, place.stored if place else tuple))
     if ask.kind is AskKind.SEND:
         return [*instructions, *frames], []
+    if place is not None:
+        frames = list(_without_the_same_question(frames, place))
     asked_at = max((at for at, (frame, _) in enumerate(frames) if frame.header == _QUESTION), default=-1)
     if asked_at >= 0:
         return [*instructions, *frames[: asked_at + 1]], frames[asked_at + 1 :]
     if place is None or place.question_id is None or not frames:
         raise UnknownCallError
     return [], [*instructions, *frames]
+
+
+def _without_the_same_question(frames: _Frames, place: Place) -> Iterator[tuple[Frame, Author]]:
+    """Without the question that is being answered, if it comes again before a reply to a call: some programs send it with each reply. A
+    model that read it after the reply would begin anew each time."""
+    last_reply = max((at for at, (frame, _) in enumerate(frames) if frame.header.role == Role.TOOL), default=-1)
+    questions = {at for at, (frame, _) in enumerate(frames[: last_reply + 1]) if frame.header == _QUESTION}
+    asked = place.question if questions else None
+    text = transcripts.frame_of(asked).body if asked else None
+    yield from (each for at, each in enumerate(frames) if at not in questions or each[0].body != text)
 
 
 def _instruction_frames(asked: ProgramAsk, operators: str) -> Iterator[tuple[Frame, Author]]:

@@ -94,6 +94,23 @@ async def test_a_reply_that_is_sent_again_is_ignored_if_it_is_the_stored_one(pro
         assert json_of(response)["error"]["code"] == "unknown_call"
 
 
+async def test_a_question_that_is_sent_again_with_a_reply_is_no_new_question(program: Program, backend: ScriptedBackend) -> None:
+    """Semantic Kernel and AG2 send it with each reply: a model that reads it last calls the function again, and again."""
+    backend.following = [calling(weather("c2")), answer("It is sunny."), answer("It is late.")]
+    first = await first_call(program)
+    question = {"role": "user", "content": [{"type": "input_text", "text": "How is the weather in Tokyo?"}]}
+    outputs = [{"type": "function_call_output", "call_id": each, "output": "sunny"} for each in ("c1", "c2")]
+    asked = {"input": [question, outputs[0]], "previous_response_id": first["id"], "tools": [WEATHER]}
+    second = await program.ask(asked)
+    third = await program.ask(asked | {"input": [question, *outputs], "previous_response_id": second["id"]})
+    assert text_of(third) == "It is sunny. "
+    assert [frame.header.role for frame in backend.requests[2].frames].count("user") == 1
+    assert backend.requests[2].frames[-1].header.role == "tool"
+    other = [{"role": "user", "content": "What time is it?"}, outputs[0]]
+    await program.ask(asked | {"input": other})
+    assert [frame.body for frame in backend.requests[3].frames if frame.header.role == "user"][-1] == "What time is it?", "it is another"
+
+
 async def whole_transcript(turn: Turn) -> None:
     """The conversation as OpenChatML, which must be valid when read strictly."""
 
