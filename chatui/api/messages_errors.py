@@ -22,6 +22,9 @@ _TYPES = {
 _TOO_LONG = "prompt is too long: "
 """What clients look for in the message, to shorten the conversation."""
 
+_DETAILS = {"thread": {"error_code": "thread_unsupported_request", "unsupported": ["thread"]}}
+"""What clients look for in the details of a refused field: Anthropic's library then sends the whole conversation, without a thread."""
+
 
 def speaks_messages(request: HttpRequest) -> bool:
     """Whether a request is in Anthropic's format: by its address, or by its headers where the address is one of all formats."""
@@ -38,4 +41,5 @@ def error_body(error: ApiError) -> dict[str, Any]:
     kind = _TYPES.get(error.status) or ("api_error" if error.status >= 500 else "invalid_request_error")
     sentence = error.sentence if not error.param or error.sentence.startswith(error.param) else f"{error.param}: {error.sentence}"
     message = f"{_TOO_LONG}{sentence}" if error.code == CONTEXT else sentence
-    return {"type": "error", "error": {"type": kind, "message": message}, "request_id": request_id.get()}
+    details = {"details": _DETAILS[error.param]} if error.param in _DETAILS else {}
+    return {"type": "error", "error": {"type": kind, "message": message, **details}, "request_id": request_id.get()}

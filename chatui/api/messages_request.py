@@ -55,6 +55,8 @@ class CountedMessages(ProgramRequest):
     output_config: OutputConfig | None = None
     output_format: dict[str, Any] | None = None
     mcp_servers: list[Any] | None = None
+    thread: dict[str, Any] | None = None
+    compaction: dict[str, Any] | None = None
     metadata: dict[MetadataName, MetadataText | None] | None = Field(  # type: ignore[assignment] # one with None as well
         None, max_length=MAX_METADATA, repr=False
     )
@@ -121,6 +123,8 @@ class CountedMessages(ProgramRequest):
     def not_served(self) -> dict[str, str | bool]:
         return super().not_served() | {
             "mcp_servers": bool(self.mcp_servers) and "This server connects to no tool servers that a request names.",
+            "thread": self.thread is not None and "This server keeps no threads: send the whole conversation.",
+            "compaction": self.compaction is not None and "This server writes no notes on a conversation in this format.",
         }
 
     def read(self) -> ParsedMessages:

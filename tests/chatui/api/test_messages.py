@@ -273,6 +273,14 @@ async def test_an_answer_that_comes_last_is_refused_by_name(program: Program, ba
 # Errors.
 
 
+async def test_a_thread_is_refused_in_the_form_after_which_clients_send_the_whole_conversation(program: Program) -> None:
+    for thread in ({"type": "create"}, {"type": "continue", "previous_message_id": "msg_1"}):
+        refused = await program.post(PATH, ASKED | {"thread": thread})
+        error = json_of(refused)["error"]
+        assert refused.status_code == 400 and error["message"].startswith("thread: ")
+        assert error["details"] == {"error_code": "thread_unsupported_request", "unsupported": ["thread"]}
+
+
 async def test_errors_have_the_form_and_the_status_that_clients_know(ada: User, program: Program, backend: ScriptedBackend) -> None:
     wrong: list[tuple[Any, str]] = [
         ({"messages": ASKED["messages"]}, "max_tokens: "),
@@ -287,6 +295,7 @@ async def test_errors_have_the_form_and_the_status_that_clients_know(ada: User, 
         (ASKED | {"system": [5]}, "system[0]: "),
         (ASKED | {"thinking": {"type": "banana"}}, "thinking.type: "),
         (ASKED | {"mcp_servers": [{"url": "https://example.org"}]}, "mcp_servers: "),
+        (ASKED | {"compaction": {"type": "summarize"}}, "compaction: "),
         (ASKED | {"tools": [{"name": "a b", "input_schema": {}}]}, "tools[0]: "),
         (ASKED | {"temperature": 3}, "temperature: "),
         ("{", "The body is not valid JSON."),
