@@ -7,8 +7,6 @@ credential may be in the wrong place, and some messages quote the line that they
 from __future__ import annotations
 
 import os
-import stat
-import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
@@ -89,24 +87,6 @@ class OperatorFile:
             return False
         self._taken |= set(names.items())
         return True
-
-
-def replace_file(place: Path, text: str, mode: int = 0o600) -> None:
-    """Replace a file atomically: a process that reads it meanwhile finds either the old one or the new one. An existing file keeps its mode
-    and its line ends; ``mode``: of a new one. Raises OSError."""
-    place = place.resolve()
-    place.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(stat.S_IMODE(place.stat().st_mode) if place.exists() else mode)
-        Path(temporary).replace(place)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 _MESSAGES = {

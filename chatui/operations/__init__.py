@@ -4,6 +4,6 @@
 migrated, verified, without the people on the list of erasures; only then it replaces the database. The lock that keeps it from a running
 server is ``database.file_locks``. ``moving`` takes a database to PostgreSQL.
 
-``second_reader`` runs openai-harmony in a process of its own, and lists how it may differ from our reader. The doctor and
-``manage.py transcript check`` use it; the live path never does.
+``second_reader`` runs openai-harmony in a process of its own, and lists how it may differ from our reader.
+``manage.py transcript check`` uses it; the live path never does.
 """

@@ -1,4 +1,4 @@
-"""openai-harmony as a second reader and writer of Harmony, for ``transcript check`` and the doctor.
+"""openai-harmony as a second reader and writer of Harmony, for ``transcript check``.
 
 It runs in a process of its own (``serve``), started for one batch of requests and killed when its time is up. Its reading is compared with
 ours message by message, its writing token by token. Some kinds of differences are on purpose.
@@ -10,8 +10,6 @@ import itertools
 import json
 import os
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
@@ -27,8 +25,7 @@ from chatui.processes import LateError
 from chatui.program import command
 from renderer.command import MAX_BUFFERED_BYTES
 from renderer.errors import OpenChatMLError
-from renderer.frames import HEADER_VALUE, Channel, Frame, Header, Intent, Role, Terminator
-from renderer.gate import Audience, may_see
+from renderer.frames import HEADER_VALUE, Channel, Frame, Intent, Role, Terminator
 from renderer.harmony import hip1
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary, VocabularyError
 from renderer.tokens import Token
@@ -42,8 +39,6 @@ NICENESS = 10
 # The variables that Python needs to start. The process gets no other: no keys, no passwords, and no way to the network.
 _NEEDED = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR")
 _NOWHERE = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
-_one_at_a_time = threading.Lock()
-"""Each process takes 150 MB and a processor, which people's answers need as well. So simultaneous examinations wait for each other."""
 _NO_VOCABULARY = b'{"error":"vocabulary"}'
 _START, _END, _CALL = MARKER_IDS[Token.START], MARKER_IDS[Token.END], MARKER_IDS[Token.CALL]
 # The beginnings of openai-harmony's error messages, and our word for each. The rest of a message quotes the header.
@@ -109,16 +104,12 @@ _WRITTEN, _READ = TypeAdapter(Written), TypeAdapter(tuple[ReadMessage, ...])
 class SecondReader:
     """openai-harmony. ``rank_file`` finds the vocabulary file on this machine, None if there is none; nothing is ever downloaded.
 
-    One process runs at a time. ``seconds`` includes the wait for the previous one.
+    ``seconds``: how long a batch may take.
     """
 
     rank_file: Callable[[], Path | None] = lambda: vocabulary.find(environment().data_dir)
     seconds: float = SECONDS
     command: Sequence[str] = COMMAND
-
-    def read(self, completions: Sequence[ReadTokens]) -> list[tuple[ReadMessage, ...]]:
-        """The messages of each request. Blocks and raises as ``write_and_read``."""
-        return self.write_and_read((), completions)[1]
 
     def write_and_read(
         self, conversations: Sequence[Sequence[SecondReaderMessage]], completions: Sequence[ReadTokens]
@@ -144,22 +135,11 @@ class SecondReader:
             raise SecondReaderError("openai-harmony gave an invalid answer.")
         return written, read
 
-    def within(self, seconds: float) -> SecondReader:
-        """A copy whose time limit is at most ``seconds``."""
-        return replace(self, seconds=min(self.seconds, seconds))
-
     def _run(self, lines: str, rank_file: Path) -> bytes:
         environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}
         environment |= {**_NOWHERE, "TIKTOKEN_ENCODINGS_BASE": str(rank_file.parent)}
-        end = time.monotonic() + self.seconds
         try:
-            if not _one_at_a_time.acquire(timeout=max(self.seconds, 0)):
-                raise LateError
-            try:
-                left = end - time.monotonic()
-                code, output = processes.run(self.command, lines.encode(), seconds=left, max_bytes=MAX_BYTES, environment=environment)
-            finally:
-                _one_at_a_time.release()
+            code, output = processes.run(self.command, lines.encode(), seconds=self.seconds, max_bytes=MAX_BYTES, environment=environment)
         except LateError:
             raise SecondReaderError(f"openai-harmony did not answer within {self.seconds:g} seconds and was stopped.") from None
         except OSError as error:
@@ -308,38 +288,11 @@ def compare_readings(ours: Sequence[Frame], theirs: Sequence[ReadMessage]) -> It
         yield Difference(DifferenceKind.OTHER_COUNT, 0, f"{len(ours)} by ours, {len(theirs)} by openai-harmony")
 
 
-# A reply's header or the position of a constraint is read differently in whole messages, too; the other differences mean malformed output.
-_HARMLESS = (DifferenceKind.REPLY_WITHOUT_RECIPIENT, DifferenceKind.CONSTRAINT_IS_NO_RECIPIENT, DifferenceKind.CONSTRAINT_WORD)
-_MAX_REPORTED = 3
-
-
-def disagreement(ours: Sequence[Frame], theirs: Sequence[ReadMessage]) -> str:
-    """On what the readers of an answer disagree; empty if they agree. Quotes nothing: a body on which they disagree is hidden text."""
-    differences = [one for one in compare_readings(ours, theirs) if one.kind not in _HARMLESS]
-    named = "; ".join(
-        f"{f'message {one.message}' if one.message else 'the number of messages'}, {one.kind.value}{one.detail and f' ({one.detail})'}"
-        for one in differences[:_MAX_REPORTED]
-    )
-    return f"{named}; and {len(differences) - _MAX_REPORTED} more" if len(differences) > _MAX_REPORTED else named
-
-
 def as_message(frame: Frame) -> SecondReaderMessage:
     """A frame as a message of openai-harmony, with everything that such a message can represent."""
     header = frame.header
     kind = f"{CONSTRAIN}{header.constrain}" if header.constrain is not None else header.content_type
     return SecondReaderMessage(header.role, header.name, header.channel, header.recipient, kind, frame.body)
-
-
-def shown(messages: Sequence[ReadMessage]) -> str:
-    """All text that people would see if openai-harmony's reading were used."""
-    return "".join(one.text for one in messages if isinstance(one, SecondReaderMessage) and may_see(_header(one), Audience.END_USER))
-
-
-def _header(message: SecondReaderMessage) -> Header:
-    is_preamble = message.channel == Channel.COMMENTARY and message.content_type is None
-    # In Harmony, a message without a channel is not an answer; a stored frame without a channel would be.
-    channel = message.channel if message.channel is not None or message.role != Role.ASSISTANT else "none"
-    return Header(message.role, channel, message.recipient, intent=Intent.PREAMBLE if is_preamble else None)
 
 
 def _without_cut_header(ours: list[Frame], theirs: list[ReadMessage]) -> tuple[list[Frame], list[ReadMessage]]:

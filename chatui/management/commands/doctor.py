@@ -20,9 +20,8 @@ from chatui.database import versions
 from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.operations.doctor.examination import SECONDS, ExaminedServer, examine
-from chatui.operations.doctor.report import DoctorReport, WrittenSettings, as_json, as_text, unasked, write
+from chatui.operations.doctor.report import DoctorReport, as_json, as_text, unasked
 from chatui.operations.one_question import UNUSABLE, server_for
-from chatui.operations.second_reader import SecondReader
 from chatui.tools.python import availability
 from renderer.characters import safe_for_terminal
 
@@ -32,10 +31,9 @@ _NAMELESS = "server"
 
 @dataclass(frozen=True, slots=True)
 class _Selected:
-    """A model server to examine. ``before``: its current or default spec. ``targets``: one for each of its addresses; none if it cannot be
-    examined, for the reason in ``problem``."""
+    """A model server to examine. ``targets``: one for each of its addresses; none if there is a ``problem``, which is the reason."""
 
-    before: BackendSpec
+    spec: BackendSpec
     targets: tuple[ExaminedServer, ...]
     problem: str = ""
 
@@ -58,15 +56,6 @@ class Command(BaseCommand):
         parser.add_argument("--key-env", metavar="NAME", help="environment variable that holds the key")
         parser.add_argument("--seconds", type=_seconds, default=SECONDS, metavar="N", help=f"time limit for each address ({SECONDS:g})")
         parser.add_argument("--json", action="store_true", help="print one JSON object: backends, exit")
-        parser.add_argument(
-            "--write",
-            nargs="?",
-            const="",
-            metavar="FILE",
-            help="write the recommended settings to FILE, or to CHATUI_BACKENDS_FILE; without either, or with -, print them",
-        )
-        parser.add_argument("--force", action="store_true", help="let --write change an existing model server")
-        parser.add_argument("--name", default="", help="name for the server at --url, used by --write")
 
     def handle(self, *args: Any, **options: Any) -> None:
         versions.refuse_newer(connection)
@@ -75,15 +64,7 @@ class Command(BaseCommand):
         for selected in _all_selected(options):
             reports = list(self._examined(selected, options))
             code = max(code, *(report.level.exit_code for report in reports))
-            objects = [as_json(report) for report in reports]
-            if options["write"] is not None:
-                # With several addresses, the settings for the first one with which any wire format works.
-                best = next((number for number, report in enumerate(reports) if report.best), 0)
-                written = self._written(reports[best], selected.before, options)
-                code = code if written else max(code, UNUSABLE)
-                place = str(written.place) if written and written.place else None
-                objects[best]["settings"] = written and {"file": place, "toml": written.toml}
-            results += objects
+            results += map(as_json, reports)
         if not options["json"] and not options["url"] and not options["backend"]:
             self._say_of_tools()
         if options["json"]:
@@ -99,7 +80,7 @@ class Command(BaseCommand):
     def _examined(self, selected: _Selected, options: dict[str, Any]) -> Iterator[DoctorReport]:
         """Examine each address, and print and return its report."""
         if not selected.targets:
-            yield self._printed(unasked(selected.before, Cause.KEY_MISSING, selected.problem), options)
+            yield self._printed(unasked(selected.spec, Cause.KEY_MISSING, selected.problem), options)
         for number, target in enumerate(selected.targets, 1):
             if self.stderr.isatty() and not options["json"]:
                 self.stderr.write(f"Asking {target.name}, for {options['seconds']:g} seconds at most …")
@@ -114,18 +95,6 @@ class Command(BaseCommand):
             self.stdout.write(safe_for_terminal(as_text(report)) + "\n")
         return report
 
-    def _written(self, report: DoctorReport, before: BackendSpec, options: dict[str, Any]) -> WrittenSettings | None:
-        try:
-            name = options["name"] if options["url"] else None
-            written = write(report, before, options["write"], name=name, force=options["force"])
-        except (ValueError, OSError) as error:
-            reason = error.strerror if isinstance(error, OSError) else str(error)
-            self.stderr.write(f"Nothing was written: {safe_for_terminal(reason or 'the file cannot be written')}")
-            return None
-        if not options["json"]:
-            self.stdout.write(f"{safe_for_terminal(written.message)}\n")
-        return written
-
 
 def _all_selected(options: dict[str, Any]) -> list[_Selected]:
     """The model servers to examine. Skips the built-in demo, because it has no faults that an operator could fix."""
@@ -133,7 +102,7 @@ def _all_selected(options: dict[str, Any]) -> list[_Selected]:
         selected = [_selected(options)]
     else:
         selected = [_selected_or_problem(spec, options) for spec in connected.specs() if not spec.is_demo]
-    if not selected or selected[0].before.is_demo:
+    if not selected or selected[0].spec.is_demo:
         problem = "There is no model server to examine, only the built-in demo. Name one with --url."
         raise CommandError(problem, returncode=UNUSABLE)
     return selected
@@ -151,18 +120,14 @@ def _selected(options: dict[str, Any]) -> _Selected:
     server = server_for(options)
     spec = server.spec
     model = server.model or next(iter(spec.models), None)
-    name = spec.name if options["backend"] else options["name"] or _NAMELESS
-    # With ``--url``, the configuration that such a server would have.
-    own = {"name": name, "key_env": options["key_env"] or "", "models": (options["model"],) if options["model"] else ()}
-    before = connected.spec_of(options["backend"]) if options["backend"] else spec.model_copy(update=own)
-    reader = SecondReader()
+    name = spec.name if options["backend"] else _NAMELESS
     target = ExaminedServer(
-        *(name, spec.url, connected.gpt_oss_vocabulary, spec.kind, server.key, model, spec.summaries, reader, spec.route),
+        *(name, spec.url, connected.gpt_oss_vocabulary, spec.kind, server.key, model, spec.summaries, spec.route),
         asks_for_reasoning=spec.ask_for_reasoning,
         separates=spec.separates,
     )
-    urls = (spec.url, *(before.more_urls if options["backend"] else ()))
-    return _Selected(before, tuple(replace(target, url=url) for url in urls))
+    urls = (spec.url, *(spec.more_urls if options["backend"] else ()))
+    return _Selected(spec, tuple(replace(target, url=url) for url in urls))
 
 
 def _seconds(value: str) -> float:

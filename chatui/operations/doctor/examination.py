@@ -6,7 +6,7 @@ The findings come from the answers in each wire format.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from chatui.backends import registry
@@ -21,39 +21,8 @@ from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
 from chatui.operations.doctor.identity import ServerIdentity, identify, loaded_context
 from chatui.operations.doctor.judging import Answers, fault_of
 from chatui.operations.doctor.report import DoctorReport, FormatReport
-from chatui.operations.doctor.trial import Questions, Trial, attempt, sampled_ids
-from chatui.operations.second_reader import ReadTokens, SecondReader, SecondReaderError, disagreement, shown
+from chatui.operations.doctor.trial import Questions, Trial, attempt
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
-
-_MAX_REREAD_CHARS = 100_000
-
-
-def read_again(trials: Mapping[str, Trial], vocabulary: Vocabulary, second: SecondReader, *, is_llama: bool) -> Iterator[DetectedFault]:
-    """Where openai-harmony disagrees about token ids. ``trials``: the questions asked with them, by name; those of which our reader or the
-    recording lack something are left out, because that could explain a difference. ``is_llama``: ids are missing in its streams. Blocks.
-    """
-    whole = {
-        name: trial
-        for name, trial in trials.items()
-        if trial.error is None and trial.is_recorded_whole and trial.observed.id_events and trial.observed.chars < _MAX_REREAD_CHARS
-    }
-    asked = [
-        ReadTokens(sampled_ids(trial.observed.id_events, vocabulary, is_llama=is_llama), is_completion=True) for trial in whole.values()
-    ]
-    try:
-        readings = second.read(asked) if asked else []
-    except SecondReaderError as error:
-        yield DetectedFault(ServerFault.READ_ONCE, Level.NOTE, str(error))
-        return
-    for (name, trial), messages in zip(whole.items(), readings, strict=True):
-        if named := disagreement(trial.frames, messages):
-            noticed = "Our reader noticed that it is not well-formed." if trial.is_flawed else "Our reader noticed nothing."
-            ours, theirs = trial.visible, shown(messages)
-            less = "less than they would by the other" if ours in theirs else "something that they would not by the other"
-            people = f"People see {'the same by either' if ours == theirs else less}."
-            seen = f"In the answer to the question “{name}”: {named}. {noticed} {people}"
-            yield DetectedFault(ServerFault.READERS_DIFFER, Level.FAULT, seen)
-
 
 SECONDS = 55.0
 """The default time limit of an examination."""
@@ -73,7 +42,7 @@ class ExaminedServer:
     """The model server that is examined. ``key`` is not in the repr. ``summaries``: as in its spec. ``vocabulary``: loads it, for token
     ids.
 
-    ``second``: reads token ids a second time; None to skip that. ``is_brief``: only the first question is asked, in the configured format.
+    ``is_brief``: only the first question is asked, in the configured format.
     ``asks_for_reasoning``, ``separates``: as in its spec. ``proofs``: what the answers in the configured format prove.
     """
 
@@ -84,7 +53,6 @@ class ExaminedServer:
     key: str | None = field(default=None, repr=False)
     model: str | None = None
     summaries: str = "none"
-    second: SecondReader | None = None
     route: Route = DIRECT
     is_brief: bool = False
     asks_for_reasoning: bool = True
@@ -140,9 +108,6 @@ class _Examination:
         is_answering = not first or first.error is None or first.status not in (0, 401, 403, 429, 503)
         if is_answering and not target.is_brief:
             asked += [await self._asked(kind) for kind in _FAMILIES if kind != asked[0].family]
-        for answers in asked:
-            if answers.family == "harmony" and answers.trials and target.second:
-                answers.read_again = await self._read_again(answers, target.second)
         by_ids = next((answers.trials.get("plan") for answers in asked if answers.family == "harmony"), None)
         reports = [answers.report(self._identity, self._questions, by_ids=by_ids) for answers in asked]
         if self._identity.product == "Ollama" and self._identity.context is None:
@@ -227,14 +192,6 @@ class _Examination:
         else:
             answers.not_tried = f"{finding.fault.sentence} {finding.seen}".strip()
         return False
-
-    async def _read_again(self, answers: Answers, second: SecondReader) -> list[DetectedFault]:
-        """Read the token ids with openai-harmony, in the remaining time."""
-        if self._left() < MIN_SECONDS:
-            return [DetectedFault(ServerFault.READ_ONCE, Level.NOTE, "The time was up.")]
-        in_time, is_llama = second.within(self._left()), self._identity.product == "llama.cpp"
-        words = self._target.vocabulary
-        return await asyncio.to_thread(lambda: list(read_again(answers.trials, words(), in_time, is_llama=is_llama)))
 
     def _left(self) -> float:
         return self._end - self._now()

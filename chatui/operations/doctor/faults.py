@@ -142,16 +142,6 @@ class ServerFault(Fault):
         "The server leaves token ids out of its stream.",
         "Use another wire format: text that is made from these ids has gaps.",
     )
-    READERS_DIFFER = (
-        "readers-differ",
-        "Two readers of Harmony, ours and openai-harmony, do not agree on what the server sent.",
-        "It is probably not well-formed. People see our reader's version. Use the original weights and a newer version of the server.",
-    )
-    READ_ONCE = (
-        "read-once",
-        "The token ids were read by our own reader only.",
-        "Nothing is wrong with the server. Only the check by the second reader is missing: examine the server again.",
-    )
     REASONING_LOST = (
         "reasoning-lost",
         "The model reasons, and the server drops it.",

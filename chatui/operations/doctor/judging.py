@@ -276,8 +276,7 @@ class Answers:
     """The answers in one wire format.
 
     ``kind`` as configured. ``not_tried``: why no question was asked. ``findings``: those from before the first question. ``trials``: the
-    questions that were asked and answered, by name; ``summary`` is the first again, with a summary requested. ``read_again``: the findings
-    of the second reading of token ids.
+    questions that were asked and answered, by name; ``summary`` is the first again, with a summary requested.
     """
 
     kind: str
@@ -285,7 +284,6 @@ class Answers:
     findings: list[DetectedFault] = field(default_factory=list)
     trials: dict[str, Trial] = field(default_factory=dict)
     out_of_time: bool = False
-    read_again: list[DetectedFault] = field(default_factory=list)
 
     @property
     def family(self) -> str:
@@ -308,7 +306,6 @@ class Answers:
         yield from self._about_each(words, by_ids, identity.product)
         if is_by_ids:
             yield from filter(None, (judge_ids(trial, identity.product) for trial in trials))
-        yield from self.read_again
         yield from judge_pace(trials)
         yield from judge_repetition(trials)
         if self.out_of_time:

@@ -1,26 +1,18 @@
-"""The result of an examination: which wire format fits the server best, the report, and the settings that follow from it.
+"""The result of an examination: which wire format fits the server best, and the report.
 
-The report is text for a terminal or JSON for a script. It quotes no model output. The recommended settings are written into the operator's
-file of model servers or to the terminal.
+The report is text for a terminal or JSON for a script. It quotes no model output.
 """
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from chatui.backends import spec_file
-from chatui.backends.auto import AUTO
-from chatui.backends.spec import BackendSpec, check_spec, is_model_name, without_credentials
-from chatui.backends.spec_file import Value
+from chatui.backends.spec import BackendSpec
 from chatui.codes import Cause
-from chatui.env import environment
-from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault, worst
+from chatui.operations.doctor.faults import DetectedFault, Level, worst
 from chatui.operations.doctor.identity import ServerIdentity
-from chatui.operator_files import replace_file
 
 _RANK = {"harmony": 0, "responses": 1, "chat": 2}
 _WHY = {
@@ -204,7 +196,7 @@ def _lines(report: DoctorReport) -> Iterator[str]:
             yield from _finding_lines(finding, 4)
     yield ""
     if best := report.best:
-        change = f' Set kind = "{best.kind}"; --write does it.' if best.kind != report.configured else ""
+        change = f' Set kind = "{best.kind}".' if best.kind != report.configured else ""
         yield from _wrapped(f"Best wire format: {best.kind}. {report.why_best}{change}", 2)
     yield f"  {_VERDICTS[report.level]}"
 
@@ -229,108 +221,3 @@ def _finding_lines(finding: DetectedFault, indent: int) -> Iterator[str]:
 def _wrapped(text: str, indent: int) -> list[str]:
     lead = " " * indent
     return textwrap.wrap(text, _WIDTH, initial_indent=lead, subsequent_indent=f"{lead}  ", break_long_words=False, break_on_hyphens=False)
-
-
-def recommended_settings(report: DoctorReport, before: BackendSpec) -> dict[str, Value]:
-    """The settings that should change from ``before``, so that the result is a valid spec. Empty if nothing should change.
-
-    Raises:
-        ValueError: no wire format works, so there are no recommended settings.
-    """
-    best = report.best
-    if best is None:
-        raise ValueError("no wire format works, so there is nothing to write")
-    changes: dict[str, Value] = {}
-    # An automatic kind is replaced only if another kind is better than the one it selects.
-    kind = report.configured if before.kind == AUTO else before.kind
-    if best.family != kind.split("-")[0]:
-        changes["kind"] = best.kind
-    if not before.models and report.identity.model and is_model_name(report.identity.model):
-        changes["models"] = (report.identity.model,)
-    are_raw = any(finding.fault is ServerFault.SUMMARY_RAW for each in report.formats for finding in each.findings)
-    if before.summaries == "server" and (are_raw or best.family == "harmony"):
-        changes["summaries"] = "built-in"
-    # If a server reports a cut answer as complete, only a known limit reveals it.
-    is_cut_unsaid = any(finding.fault is ServerFault.CUT_UNSAID for finding in best.findings)
-    if is_cut_unsaid and not before.max_answer_tokens and report.identity.context:
-        changes["max_answer_tokens"] = report.identity.context // 2
-    check_spec({**before.model_dump(), **changes})
-    return changes
-
-
-PRINT = "-"
-_MODE = 0o640
-"""Of a new file: keys are not in it, but beside it."""
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenSettings:
-    """The result. ``message``: for the operator. ``toml``: the table, or only the changed values. ``place``: the file, if any."""
-
-    message: str
-    toml: str
-    place: Path | None = None
-
-
-def write(report: DoctorReport, spec: BackendSpec, destination: str, *, name: str | None = None, force: bool = False) -> WrittenSettings:
-    """Write the settings that ``report`` recommends. ``destination``: a file, ``-`` to print, or empty for CHATUI_BACKENDS_FILE. ``name``:
-    of a model server whose ``spec`` was created from a URL alone, empty to generate one; None for a configured one. ``force``: change a
-    model server that is already in the file.
-
-    Raises:
-        ValueError: there is nothing useful to write, the file already has that model server and ``force`` is not set, or it cannot be
-        changed safely.
-    """
-    is_new = name is not None
-    changes = recommended_settings(report, spec)
-    own_name = re.sub(r"[^A-Za-z0-9_.-]+", "-", report.identity.product or "main")[:60]
-    spec = spec.model_copy(update={"name": name or own_name}) if is_new else spec
-    place = _place(destination, spec, is_new=is_new)
-    if place is None:
-        toml = spec_file.table(_complete_table(spec, changes))
-        return WrittenSettings(f"As settings:\n\n{toml}", toml)
-    try:
-        before = _read(place) if place.exists() else ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"{place} cannot be read") from error
-    if not spec_file.has_table(before, spec.name):
-        table = _complete_table(spec, changes)
-        replace_file(place, spec_file.with_new_table(before, table), _MODE)
-        return WrittenSettings(
-            f"{place}: model server {spec.name} was added. It takes effect after a restart.", spec_file.table(table), place
-        )
-    if is_new:
-        changes = {name: value for name, value in _complete_table(spec, changes).items() if name != "name"}
-    if not changes:
-        return WrittenSettings(f"{place}: nothing to change for model server {spec.name}.", "", None)
-    toml = "".join(spec_file.table(changes).splitlines(keepends=True)[1:])
-    if not force:
-        raise ValueError(f"{place} already has a model server {spec.name}. --force makes these changes to it:\n{toml}".rstrip())
-    replace_file(place, spec_file.with_changes(before, spec.name, changes), _MODE)
-    return WrittenSettings(f"{place}: model server {spec.name} was changed. It takes effect after a restart.\n{toml}".rstrip(), toml, place)
-
-
-def _place(destination: str, spec: BackendSpec, *, is_new: bool) -> Path | None:
-    """The file to write to; None to print instead, also for a model server that is configured elsewhere: writing it would duplicate it."""
-    if destination == PRINT:
-        return None
-    if destination:
-        return Path(destination)
-    file = environment().backends_file
-    if file is None or not (is_new or (file.exists() and spec_file.has_table(_read(file), spec.name))):
-        return None
-    return file
-
-
-def _complete_table(spec: BackendSpec, changes: dict[str, spec_file.Value]) -> dict[str, spec_file.Value]:
-    """A complete table: the spec's values that are not defaults, and the changes."""
-    defaults = {name: field.get_default(call_default_factory=True) for name, field in BackendSpec.model_fields.items()}
-    values = {name: value for name, value in spec.model_dump().items() if value != defaults[name]}
-    # The table is printed, and may be stored where others can read it.
-    values |= {"proxy": without_credentials(spec.proxy)} if spec.proxy else {}
-    return {"name": spec.name, "kind": spec.kind, **values, **changes}
-
-
-def _read(place: Path) -> str:
-    """Read the text without changing its line ends."""
-    return place.read_bytes().decode("utf-8")

@@ -38,7 +38,6 @@ from chatui.operations.doctor.examination import SECONDS, ExaminedServer, examin
 from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
 from chatui.operations.doctor.identity import ServerIdentity
 from chatui.operations.doctor.report import DoctorReport, FormatReport, unasked
-from chatui.operations.second_reader import SecondReader
 
 PRODUCTS = ("llama.cpp", "vLLM", "Ollama", "SGLang", "LiteLLM")
 _SAFE_EVIDENCE = frozenset(
@@ -48,8 +47,6 @@ _SAFE_EVIDENCE = frozenset(
         ServerFault.IDS_MISSING,
         ServerFault.NO_STREAM,
         ServerFault.OUT_OF_TIME,
-        ServerFault.READERS_DIFFER,
-        ServerFault.READ_ONCE,
         ServerFault.SEPARATION_UNPROVEN,
         ServerFault.SLOW_FIRST,
     }
@@ -354,9 +351,8 @@ def _reports(spec: BackendSpec, progress: _Progress, *, is_brief: bool = False) 
     except KeyUnusableError as error:
         return (unasked(spec, Cause.KEY_MISSING, f"{error}."),)
     model = next(iter(spec.models), None)
-    second = None if is_brief else SecondReader()
     target = ExaminedServer(
-        *(spec.name, spec.url, connected.gpt_oss_vocabulary, spec.kind, key, model, spec.summaries, second, spec.route, is_brief),
+        *(spec.name, spec.url, connected.gpt_oss_vocabulary, spec.kind, key, model, spec.summaries, spec.route, is_brief),
         asks_for_reasoning=spec.ask_for_reasoning,
         separates=spec.separates,
     )

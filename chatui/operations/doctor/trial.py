@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest, Taker
@@ -25,20 +24,11 @@ from chatui.codes import ProductCode
 from renderer.events import Assembler, RawEvent
 from renderer.frames import Channel, Frame, Header, Intent, Role
 from renderer.gate import Audience, may_see, show
-from renderer.harmony.vocabulary import SPECIAL_IDS, Vocabulary, marker_name
 from renderer.strict_json import list_of, object_of, text_of
 
 _REASONING = ("response.reasoning.delta", "response.reasoning_text.delta")
 _SUMMARY = ("response.reasoning_summary_text.delta", "response.reasoning_summary.delta")
 _TEXT_FIELDS = ("content", *REASONING_FIELDS)
-
-
-@dataclass(frozen=True, slots=True)
-class IdEvent:
-    """One event with text or token ids (only new ids). Both are hidden text."""
-
-    text: str = field(repr=False)
-    ids: tuple[int, ...] = field(repr=False)
 
 
 @dataclass(slots=True)
@@ -47,7 +37,7 @@ class Observed:
 
     ``end``: the server's word for how it ended. ``pieces``: the number of events with text; ``reads``: in how many reads they arrived;
     ``chars``: the length of their text. ``began`` and ``ended``: the times of the first and the last of them, in seconds since the
-    question. ``ids``: the number of token ids, if any arrived; ``id_events``: the ids themselves, ``noted`` in all. ``thought``,
+    question. ``ids``: the number of token ids, if any arrived. ``thought``,
     ``summary`` and ``sealed`` (``encrypted_content``) are hidden text and not in the repr. ``repeats``: each text of the answer holds those
     before it.
     """
@@ -67,28 +57,6 @@ class Observed:
     summary: str = field(default="", repr=False)
     sealed: str = field(default="", repr=False)
     repeats: bool = False
-    id_events: list[IdEvent] = field(default_factory=list, repr=False)
-    noted: int = 0
-
-
-def sampled_ids(events: Sequence[IdEvent], vocabulary: Vocabulary, *, is_llama: bool) -> list[int]:
-    """All sampled ids in order; where llama.cpp omits some (inside a character), those of its text."""
-    return list(chain.from_iterable(_filled(event, vocabulary) if is_llama else event.ids for event in events))
-
-
-def _filled(event: IdEvent, vocabulary: Vocabulary) -> list[int]:
-    *before, last = event.ids or (-1,)
-    if last == -1:
-        return vocabulary.encode(event.text)
-    is_marker = last in SPECIAL_IDS
-    text = event.text.removesuffix(str(marker_name(last))) if is_marker else event.text
-    known = [*before, last] if not is_marker else before
-    if any(number in SPECIAL_IDS or not 0 <= number < SPECIAL_IDS.start for number in known):
-        return list(event.ids)
-    sampled, expected = vocabulary.decode(known), text.encode("utf-8", "replace")
-    # The end of a character whose beginning was in no event; if ids contradict the text, the ids count.
-    is_end = sampled != expected and expected.endswith(sampled)
-    return [*(vocabulary.encode(text) if is_end else known), *([last] if is_marker else [])]
 
 
 def observe(exchange: RecordedExchange) -> Observed:
@@ -167,7 +135,6 @@ def _tokens(observed: Observed, chunk: Mapping[str, Any]) -> None:
         observed.text = chunk["text"]
         observed.chars = max(observed.chars, len(observed.text))
         observed.ids = 1 if chunk.get("output_ids") else observed.ids
-        _note(observed, "", _new(observed, _whole_numbers(chunk.get("output_ids")), object_of(chunk["meta_info"]).get("completion_tokens")))
 
 
 def _ids(observed: Observed, text: str, ids: object) -> None:
@@ -176,22 +143,6 @@ def _ids(observed: Observed, text: str, ids: object) -> None:
     observed.text += text
     if isinstance(ids, list) and ids:
         observed.ids = (observed.ids or 0) + len(ids)
-    _note(observed, text, _whole_numbers(ids))
-
-
-def _note(observed: Observed, text: str, ids: tuple[int, ...]) -> None:
-    if text or ids:
-        observed.id_events.append(IdEvent(text, ids))
-        observed.noted += len(ids)
-
-
-def _new(observed: Observed, ids: tuple[int, ...], sampled: object) -> tuple[int, ...]:
-    """The new ids of SGLang: an event has all ids so far, or with a server option only the new ones."""
-    return ids[observed.noted :] if isinstance(sampled, int) and len(ids) >= max(sampled, observed.noted) else ids
-
-
-def _whole_numbers(ids: object) -> tuple[int, ...]:
-    return tuple(number for number in list_of(ids) if type(number) is int)
 
 
 def _responses(observed: Observed, chunk: Mapping[str, Any]) -> None:
@@ -233,8 +184,7 @@ class Trial:
     """The result of one question. Its texts are not in the repr.
 
     ``status``: 0 if there was no response. ``separation``: how the next answer would be read, as this one was all that is known; None if
-    nothing was learned. ``is_flawed``: output was repaired or hidden because it broke a rule. ``is_recorded_whole``:
-    ``observed`` covers all of it.
+    nothing was learned.
     """
 
     frames: tuple[Frame, ...] = field(repr=False)
@@ -242,8 +192,6 @@ class Trial:
     ended: SampleEnded | None = None
     error: BackendError | None = None
     status: int = 0
-    is_flawed: bool = False
-    is_recorded_whole: bool = True
     separation: Separation | None = None
 
     @property
@@ -298,8 +246,6 @@ async def attempt(backend: Backend, request: SampleRequest, seconds: float) -> T
         ended,
         error,
         exchange.status,
-        is_flawed=any(done.error for done in finished),
-        is_recorded_whole=len(exchange.raw) < MAX_BYTES,
         separation=next((known.separation for known in backend.known_separations().values()), None),
     )
 

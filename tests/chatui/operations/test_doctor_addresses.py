@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.chatui.operations.doctor.peers import chat_answers, peer
-from tests.chatui.operations.test_doctor import FAULTY, LEAKY, run
+from tests.chatui.operations.test_doctor import LEAKY, run
 from tests.chatui.operations.test_doctor import environment as environment
 from tests.support.served import free_port
 
@@ -40,14 +40,6 @@ async def test_each_address_is_examined_and_the_worst_counts(environment: dict[s
         heads = [line for line in output.splitlines() if line.startswith("main, ")]
         assert [line.partition(":")[0] for line in heads] == [f"main, address {number} of 3" for number in (1, 2, 3)]
         assert [line.rpartition(" ")[2] for line in heads] == places
-
-
-async def test_settings_are_written_once_and_from_an_address_that_works(environment: dict[str, Any], tmp_path: Path) -> None:
-    async with peer(FAULTY) as first, peer(FAULTY) as second:
-        set_up(environment, tmp_path, f'kind = "chat"\nurl = "{unused()}"\nmore_urls = ["{first.url}", "{second.url}"]')
-        _, output, complaint = await run("--json", "main", "--write", "-")
-    settings = [one["settings"]["toml"] for one in json.loads(output)["backends"] if one.get("settings")]
-    assert complaint == "" and len(settings) == 1 and 'kind = "responses"' in settings[0]
 
 
 async def test_questions_use_the_configured_route(environment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

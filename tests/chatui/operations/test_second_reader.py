@@ -4,13 +4,15 @@ import os
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from chatui.operations.second_reader import (
     COMMAND,
+    ReadMessage,
     ReadTokens,
     SecondReader,
     SecondReaderError,
@@ -25,6 +27,10 @@ pytestmark = pytest.mark.served
 
 HI = SecondReaderMessage("user", text="hi")
 SECRET = "SECRET-OF-THE-MODEL"
+
+
+def read(second: SecondReader, completions: Sequence[ReadTokens]) -> list[tuple[ReadMessage, ...]]:
+    return second.write_and_read((), completions)[1]
 
 
 def ids(text: str, vocabulary: Vocabulary) -> list[int]:
@@ -45,13 +51,14 @@ def test_it_reads_messages_and_continues_after_an_unreadable_one(vocabulary: Voc
         ("<|start|>assistant a b c<|channel|>final<|message|>x<|end|>", "words-left-in-header"),
         ("<|start|>assistant<|channel|><|message|>x<|end|>", "empty-channel"),
     ]
-    results = second.read([ReadTokens(ids(thinking + between + answered, vocabulary), is_completion=True) for between, _ in cases])
+    results = read(second, [ReadTokens(ids(thinking + between + answered, vocabulary), is_completion=True) for between, _ in cases])
     assert results == [(thought, *([Unreadable(problem)] if problem else []), answer) for _, problem in cases]
 
 
 def test_ids_that_end_in_a_header_or_are_invalid_are_reported_by_words_of_a_closed_list(second: SecondReader) -> None:
-    assert second.read(
-        [ReadTokens([200_005, 35_644], is_completion=True), ReadTokens([], is_completion=False), ReadTokens([-1], is_completion=True)]
+    assert read(
+        second,
+        [ReadTokens([200_005, 35_644], is_completion=True), ReadTokens([], is_completion=False), ReadTokens([-1], is_completion=True)],
     ) == [
         (Unreadable("cut-header"),),
         (),
@@ -94,7 +101,7 @@ def test_a_panic_of_openai_harmony_is_reported_as_a_crash_and_quotes_nothing(
 def test_a_text_that_takes_it_half_a_minute_costs_no_more_than_the_time_that_it_is_given(second: SecondReader) -> None:
     started = time.monotonic()
     with pytest.raises(SecondReaderError, match="did not answer within 2 seconds"):
-        second.within(2).write_and_read([[SecondReaderMessage("user", text="한" * 200_000)]], ())
+        replace(second, seconds=2).write_and_read([[SecondReaderMessage("user", text="한" * 200_000)]], ())
     assert time.monotonic() - started < 60
 
 
@@ -116,7 +123,7 @@ def test_a_crash_and_a_hang_are_plain_sentences_and_leave_no_process(
 def test_an_invalid_answer_is_an_error(name: str, rank_file: Path) -> None:
     for ask in (
         lambda reader: reader.write_and_read([[HI]], ()),
-        lambda reader: reader.read([ReadTokens([], is_completion=False)]),
+        lambda reader: read(reader, [ReadTokens([], is_completion=False)]),
     ):
         with pytest.raises(SecondReaderError, match="invalid answer") as raised:
             ask(invalid_reader(rank_file, name))
@@ -128,41 +135,13 @@ def test_a_program_that_is_not_there_is_a_plain_sentence(rank_file: Path) -> Non
         SecondReader(lambda: rank_file, 5, ("/nowhere/python",)).write_and_read([[HI]], ())
 
 
-def test_one_process_runs_at_a_time_and_waiting_counts_towards_the_time_limit(rank_file: Path, tmp_path: Path) -> None:
-    """Each process takes much memory, and a server with ten addresses is examined at all of them at once."""
-    program = (
-        "import os, sys, time; from pathlib import Path; here = Path(sys.argv[1])\n"
-        "(here / 'running').mkdir(); time.sleep(0.3); (here / 'running').rmdir()\n"
-        "for _ in sys.stdin: print('[]')"
-    )
-    command = (sys.executable, "-I", "-c", program, str(tmp_path))
-
-    def read(seconds: float) -> str:
-        try:
-            SecondReader(lambda: rank_file, seconds, command).read([ReadTokens([], is_completion=False)])
-        except SecondReaderError as error:
-            return str(error)
-        return "read"
-
-    with ThreadPoolExecutor(3) as pool:
-        assert list(pool.map(read, [120.0] * 3)) == ["read"] * 3, "an existing directory stops the second of two"
-    hanging_now = hanging(rank_file, tmp_path / "pid", 2)
-    with ThreadPoolExecutor(1) as pool:
-        other = pool.submit(hanging_now.read, [ReadTokens([], is_completion=False)])
-        while not (tmp_path / "pid").exists():
-            time.sleep(0.01)
-        assert "did not answer within 0.2 seconds" in read(0.2)
-        assert isinstance(other.exception(), SecondReaderError)
-    assert read(120) == "read"
-
-
 def test_it_runs_with_low_priority(rank_file: Path) -> None:
     program = (
         "import os, sys; sys.path.insert(0, sys.argv[1]); from chatui.operations import second_reader; before = os.nice(0)\n"
         "second_reader.serve(); sys.exit(101 if os.nice(0) <= before else 0)"
     )
     command = (sys.executable, "-I", "-c", program, COMMAND[-1])
-    assert SecondReader(lambda: rank_file, 120, command).read([ReadTokens([], is_completion=False)]) == [()]
+    assert read(SecondReader(lambda: rank_file, 120, command), [ReadTokens([], is_completion=False)]) == [()]
 
 
 def test_the_process_gets_no_key_and_no_way_to_the_network(rank_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

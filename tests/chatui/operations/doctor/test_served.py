@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import shutil
 import signal
 import sqlite3
 import time
@@ -14,7 +13,6 @@ import httpx
 import pytest
 
 from chatui.operations.doctor import runs
-from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.operations.doctor.peers import (
     MODEL,
     PLANNED,
@@ -22,9 +20,7 @@ from tests.chatui.operations.doctor.peers import (
     answering,
     chat,
     chat_answers,
-    id_answers,
     responses_answers,
-    vllm_ids,
 )
 from tests.support.served import Deployment, Server
 from tests.support.vocabulary import rank_file as rank_file
@@ -89,26 +85,6 @@ def test_staff_examine_a_server_and_see_no_text_of_it(tmp_path: Path) -> None:
         assert not [word for word in secrets if word in repr(row)]
         assert lines == [("kim", "admin")]
         assert not [word for word in secrets if word in server.console]
-
-
-def test_a_second_reader_reads_token_ids_in_a_separate_process(tmp_path: Path, vocabulary: Vocabulary, rank_file: Path) -> None:
-    shutil.copy(rank_file, tmp_path / rank_file.name)
-    lost_end = f"<|channel|>analysis<|message|>{THOUGHT}<|start|>assistant<|channel|>final<|message|>4<|return|>"
-    answers = {**chat_answers(), **id_answers(vocabulary, sum=vllm_ids(vocabulary, lost_end))}
-    with answering(answers) as peer, deployed(tmp_path, peer.url, "harmony-vllm") as (_, server):
-        kim = server.sign_in("kim")
-        assert post(kim).status_code == 302
-        text = until(kim, "Examine again")
-        for _ in range(5):
-            if "openai-harmony did not answer" not in text:
-                break
-            # A busy machine needs longer than its process may take.
-            while post(kim).status_code == 409:
-                time.sleep(0.3)  # the end of the examination is stored just before its process can begin another
-            text = until(kim, "Examine again")
-        assert "readers-differ" in text and "message 1, read-otherwise (body)" in text and "read-once" not in text
-        assert not [word for word in (THOUGHT, "heron", PLANNED, MODEL, KEY) if word in text]
-        assert "could not be examined" not in server.console
 
 
 def test_a_run_whose_process_was_killed_is_shown_as_ended_and_another_can_start(tmp_path: Path) -> None:
