@@ -1,7 +1,8 @@
-"""Prepares the forms that tools ask people to fill in: for the conversation's owner, under the name of the server that asks.
+"""Prepares the forms that tools ask people to fill in: for the conversation's owner, under the name of the server that asks, or as the
+model's own questions.
 
-All words of the server's are plain text, with nothing invisible in them. What was filled in is stored for that server, and shown to the
-owner again.
+All words of the asker's are plain text, with nothing invisible in them. What was filled in is stored for the asker, and shown to the owner
+again.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chatui.models.tools import Decision, ToolApproval
+from chatui.tools.ask_person import IN_OWN_WORDS
 from chatui.tools.forms import Form, FormError, FormField, answers_of
 from renderer.characters import escape
 from renderer.gate import VisibleText, approval_text
@@ -25,6 +27,8 @@ Filled = Callable[[int], Sequence[str]]
 BY_WORD = {"send": Decision.ANSWERED, "decline": Decision.DECLINED, "cancel": Decision.CANCELED}
 LONG_CHARS = 200
 """A text that may be longer than this has several lines."""
+FEW_CHOICES = 8
+"""So many of which one may be chosen are all shown at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,8 @@ class ShownAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ShownForm:
-    """The form of a server. ``outcome``: what became of it, in words; empty while it waits. ``answers``: what was sent."""
+    """A form. ``title``: the server that asks; empty if it is the model. ``outcome``: what became of it, in words; empty while it waits.
+    ``answers``: what was sent."""
 
     id: str
     title: VisibleText
@@ -137,11 +142,12 @@ _KINDS = {"email": "email", "uri": "url", "date": "date", "date-time": "datetime
 def _field(number: int, given: FormField) -> ShownField:
     chosen = given.default if isinstance(given.default, list) else [given.default]
     is_number = given.kind in ("number", "integer")
+    is_few = given.kind == "choice" and len(given.choices) <= FEW_CHOICES
     is_long = given.kind == "text" and not given.format and (given.most is None or given.most > LONG_CHARS)
     limits = ("", "") if given.kind == "choices" else tuple("" if each is None else f"{each:.15g}" for each in (given.least, given.most))
     return ShownField(
         number=number,
-        kind="number" if is_number else "long" if is_long else _KINDS.get(given.format, given.kind),
+        kind="number" if is_number else "long" if is_long else "few" if is_few else _KINDS.get(given.format, given.kind),
         label=_label(given),
         about=_plain(given.about),
         is_required=given.is_required,
@@ -154,6 +160,8 @@ def _field(number: int, given: FormField) -> ShownField:
 
 
 def _label(given: FormField) -> VisibleText:
+    if not given.title and given.name == IN_OWN_WORDS:
+        return _plain(_("In your own words"))
     return _plain(given.title or given.name.replace("_", " "))
 
 

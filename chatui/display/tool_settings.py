@@ -20,6 +20,7 @@ from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.models.tools import StoredToolServer
 from chatui.tools import catalogue, rules, search_engines
+from chatui.tools.ask_person import ASK
 from chatui.tools.document_search import FIND
 from chatui.tools.python import availability
 from chatui.tools.python.tool import installed_packages
@@ -33,6 +34,7 @@ _SENTENCES: Mapping[str, Promise] = {
     "browser_search": _("The model sends words to a search engine, and reads the titles and first lines of what it finds."),
     "browser_open": _("The model opens pages that the person named or that a search or a page showed, and reads and searches their text."),
     "run_python": _("The model calculates and evaluates files with code that it writes, in a sandbox without a network."),
+    ASK.name: _("The model asks the person up to four things at once, in a form, and waits for the answers."),
     "current_time": _("The model asks for the date and the time in a time zone."),
     FIND.name: _("The model looks for passages in the long documents of the conversation. It needs no switch."),
 }
@@ -43,7 +45,7 @@ class ListedTool:
     """One tool. ``name``: in settings, which names the page where it is switched; empty if there is none. ``sentence``: what it does;
     ``is_own_sentence``: in the language of the page, otherwise its author's English. ``groups``: to whose members it is offered; empty: to
     everybody. ``why``: why it is not offered, although it is on, in our words; ``reason``: the same in English, from a log line.
-    ``packages``: what code of it can import, with versions."""
+    ``packages``: what code of it can import, with versions. ``needs_person``: as of a ``Tool``."""
 
     name: str
     title: str
@@ -60,6 +62,7 @@ class ListedTool:
     reason: str = ""
     source: str = ""
     packages: tuple[str, ...] = ()
+    needs_person: bool = False
 
     @property
     def can_be_switched(self) -> bool:
@@ -100,7 +103,7 @@ def listed() -> ListedTools:
     """All tools of this installation, in the order of the page."""
     state = _State()
     known = catalogue.installed()
-    own = [known[name] for name in ("browser_search", "browser_open", "run_python", "current_time")]
+    own = [known[name] for name in ("browser_search", "browser_open", "run_python", ASK.name, "current_time")]
     packages = [tool for name, tool in sorted(known.items()) if tool.source != own[0].source]
     failed = [ListedTool("", name, "", reason=reason, source=source) for (source, name), reason in sorted(catalogue.unusable.items())]
     find = ListedTool("", own_title(FIND), _sentence(FIND), is_own_sentence=True, is_on=True, asks=False, reads_private_data=True)
@@ -178,6 +181,7 @@ class _State:
             reason=_reason(tool) if rule else "",
             packages=installed_packages() if rule and tool.name == "run_python" else (),
             source=tool.source,
+            needs_person=tool.needs_person,
         )
 
     def _why(self, tool: Tool) -> str:

@@ -23,7 +23,7 @@ from renderer.gate import VisibleText, approval_text
 _TITLES = frozenset(
     (
         *(noop("Search the web"), noop("Read web pages"), noop("Find text in web pages"), noop("Run Python code")),
-        *(noop("Search in documents"), noop("Clock"), noop("Weather"), noop("Notes")),
+        *(noop("Search in documents"), noop("Ask questions"), noop("Clock"), noop("Weather"), noop("Notes")),
     )
 )
 """The titles of our own tools, as they are in the code and in stored rows."""

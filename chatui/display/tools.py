@@ -40,6 +40,7 @@ from chatui.permissions import access
 from chatui.permissions.tools import ToolsHere, own_approval, server_tools_combine_with, tools_here
 from chatui.permissions.tools import resource_servers as may_attach_from
 from chatui.tools import catalogue, rules
+from chatui.tools.ask_person import ASK
 from chatui.tools.document_search import FIND
 from chatui.tools.tool import Tool
 from renderer.characters import escape
@@ -312,7 +313,7 @@ def _answer(visitor: Visitor, row: ToolApproval, word: str, filled: Filled) -> T
         decided = {"decision": decision, "answer": answer, "decided_at": connections.now()}
         if not _still_waiting().filter(pk=row.pk).update(**decided):
             return None
-        record("tool call decided", visitor, row.turn.conversation, detail=f"{row.title}: {decision.value}")
+        record("tool call decided", visitor, row.turn.conversation, detail=f"{row.title or ASK.name}: {decision.value}")
     return row.turn
 
 
@@ -348,7 +349,7 @@ def tools_for_keys(person: User) -> list[tuple[str, str]]:
     is_demo = connected.is_demo()
     if not catalogue.has_any(is_demo=is_demo):
         return []
-    found = [tool for tool in access.usable_tools(person, is_demo=is_demo).values() if not catalogue.needs_approval(tool)]
+    found = [tool for tool in access.usable_tools(person, is_demo=is_demo).values() if catalogue.is_for_programs(tool)]
     return sorted(((tool.name, own_title(tool)) for tool in found), key=lambda each: each[1].casefold())
 
 

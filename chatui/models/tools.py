@@ -53,9 +53,9 @@ class ToolApproval(Row):
 
     ``arguments``: JSON, those of the call as checked and as it would run, the text, the form, or the server. Empty if nobody is asked.
     ``receiver``: who receives them, a host or a server's name; empty if that is nobody outside, or is not known.
-    ``answer``: what was filled in, in JSON, for the server that asked and the owner. ``title``: the tool's title for people, or the
-    server's name. ``fingerprint``: identifies the version of the tool that was shown. ``lapses_at``: by the database's clock. ``call_id``:
-    the call's; otherwise a key of its own.
+    ``answer``: what was filled in, in JSON, for whoever asked and the owner. ``title``: the tool's title for people, or the server's name;
+    empty if the model itself asks. ``fingerprint``: identifies the version of the tool that was shown. ``lapses_at``: by the database's
+    clock. ``call_id``: the call's; otherwise a key of its own.
     """
 
     kind = models.CharField(max_length=8, choices=CardKind, default=CardKind.CALL, db_default=CardKind.CALL)

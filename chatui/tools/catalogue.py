@@ -1,9 +1,9 @@
 """The catalogue of tools, and which of them a person is offered.
 
 There are the built-in ones, those of packages with ``chatui.tools`` entry points, and those of the tool servers of the operator's tools
-file and of Administration. Built in are the browser, Python and the current time, off by default, and two for the demo, the weather and a
-note that needs approval. People are offered those that are on (``rules``) for everybody or for the person's groups. A form submits the
-names of those that a person has switched off.
+file and of Administration. Built in are the browser, Python, questions to the person and the current time, off by default, and two for the
+demo, the weather and a note that needs approval. People are offered those that are on (``rules``) for everybody or for the person's groups.
+A form submits the names of those that a person has switched off.
 
 Dangerous combinations are prevented: a tool that reads private data is never offered together with one that sends data out. A model that
 reads untrusted text may follow instructions in it (prompt injection). With both kinds of tools it could exfiltrate data; with one kind
@@ -26,6 +26,7 @@ from pydantic import Field
 from chatui.env import environment
 from chatui.json_schemas import UnusableError, check_schema
 from chatui.tools import document_search, rules
+from chatui.tools.ask_person import ASK
 from chatui.tools.functions import tool, tool_of
 from chatui.tools.python.tool import PYTHON
 from chatui.tools.tool import NAME, Tool, ToolError, line_of
@@ -86,7 +87,7 @@ def installed() -> dict[str, Tool]:
     from chatui.tools.browser import browser_tools  # takes 2 MB, and most installations offer no tools
 
     clock = tool_of(current_time, "current_time", _OWN)
-    found = {each.name: each for each in (clock, PYTHON, *browser_tools())}
+    found = {each.name: each for each in (clock, ASK, PYTHON, *browser_tools())}
     unusable.clear()
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         if (loaded := _loaded(entry)) is None:
@@ -171,15 +172,22 @@ def labels_of(names: Collection[str]) -> dict[str, str]:
 
 
 def needs_approval(tool: Tool) -> bool:
-    """Whether each call waits for the person's approval: always, unless its rule exempts the tool, or it is the search in the person's own
-    documents.
+    """Whether each call waits for the person's approval: always, unless its rule exempts the tool, it does nothing but ask the person, or
+    it is the search in the person's own documents.
     """
+    if tool.needs_person:
+        return False
     if (tool.source, tool.name) == (document_search.FIND.source, document_search.FIND.name):
         return False
     if tool.is_for_demo:
         return tool.reads_private_data or tool.sends_outside
     rule = rules.rules().get(tool.offered_as)
     return rule.needs_approval if rule else tool.offered_as not in environment().tools_without_approval
+
+
+def is_for_programs(tool: Tool) -> bool:
+    """Whether a program may be offered the tool: it has no page on which somebody could approve a call, or answer a question."""
+    return not tool.needs_person and not needs_approval(tool)
 
 
 def _with_facts(tool: Tool, on: Mapping[str, rules.OfferRule]) -> Tool:

@@ -79,9 +79,14 @@ def form_of(message: object, schema: object) -> Form:
     required = listed_in(schema, "required") if isinstance(schema, Mapping) else []
     fields = tuple(_field(name, each, is_required=name in required) for name, each in properties.items())
     form = Form(message=in_middle(message, MESSAGE_CHARS), fields=fields)
+    check_no_secret(form)
+    return form
+
+
+def check_no_secret(form: Form) -> None:
+    """Raises UnusableError if it asks for a secret."""
     if (asked := secret_in(form)) is not None:
         raise UnusableError(f"the form asks for a secret ({asked}), and people are never asked for secrets")
-    return form
 
 
 def _field(name: object, schema: object, *, is_required: bool) -> FormField:
@@ -234,6 +239,13 @@ def answers_of(form: Form, given: Callable[[int], Sequence[str]]) -> dict[str, V
     if faults:
         raise FormError(faults)
     return found
+
+
+def written(value: Value) -> str:
+    """A value as text, for the model or a record. A page has its own words for yes and no."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(value) if isinstance(value, list) else str(value)
 
 
 def _values(field: FormField, texts: Sequence[str]) -> Iterator[Value]:

@@ -8,6 +8,9 @@ from typing import Literal, Protocol
 
 from chatui.tools.forms import Form, Value
 
+THE_MODEL = ""
+"""The speaker of what the model itself asks. No tool server has this name."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -28,7 +31,12 @@ class TurnPerson(Protocol):
 
     async def ask(self, speaker: str, form: Form) -> Answer:
         """Ask the person to fill in a form, below the answer and under the name of ``speaker``, and wait. One form is shown at a time, and
-        a bounded number in a turn; ``cancel`` if there is no room, or nobody answers in time."""
+        a bounded number in a turn; ``cancel`` if there is no room, or nobody answers in time. What ``THE_MODEL`` asks, and what it is
+        answered, is a part of the conversation.
+
+        Raises:
+            ToolError: the model's form holds what may be reasoning, and was not shown.
+        """
 
     def report(self, speaker: str, percent: int | None, words: str) -> None:
         """Show how far a call is, in the line of work, while it runs. ``words``: of the server's, on one line, or empty."""

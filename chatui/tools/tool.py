@@ -112,7 +112,8 @@ class Tool:
     ``fault``: what else is wrong with arguments that fit ``parameters``, as a message for the model; None if nothing is.
     ``foresees``: what will happen in this turn if a call with these arguments runs, for whoever decides about it. It must not wait, and
     raises ToolError if the call is in vain. ``may_run``: whether it still may be called, although an answer that began before has it; None:
-    it may. It is asked in a database thread before each call.
+    it may. It is asked in a database thread before each call. ``needs_person``: all that it does is to ask the person, so no call waits for
+    approval, and programs, which have no page, are never offered it. Without a ``label``, no line says that it runs: it writes its own.
     """
 
     name: str
@@ -138,6 +139,7 @@ class Tool:
     fault: Callable[[Mapping[str, Any]], str | None] | None = field(default=None, repr=False)
     foresees: Callable[[CallingTurn, Mapping[str, Any]], Foreseen] | None = field(default=None, repr=False)
     may_run: Callable[[], bool] | None = field(default=None, repr=False)
+    needs_person: bool = False
 
     @property
     def shown_title(self) -> str:
@@ -188,7 +190,19 @@ def line_of(tool: Tool, arguments: Mapping[str, Any]) -> str:
 def _shown(value: object) -> str:
     text = characters.escape(" ".join(str(value).split()))
     shown = text if len(text) <= VALUE_CHARS else text[: VALUE_CHARS - 1] + "…"
-    if not _NOT_PLAIN.search(text):
-        return shown
+    return shown if not _NOT_PLAIN.search(text) else _as_code(shown)
+
+
+_HARMLESS = re.compile(r"""[\w .,'°%+?!;:()"“”„‘’«»—–…、。，：；？！（）「」『』《》-]*""")
+"""Text in which nothing means anything in Markdown within a line, if it has no ``_`` and no address."""
+
+
+def as_plain_markdown(text: str) -> str:
+    """A stranger's text on one line, as a part of a line of Markdown: as it is, or as code if anything in it may mean something."""
+    shown = characters.escape(" ".join(text.split()))
+    return shown if _HARMLESS.fullmatch(shown) and "_" not in shown and "www." not in shown.casefold() else _as_code(shown)
+
+
+def _as_code(shown: str) -> str:
     fence = "`" * (max(map(len, re.findall("`+", shown)), default=0) + 1)
     return f"{fence} {shown} {fence}"  # Markdown drops the spaces, and without them a backtick at an end would belong to the fence

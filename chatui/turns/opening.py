@@ -161,14 +161,14 @@ def _shown_question(running: RunningTurn, language: str) -> SafeHtml | None:
 
 def _tools_of_program(turn: Turn, program: ProgramAsk, *, is_demo: bool) -> Mapping[str, Tool]:
     """The program's functions, and those of the product's tools that its key names and that run without approval: nobody is there to
-    approve a call.
+    approve a call, or to be asked.
 
     A program's function replaces a tool of the same name. Functions may return text by strangers, and send data out. So beside them only
     tools are offered that neither read private data nor send data outside, unless the operator allows all combinations.
     """
     offer = program.offer
     found = tools_in(turn.asked_by, turn.conversation, is_demo=is_demo).offered if offer.own_tools else {}
-    allowed = {name: tool for name, tool in found.items() if name in offer.own_tools and not catalogue.needs_approval(tool)}
+    allowed = {name: tool for name, tool in found.items() if name in offer.own_tools and catalogue.is_for_programs(tool)}
     if offer.functions and environment().tool_combinations != "any":
         allowed = {name: tool for name, tool in allowed.items() if not (tool.reads_private_data or tool.sends_outside)}
     return {**{name: tool for name, tool in allowed.items() if name not in offer.names}, **offer.functions}

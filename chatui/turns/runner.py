@@ -189,6 +189,7 @@ class Runner:
             if conductor is not None and not self._has_stopped:
                 following = await conductor.follow(asked, sampling)
                 has_handed_back = conductor.has_handed_back
+                await self.wait.take_back(lambda place: self._publisher.add_event(wire.Queued(place)))
             if following is None and checked is not None:
                 following = checked.follow(asked, frames.written, is_over=has_handed_back)
             if following is None:
@@ -244,6 +245,7 @@ class Runner:
         """What runs the turn's calls, once there are any."""
         if self._conductor is None and self._frames is not None and self._frames.waits_for_tool:
             self._conductor = Conductor(self._running, self._frames, self._publisher)
+            self._conductor.waiting.on_wait = self.wait.lend
         return self._conductor
 
     async def _saved(self, outcome: TurnOutcome) -> TurnOutcome:

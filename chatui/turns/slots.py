@@ -78,7 +78,7 @@ LONGEST_ESTIMATE = 60
 @dataclass(slots=True, eq=False)
 class _Waiting:
     """A waiting turn. ``groups``: those of its groups that have a limit. ``since``: when it began to wait, in seconds of the monotonic
-    clock. ``place``: the position that it was last sent."""
+    clock. ``place``: the position that it was last sent. ``has_begun``: it is in the middle of its answer, and had lent its slot."""
 
     groups: frozenset[str]
     on_position: PositionChanged
@@ -86,12 +86,33 @@ class _Waiting:
     since: float
     place: int = sys.maxsize
     program: ProgramLimits | None = None
+    has_begun: bool = False
 
     def tell(self, place: int) -> None:
         """Send its position, but never a worse one than before: a turn ahead of it whose group was full may count again."""
         self.place = min(self.place, place)
         if not self.admitted.done():
             self.on_position(self.place)
+
+
+class HeldSlot:
+    """The slot of one answer. It may lend it to others while it waits for its person, and must have it again before it asks a model."""
+
+    def __init__(self, slots: Slots, groups: frozenset[str], since: float, program: ProgramLimits | None) -> None:
+        self._slots, self._groups, self._since, self._program = slots, groups, since, program
+        self._is_lent = False
+
+    def lend(self) -> None:
+        """Others may have it from now on."""
+        if not self._is_lent:
+            self._is_lent = True
+            self._slots.give_back(self._groups, self._program)
+
+    async def take_back(self, on_position: PositionChanged) -> None:
+        """Have it again, if it was lent, ahead of all who came later."""
+        if self._is_lent:
+            await self._slots.take_again(self._groups, on_position, self._since)
+            self._is_lent = False
 
 
 class Slots:
@@ -115,8 +136,13 @@ class Slots:
         self._spare: dict[asyncio.Task[Any], None] = {}
 
     def close(self) -> None:
-        """Admit nobody from now on: the process ends. Turns that wait are launched by another, or by this one after its restart."""
+        """Admit nobody from now on: the process ends. Turns that wait are launched by another, or by this one after its restart. Those that
+        had lent their slot go on at once: their answer has begun, and is finished here."""
         self.is_closed = True
+        for waiting in [each for each in self._queue if each.has_begun and not each.admitted.done()]:
+            self._queue.remove(waiting)
+            self._take(waiting.groups)
+            waiting.admitted.set_result(None)
 
     def has_room(self, turns: int) -> bool:
         """Whether so many more turns would get a slot at once, if none of their groups is full."""
@@ -155,9 +181,9 @@ class Slots:
     @contextlib.asynccontextmanager
     async def acquire(
         self, on_position: PositionChanged, groups: Iterable[str] = (), waited: float = 0.0, program: ProgramLimits | None = None
-    ) -> AsyncIterator[None]:
-        """Hold a slot for the duration of the block. If it must wait, ``on_position`` gets the position at once, and again when it changes;
-        of a program only the first one, and 0.
+    ) -> AsyncIterator[HeldSlot]:
+        """Hold a slot for the duration of the block, which gets it, and may lend it. If it must wait, ``on_position`` gets the position at
+        once, and again when it changes; of a program only the first one, and 0.
 
         ``groups``: those that the person is in. The answer counts toward each of them that has a limit. ``waited``: for how many seconds it
         has already waited in another process; it goes ahead of those that have waited for less. ``program``: if it is for a program.
@@ -176,13 +202,14 @@ class Slots:
             await self._wait_with_others(own, on_position, begun_at, program)
         admitted_at = time.monotonic()
         measures.QUEUE_SECONDS.observe(admitted_at - begun_at)
+        held = HeldSlot(self, own, begun_at - waited, program)
         try:
-            yield
+            yield held
         finally:
             if program is not None:
                 seconds = time.monotonic() - admitted_at
                 self._usual = 0.8 * self._usual + 0.2 * seconds
-            self._give_back(own, program)
+            held.lend()
 
     @contextlib.asynccontextmanager
     async def spare(self) -> AsyncIterator[None]:
@@ -205,8 +232,16 @@ class Slots:
         finally:
             self._spare.pop(task, None)
 
-    async def _wait(self, own: frozenset[str], on_position: PositionChanged, since: float) -> None:
-        waiting = _Waiting(own, on_position, asyncio.get_running_loop().create_future(), since)
+    async def take_again(self, own: frozenset[str], on_position: PositionChanged, since: float) -> None:
+        """Take a slot once more, ahead of everybody who began to wait after ``since``."""
+        is_free = self._open and not self._is_full(own) and not any(own & waiting.groups for waiting in self._queue)
+        if self.is_closed or is_free:
+            self._take(own)
+        else:
+            await self._wait(own, on_position, since, has_begun=True)
+
+    async def _wait(self, own: frozenset[str], on_position: PositionChanged, since: float, *, has_begun: bool = False) -> None:
+        waiting = _Waiting(own, on_position, asyncio.get_running_loop().create_future(), since, has_begun=has_begun)
         bisect.insort(self._queue, waiting, key=attrgetter("since"))
         waiting.place = next(place for other, place in self._places() if other is waiting)
         if self._open and not self._is_full(own):
@@ -220,7 +255,7 @@ class Slots:
                 await waiting.admitted
         except asyncio.CancelledError:
             if waiting.admitted.done() and not waiting.admitted.cancelled():
-                self._give_back(own)  # it was admitted at the same moment
+                self.give_back(own)  # it was admitted at the same moment
             else:
                 self._queue.remove(waiting)
                 self._admit()  # the slots that were reserved for it are free
@@ -240,7 +275,7 @@ class Slots:
                     await waiting.admitted
         except (asyncio.CancelledError, TimeoutError) as error:
             if waiting.admitted.done() and not waiting.admitted.cancelled():
-                self._give_back(own, program)  # it was admitted at the same moment
+                self.give_back(own, program)  # it was admitted at the same moment
             else:
                 self._programs.remove(waiting)
             if isinstance(error, TimeoutError):
@@ -257,7 +292,7 @@ class Slots:
         while self._free < len(self._spare):
             self._spare.popitem()[0].cancel()
 
-    def _give_back(self, groups: frozenset[str], program: ProgramLimits | None = None) -> None:
+    def give_back(self, groups: frozenset[str], program: ProgramLimits | None = None) -> None:
         self._free += 1
         if program is not None:
             self._of_programs.subtract(filter(None, (program.owner, program.key)))
@@ -364,6 +399,7 @@ class SlotWait:
         self._is_marked = turn.is_queued
         self._can_be_adopted = is_for_person
         self._adopted_at: datetime | None = getattr(turn, ADOPTED_AT, None)
+        self._held: HeldSlot | None = None
 
     @property
     def is_over(self) -> bool:
@@ -400,12 +436,23 @@ class SlotWait:
                 self._written(is_queued=True)
             on_position(place)
 
-        async with slots.acquire(mark, groups, self._waited, program):
+        async with slots.acquire(mark, groups, self._waited, program) as held:
             if self._is_marked:
                 if not await self._cleared():
                     raise LeftToOthersError
                 self._is_marked = False
+            self._held = held
             yield
+
+    def lend(self) -> None:
+        """The turn waits for its person: others may have its slot meanwhile."""
+        if self._held is not None:
+            self._held.lend()
+
+    async def take_back(self, on_position: PositionChanged) -> None:
+        """Have the slot again, before a model is asked. Its row says nothing of this wait: no other process may launch what has begun."""
+        if self._held is not None:
+            await self._held.take_back(on_position)
 
     def leave(self) -> None:
         """The process is ending.

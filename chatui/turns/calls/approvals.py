@@ -96,6 +96,8 @@ class Waiting:
         self._wake = asyncio.Event()
         self.on_look: Callable[[], None] = lambda: None
         """Called when the person has decided about something."""
+        self.on_wait: Callable[[], None] = lambda: None
+        """Called when the turn begins to wait for the person."""
         self._is_over = False
         self._is_waiting = False
 
@@ -144,6 +146,8 @@ class Waiting:
         self._on_count(count)
         if self._is_waiting != bool(count):
             self._is_waiting = bool(count)
+            if self._is_waiting:
+                self.on_wait()
             waits = wire.AnswerWaits(str(self._turn.conversation_id), self._is_waiting)
             bus().send(person(self._turn.asked_by_id), conversation_list.message(waits))
 

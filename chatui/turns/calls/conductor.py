@@ -119,7 +119,7 @@ class Conductor:
         files = FilesOfTurn(row, lambda count: publisher.add_event(wire.FilesCame(count))) if has_files else None
         documents = DocumentsOfTurn(row.conversation_id, row.question_id)
         of_turn = (row.pk, row.conversation_id, row.asked_by_id, running.own_questions)
-        self._person = PersonOfTurn(row, publisher.set_told, publisher.add_event, self.waiting) if program is None else None
+        self._person = PersonOfTurn(running, frames, publisher, self.waiting) if program is None else None
         turn = CallingTurn(*of_turn, pages=pages, files=files, documents=documents, sessions=SessionsOfTurn(row), person=self._person)
         self._pages = pages
         self._stored_pages = set(pages)
@@ -231,7 +231,8 @@ class Conductor:
         if not calls:
             return
         for call in calls:
-            self._frames.add(Frame(TOOL_LINE, line_of(call.tool, call.arguments)))
+            if call.tool.label:
+                self._frames.add(Frame(TOOL_LINE, line_of(call.tool, call.arguments)))
         for call in await self._claimed(calls):
             self._calls_run += 1
             self._started[call.call_id] = None
@@ -337,6 +338,8 @@ class Conductor:
 
     def close(self) -> None:
         """End the turn's calls: those without a reply get one that says so, so that the record is complete. Never raises."""
+        if self._person is not None:
+            self._person.close()
         try:
             self._cancel()
         except Exception as error:  # noqa: BLE001 - a reply that cannot be written must not keep the turn from ending

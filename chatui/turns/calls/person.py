@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Literal
 from uuid import UUID
 
 from chatui import wire
+from chatui.backends.leaks import guard
+from chatui.backends.repeats import repeat_in
 from chatui.database import connections, pools
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
@@ -19,13 +21,18 @@ from chatui.env import environment
 from chatui.models.keys import new_key
 from chatui.models.tools import CardKind, Decision, ToolApproval
 from chatui.models.turn import Turn
-from chatui.tools.forms import Form
-from chatui.tools.person import Answer
+from chatui.tools.forms import Form, written
+from chatui.tools.person import THE_MODEL, Answer
 from chatui.tools.replies import in_middle
+from chatui.tools.tool import ToolError, as_plain_markdown
 from chatui.turns import ledger
 from chatui.turns.calls.approvals import POLL_SECONDS, Waiting
-from chatui.turns.running_turn import LeaseLostError
-from renderer.characters import escape
+from chatui.turns.frame_recorder import FrameRecorder
+from chatui.turns.publisher import Publisher
+from chatui.turns.running_turn import LeaseLostError, RunningTurn
+from renderer.characters import escape, one_line
+from renderer.frame_kinds import TOOL_LINE, is_thought
+from renderer.frames import Frame
 from renderer.gate import approval_text
 
 log = logging.getLogger(__name__)
@@ -42,19 +49,19 @@ PATIENCE = 20.0
 class PersonOfTurn:
     """A ``TurnPerson``. Created on the turn's event loop, and used by tools on theirs."""
 
-    def __init__(
-        self, turn: Turn, on_told: Callable[[int], None], on_progress: Callable[[wire.ToolProgress], None], waiting: Waiting
-    ) -> None:
-        """Both are called on the turn's event loop. ``on_told``: after each new text, with the number of texts so far. ``waiting``: is told
-        how many forms wait."""
-        self._turn = turn
+    def __init__(self, running: RunningTurn, frames: FrameRecorder, publisher: Publisher, waiting: Waiting) -> None:
+        """``waiting``: is told how many forms wait."""
+        self._running = running
+        self._turn = running.turn
+        self._frames = frames
+        self._is_closed = False
         self._waiting = waiting
         self._forms = 0
         self._one_form = asyncio.Lock()
         self._decided = asyncio.Event()
         waiting.on_look = self._decided.set
-        self._on_progress = on_progress
-        self._on_told = on_told
+        self._on_progress = publisher.add_event
+        self._on_told = publisher.set_told
         self._loop = asyncio.get_running_loop()
         self._told = 0
 
@@ -81,12 +88,23 @@ class PersonOfTurn:
         # On the turn's event loop, whose decisions are announced there.
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._ask(speaker, form), self._loop))
 
+    def close(self) -> None:
+        """The turn's calls have ended: nothing is recorded any more."""
+        self._is_closed = True
+
     async def _ask(self, speaker: str, form: Form) -> Answer:
+        is_models = speaker == THE_MODEL
+        if is_models and _may_hold_reasoning(form, self._thoughts()):
+            raise ToolError(_NOT_SHOWN)
         self._forms += 1
         if self._forms > MAX_FORMS:
             return Answer("cancel")
         async with self._one_form:
             key = new_key()
+            if is_models:
+                # Before the form, so that a page loaded now shows both, after what the model wrote before them.
+                self._record(_questions(form))
+                self._frames.save_now()
             try:
                 await writer.run(_store_form, self._turn, key, speaker, form, order=self._turn.pk, patience=PATIENCE)
             except (DatabaseBusyError, LeaseLostError):
@@ -94,11 +112,25 @@ class PersonOfTurn:
                 return Answer("cancel")
             self._waiting.set_forms(1)
             try:
-                return await self._answered(key)
+                answer = await self._answered(key)
+                if is_models:
+                    self._record(_answers(form, answer))
+                return answer
             finally:
                 # Not awaited, because the call may be cancelled. It changes nothing if there is an answer.
                 writer.post(_lapse_form, key, order=self._turn.pk)
                 self._waiting.set_forms(0)
+
+    def _record(self, line: str) -> None:
+        """Add a line to the conversation, for everybody who may read it."""
+        if not self._is_closed:
+            self._frames.add(Frame(TOOL_LINE, line))
+
+    def _thoughts(self) -> tuple[str, ...]:
+        """All reasoning that the model may repeat, in its own words."""
+        request = self._running.request
+        frames = (*request.frames, *self._frames.written)
+        return (*request.thoughts, *self._running.cut_thoughts, *(frame.body for frame in frames if is_thought(frame.header)))
 
     async def _answered(self, key: UUID) -> Answer:
         until = self._loop.time() + environment().tool_approval_seconds
@@ -117,6 +149,29 @@ class PersonOfTurn:
     def report(self, speaker: str, percent: int | None, words: str) -> None:
         progress = wire.ToolProgress(approval_text(speaker), percent, approval_text(escape(words)) if words else None)
         self._loop.call_soon_threadsafe(self._on_progress, progress)
+
+
+_NOT_SHOWN = (
+    "Nobody was asked: the questions have text that may be no question to the person. Ask short questions, without markers or reasoning."
+)
+
+
+def _may_hold_reasoning(form: Form, thoughts: tuple[str, ...]) -> bool:
+    """Whether an answer with this text would be hidden, in whole or in part: each text of the form, and all of them one behind another."""
+    texts = [text for each in form.fields for text in (each.title, *(label for _, label in each.choices)) if text]
+    return any(guard.judged(text).has_sign or repeat_in(text, thoughts) != (0, 0) for text in (*texts, " ".join(texts), "\n".join(texts)))
+
+
+def _questions(form: Form) -> str:
+    """The line with what the model asks. It is Markdown, in which nothing of the model's means anything."""
+    return " · ".join(f"“{as_plain_markdown(each.title)}”" for each in form.fields if each.title)
+
+
+def _answers(form: Form, answer: Answer) -> str:
+    """The line with what the person answered, in the order of the questions; a dash where they said nothing. It needs no translation."""
+    asked = [each for each in form.fields if each.title or each.name in answer.values]
+    texts = [one_line(written(answer.values[each.name])) if each.name in answer.values else "" for each in asked]
+    return f"→ {' · '.join(as_plain_markdown(text) or '–' for text in texts) if any(texts) else '–'}"
 
 
 def _store_told(turn: Turn, key: UUID, kind: CardKind, title: str, content: Mapping[str, str]) -> None:

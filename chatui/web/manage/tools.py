@@ -81,6 +81,8 @@ class ToolForm(forms.Form):
         }
         super().__init__(data, initial=initial, auto_id="tool-%s")
         fields: dict[str, Any] = self.fields
+        if now.needs_person:
+            del fields["needs_approval"]
         if groups := list(Group.objects.order_by("name").values_list("pk", "name")):
             fields["groups"].queryset, fields["groups"].choices = Group.objects.all(), groups
         else:
@@ -98,7 +100,7 @@ class ToolForm(forms.Form):
         facts = entered["reads_private_data"], entered["sends_outside"]
         is_said = facts != (now.reads_private_data, now.sends_outside)
         groups = entered["groups"] if entered.get("whom") == GROUPS else None
-        return Wanted(entered["is_on"], groups, entered["needs_approval"], facts if is_said else None)
+        return Wanted(entered["is_on"], groups, entered.get("needs_approval", False), facts if is_said else None)
 
 
 @for_part(AdminPart.TOOLS, "GET", "POST")

@@ -129,7 +129,7 @@ async function decided(event) {
   if (form.dataset.sent || performance.now() - (changedAt.get(exchange) ?? -Infinity) < SETTLING_MS) return;
   form.dataset.sent = "yes";
   // From the click on, the card no longer says what happens without a decision.
-  const hint = find(form.parentElement ?? exchange, ".approval-hint", HTMLElement);
+  const hint = find(form.parentElement ?? exchange, ":scope > .approval-hint", HTMLElement);
   const before = hint.textContent;
   hint.textContent = form.dataset.sending ?? "";
   let problem = "";

@@ -127,7 +127,7 @@ def test_a_form_survives_a_reload_and_a_text_for_the_person_stays(shop: Server, 
     form.get_by_role("button", name="Send").click()
     assert form.get_by_label("Size").evaluate("field => field.validity.valueMissing"), "the browser asks for what is missing"
     form.get_by_label("Size").fill("3")
-    form.get_by_label("Colour").select_option("blue")
+    form.get_by_role("group", name="Colour").get_by_label("blue").check()
     form.get_by_label("It is a gift").check()
     form.get_by_role("button", name="Send").click()
     chat.finish()

@@ -109,7 +109,7 @@ def test_packages_can_add_tools_and_a_broken_one_does_not_prevent_startup(
     monkeypatch.setattr(catalogue, "entry_points", lambda group: entries)
     caplog.set_level(logging.ERROR)
     tools: Any = catalogue.installed.__wrapped__()
-    own = {"current_time", "browser_find", "browser_open", "browser_search", "run_python"}
+    own = {"ask_person", "current_time", "browser_find", "browser_open", "browser_search", "run_python"}
     assert set(tools) == {*own, "mine"} and tools["current_time"].source == "chatui"
     logged = [record.getMessage() for record in caplog.records]
     assert [next((name for name in ("current_time", "gone", "unusable") if f"tool {name} " in line), "") for line in logged] == [

@@ -1,0 +1,82 @@
+"""The model asks the person in a real browser: a form below its text, in every tab, by keyboard, and after a reload."""
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from http.server import ThreadingHTTPServer
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.accessibility import axe
+from tests.browser.chat import Chat
+from tests.browser.tools.test_forms import ScriptedModel
+from tests.browser.visits import Visits
+from tests.support.served import Deployment, Server
+
+pytestmark = pytest.mark.browser
+
+QUESTIONS = [
+    {"question": "How many people are coming?", "choices": ["2", "4", "more"]},
+    {"question": "What does nobody eat?", "choices": ["meat", "fish", "nuts"], "several": True},
+    {"question": "What is the occasion?"},
+]
+
+
+class AskingModel(ScriptedModel):
+    calls = (("ask_person", {"questions": QUESTIONS}),)
+
+
+@pytest.fixture(scope="module")
+def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    peer = ThreadingHTTPServer(("127.0.0.1", 0), AskingModel)
+    threading.Thread(target=peer.serve_forever, daemon=True).start()
+    deployment = Deployment(
+        tmp_path_factory.mktemp("kitchen"),
+        CHATUI_BACKEND_URL=f"http://127.0.0.1:{peer.server_port}/v1",
+        CHATUI_TITLES="false",
+        CHATUI_TOOLS="ask_person",
+    )
+    try:
+        server = deployment.start()
+        deployment.make_people(ada=(False, []))
+        yield server
+    finally:
+        deployment.stop()
+        peer.shutdown()
+        peer.server_close()
+
+
+def test_the_model_asks_and_is_answered_by_keyboard_in_any_tab(kitchen: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(kitchen, "ada"))
+    chat.ask("Plan a dinner, please")
+    form = chat.page.locator("[data-form]")
+    expect(form.get_by_role("heading")).to_have_text(re.compile("The model asks you"))
+    expect(chat.last.locator(".part-tool")).to_contain_text("“What is the occasion?”")
+    chat.page.reload()
+    expect(form).to_have_count(1)
+    expect(chat.last.locator(".part-tool")).to_contain_text("“What is the occasion?”")
+    assert axe.complaints(chat.page) == []
+    other = visits.open(kitchen, "ada", chat.page.url)
+    expect(other.locator("[data-form]")).to_have_count(1)
+    form.get_by_label("2", exact=True).focus()
+    for key in ("ArrowDown", "Tab", "Space", "Tab", "Tab", "Space", "Tab"):
+        chat.page.keyboard.press(key)
+    chat.page.keyboard.type("a birthday")
+    chat.page.keyboard.press("Tab")
+    chat.page.keyboard.type("Cake, *please*")
+    chat.page.keyboard.press("Tab")
+    expect(form.get_by_role("button", name="Send")).to_be_focused()
+    chat.page.keyboard.press("Enter")
+    chat.finish()
+    expect(chat.last.locator(".part-final")).to_contain_text(json.dumps("a birthday"))
+    for page in (chat.page, other):
+        expect(page.locator("[data-decided] summary")).to_have_text(re.compile("You sent your answer."))
+        expect(page.locator(".part-tool").last).to_have_text("→ 4 · meat, nuts · a birthday · Cake, *please*")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    live = chat.last.locator(".parts").inner_text()
+    chat.page.reload()
+    expect(chat.last.locator(".parts")).to_have_text(re.compile("birthday"))
+    assert chat.last.locator(".parts").inner_text() == live, "a reload shows the same"
+    assert axe.complaints(chat.page) == []
