@@ -19,7 +19,7 @@ from django.utils import timezone
 
 M = TypeVar("M", bound=Model)
 
-MAX_ROWS = 8
+MAX_ROWS = 50
 """The most rows in one INSERT; more take several statements."""
 _AS_THEY_ARE = frozenset({str, int, bool, float, bytes, type(None)})
 
@@ -93,14 +93,12 @@ def update(table: str, changes: Mapping[str, object], where: str, *values: objec
 
 def execute(sql: str, values: Iterable[object]) -> int:
     """Execute a statement of one's own. Returns how many rows it has changed."""
-    with _executed(sql, values) as cursor:
-        return int(cursor.rowcount)
+    return int(_executed(sql, values).cursor.rowcount)
 
 
 def query(sql: str, *values: object) -> list[tuple[Any, ...]]:
     """The rows of a query of one's own. Keys are as the database has them (``connections.as_uuid``)."""
-    with _executed(sql, values) as cursor:
-        return list(cursor.fetchall())
+    return list(_executed(sql, values).fetchall())
 
 
 def read(
@@ -166,17 +164,35 @@ def _read(model: type[M], columns: _Columns, values: Sequence[Any], connection: 
     return row
 
 
-def locking(table: str) -> str:
-    """The end of a query that locks its rows of this table. In SQLite, a transaction that writes is alone."""
-    return f" FOR NO KEY UPDATE OF {table}" if connections[DEFAULT_DB_ALIAS].vendor == "postgresql" else ""
+def locking(table: str, *, waits: bool = True) -> str:
+    """The end of a query that locks its rows of this table; unless it ``waits``, without those that others have locked. In SQLite, a
+    transaction that writes is alone."""
+    if connections[DEFAULT_DB_ALIAS].vendor != "postgresql":
+        return ""
+    return f" FOR NO KEY UPDATE OF {table}" + ("" if waits else " SKIP LOCKED")
 
 
 def _executed(sql: str, values: Iterable[object]) -> Any:
-    """The cursor, to be closed."""
+    """The cursor, for its result to be read before the next statement."""
     connection: Any = connections[DEFAULT_DB_ALIAS]
-    cursor = connection.cursor()
+    cursor = _cursor(connection)
     cursor.execute(sql, [each if type(each) in _AS_THEY_ARE else _adapted(each, connection) for each in values])
     return cursor
+
+
+def _cursor(connection: Any) -> Any:
+    """In a transaction, the same cursor for all statements: to open one and close it takes as much as to execute a statement. Outside, the
+    connection may be dead or closed, which Django finds out as it opens one."""
+    if not connection.in_atomic_block or connection.force_debug_cursor:
+        return connection.cursor()
+    opened, cursor = connection.__dict__.get(_CURSOR, (None, None))
+    if cursor is None or opened is not connection.connection:
+        cursor = connection.cursor()
+        connection.__dict__[_CURSOR] = (connection.connection, cursor)
+    return cursor
+
+
+_CURSOR = "cursor_of_statements"
 
 
 def _adapted(value: object, connection: Any) -> object:

@@ -3,8 +3,9 @@
 The same transaction stores the new text of their open frames, and checks which turns are still ours and which should stop. So a deletion
 or a Stop in another process ends the request to the model within about a second, even if Redis is down.
 
-These are three statements for all turns together. They renew the leases, find the turns that no longer exist or must stop, because of Stop,
-a deleted conversation or a closed account, and append the text that no message holds yet: in pieces, which are read after a crash.
+These are two statements for all turns together. The first renews the leases, and finds the turns that no longer exist or must stop, because
+of Stop, a deleted conversation or a closed account. The other appends the text that no message holds yet: in pieces, which are read after a
+crash.
 """
 
 from __future__ import annotations
@@ -13,17 +14,19 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import Context
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db import OperationalError, transaction
-from django.db.models import QuerySet
 
 from chatui.database import connections, pools
+from chatui.database.connections import as_uuid
 from chatui.database.faults import DatabaseBusyError, ends_one_statement, is_transient, outages
+from chatui.database.statements import insert, locking, new, one_of, query
 from chatui.models.keys import new_key
 from chatui.models.turn import Turn, TurnPiece, TurnState
 from chatui.wire.bus import PROCESS
@@ -95,7 +98,9 @@ class Pieces:
             if frame.parts or (frame.header is not None and frame.is_written):
                 self._number += 1
                 header = "" if frame.header is None else _dumped(frame.header)
-                found.append(TurnPiece(turn_id=self._turn_id, number=self._number, frame=key, header=header, text="".join(frame.parts)))
+                found.append(
+                    new(TurnPiece, turn_id=self._turn_id, number=self._number, frame=key, header=header, text="".join(frame.parts))
+                )
                 frame.header, frame.parts, frame.is_written = None, [], True
         self.are_written = self.are_written or bool(found)
         return found
@@ -219,7 +224,8 @@ class Leases:
             except TimeoutError:
                 pass
             self._is_urgent.clear()
-            await self._renew(dict(self._turns))
+            if self._turns:
+                await self._renew(dict(self._turns))
 
     async def _renew(self, turns: dict[UUID, LeasedTurn]) -> None:
         rows = {key: each.pieces.rows() for key, each in turns.items()}
@@ -251,37 +257,40 @@ def renew(keys: list[UUID], rows: list[TurnPiece]) -> Renewed:
     """Renew the leases of these turns of this process, and store the pieces. Safe to repeat with the same pieces."""
     try:
         with transaction.atomic():
-            return _renew(_ours(keys), rows)
+            return _renew(keys, rows)
     except OperationalError as error:
         if not ends_one_statement(error):
             raise
     # Another transaction has locked one of the rows: skip that one and write the others.
     with transaction.atomic():
-        free = list(_ours(keys).select_for_update(skip_locked=True, of=("self",), no_key=True).values_list("pk", flat=True))
-        renewed = _renew(_ours(free), rows)
-        return Renewed(_states(_ours(keys)), renewed.written)
+        free = _ours("SELECT id FROM chatui_turn", keys, locking("chatui_turn", waits=False))
+        renewed = _renew([as_uuid(key) for (key,) in free], rows)
+        return Renewed(_states(_ours(f"SELECT {_STATE} FROM chatui_turn", keys)), renewed.written)  # noqa: S608 - all of it is ours
 
 
-def _renew(turns: QuerySet[Turn], rows: list[TurnPiece]) -> Renewed:
+def _renew(keys: list[UUID], rows: list[TurnPiece]) -> Renewed:
     # The update comes first: its row locks keep others from ending one of these turns before its pieces are written.
-    turns.update(lease_until=connections.after(LEASE))
-    ours = _states(turns)
-    TurnPiece.objects.bulk_create([row for row in rows if row.turn_id in ours], ignore_conflicts=True, batch_size=200)
+    begin = f"UPDATE chatui_turn SET lease_until = {connections.after_sql(LEASE)}"  # noqa: S608 - so is this
+    ours = _states(_ours(begin, keys, f" RETURNING {_STATE}"))
+    insert([row for row in rows if row.turn_id in ours], "ON CONFLICT DO NOTHING")
     return Renewed(ours, set(ours))
 
 
-def _states(turns: QuerySet[Turn]) -> dict[UUID, bool]:
-    rows = turns.values_list(*_STATE)
-    return {key: is_to_stop or deleted is not None or not is_active for key, is_to_stop, deleted, is_active in rows}
+def _ours(statement: str, keys: list[UUID], end: str = "") -> list[tuple[Any, ...]]:
+    """The rows of a statement about those of these turns that run here."""
+    return query(f"{statement} WHERE id {one_of(keys)} AND lease_owner = %s AND state = 'running'{end}", *keys, OWNER) if keys else []
 
 
-_STATE = ("pk", "stop_requested", "conversation__deleted_at", "asked_by__is_active")
-"""Deleting a conversation also counts as a request to stop: what was shown is stored, so that Undo can restore it. So does closing an
-account."""
+def _states(rows: Iterable[tuple[Any, ...]]) -> dict[UUID, bool]:
+    return {as_uuid(key): bool(is_to_stop) for key, is_to_stop in rows}
 
 
-def _ours(keys: list[UUID]) -> QuerySet[Turn]:
-    return Turn.objects.filter(pk__in=keys, lease_owner=OWNER, state=TurnState.RUNNING)
+_STATE = (
+    "id, stop_requested OR EXISTS (SELECT 1 FROM chatui_conversation WHERE id = conversation_id AND deleted_at IS NOT NULL) "
+    "OR EXISTS (SELECT 1 FROM chatui_user WHERE id = asked_by_id AND NOT is_active)"
+)
+"""The key of a turn, and whether it must stop. Deleting a conversation also counts as a request to stop: what was shown is stored, so that
+Undo can restore it. So does closing an account."""
 
 
 leases = Leases()

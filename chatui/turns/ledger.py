@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from chatui.database import connections
-from chatui.database.statements import locking, new, query, update
+from chatui.database.statements import execute, insert, locking, new, query, update
 from chatui.env import environment
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
@@ -91,7 +91,7 @@ def give_up_lease(turn: Turn, pieces: Sequence[TurnPiece]) -> None:
     # In one transaction: the writer's thread may be about to end the turn, and no piece may be stored after that.
     with transaction.atomic():
         if mine(turn.pk, turn.lease_owner).update(lease_until=connections.now()):
-            TurnPiece.objects.bulk_create(pieces, ignore_conflicts=True)
+            insert(pieces, "ON CONFLICT DO NOTHING")
 
 
 def ask_to_stop(turn_id: UUID) -> None:
@@ -135,7 +135,7 @@ def finish(running: RunningTurn) -> None:
     if not keeps:
         hidden_text.forget_reasoning(running.turn.pk)
     if running.pieces.are_written:  # asked last: from now on, none can be written
-        TurnPiece.objects.filter(turn=running.turn.pk).delete()
+        execute("DELETE FROM chatui_turnpiece WHERE turn_id = %s", [running.turn.pk])
 
 
 def is_news(state: TurnState) -> bool:

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 import pytest
 from django.conf import settings
 from django.core.exceptions import SynchronousOnlyOperation
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, connections, transaction
 
 from chatui.accounts import sessions
 from chatui.database.statements import MAX_ROWS, insert, locking, new, read, update
@@ -74,6 +74,25 @@ def test_values_of_expressions_come_with_their_row(ada: User, bela: User) -> Non
     rows = read(User, "username = %s" + locking("chatui_user"), hostile, ada.username, also=("CAST(%s AS varchar(20))", "'100%%'", "1 + 1"))
     assert rows == [(ada, (hostile, "100%", 2))]
     assert read(User, "username = %s", hostile) == []
+
+
+def test_a_transaction_opens_one_cursor_and_outlives_no_connection(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    database, cursor = connections["default"], connection.cursor
+
+    def counted() -> object:
+        opened.append("one")
+        return cursor()
+
+    monkeypatch.setattr(database, "cursor", counted)
+    for _ in range(2):
+        with transaction.atomic():
+            opened.clear()
+            insert([new(Conversation, owner=ada, title="Sums")])
+            assert update("chatui_conversation", {"title": "More"}, "title = %s", "Sums") == 1
+            assert opened == ["one"]
+        connection.close()
+    assert len(read(Conversation, "title = %s", "More")) == 2
 
 
 def test_a_failure_is_one_of_djangos_own_and_no_event_loop_writes(ada: User) -> None:
