@@ -29,12 +29,17 @@ FUNCTION_TYPES = (None, "custom")
 CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 
 
+DISPLAYS = ("summarized", "updates", "omitted")
+"""How blocks about thinking may be asked for. The first two are the same here; another one shows the lines as well, and is named."""
+
+
 class Thinking(BaseModel):
-    """Whether the program wants blocks about the model's thinking, and with the lines of the summary in them."""
+    """Whether the program wants blocks about the model's thinking, and with the lines of the summary in them. ``between_tools``: little
+    thinking, but what is told of it."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
-    type: Literal["enabled", "adaptive", "disabled"]
-    display: Literal["summarized", "omitted"] | None = None
+    type: Literal["enabled", "adaptive", "between_tools", "disabled"]
+    display: str | None = None
 
 
 class OutputConfig(BaseModel):
@@ -73,6 +78,9 @@ class CountedMessages(ProgramRequest):
         for message in _objects(body.get("messages")):
             yield from _ignored_in_blocks(message.get("content"))
         yield from _ignored_in_blocks(body.get("system"))
+        thinking = body.get("thinking")
+        if isinstance(thinking, Mapping) and thinking.get("display") not in (None, *DISPLAYS):
+            yield "thinking.display"
         for name, model in (("thinking", Thinking), ("output_config", OutputConfig)):
             value = body.get(name)
             known = model.model_fields.keys()
@@ -113,7 +121,7 @@ class CountedMessages(ProgramRequest):
     def effort(self) -> str | None:
         if self.output_config and self.output_config.effort:
             return EFFORTS[self.output_config.effort]
-        return EFFORTS["none"] if self.thinking is not None and self.thinking.type == "disabled" else None
+        return EFFORTS["none"] if self.thinking is not None and self.thinking.type in ("between_tools", "disabled") else None
 
     def answer_format(self) -> AnswerFormat | None:
         nested = self.output_config.format if self.output_config else None

@@ -201,6 +201,8 @@ async def test_thinking_has_lines_and_a_sealed_token_and_comes_back_as_reasoning
     assert thought["type"] == "thinking" and len(thought["signature"]) > 2000 and SECRET not in json.dumps(message)
     omitted = await both(program, asked | {"thinking": {"type": "adaptive", "display": "omitted"}})
     assert omitted["content"][0]["thinking"] == "" and omitted["content"][0]["signature"]
+    told = await both(program, asked | {"thinking": {"type": "between_tools", "display": "updates"}})
+    assert [block["type"] for block in told["content"]] == ["thinking", "tool_use"] and backend.requests[-1].effort == "low"
     disabled = await both(program, asked | {"thinking": {"type": "disabled"}})
     assert [block["type"] for block in disabled["content"]] == ["tool_use"] and backend.requests[-1].effort == "low"
     result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call["id"], "content": "sunny"}]}
@@ -271,6 +273,13 @@ async def test_an_answer_that_comes_last_is_refused_by_name(program: Program, ba
 
 
 # Errors.
+
+
+async def test_how_thinking_is_displayed_is_a_wish(program: Program) -> None:
+    """Claude Code asks for "updates" where its events are streamed; a name that is not known yet fails nothing."""
+    for display, ignored in (("updates", False), ("some other way", True), ("omitted", False)):
+        response = await program.post(PATH, ASKED | {"thinking": {"type": "adaptive", "display": display}})
+        assert response.status_code == 200 and ("thinking.display" in response.headers.get(IGNORED, "")) is ignored
 
 
 async def test_a_thread_is_refused_in_the_form_after_which_clients_send_the_whole_conversation(program: Program) -> None:
