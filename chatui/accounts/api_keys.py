@@ -68,6 +68,15 @@ _refusals = RepeatedAction("API key refused", per_key=5, total=200)
 _requests = Throttle("api", attempts=0, seconds=WINDOW_SECONDS)
 
 
+class KeyThrottledError(ThrottledError):
+    """A key has made ``used`` requests within a minute, and may make ``per_minute``."""
+
+    def __init__(self, seconds: int, per_minute: int, used: int) -> None:
+        super().__init__(seconds)
+        self.per_minute = per_minute
+        self.used = used
+
+
 class KeyRefusedError(Exception):
     """The key does not exist or is no longer valid. The caller cannot tell which."""
 
@@ -95,12 +104,13 @@ class KeyRights:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveKey(KeyRights):
     """A key that was valid when it was checked, with its owner, who then had the permission for what it reads. Not the key itself.
-    ``used``: how many requests it has made within this minute; 0 if they could not be counted."""
+    ``used``: how many requests it has made within this minute, which ends in so many ``seconds``; 0 if they could not be counted."""
 
     id: UUID
     prefix: str
     owner: User
     used: int = 0
+    seconds: int = 0
 
     @property
     def only_key(self) -> UUID | None:
@@ -117,7 +127,7 @@ def admit(text: str, address: str) -> LiveKey:
     Raises:
         KeyRefusedError: the key is not valid.
         MustWaitError: the key is not valid, and too many invalid keys came from this address.
-        ThrottledError: the key is valid, but was used too often within a minute.
+        KeyThrottledError: the key is valid, but was used too often within a minute.
     """
     row = _row(text)
     if row is None:
@@ -130,11 +140,11 @@ def count_more(key: LiveKey, requests: int) -> None:
     """Count more requests against the key's rate limit: one that asks for several answers is as many.
 
     Raises:
-        ThrottledError: they exceed it.
+        KeyThrottledError: they exceed it.
     """
     with contextlib.suppress(*CACHE_ERRORS):
-        if _requests.count(str(key.id), amount=requests) > key.per_minute:
-            raise ThrottledError(_requests.seconds_left(str(key.id)))
+        if (used := _requests.count(str(key.id), amount=requests)) > key.per_minute:
+            raise KeyThrottledError(_requests.seconds_left(str(key.id)), key.per_minute, used)
 
 
 def admit_again(key: LiveKey, address: str) -> LiveKey:
@@ -155,15 +165,16 @@ def _admit(row: ApiKey, address: str) -> LiveKey:
         detail = f"{row.prefix}, {_why_invalid(row)}"
         _refusals.record(Visitor(None, address, WAY), str(row.pk), row.owner.get_username(), detail)
         raise KeyRefusedError
-    used = 0
+    used = seconds = 0
     with contextlib.suppress(*CACHE_ERRORS):  # allowed while the cache is unavailable, as for people who are signed in
-        used = _requests.count(str(row.pk))
+        used, seconds = _requests.count(str(row.pk)), _requests.seconds_left(str(row.pk))
         if used > row.per_minute:
-            raise ThrottledError(_requests.seconds_left(str(row.pk)))
+            raise KeyThrottledError(seconds, row.per_minute, used)
     note_use(row)
     names = ("prefix", "owner", "for_responses", "for_chat", "for_messages", "per_minute", "at_once", "reads_all")
     rights = {name: getattr(row, name) for name in names}
-    return LiveKey(id=row.pk, models=tuple(row.choices), tools=tuple(row.tools), views_hidden=_views_hidden(row), used=used, **rights)
+    own = {"models": tuple(row.choices), "tools": tuple(row.tools), "views_hidden": _views_hidden(row)}
+    return LiveKey(id=row.pk, used=used, seconds=seconds, **own, **rights)
 
 
 def is_still_valid(key: LiveKey) -> bool:

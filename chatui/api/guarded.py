@@ -18,10 +18,10 @@ from django.views.decorators.csrf import csrf_exempt
 from pydantic import BaseModel, ValidationError
 
 from chatui.accounts import api_keys
-from chatui.accounts.api_keys import KeyRefusedError, LiveKey
-from chatui.api import reasoning_access, request_parts
+from chatui.accounts.api_keys import KeyRefusedError, KeyThrottledError, LiveKey
+from chatui.api import rates, reasoning_access, request_parts
 from chatui.api.errors import NOT_FOUND, SERVER_ERROR, TOO_MANY, ApiError, invalid, of_code, of_refusal
-from chatui.api.messages_errors import body_for
+from chatui.api.messages_errors import body_for, speaks_messages
 from chatui.database import pools
 from chatui.database.faults import FAULTS, DatabaseBusyError, busy_error, is_transient
 from chatui.env import environment
@@ -36,6 +36,8 @@ from chatui.turns.start import AskRefusedError
 log = logging.getLogger(__name__)
 
 Handler = Callable[..., Awaitable[HttpResponseBase]]
+Counted = list[LiveKey | KeyThrottledError]
+"""The key of a request, once it is known to be valid; or that it has been used too often."""
 
 
 def endpoint(**handlers: Handler) -> Callable[..., Any]:
@@ -49,27 +51,27 @@ def endpoint(**handlers: Handler) -> Callable[..., Any]:
 def nowhere(refusal: Callable[[str], ApiError]) -> Callable[..., Any]:
     """A view for addresses that are not served, with any method. ``refusal``: the error for an ``address``, which needs no key."""
 
-    async def refused(request: HttpRequest, named: dict[str, Any], known: list[LiveKey]) -> HttpResponseBase:
+    async def refused(request: HttpRequest, named: dict[str, Any], known: Counted) -> HttpResponseBase:
         if key_in(_headers(request)):
             with errors(), suppress(KeyRefusedError):
-                await _admitted(request, known)
+                key = await _admitted(request, known)
                 if request.content_type == "application/json" and request.method not in ("GET", "HEAD"):
                     with suppress(ApiError):  # whatever is wrong with its body, nothing is here
-                        await body_of(request, known[0])
+                        await body_of(request, key)
         raise refusal(named.get("address", ""))
 
     return _view({}, refused)
 
 
-_Answer = Callable[[HttpRequest, dict[str, Any], list[LiveKey]], Awaitable[HttpResponseBase]]
+_Answer = Callable[[HttpRequest, dict[str, Any], Counted], Awaitable[HttpResponseBase]]
 
 
 def _view(methods: Mapping[str, Handler], answer: _Answer) -> Callable[..., Any]:
-    """``answer`` appends the key to the list that it is given, once it is known to be valid."""
+    """``answer`` appends to the list that it is given."""
 
     @csrf_exempt
     async def view(request: HttpRequest, **named: Any) -> HttpResponseBase:
-        known: list[LiveKey] = []
+        known: Counted = []
         try:
             if not environment().api:
                 raise ApiError(404, NOT_FOUND, "not_found", "There is no such address.")
@@ -80,7 +82,8 @@ def _view(methods: Mapping[str, Handler], answer: _Answer) -> Callable[..., Any]
             known_error = failed(error)
             response = known_error.response(body_for(request, known_error))
         named_id = {"request-id": request_id.get()}  # Anthropic's name for x-request-id
-        for name, value in {**named_id, **(rate_of(known[0]) if known else {}), **shared_with(request)}.items():
+        rate = rates.rate_of(known[0], is_for_messages=speaks_messages(request)) if known else {}
+        for name, value in {**named_id, **rate, **shared_with(request)}.items():
             response.headers[name] = value
         return _without_body(response) if request.method == "HEAD" else response
 
@@ -96,9 +99,7 @@ def _preflight(methods: Mapping[str, Handler]) -> HttpResponseBase:
     return HttpResponse(status=204, headers={"Allow": _allowed(methods)})
 
 
-EXPOSED = (
-    "Retry-After, request-id, x-request-id, x-chatui-ignored, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-should-retry"
-)
+EXPOSED = ", ".join(("Retry-After", "request-id", "x-request-id", "x-chatui-ignored", "x-should-retry", *rates.NAMES))
 _NAMES_OF_HEADERS = re.compile(r"[A-Za-z0-9-]{1,60}(?: *, *[A-Za-z0-9-]{1,60}){0,40}")
 
 
@@ -126,13 +127,7 @@ def _without_body(response: HttpResponseBase) -> HttpResponseBase:
     return HttpResponse(status=response.status_code, headers=headers | ({"Content-Length": str(length)} if length is not None else {}))
 
 
-def rate_of(key: LiveKey) -> dict[str, str]:
-    """The headers that say how many requests the key may make within a minute, and how many more within this one."""
-    left = {"x-ratelimit-remaining-requests": str(max(key.per_minute - key.used, 0))} if key.used else {}
-    return {"x-ratelimit-limit-requests": str(key.per_minute), **left}
-
-
-async def _answered(methods: Mapping[str, Handler], request: HttpRequest, named: dict[str, Any], known: list[LiveKey]) -> HttpResponseBase:
+async def _answered(methods: Mapping[str, Handler], request: HttpRequest, named: dict[str, Any], known: Counted) -> HttpResponseBase:
     with errors():
         key = await _admitted(request, known)
         handler = methods.get("GET" if request.method == "HEAD" else request.method or "")
@@ -143,9 +138,13 @@ async def _answered(methods: Mapping[str, Handler], request: HttpRequest, named:
         return await handler(request, key, **named)
 
 
-async def _admitted(request: HttpRequest, known: list[LiveKey]) -> LiveKey:
+async def _admitted(request: HttpRequest, known: Counted) -> LiveKey:
     """The key of a request, which is appended to ``known``. If the query asks for what it may not read, that is recorded."""
-    key = await _key(request)
+    try:
+        key = await _key(request)
+    except KeyThrottledError as throttled:
+        known.append(throttled)
+        raise
     known.append(key)
     await reasoning_access.record_if_asked(reasoning_access.address_of(request), key, reasoning_access.fields_of_query(request.GET))
     return key

@@ -153,14 +153,15 @@ def _shortened(value: Any, max_chars: int, depth: int = 0) -> Any:
 
 
 class CallIds:
-    """Replaces repeated call ids.
+    """Replaces repeated call ids, and in a program's turn all.
 
     ``feed`` each event of a turn: a call with an id that was used before gets a new one, and so does its reply.
     """
 
-    def __init__(self, used: Iterable[str]) -> None:
-        """``used``: the ids of earlier calls."""
+    def __init__(self, used: Iterable[str], *, are_seen: bool = False) -> None:
+        """``used``: the ids of earlier calls. ``are_seen``: a program gets the ids, in which a model server could put hidden text."""
         self._used = set(used)
+        self._are_seen = are_seen
         self._renamed: dict[str, str] = {}
 
     def feed(self, event: RawEvent) -> RawEvent:
@@ -171,7 +172,7 @@ class CallIds:
         if event.header.role != Role.TOOL:
             if not addresses_tool(event.header):
                 return event
-            if call_id in self._used:
+            if self._are_seen or call_id in self._used:
                 self._renamed[call_id] = f"call_{uuid4().hex}"
             self._used.add(self._renamed.get(call_id, call_id))
         return replace(event, header=replace(event.header, call_id=self._renamed.get(call_id, call_id)))

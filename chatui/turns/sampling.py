@@ -201,8 +201,10 @@ class ModelFrames(Stage):
     """
 
     def __init__(self, call_ids: Collection[str], recipients: Mapping[str, str] | None = None) -> None:
-        """``call_ids``: those of earlier calls. ``recipients``: by other names under which a model may call the same."""
+        """``call_ids``: those of earlier calls. ``recipients``: in a program's turn, by other names under which a model may call the
+        same."""
         self._used_ids = call_ids
+        self._is_for_program = recipients is not None
         self._recipients = recipients or {}
         self._call_ids: CallIds | None = None
         self._calls = UnansweredCalls()
@@ -231,7 +233,7 @@ class ModelFrames(Stage):
         if event.header.call_id is None:
             return [event]
         # Made for the first call: most turns have none.
-        self._call_ids = self._call_ids or CallIds(self._used_ids)
+        self._call_ids = self._call_ids or CallIds(self._used_ids, are_seen=self._is_for_program)
         return [self._call_ids.feed(event)]
 
     def finish(self) -> Sequence[RawEvent]:

@@ -33,6 +33,11 @@ def calling(*steps: Sequence[Step], preamble: Sequence[Step] = ()) -> list[Step]
     return [*frame(ANALYSIS, SECRET), *preamble, *all_steps, ended(EndReason.TOOL_CALLS)]
 
 
+def ids_of(response: dict[str, Any]) -> list[str]:
+    """The ids of the calls in a response: made here, whatever the model server calls them."""
+    return [item["call_id"] for item in response["output"] if item["type"] == "function_call"]
+
+
 def weather(call_id: str = "c1", **arguments: Any) -> list[Step]:
     return call(model_name("get-weather"), call_id, **(arguments or {"city": "Tokyo"}))
 

@@ -1,10 +1,14 @@
 """Requests of programs that come at once wait for their answers, apart from those of the key's owner, and only so many for so long."""
 
 import asyncio
+import re
 from collections.abc import Callable
+from datetime import datetime
+from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
+from django.utils import timezone
 
 from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn
@@ -95,3 +99,25 @@ async def test_members_of_a_group_have_its_number_and_a_key_its_own(
     assert len(backend.requests) == 3, "the other of the narrow key waits, and one of the others"
     gate.set()
     assert {(await post).status_code for post in posts} == {200}
+
+
+@pytest.mark.parametrize("path", ["/v1/responses", "/v1/messages"])
+async def test_each_response_says_how_many_requests_are_left_and_until_when(path: str, ada: User, backend: ScriptedBackend) -> None:
+    """As OpenAI's and Anthropic's libraries read it, also where the request is refused for that."""
+    program = Program(await new_key(ada, per_minute=2, for_messages=True))
+    body: dict[str, Any] = ASKED if path == "/v1/responses" else {"messages": [{"role": "user", "content": "?"}], "max_tokens": 100}
+    backend.following = [answer()]
+    for left, status in (("1", 200), ("0", 200), ("0", 429)):
+        response = await program.post(path, body)
+        headers = response.headers
+        assert response.status_code == status
+        assert [headers[f"x-ratelimit-{name}-requests"] for name in ("limit", "remaining")] == ["2", left]
+        found = re.fullmatch(r"(?:(\d)m)?(\d+)s", headers["x-ratelimit-reset-requests"])
+        assert found and 0 < (seconds := 60 * int(found[1] or 0) + int(found[2])) <= 60
+        assert status == 200 or int(headers["Retry-After"]) == seconds
+        is_named = path == "/v1/messages"
+        names = [f"anthropic-ratelimit-requests-{name}" for name in ("limit", "remaining", "reset")]
+        assert [name in headers for name in names] == [is_named] * 3
+        if is_named:
+            ends = datetime.fromisoformat(headers[names[2]])
+            assert headers[names[1]] == left and abs((ends - timezone.now()).total_seconds() - seconds) < 5

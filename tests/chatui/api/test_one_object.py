@@ -21,7 +21,7 @@ from renderer.events import FrameClosed, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE
 from renderer.frames import Header, Terminator
 from tests.chatui.api.asking import Program, events_of, json_of, key_of, whole
-from tests.chatui.api.functions import CLOCK, WEATHER, calling, weather
+from tests.chatui.api.functions import CLOCK, WEATHER, calling, ids_of, weather
 from tests.chatui.api.test_socket import connected
 from tests.chatui.api.test_summaries import FIRST, LINES, SECOND, THIRD, lines_of
 from tests.chatui.tools import offering
@@ -230,7 +230,7 @@ async def test_stored_items_are_referred_to_by_their_ids(key: str, ada: User, be
     (question,) = json_of(await program.get(f"/v1/responses/{first['id']}/input_items"))["data"]
     references = [{"type": "item_reference", "id": item["id"]} for item in (question, *first["output"])]
     items = [references[0], *({"id": item["id"]} for item in references[1:]), {"type": "acme:telemetry", "id": "tc_123"}]
-    body = {"input": [*items, {"type": "function_call_output", "call_id": "c1", "output": "noon"}], "tools": [CLOCK]}
+    body = {"input": [*items, {"type": "function_call_output", "call_id": ids_of(first)[0], "output": "noon"}], "tools": [CLOCK]}
     backend.script = answer("Noon.")
     await program.ask(body)
     sent = [(each.header.role, each.header.recipient, each.body) for each in backend.requests[-1].frames]

@@ -14,8 +14,8 @@ from chatui.tools.functions import model_name
 from renderer.frames import Header, Terminator
 from renderer.gate import Audience
 from renderer.ocml import document
-from tests.chatui.api.asking import Program, json_of, text_of
-from tests.chatui.api.functions import CHAT, CLOCK, SECRET, WEATHER, calling, calls_of, first_call, nested, weather
+from tests.chatui.api.asking import Program, json_of, text_of, whole
+from tests.chatui.api.functions import CHAT, CLOCK, SECRET, WEATHER, calling, calls_of, first_call, ids_of, nested, weather
 from tests.chatui.turns.calls.calling import call
 from tests.support.scripted import FINAL, PREAMBLE, ScriptedBackend, answer, frame
 
@@ -34,7 +34,8 @@ async def test_a_call_ends_the_response_and_is_not_run_here(program: Program, ba
     assert found["status"] == "completed" and [item["type"] for item in found["output"]] == ["reasoning", "function_call"]
     item = found["output"][1]
     assert item | {"id": ""} == {
-        "id": "", "type": "function_call", "status": "completed", "call_id": "c1", "name": "get-weather", "arguments": '{"city": "Tokyo"} ',
+        "id": "", "type": "function_call", "status": "completed", "call_id": item["call_id"], "name": "get-weather",
+        "arguments": '{"city": "Tokyo"} ',
     }  # fmt: skip
     assert "marmalade" not in json.dumps(found) and len(backend.requests) == 1
     [tool] = backend.requests[0].tools
@@ -63,14 +64,15 @@ async def replies() -> list[str]:
 
 async def test_a_reply_to_the_previous_response_continues_the_answer(program: Program, backend: ScriptedBackend) -> None:
     first = await first_call(program)
-    output = {"type": "function_call_output", "call_id": "c1", "output": '{"sky": "sunny"}'}
+    (call_id,) = ids_of(first)
+    output = {"type": "function_call_output", "call_id": call_id, "output": '{"sky": "sunny"}'}
     second = await program.ask({"input": [output], "previous_response_id": first["id"], "tools": [WEATHER]})
     assert text_of(second) == "It is sunny. " and second["status"] == "completed"
     seen = backend.requests[1].frames
     assert [(frame.header.role, frame.header.channel) for frame in seen] == [
         ("user", None), ("assistant", "analysis"), ("assistant", "commentary"), ("tool", "commentary"),
     ]  # fmt: skip
-    assert seen[-1].body == '{"sky": "sunny"}' and seen[-1].header.call_id == "c1"
+    assert seen[-1].body == '{"sky": "sunny"}' and seen[-1].header.call_id == call_id
     assert [item["type"] for item in second["output"]] == ["reasoning", "message"]
     items = json_of(await program.get(f"/v1/responses/{second['id']}/input_items?order=asc"))["data"]
     assert [item["type"] for item in items] == ["message", "function_call", "function_call_output"]
@@ -84,7 +86,7 @@ async def test_a_reply_to_the_previous_response_continues_the_answer(program: Pr
 
 async def test_a_reply_that_is_sent_again_is_ignored_if_it_is_the_stored_one(program: Program, backend: ScriptedBackend) -> None:
     first = await first_call(program)
-    output = {"type": "function_call_output", "call_id": "c1", "output": "sunny"}
+    output = {"type": "function_call_output", "call_id": ids_of(first)[0], "output": "sunny"}
     second = await program.ask({"input": [output], "previous_response_id": first["id"], "tools": [WEATHER]})
     going_on = {"previous_response_id": second["id"], "tools": [WEATHER]}
     third = await program.ask(going_on | {"input": [output, {"role": "user", "content": "And tomorrow?"}]})
@@ -94,14 +96,34 @@ async def test_a_reply_that_is_sent_again_is_ignored_if_it_is_the_stored_one(pro
         assert json_of(response)["error"]["code"] == "unknown_call"
 
 
+def reply_to(response: dict[str, Any]) -> dict[str, str]:
+    return {"type": "function_call_output", "call_id": ids_of(response)[0], "output": "sunny"}
+
+
+@pytest.mark.parametrize("given", ["its-own-7", f"call_{SECRET.replace(' ', '_')}", "functions.clock:0"])
+async def test_no_id_that_a_model_server_gives_a_call_reaches_a_program(given: str, program: Program, backend: ScriptedBackend) -> None:
+    """It could hold hidden text. The model reads the same id again, in the call and in its reply."""
+    script = calling(weather(given), weather(f"{given}0"))
+    texts = []
+    for path, body in (
+        ("/v1/responses", {"input": "?", "tools": [WEATHER]}),
+        (CHAT, {"messages": [{"role": "user", "content": "?"}], "tools": nested(WEATHER)}),
+    ):
+        for streamed in (False, True):
+            backend.script = script
+            texts.append((await whole(await program.post(path, body | {"stream": streamed}))).decode())
+    assert all(text.count("call_") > 1 and given not in text for text in texts)
+
+
 async def test_a_question_that_is_sent_again_with_a_reply_is_no_new_question(program: Program, backend: ScriptedBackend) -> None:
     """Semantic Kernel and AG2 send it with each reply: a model that reads it last calls the function again, and again."""
     backend.following = [calling(weather("c2")), answer("It is sunny."), answer("It is late.")]
     first = await first_call(program)
     question = {"role": "user", "content": [{"type": "input_text", "text": "How is the weather in Tokyo?"}]}
-    outputs = [{"type": "function_call_output", "call_id": each, "output": "sunny"} for each in ("c1", "c2")]
+    outputs = [reply_to(first)]
     asked = {"input": [question, outputs[0]], "previous_response_id": first["id"], "tools": [WEATHER]}
     second = await program.ask(asked)
+    outputs.append(reply_to(second))
     third = await program.ask(asked | {"input": [question, *outputs], "previous_response_id": second["id"]})
     assert text_of(third) == "It is sunny. "
     assert [frame.header.role for frame in backend.requests[2].frames].count("user") == 1
@@ -329,8 +351,8 @@ async def test_a_completion_returns_calls_and_continues_with_their_replies(progr
     found = (await program.ask(body, CHAT))["choices"][0]
     assert found["finish_reason"] == "tool_calls" and found["message"]["content"] == "I look. "
     [call] = found["message"]["tool_calls"]
-    assert call == {"id": "c1", "type": "function", "function": {"name": "get-weather", "arguments": '{"city": "Tokyo"} '}}
-    replied = [*body["messages"], found["message"], {"role": "tool", "tool_call_id": "c1", "content": "sunny"}]
+    assert call == {"id": call["id"], "type": "function", "function": {"name": "get-weather", "arguments": '{"city": "Tokyo"} '}}
+    replied = [*body["messages"], found["message"], {"role": "tool", "tool_call_id": call["id"], "content": "sunny"}]
     again = await program.ask(body | {"messages": replied}, CHAT)
     assert again["choices"][0]["message"]["content"] == "It is sunny. " and again["choices"][0]["finish_reason"] == "stop"
     assert [(frame.header.role, frame.body) for frame in backend.requests[1].frames] == [
@@ -343,7 +365,8 @@ async def test_a_streamed_completion_has_calls_in_its_deltas(program: Program, b
     body = {"messages": [{"role": "user", "content": "?"}], "tools": nested(WEATHER, CLOCK), "tool_choice": "required"}
     chunks = await program.stream(body, CHAT)
     parts = [each for chunk in chunks for each in chunk["choices"][0]["delta"].get("tool_calls", [])]
-    assert [(each["index"], each["id"], each["function"]["name"]) for each in parts] == [(0, "c1", "get-weather"), (1, "c2", "clock")]
+    assert [(each["index"], each["function"]["name"]) for each in parts] == [(0, "get-weather"), (1, "clock")]
+    assert len({each["id"] for each in parts}) == 2
     assert chunks[-1]["choices"][0]["finish_reason"] == "tool_calls" and "marmalade" not in json.dumps(chunks)
 
 
