@@ -79,8 +79,13 @@ IGNORED = "x-chatui-ignored"
 
 def told(response: HttpResponseBase, wanted: ProgramRequest) -> HttpResponseBase:
     """The response, which says what it ignores."""
-    if wanted.ignored:
-        response.headers[IGNORED] = ", ".join(wanted.ignored)
+    return names(response, wanted.without_effect)
+
+
+def names(response: HttpResponseBase, ignored: Sequence[str]) -> HttpResponseBase:
+    """The response, with the names of what changed nothing."""
+    if ignored:
+        response.headers[IGNORED] = ", ".join(ignored)
     return response
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from chatui.api import request_parts
+from chatui.api import ignored_parts, request_parts
 from chatui.api.errors import invalid, unsupported
 from chatui.api.request_parts import EFFORTS, MAX_ANSWERS, Names, ParsedMessages, ProgramRequest, take_reply, take_tool_calls, text_of
 from chatui.json_schemas import AnswerFormat
@@ -31,6 +32,13 @@ class ChatRequest(ProgramRequest):
     modalities: Names | None = None
     functions: list[Any] | None = None
     function_call: Any = None
+
+    @classmethod
+    def ignored_inside(cls, body: Mapping[str, Any]) -> Iterable[str]:
+        yield from ignored_parts.in_tools(body.get("tools"), are_nested=True)
+        yield from ignored_parts.in_messages(body.get("messages"))
+        yield from ignored_parts.unknown(body.get("reasoning"), ("effort", "exclude", "enabled"), "reasoning.")
+        yield from ignored_parts.unknown(body.get("stream_options"), ("include_usage", "include_obfuscation"), "stream_options.")
 
     @property
     def token_limit(self) -> int | None:

@@ -27,7 +27,7 @@ FIELDS: Mapping[str, frozenset[str]] = {
 """The types of blocks that mean something here, and the fields that each has."""
 FAILED = "[the tool failed]"
 """Stands before what a function replied that says so (``is_error``)."""
-_ELSEWHERE = re.compile(r"[a-z_]{1,40}_tool_(?:use|result)")
+ELSEWHERE = re.compile(r"[a-z_]{1,40}_tool_(?:use|result)")
 """The types of blocks about tools that ran on another server: calls, and what they returned."""
 
 
@@ -78,7 +78,7 @@ def _take_answer(read: ParsedMessages, placed: list[tuple[Mapping[str, Any], str
                 read.take_thought(None, block.get("signature"))
             case "redacted_thinking":
                 pass  # another server's: nobody else can read it
-            case str() as kind if _ELSEWHERE.fullmatch(kind):
+            case str() as kind if ELSEWHERE.fullmatch(kind):
                 read.take_note({"type": kind, **block})
             case _:
                 read.take("assistant", _text(block, place), where, is_preamble=index < last_call)

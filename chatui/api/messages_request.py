@@ -9,12 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chatui.api import request_parts
 from chatui.api.errors import invalid
-from chatui.api.message_blocks import FIELDS, blocks_of, lines_of, take_message
+from chatui.api.ignored_parts import cut_description, cut_note, objects_in, unknown
+from chatui.api.message_blocks import ELSEWHERE, FIELDS, blocks_of, lines_of, take_message
 from chatui.api.request_parts import (
     EFFORTS,
     MAX_METADATA,
     MAX_STOP_TEXTS,
-    NOTHING,
     MetadataName,
     MetadataText,
     ParsedMessages,
@@ -69,13 +69,14 @@ class CountedMessages(ProgramRequest):
 
     @classmethod
     def ignored_inside(cls, body: Mapping[str, Any]) -> Iterable[str]:
-        for tool in _objects(body.get("tools")):
+        for tool in objects_in(body.get("tools")):
             kind = tool.get("type")
             if kind not in FUNCTION_TYPES:
                 yield f"tools.{request_parts.safe_name(kind)}"
             else:
-                yield from _unknown(tool, TOOL_FIELDS)
-        for message in _objects(body.get("messages")):
+                yield from unknown(tool, TOOL_FIELDS)
+                yield from cut_description(tool)
+        for message in objects_in(body.get("messages")):
             yield from _ignored_in_blocks(message.get("content"))
         yield from _ignored_in_blocks(body.get("system"))
         thinking = body.get("thinking")
@@ -84,7 +85,7 @@ class CountedMessages(ProgramRequest):
         for name, model in (("thinking", Thinking), ("output_config", OutputConfig)):
             value = body.get(name)
             known = model.model_fields.keys()
-            yield from (f"{name}.{each}" for each in (_unknown(value, known) if isinstance(value, Mapping) else ()))
+            yield from unknown(value, known, f"{name}.")
 
     @property
     def functions_and_others(self) -> list[Any]:
@@ -179,17 +180,11 @@ def _function(tool: Any) -> Any:
     return described | {name: tool.get(name) for name in ("name", "description", "strict")}
 
 
-def _objects(found: object) -> Iterator[Mapping[str, Any]]:
-    yield from (each for each in found if isinstance(each, Mapping)) if isinstance(found, list) else ()
-
-
-def _unknown(found: Mapping[str, Any], known: Iterable[str]) -> Iterator[str]:
-    yield from (request_parts.safe_name(name) for name, value in found.items() if name not in known and value not in NOTHING)
-
-
 def _ignored_in_blocks(content: object) -> Iterator[str]:
     for block in blocks_of(content):
         kind = block.get("type")
         if isinstance(kind, str) and kind in FIELDS:
-            yield from _unknown(block, FIELDS[kind])
+            yield from unknown(block, FIELDS[kind])
             yield from _ignored_in_blocks(block.get("content"))
+        elif isinstance(kind, str) and ELSEWHERE.fullmatch(kind):
+            yield from cut_note(block, "messages.")

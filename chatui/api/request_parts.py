@@ -149,6 +149,23 @@ class ProgramRequest(BaseModel):
         return tuple([self.stop] if isinstance(self.stop, str) else self.stop or ()) if self.stop else ()
 
     @property
+    def without_effect(self) -> tuple[str, ...]:
+        """The names of what it asks for and does not get: what changes nothing here, and stop texts where a call is required, as no
+        answer is sent then."""
+        has_stop = bool(self.stop_texts) and self.requires_call
+        return (*self.ignored, *(["stop"] if has_stop else []))[:MAX_IGNORED]
+
+    @property
+    def requires_call(self) -> bool:
+        """Whether the answer has to be a call."""
+        choice = self.choice_of_functions
+        if not isinstance(choice, Mapping):
+            return bool(choice == "required")
+        listed = choice.get("allowed_tools") if self.nests_functions else choice
+        is_listed = choice.get("type") == "allowed_tools" and isinstance(listed, Mapping) and listed.get("mode") == "required"
+        return is_listed or choice.get("type") == "function"
+
+    @property
     def functions_and_others(self) -> list[Any]:
         """Its tools, each in its place: functions as these formats describe them, and tools of other types."""
         return self.tools or []

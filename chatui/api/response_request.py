@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 from typing import Annotated, Any, Literal, TypeGuard
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from chatui.api import request_parts
+from chatui.api import ignored_parts, request_parts
 from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
 from chatui.api.request_parts import EFFORTS, ENCRYPTED, Names, ParsedMessages, ProgramRequest, take_call, take_reply, text_of
 from chatui.api.response_object import THOUGHT, THOUGHT_OF_SCHEMA, PartType
@@ -57,6 +58,14 @@ class ResponsesRequest(ProgramRequest):
     stream_options: dict[str, Any] | None = None
     generate: bool | None = None
     reasoning_events: Literal["openai", "open_responses"] = Field("openai", alias="chatui:reasoning_events")
+
+    @classmethod
+    def ignored_inside(cls, body: Mapping[str, Any]) -> Iterable[str]:
+        yield from ignored_parts.in_tools(body.get("tools"), are_nested=False)
+        yield from ignored_parts.in_items(body.get("input"))
+        yield from ignored_parts.unknown(body.get("text"), ("format",), "text.")
+        yield from ignored_parts.unknown(body.get("reasoning"), (*Reasoning.model_fields, "exclude"), "reasoning.")
+        yield from ignored_parts.unknown(body.get("stream_options"), ("include_usage", "include_obfuscation"), "stream_options.")
 
     @property
     def summary(self) -> str | None:

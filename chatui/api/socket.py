@@ -243,7 +243,7 @@ class Connection:
                 return
             answer = await asking.begin(self._address, self.key, wanted)
             events = asking.events_of(answer, wanted, ResponseEvents)
-            await self._tell_all(answer, events, wanted.ignored, shows_sealed=shows_sealed)
+            await self._tell_all(answer, events, wanted.without_effect, shows_sealed=shows_sealed)
         if events.ended is not None and events.ended.state == "completed" and is_kept_here:
             self._chain.remember(answer.asked.client_id, whole_input, events.output)
         else:

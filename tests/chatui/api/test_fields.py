@@ -19,7 +19,7 @@ from chatui.turns import running
 from renderer.frames import Terminator
 from tests.chatui.api.asking import Program, json_of, new_key, whole
 from tests.support.environment import change
-from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, ended, frame
+from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, ended, frame
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -135,6 +135,53 @@ async def test_an_answer_ends_at_a_stop_text_and_with_it_the_sampling(program: P
     empty = await program.ask({**asked(CHAT), "stop": "Thought"}, CHAT)
     assert empty["choices"][0]["message"]["content"] == ""
     assert not any("stop" in request.sampling for request in backend.requests), "no model server looks for it in hidden text"
+
+
+@pytest.mark.parametrize("path", [CHAT, RESPONSES, MESSAGES])
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_stop_text_ends_preambles_as_well(path: str, streamed: bool, program: Program, backend: ScriptedBackend) -> None:
+    """They are text that the program is shown. With a required format they are not what it reads, and end nothing."""
+    shown = [*frame(PREAMBLE, "I look. Observ ation: invented"), *frame(FINAL, '{"a": "Observ ation:"}', Terminator.RETURN), ended()]
+    backend.script = [*frame(ANALYSIS, f"{SECRET} Observ ation: inside"), *shown]
+    body = {**asked(path), "stop": ["Observ ation:"], "stream": streamed}
+    text = (await whole(await program.post(path, body))).decode()
+    assert "look." in text and not any(word in text for word in ("invented", SECRET, '\\"a\\"')) and backend.closed == 1
+    assert '"stop_sequence"' in text if path == MESSAGES else '"completed"' in text or '"stop"' in text
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    formats: dict[str, dict[str, Any]] = {
+        CHAT: {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}},
+        RESPONSES: {"text": {"format": {"type": "json_schema", "name": "x", "schema": schema}}},
+        MESSAGES: {"output_config": {"format": {"type": "json_schema", "schema": schema}}},
+    }
+    formatted = (await whole(await program.post(path, body | formats[path] | {"stream": False}))).decode()
+    assert '{\\"a\\": \\"' in formatted and "Observ ation:" not in formatted.replace("look. Observ ation: invented", "").replace(
+        '"stop_sequence": "Observ ation:"', ""
+    )
+
+
+async def test_what_is_read_in_part_or_not_at_all_is_named(program: Program) -> None:
+    function = {"name": "f", "description": "x" * 2001, "parameters": {"type": "object"}}
+    item = {"type": "custom_tool_call", "call_id": "c", "name": "n", "input": "x" * 4001}
+    user = {"role": "user", "content": [{"type": "text", "text": "?", "cache_control": {"type": "ephemeral"}}], "name": "ada"}
+    messages_function = {"name": "f", "description": "x" * 2001, "input_schema": {"type": "object"}}
+    required: dict[str, Any] = {"tool_choice": "required", "stop": "x"}
+    for path, body, names in (
+        (CHAT, {"messages": [user], "tools": [{"type": "function", "function": function}], "reasoning": {"max_tokens": 5}},
+         {"messages.name", "messages.content.cache_control", "tools.description", "reasoning.max_tokens"}),
+        (RESPONSES, {"input": [item, {"role": "user", "content": "?", "name": "ada"}], "text": {"verbosity": "low"},
+                     "tools": [{"type": "function", **function}, {"type": "web_search"}]},
+         {"input.custom_tool_call", "input.name", "text.verbosity", "tools.description", "tools.web_search"}),
+        (MESSAGES, {**asked(MESSAGES), "tools": [messages_function]}, {"tools.description"}),
+        (RESPONSES, {"input": "?", "tools": [{"type": "function", "name": "f"}], **required}, {"stop"}),
+    ):  # fmt: skip
+        response = await program.post(path, body)
+        assert set(response.headers[IGNORED].split(", ")) == names, path
+    short = {"name": "f", "description": "x" * 2000, "parameters": {"type": "object"}, "strict": True}
+    response = await program.post(CHAT, {**asked(CHAT), "tools": [{"type": "function", "function": short}]})
+    assert response.status_code == 200 and IGNORED not in response.headers
+    for name, status in (("x" * 64, 200), ("x" * 65, 400)):
+        response = await program.post(CHAT, {**asked(CHAT), "tools": [{"type": "function", "function": short | {"name": name}}]})
+        assert response.status_code == status
 
 
 @pytest.mark.parametrize("stop", ["<|channel|>", "<|end|>", "analysis", "assistantfinal", "marma", "hidden", SECRET, "."])
