@@ -173,8 +173,8 @@ def _admit(row: ApiKey, address: str) -> LiveKey:
     note_use(row)
     names = ("prefix", "owner", "for_responses", "for_chat", "for_messages", "per_minute", "at_once", "reads_all")
     rights = {name: getattr(row, name) for name in names}
-    own = {"models": tuple(row.choices), "tools": tuple(row.tools), "views_hidden": _views_hidden(row)}
-    return LiveKey(id=row.pk, used=used, seconds=seconds, **own, **rights)
+    rights |= {"models": tuple(row.choices), "tools": tuple(row.tools), "views_hidden": _views_hidden(row)}
+    return LiveKey(id=row.pk, used=used, seconds=seconds, **rights)
 
 
 def is_still_valid(key: LiveKey) -> bool:

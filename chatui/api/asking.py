@@ -19,21 +19,23 @@ from chatui.api import answering, background, reasoning_access, request_parts, s
 from chatui.api.answering import Answering, StreamForm
 from chatui.api.chat_chunks import ChatChunks, several, usage_of
 from chatui.api.chat_request import ChatRequest
-from chatui.api.errors import CONTEXT, ApiError, check_format, invalid, of_code, of_end
+from chatui.api.errors import CONTEXT, ApiError, check_format, invalid, of_code, of_end, unsupported
 from chatui.api.guarded import body_of, checked
 from chatui.api.message_events import MessageEvents
 from chatui.api.messages_request import MessagesRequest
 from chatui.api.reasoning_access import address_of
 from chatui.api.recordings import BackgroundEvents
-from chatui.api.request_parts import ProgramRequest, parse_tools, unknown_call
+from chatui.api.request_parts import ParsedMessages, ProgramRequest, parse_tools, unknown_call
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import ResponseHead
 from chatui.api.response_request import ResponsesRequest, no_conversation, no_previous
 from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError, busy_error, is_transient
+from chatui.model_servers.choice import ModelChoice
 from chatui.observability.error_reports import log_without_content
 from chatui.permissions.access import NotFoundError
+from chatui.turns import prefill
 from chatui.turns.asks import SEEN_CHARS, Ask, AskKind, EarlierCall, EarlierMessage, EarlierReply, ProgramAsk
 from chatui.turns.program_start import NotStoredError, StillRunningError, UnknownCallError, UnreadableSummaryError
 from chatui.turns.slots import slots
@@ -215,7 +217,9 @@ async def _asked(key: LiveKey, wanted: AnyRequest) -> tuple[Ask, ProgramAsk]:
     previous = wanted.previous() if isinstance(wanted, ResponsesRequest) else None
     conversation = wanted.continued() if isinstance(wanted, ResponsesRequest) else None
     instructions = (wanted.instructions or "") if isinstance(wanted, ResponsesRequest) else ""
-    before, question = read.question(wanted.messages_field, goes_on=bool(previous or conversation), has_orders=bool(instructions))
+    continues = read.is_prefilled and await _may_continue(choice, read, wanted, is_free=answer_format is None and not offer.must_call)
+    goes_on, has_orders = bool(previous or conversation), bool(instructions)
+    before, question = read.question(wanted.messages_field, goes_on=goes_on, has_orders=has_orders, continues=continues)
     must_fit = not (isinstance(wanted, ResponsesRequest) and wanted.truncation == "auto")
     check_length((*read.orders, question or "", *map(text_in, before)), MAX_CHARS if must_fit else MAX_STORED_CHARS, wanted.messages_field)
     check_length((instructions,), MAX_CHARS, "instructions")  # nothing of them is ever left out
@@ -236,10 +240,26 @@ async def _asked(key: LiveKey, wanted: AnyRequest) -> tuple[Ask, ProgramAsk]:
         settings_as_sent={**wanted.given(effort), **given_tools},
         at_once=key.at_once,
         stop=() if offer.must_call else wanted.stop_texts,
+        is_prefilled=continues,
     )
     kind = AskKind.CONTINUE if question is None else AskKind.SEND
     own = Ask(kind, uuid4(), effort, choice=choice.value, text=question or "", answer_format=answer_format, key=key.id, program=program)
     return own, program
+
+
+async def _may_continue(choice: ModelChoice, read: ParsedMessages, wanted: AnyRequest, *, is_free: bool) -> bool:
+    """Whether the model continues the answer that comes last. ``is_free``: no format and no call is required.
+
+    Raises:
+        ApiError: it must not.
+    """
+    if not await prefill.can_continue(choice.value):
+        return False
+    if not is_free:
+        raise unsupported(wanted.messages_field, "An answer cannot be continued where a format or a call is required.")
+    if await asyncio.to_thread(prefill.has_marks, text_in(read.messages[-1])):
+        raise unsupported(wanted.messages_field, "An answer cannot be continued that has what marks hidden text (markers, labels, tags).")
+    return True
 
 
 MAX_CHARS = SEEN_CHARS

@@ -263,13 +263,21 @@ class ParsedMessages:
         self.messages.append(EarlierMessage(f"[{item['type']}: {text}]", is_preamble=True))
         self.asks_by_itself = True
 
+    @property
+    def is_prefilled(self) -> bool:
+        """Whether it ends with the beginning of an answer to one of its messages."""
+        last = self.messages[-1] if self.messages and not self.asks_by_itself else None
+        is_begun = isinstance(last, EarlierMessage) and not (last.is_person or last.is_preamble or last.is_thought or last.is_compacted)
+        return is_begun and any(isinstance(each, EarlierMessage) and each.is_person for each in self.messages)
+
     def question(
-        self, where: str, *, goes_on: bool, has_orders: bool = False
+        self, where: str, *, goes_on: bool, has_orders: bool = False, continues: bool = False
     ) -> tuple[tuple[EarlierMessage | EarlierCall | EarlierReply, ...], str | None]:
         """The earlier messages, and the question; None if the last message is a function result. It is empty where the user says nothing:
         after instructions alone, or last.
 
-        ``goes_on``: the request continues a response. ``has_orders``: it has instructions beside the messages.
+        ``goes_on``: the request continues a response. ``has_orders``: it has instructions beside the messages. ``continues``: the answer
+        that comes last is continued (``is_prefilled``).
 
         Raises:
             ApiError: the last message is something else, there are too many, or a result has no call.
@@ -283,10 +291,12 @@ class ParsedMessages:
                 return tuple(self.messages[:-1]), text
             case [EarlierReply()] if goes_on or any(isinstance(each, EarlierMessage) and each.is_person for each in self.messages):
                 return tuple(self.messages), None
+        if continues and self.is_prefilled:
+            return tuple(self.messages), None
         if self.asks_by_itself or (has_orders and not self.messages):
             return tuple(self.messages), ""
         if self.messages and isinstance(self.messages[-1], EarlierMessage | EarlierCall):
-            sentence = "An answer cannot be continued: the last has to be a message of the user, an instruction, or a function's reply."
+            sentence = "No answer can be continued here: the last has to be a message of the user, an instruction, or a function's reply."
             raise unsupported(where, sentence)
         raise invalid("The last has to be a message of the user, or what a function replied to a call in an answer.", param=where)
 

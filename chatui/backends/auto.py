@@ -175,6 +175,10 @@ class AutoBackend(Backend):
         _, inner = await self._current()
         return await inner.models()
 
+    async def can_continue(self) -> bool:
+        _, inner = await self._current()
+        return await inner.can_continue()
+
     async def choice(self) -> ChosenFormat:
         """The current choice, made now if necessary.
 

@@ -296,6 +296,11 @@ class Backend(ABC):
             BackendError: the server cannot be reached.
         """
 
+    async def can_continue(self) -> bool:
+        """Whether its wire format can continue the text of an answer within the prompt (``SampleRequest.cut_answer``). Raises as
+        ``models``."""
+        return False
+
     async def aclose(self) -> None:  # noqa: B027 - the demo has nothing to close
         """Close the connections; those of a running sample once it is over. The backend may be used again afterwards."""
 

@@ -170,6 +170,7 @@ class ProgramAsk:
     ``standing_instructions``: the text of its system and developer messages, which also apply to later turns, unlike ``instructions``.
     ``sampling``: its sampling parameters. ``is_kept``: whether the turn stays stored after the answer. ``settings_as_sent``: its
     settings in the format of its API. ``at_once``: how many answers may be written at once with its key; None: as many as for its owner.
+    ``is_prefilled``: the last of ``before`` is the beginning of the answer, which the model continues.
     ``stop``: texts that end the answer where the first of them begins.
     """
 
@@ -188,6 +189,7 @@ class ProgramAsk:
     settings_as_sent: Mapping[str, Any] = field(default_factory=dict, repr=False)
     at_once: int | None = None
     stop: tuple[str, ...] = field(default=(), repr=False)
+    is_prefilled: bool = False
 
     @property
     def all_instructions(self) -> str:

@@ -46,7 +46,8 @@ class FrameRecorder:
         """``failed`` is called if a frame cannot be stored at all."""
         self.written: list[Frame] = []
         """The finished frames of the turn so far, in order."""
-        self.before_cut = TextBeforeCut(running.request.cut_answer, stays=running.cut_stays)
+        # What a program has written is a message of its own, and the answer is what is new.
+        self.before_cut = TextBeforeCut(None if running.ask.program else running.request.cut_answer, stays=running.cut_stays)
         """The stage that comes just before this."""
         self.has_answer = False
         self.is_answering = False

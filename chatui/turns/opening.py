@@ -52,7 +52,7 @@ from chatui.turns.asks import AskKind, ProgramAsk
 from chatui.turns.running_turn import RunningTurn
 from renderer import history
 from renderer.activities.activity import from_stored
-from renderer.frame_kinds import ANSWER, DOCUMENT_NAME, SUMMARY_NAME, TOOL_LINE_NAME, is_document
+from renderer.frame_kinds import ANSWER, DOCUMENT_NAME, SUMMARY_NAME, TOOL_LINE_NAME, is_answer, is_document
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.markup import citations
 from renderer.markup.citations import CitableSource
@@ -227,9 +227,12 @@ def load_branch(running: RunningTurn) -> None:
     # Stored system and developer frames are only a record: an import must not give instructions, and the operator's may have changed.
     said = (message for message in messages if message.role not in (Role.SYSTEM, Role.DEVELOPER))
     seen = [known.get(message.key) or document.parse_frame(message.text) for message in said]
+    frames, begun = history.frames_for_prompt(seen), None if program or turn.continued_message is None else _NO_ANSWER_YET
+    if program and program.is_prefilled and is_answer(frames[-1].header):
+        frames, begun = frames[:-1], frames[-1]
     running.request = SampleRequest(
-        (*_instructions(turn, program), *history.frames_for_prompt(seen)),
-        cut_answer=None if turn.continued_message is None else transcripts.frame_of(cut) if cut else None if program else _NO_ANSWER_YET,
+        (*_instructions(turn, program), *frames),
+        cut_answer=transcripts.frame_of(cut) if cut else begun,
         sampling=sampling,
         today=None if program else today(turn.asked_by),
         counted={document.parse_frame(message.text): tokens for message, _, tokens in sent},

@@ -190,6 +190,9 @@ class HarmonyCompletionsBackend(DetectedServer):
     def known_separations(self) -> dict[str, Known]:
         return {"": IDS}
 
+    async def can_continue(self) -> bool:
+        return True
+
     def sample(self, request: SampleRequest, take: Taker) -> Awaitable[SampleEnded]:
         in_words = request.cut_answer is not None and not has_text(request.cut_answer)
         # The request to finish the answer is a turn of its own, so the turn before it must stay as well.
