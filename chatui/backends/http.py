@@ -106,7 +106,7 @@ class Upstream:
         deadline = asyncio.get_running_loop().time() + self.limits.discover
         async with self._opened(path, deadline) as answer:
             body = await _bounded(answer, self.limits.max_line_bytes, deadline)
-        return answer.headers, decoded(body)
+        return answer.headers, decoded(body.decode("utf-8", "replace"))
 
     async def try_get(self, path: str) -> object:
         """Like ``get``, for an endpoint that not every server has: only the decoded body; None on any failure."""
@@ -159,7 +159,13 @@ class Upstream:
         """Feed the events of a stream. One timer watches over all reads, and looks at the clock when it is over."""
         decoder, is_empty = Decoder(self.limits.max_line_bytes), True
         with answer.limited(clock.deadline, self.limits.idle):
-            while piece := await _next(answer, clock, pace):
+            while True:
+                try:
+                    piece = await answer.read(0.0 if answer.is_whole else pace.next_read())
+                except FAULTS as error:
+                    raise lost_by(error, has_begun=clock.response_started) from error
+                if not piece:
+                    break
                 is_empty = False
                 if events := _fed(decoder, piece):
                     clock.restart()
@@ -250,14 +256,6 @@ class _Clock:
 
     def deadline(self) -> float:
         return min(self._end, self._next)
-
-
-async def _next(answer: Answer, clock: _Clock, pace: AnswerPace) -> bytes:
-    """What has arrived, read in batches; empty at the end."""
-    try:
-        return await answer.read(0.0 if answer.is_whole else pace.next_read())
-    except FAULTS as error:
-        raise lost_by(error, has_begun=clock.response_started) from error
 
 
 def _fed(decoder: Decoder, chunk: bytes) -> list[ServerSentEvent]:

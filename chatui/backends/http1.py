@@ -124,15 +124,14 @@ class Answer:
         """Everything of the body that has arrived since it was last read, at least a byte; empty at its end. ``at``: the time of the loop
         from which on it may arrive.
 
-        Bytes flow only during a read: a connection that breaks would take with it what nobody has read.
+        Nothing waits between two reads, so bytes flow only during one: a connection that breaks would take with it what nobody has read.
         """
+        if self._flows == bool(at):
+            self._let_flow(not at)
         later = self._loop.call_at(at, self._let_flow, True) if at else None
-        if later is None:
-            self._let_flow(True)
         piece = await self._response.content.readany()
-        if later is not None:
+        if later is not None and not self._flows:
             later.cancel()
-        self._let_flow(False)
         self.on_read(piece)
         return piece
 
@@ -160,7 +159,7 @@ class Answer:
         self._response.close()
 
     def _let_flow(self, flows: bool) -> None:
-        connection = self._response.connection
+        self._flows, connection = flows, self._response.connection
         if connection is not None and (transport := connection.transport) is not None:
             (transport.resume_reading if flows else transport.pause_reading)()
 

@@ -18,7 +18,7 @@ IDLE_SHARE = 0.2
 BUSY_SHARE = 0.4
 """Shares of a core: up to the first, answers are read at the usual pace; from the second on, at the slowest."""
 SLOWEST = 2.0
-AT_ONCE = 3
+AT_ONCE = 2
 """Reads without a pause: a server may send its first words in several pieces, and the first may not be shown without the second."""
 
 

@@ -41,6 +41,7 @@ VOUCH = "Or vouch for it with separates."
 _ANSWERS_FOR_PLAIN = 20
 MAX_UPSTREAMS = 64
 """Of how many upstreams of a model something is remembered: those used last."""
+UPSTREAM_FIELDS = ("provider", "model", "system_fingerprint")
 _PROVED = "an answer came with its reasoning in a field or an item of its own"
 _SIGN = "an answer had signs of raw output in its text"
 _GPT_OSS = re.compile(r"gpt[\W_]?oss", re.IGNORECASE)
@@ -201,7 +202,7 @@ class Separations:
 def upstream_of(answer: Mapping[str, Any]) -> str:
     """Who answers behind a gateway, with which model and in which version, as far as an answer or a chunk of it says so. A server may put
     any text there: nothing in one field looks like two."""
-    named = [text_of(answer.get(name)) for name in ("provider", "model", "system_fingerprint")]
+    named = [text_of(answer.get(name)) for name in UPSTREAM_FIELDS]
     return json.dumps(named) if any(named) else ""
 
 

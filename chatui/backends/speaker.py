@@ -43,6 +43,7 @@ _FIXED: dict[str, str] = {
     **dict.fromkeys(("logprobs", "token_ids", "prompt_token_ids", "prompt_logprobs"), "is text or prompt in numbers"),
 }
 """Fields whose meaning the wire format fixes, each with the reason why it is no label."""
+_NO_LABELS = frozenset(_FIXED)
 REPEATS: dict[str, str] = {
     "__verbose": "llama.cpp with --verbose: the request's prompt and settings, and the text once more",
     "generation_settings": "llama.cpp: the settings of the request, such as thinking_forced_open and reasoning_in_content",
@@ -105,6 +106,8 @@ def _label_of(name: str, value: object, repeats: Collection[str] = ()) -> Speake
         return None if value in _ALLOWED[name] else SpeakerLabel(name, is_known=True)
     if name in REASONING_FIELDS:
         return SpeakerLabel(name, is_known=True) if value is True else None
+    if type(value) is str and len(value) <= _MAX_WORD_CHARS and name not in _OTHERS and not _OF_REASONING.search(value):
+        return None  # as of most chunks: the rest need not be asked
     if _has_words(value):
         return None
     if name in _OTHERS and not _is_empty(value):
@@ -164,15 +167,19 @@ class Speaker:
         if not _is_empty(message.get("role")):
             self._role, self._ahead = message["role"], {}
         choice, *envelopes = around
-        others = {name: value for name, value in message.items() if name not in _FIXED and name not in _ALLOWED}
-        self._places |= {name for name, value in others.items() if isinstance(value, str) and _has_words(value)}
-        self._ahead = {name: value for name, value in self._ahead.items() if name not in self._places}
-        of_envelopes = next((label for envelope in envelopes if (label := label_of_envelope(envelope))), None)
+        own: dict[str, Any] = {}
+        if not _NO_LABELS.issuperset(message):
+            others = {name: value for name, value in message.items() if name not in _FIXED and name not in _ALLOWED}
+            self._places |= {name for name, value in others.items() if isinstance(value, str) and _has_words(value)}
+            self._ahead = {name: value for name, value in self._ahead.items() if name not in self._places}
+            own = {name: value for name, value in message.items() if value not in (None, "") and name not in self._places}
+        of_envelopes = None
+        for envelope in envelopes:
+            of_envelopes = of_envelopes or label_of_envelope(envelope)
         if not has_text:
             self._take_label(message, choice, of_envelopes, is_first_role=is_first_role)
         else:
             self._has_text, self._late = True, None
-        own = {name: value for name, value in message.items() if value not in (None, "") and name not in self._places}
         return other_label({**self._ahead, **own, "role": self._role}) or other_label(choice) or of_envelopes
 
     def late_label(self) -> SpeakerLabel | None:

@@ -78,7 +78,7 @@ class Decoder:
         value = value.removeprefix(b" ")
         ended = None
         if name == b"data":
-            if len(self._data) == 1 and _is_whole(self._data[0].decode("utf-8", "replace")):
+            if self._data and len(self._data) == 1 and _is_whole(self._data[0].decode("utf-8", "replace")):
                 # Some servers leave out the blank line between events. No object goes on after its end.
                 ended = self._dispatch()
             self._data_size += len(value)
@@ -104,15 +104,20 @@ def _is_whole(data: str) -> bool:
 # JSON from servers: any part of it may be missing, or of another type than the wire format says.
 
 
-def decoded(text: str | bytes) -> Any:
+_raw_decode = json.JSONDecoder().raw_decode
+
+
+def decoded(text: str) -> Any:
     """None if it is no JSON."""
+    text = text.strip(" \t\n\r")
     try:
-        return json.loads(text)
+        value, end = _raw_decode(text)
     except (ValueError, RecursionError):
         return None
+    return value if end == len(text) else None
 
 
-def is_object(text: str | bytes) -> bool:
+def is_object(text: str) -> bool:
     """Whether it is a JSON object."""
     return isinstance(decoded(text), dict)
 

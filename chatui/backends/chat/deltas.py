@@ -19,7 +19,7 @@ from chatui.backends.leaks.labels import ANY_TEXT, Asked
 from chatui.backends.leaks.scanner import LeakGuard
 from chatui.backends.raw_frames import Allowance, FrameSource, FrameWriter, after_call, leak
 from chatui.backends.repeats import is_thought
-from chatui.backends.separation import Read, Separation, digest_of, upstream_of
+from chatui.backends.separation import UPSTREAM_FIELDS, Read, Separation, digest_of, upstream_of
 from chatui.backends.speaker import REASONING_FIELDS, REASONING_TEXTS, Speaker, SpeakerLabel, other_label
 from chatui.backends.sse import choice_of, is_object, tables
 from chatui.codes import ProductCode
@@ -44,8 +44,6 @@ class ReasoningCollector:
         self._details: dict[tuple[object, object], dict[str, Any]] = {}
 
     def feed(self, delta: Mapping[str, Any]) -> None:
-        if _OF_REASONING.isdisjoint(delta):
-            return
         for name in REASONING_TEXTS:
             text = delta.get(name)
             if isinstance(text, str) and text and self._spend(len(text)):
@@ -97,9 +95,11 @@ _SAY_AN_END = frozenset((*_STOPS, "finish_reason", "meta_info"))
 
 def _ends_in_call(end: object) -> bool:
     """Whether a choice says so, or what SGLang puts into it."""
-    return isinstance(end, dict) and any(
-        end[name] in _ENDS_A_CALL if name in _STOPS else _ends_in_call(end[name]) for name in _SAY_AN_END.intersection(end)
-    )
+    if isinstance(end, dict):
+        for name in _SAY_AN_END.intersection(end):
+            if (value := end[name]) and (value in _ENDS_A_CALL if name in _STOPS else _ends_in_call(value)):
+                return True
+    return False
 
 
 class Deltas:
@@ -124,7 +124,7 @@ class Deltas:
         self._writer = FrameWriter(new_call_id)
         self._aside: list[tuple[FrameSource, str]] = []
         self._separation, self._of_upstream = separation, of_upstream
-        self._named = self._upstream = ""
+        self._named, self._names, self._upstream = "", list[object](), ""
         self._has_output = False
         self._asked = asked
         self._guard: LeakGuard | None = None
@@ -186,7 +186,8 @@ class Deltas:
         self.model, usage = text_of(chunk.get("model")) or self.model, chunk.get("usage")
         if isinstance(usage, dict):
             self.usage = Usage.reported(usage, "prompt_tokens", "completion_tokens", "prompt_tokens_details")
-        self._named = upstream_of(chunk) or self._named
+        if (names := [*map(chunk.get, UPSTREAM_FIELDS)]) != self._names:  # nearly all chunks say the same
+            self._names, self._named = names, upstream_of(chunk) or self._named
         choice, self.error = choice_of(chunk), chunk.get("error")
         if choice is None:
             return []
@@ -196,7 +197,8 @@ class Deltas:
             events += self._delta(new, choice, chunk)
         self._ends_in_call = self._ends_in_call or _ends_in_call(choice)
         self.error = self.error or choice.get("error")
-        self._reason = text_of(choice.get("finish_reason")) or self._reason
+        if reason := choice.get("finish_reason"):
+            self._reason = text_of(reason) or self._reason
         return events
 
     def finish(self) -> tuple[list[RawEvent], EndReason]:
@@ -257,9 +259,8 @@ class Deltas:
         return {name: value for name, value in message.items() if (not is_known if name in REASONING_FIELDS else not self._has_said)}
 
     def _delta(self, delta: Mapping[str, Any], choice: Mapping[str, Any], chunk: Mapping[str, Any]) -> list[RawEvent]:
-        self._given.feed(delta)
         # One delta can hold the end of the reasoning and the beginning of the answer, in this order.
-        summary, reasoning = self._reasoning(delta)
+        summary, reasoning = ("", "") if _OF_REASONING.isdisjoint(delta) else self._reasoned(delta)
         answer, other = _answer_of(delta.get("content"))
         refusal = text_of(delta.get("refusal"))
         if answer and not answer.isspace() and answer == reasoning:
@@ -274,7 +275,6 @@ class Deltas:
         events: list[RawEvent] = []
         if summary:
             events += self._between(_SUMMARY, self._allowance.take(summary))
-        self._reasoned(summary, reasoning)
         if reasoning or other:
             events += self._between(_ANALYSIS, self._allowance.take(reasoning + other))
         if label and (answer or refusal):
@@ -286,17 +286,20 @@ class Deltas:
         self._take_calls(delta.get("tool_calls"))
         return events
 
-    def _reasoned(self, summary: str, reasoning: str) -> None:
-        """Reasoning came in a field of its own. Before the first text, it proves that the server separates it."""
+    def _reasoned(self, delta: Mapping[str, Any]) -> tuple[str, str]:
+        """Take in the reasoning, see ``_reasoning``. Before the first text, it proves that the server separates it."""
+        self._given.feed(delta)
+        summary, reasoning = self._reasoning(delta)
         if not (summary or reasoning):
-            return
+            return "", ""
         self._thought.append(reasoning)
         self._summaries.append(summary)
         if self._guard:
             self._guard.reasoned(reasoning)
             self._late_summaries.append(summary)
-            return
-        self._proves = self._proves or is_thought("".join((*self._thought, *self._summaries)))
+        else:
+            self._proves = self._proves or is_thought("".join((*self._thought, *self._summaries)))
+        return summary, reasoning
 
     def _answer(self, text: str) -> list[RawEvent]:
         if self._is_after_call:
@@ -319,8 +322,6 @@ class Deltas:
 
     def _reasoning(self, delta: Mapping[str, Any]) -> tuple[str, str]:
         """The server's summary (empty unless trusted), and the rest of the reasoning. Both stay hidden."""
-        if _OF_REASONING.isdisjoint(delta):
-            return "", ""
         details = delta.get("reasoning_details")
         summary = ""
         if self._summaries_are_trusted and isinstance(details, list):

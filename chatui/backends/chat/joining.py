@@ -220,11 +220,11 @@ class StreamReader(ABC):
             self._rest += [raw for event, data in self._repetitions.finish() for raw in self._take(event, data)]
 
     def _take(self, event: ServerSentEvent, data: Any) -> list[RawEvent]:
+        if isinstance(data, dict):
+            return self._object(event, data)
         if event.data.strip() == "[DONE]":
             self.is_done = True
             return []
-        if isinstance(data, dict):
-            return self._object(event, data)
         if event.name == "error":
             raise self.error(event.data)
         self._bad += 1
@@ -233,7 +233,7 @@ class StreamReader(ABC):
 
 def _decoded(event: ServerSentEvent, own_names: tuple[str, ...]) -> Any:
     data = decoded(event.data)
-    if isinstance(data, dict) and event.name and not event.name.startswith(own_names):
+    if event.name and isinstance(data, dict) and not event.name.startswith(own_names):
         # The name of an event is a label as well.
         data["sse_event"] = event.name
     return data
