@@ -401,5 +401,5 @@ def environment() -> Environment:
     """The environment variables, as the settings read them when the process started."""
     # Read from where Django caches settings: going through its lazy object looks up attributes of the value each time, which is slow for
     # pydantic models, and a turn does this about twenty times.
-    found: Environment = vars(settings).get("ENVIRONMENT") or settings.ENVIRONMENT
+    found: Environment = settings.__dict__.get("ENVIRONMENT") or settings.ENVIRONMENT
     return found

@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
-from django.urls import reverse
-
 from chatui import wire
 from chatui.accounts.sessions import SignedIn, read_again
 from chatui.audit_log.record import Visitor
 from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.display import conversation_actions
+from chatui.display.conversation_list import address
 from chatui.json_schemas import DEFAULT_NAME, AnswerFormat, UnusableError, answer_format, schema_of
 from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
@@ -116,7 +115,7 @@ def _accepted(client_id: str, started: RunningTurn) -> wire.Accepted:
         conversation=str(turn.conversation_id),
         turn=str(turn.pk),
         question=str(turn.question_id),
-        url=reverse("conversation", args=[turn.conversation_id]),
+        url=address(turn.conversation_id),
         title=turn.conversation.title,
         percent=near.percent if near else None,
         until=near.until.isoformat() if near else None,

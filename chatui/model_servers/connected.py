@@ -93,10 +93,9 @@ def backend(choice: str = "") -> Backend:
     Raises:
         BackendError: there is no such model server, or its key is missing or is for another address.
     """
-    wanted = spec_of(choice)
+    wanted, offered = spec_of(choice), specs()
     connected = _connected.setdefault(asyncio.get_running_loop(), {})
-    offered = {known.name: known for known in specs()}
-    for name in [name for name, known in connected.items() if offered.get(name) != known.spec]:
+    for name in [name for name, known in connected.items() if known.spec not in offered]:
         _close(connected.pop(name).backend)
     try:
         key = key_of(wanted)

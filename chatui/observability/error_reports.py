@@ -74,7 +74,7 @@ def _logfmt(fields: Mapping[str, object]) -> Iterator[str]:
     """``key=value``, with quotation marks around the value if needed. Our own code: a logging framework costs every process megabytes."""
     for name, value in fields.items():
         text = str(value)
-        is_quoted = any(character in text for character in ' ="')
+        is_quoted = " " in text or "=" in text or '"' in text
         text = (text.replace("\\", "\\\\") if is_quoted else text).replace('"', '\\"').replace("\n", "\\n")
         yield f'{name}="{text}"' if is_quoted else f"{name}={text}"
 

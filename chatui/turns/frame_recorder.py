@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from uuid import UUID
 
@@ -188,7 +187,8 @@ class FrameRecorder:
             return  # never store an empty answer, or the cut one again
         if is_answer(finished.frame.header):
             self._write_summary()
-        self._unsaved.append((self._key, replace(finished, ended_at=timezone.now())))
+        ended = Finished(finished.frame, finished.complete, finished.error, finished.location, timezone.now())
+        self._unsaved.append((self._key, ended))
         self.written.append(finished.frame)
         is_last = is_answer(finished.frame.header)  # as far as anybody can tell now
         # Hidden frames wait for the next visible frame, and an answer for the end of its turn, so that both are one write. Until then they

@@ -165,7 +165,7 @@ class Publisher:
             self._send(Audience.END_USER, events)
         if events := self._debug.flush(is_watched=self._is_heard(Audience.DEBUG)):
             self._send(Audience.DEBUG, events)
-        if self.is_watched and self._people.has_unshown:
+        if self._people.has_unshown and self.is_watched:
             self._flush_soon()
         elif self._people.waits_until is not None:
             self._flush_at(self._people.waits_until)
@@ -245,10 +245,10 @@ class Publisher:
         """Flush at the end of this event loop step, when all its events are collected, but at least FLUSH_SECONDS after the last flush. The
         first words of a message do not wait: the flush just before them nearly always said only that the model is thinking. The end of a
         message waits longest."""
-        at = 0.0 if self._people.begins else self._last_flush + FLUSH_SECONDS
         if self._people.only_ends:
-            at = self._loop.time() + CLOSE_SECONDS
-        self._flush_at(at)
+            self._flush_at(self._loop.time() + CLOSE_SECONDS)
+        else:
+            self._flush_at(0.0 if self._people.begins else self._last_flush + FLUSH_SECONDS)
 
     def _flush_at(self, at: float) -> None:
         """Flush then, if not sooner."""
@@ -256,8 +256,8 @@ class Publisher:
             return
         if self._next_flush is not None:
             self._next_flush.cancel()
-        self._next_at, wait = at, at - self._loop.time()
-        self._next_flush = self._loop.call_later(wait, self._flush_safely) if wait > 0 else self._loop.call_soon(self._flush_safely)
+        self._next_at, is_later = at, at > self._loop.time()
+        self._next_flush = self._loop.call_at(at, self._flush_safely) if is_later else self._loop.call_soon(self._flush_safely)
 
     def _collect(self) -> None:
         """Take the new events for people, to be sent by the next flush."""
@@ -287,12 +287,12 @@ class Publisher:
 
     def _send(self, audience: Audience, events: Sequence[wire.Event | wire.Numbered]) -> None:
         """Encode events once for everybody in this audience, and not at all if nobody is listening."""
-        if self._is_heard(audience):
-            frame = wire.encode(events)
-            self._bus.send(self._group[audience], {**self._from, "json": frame}, elsewhere=self._is_heard_elsewhere(audience))
+        elsewhere = self._is_heard_elsewhere(audience)
+        if elsewhere or self._bus.is_heard(self._group[audience]):
+            self._bus.send(self._group[audience], {**self._from, "json": wire.encode(events)}, elsewhere=elsewhere)
 
     def _is_heard(self, audience: Audience) -> bool:
         return self._bus.is_heard(self._group[audience]) or self._is_heard_elsewhere(audience)
 
     def _is_heard_elsewhere(self, audience: Audience) -> bool:
-        return self._loop.time() < self._elsewhere_until[audience]
+        return self._elsewhere_until[audience] > 0 and self._loop.time() < self._elsewhere_until[audience]

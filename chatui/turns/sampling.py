@@ -187,7 +187,10 @@ class WayBack:
 
     def _pass(self, events: Iterable[RawEvent], stages: Iterable[Stage]) -> None:
         for stage in stages:
-            events = [each for event in events for each in stage.feed(event)]
+            passed: list[RawEvent] = []
+            for event in events:
+                passed += stage.feed(event)
+            events = passed
         for event in events:
             self._record(event)
 

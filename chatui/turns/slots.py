@@ -377,10 +377,12 @@ _slots: dict[asyncio.AbstractEventLoop, Slots] = {}
 
 def slots() -> Slots:
     loop = asyncio.get_running_loop()
-    for ended in [known for known in _slots if known.is_closed()]:
-        del _slots[ended]
-    env = environment()
-    return _slots.setdefault(loop, Slots(env.max_answers_at_once, env.group_answers_at_once))
+    if loop not in _slots:
+        for ended in [known for known in _slots if known.is_closed()]:
+            del _slots[ended]
+        env = environment()
+        _slots[loop] = Slots(env.max_answers_at_once, env.group_answers_at_once)
+    return _slots[loop]
 
 
 LONGEST = timedelta(hours=1)

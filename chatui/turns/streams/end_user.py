@@ -258,14 +258,14 @@ class EndUserStream:
         if is_watched and self._open is not None and not self.has_unshown:
             events += _shown_tail(self._open, self._open.markdown.tail(now))
             self.waits_until = self._open.markdown.waits_until
-        numbered = [wire.Numbered(self._turn, self._number + offset, event) for offset, event in enumerate(events, start=1)]
+        numbered = [wire.Numbered(self._turn, number, event) for number, event in enumerate(events, self._number + 1)]
         self._number += len(numbered)
         return numbered
 
     @property
     def has_unshown(self) -> bool:
         """Whether any text that arrived is not rendered yet."""
-        return any(isinstance(each, _Text | _End) for each in self._waiting)
+        return bool(self._waiting) and any(isinstance(each, _Text | _End) for each in self._waiting)
 
     @property
     def only_ends(self) -> bool:

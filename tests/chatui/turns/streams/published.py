@@ -43,8 +43,11 @@ class World:
         return self.now
 
     def call_later(self, wait: float, run: Callable[[], None]) -> Timer:
-        assert wait > 0
-        self.timers.append(Timer(self.now + wait, run))
+        return self.call_at(self.now + wait, run)
+
+    def call_at(self, at: float, run: Callable[[], None]) -> Timer:
+        assert at > self.now
+        self.timers.append(Timer(at, run))
         return self.timers[-1]
 
     def call_soon(self, run: Callable[[], None]) -> Timer:
