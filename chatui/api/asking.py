@@ -25,7 +25,7 @@ from chatui.api.message_events import MessageEvents
 from chatui.api.messages_request import MessagesRequest
 from chatui.api.reasoning_access import address_of
 from chatui.api.recordings import BackgroundEvents
-from chatui.api.request_parts import ParsedMessages, ProgramRequest, parse_tools, unknown_call
+from chatui.api.request_parts import MAX_IGNORED, ParsedMessages, ProgramRequest, parse_tools, unknown_call
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import ResponseHead
 from chatui.api.response_request import ResponsesRequest, no_conversation, no_previous
@@ -84,9 +84,9 @@ def told(response: HttpResponseBase, wanted: ProgramRequest) -> HttpResponseBase
     return names(response, wanted.without_effect)
 
 
-def names(response: HttpResponseBase, ignored: Sequence[str]) -> HttpResponseBase:
+def names(response: HttpResponseBase, ignored: Iterable[str]) -> HttpResponseBase:
     """The response, with the names of what changed nothing."""
-    if ignored:
+    if ignored := tuple(dict.fromkeys(ignored))[:MAX_IGNORED]:
         response.headers[IGNORED] = ", ".join(ignored)
     return response
 

@@ -9,10 +9,11 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from chatui.accounts.api_keys import LiveKey
-from chatui.api import asking, storage_jobs
+from chatui.api import asking, ignored_parts, storage_jobs
 from chatui.api.errors import check_format, invalid, of_code
 from chatui.api.guarded import body_of, checked
 from chatui.api.reasoning_access import address_of
+from chatui.api.request_parts import ignored_in
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import Item, item, response_id, usage
 from chatui.api.response_request import ResponsesRequest, items_of, no_previous
@@ -27,7 +28,7 @@ from chatui.turns.streams.program import Ended
 
 
 class CompactRequest(BaseModel):
-    """The input to compact, after a stored response if one is named. Other fields are ignored."""
+    """The input to compact, after a stored response if one is named. Other fields are ignored, and named."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
     model: str
@@ -53,7 +54,7 @@ async def compact(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     if token is None:
         raise of_code(ProductCode.TOO_LARGE)
     head = asking.head_of(answer)
-    return JsonResponse(
+    made = JsonResponse(
         {
             "id": response_id(head.id),
             "object": "response.compaction",
@@ -62,6 +63,7 @@ async def compact(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
             "usage": usage(events.ended) or usage(Ended("completed", None, 0, 0)),
         }
     )
+    return asking.names(made, (*ignored_in(body, CompactRequest.model_fields.keys()), *ignored_parts.in_items(wanted.input)))
 
 
 async def _before(key: LiveKey, wanted: CompactRequest) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ read what the owner's other keys asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any
 from uuid import UUID
@@ -15,11 +15,11 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from chatui.accounts.api_keys import LiveKey
-from chatui.api import storage_jobs
-from chatui.api.asking import MAX_STORED_CHARS, check_length, text_in
+from chatui.api import ignored_parts, storage_jobs
+from chatui.api.asking import MAX_STORED_CHARS, check_length, names, text_in
 from chatui.api.errors import NOT_FOUND, ApiError, check_format, invalid
 from chatui.api.guarded import body_of, checked
-from chatui.api.request_parts import MAX_MESSAGES, Metadata, unknown_call
+from chatui.api.request_parts import MAX_MESSAGES, Metadata, ignored_in, unknown_call
 from chatui.api.response_object import Item, item, key_of
 from chatui.api.response_request import CONVERSATION, conversation_key, is_reference, no_conversation, read_items
 from chatui.api.stored_responses import item_of_input, list_of, object_of, page_of
@@ -33,7 +33,7 @@ Items = Annotated[list[Any], Field(max_length=MAX_MESSAGES)]
 
 
 class ConversationRequest(BaseModel):
-    """What a new conversation has. Other fields are ignored."""
+    """What a new conversation has. Other fields are ignored, and named."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
     metadata: Metadata | None = Field(None, repr=False)
@@ -41,14 +41,14 @@ class ConversationRequest(BaseModel):
 
 
 class MetadataRequest(BaseModel):
-    """The texts of the program's own that a conversation has from now on. Other fields are ignored."""
+    """The texts of the program's own that a conversation has from now on. Other fields are ignored, and named."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
     metadata: Metadata | None = Field(repr=False)
 
 
 class ItemsRequest(BaseModel):
-    """The items to add to a conversation. Other fields are ignored."""
+    """The items to add to a conversation. Other fields are ignored, and named."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
     items: Items = Field(repr=False)
@@ -56,12 +56,13 @@ class ItemsRequest(BaseModel):
 
 async def create(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     """Begin a conversation, with items if there are any."""
-    wanted = checked(ConversationRequest, await body_of(request, key))
+    body = await body_of(request, key)
+    wanted = checked(ConversationRequest, body)
     check_format(key.for_responses)
     items = _items(wanted.items or [])
     with _refusals():
         found = await storage_jobs.run(key, program_conversations.create, key.owner, key.id, wanted.metadata or {}, items)
-    return JsonResponse(_shown(found))
+    return _told(JsonResponse(_shown(found)), body, ConversationRequest)
 
 
 async def retrieve(request: HttpRequest, key: LiveKey, conversation_id: str) -> HttpResponseBase:
@@ -74,11 +75,12 @@ async def retrieve(request: HttpRequest, key: LiveKey, conversation_id: str) -> 
 
 async def update(request: HttpRequest, key: LiveKey, conversation_id: str) -> HttpResponseBase:
     """Replace the metadata of a conversation."""
-    wanted = checked(MetadataRequest, await body_of(request, key))
+    body = await body_of(request, key)
+    wanted = checked(MetadataRequest, body)
     check_format(key.for_responses)
     with _refusals():
         found = await storage_jobs.run(key, program_conversations.update, key.owner, _id(conversation_id), key.id, wanted.metadata or {})
-    return JsonResponse(_shown(found))
+    return _told(JsonResponse(_shown(found)), body, MetadataRequest)
 
 
 async def delete(request: HttpRequest, key: LiveKey, conversation_id: str) -> HttpResponseBase:
@@ -99,13 +101,15 @@ def _deleted(key: LiveKey, conversation_id: UUID) -> None:
 
 async def add(request: HttpRequest, key: LiveKey, conversation_id: str) -> HttpResponseBase:
     """Add items to a conversation."""
-    wanted = checked(ItemsRequest, await body_of(request, key))
+    body = await body_of(request, key)
+    wanted = checked(ItemsRequest, body)
     check_format(key.for_responses)
     items = _items(wanted.items)
     with _refusals():
         keys = await storage_jobs.run(key, program_conversations.add, key.owner, _id(conversation_id), key.id, items)
     new = {each.hex for each in keys}
-    return JsonResponse(list_of([each for each in _items_of(await _stored(key, conversation_id)) if each["id"].partition("_")[2] in new]))
+    added = [each for each in _items_of(await _stored(key, conversation_id)) if each["id"].partition("_")[2] in new]
+    return _told(JsonResponse(list_of(added)), body, ItemsRequest)
 
 
 async def items(request: HttpRequest, key: LiveKey, conversation_id: str) -> HttpResponseBase:
@@ -131,6 +135,11 @@ async def delete_item(request: HttpRequest, key: LiveKey, conversation_id: str, 
     with _refusals():
         row = await storage_jobs.run(key, program_conversations.delete_item, key.owner, _id(conversation_id), key.id, place)
     return JsonResponse(_shown(row))
+
+
+def _told(response: HttpResponseBase, body: Mapping[str, Any], model: type[BaseModel]) -> HttpResponseBase:
+    """The response, which names what it ignores of the body."""
+    return names(response, (*ignored_in(body, model.model_fields.keys()), *ignored_parts.in_items(body.get("items"), "items")))
 
 
 def _items(given: list[Any]) -> SentItems:

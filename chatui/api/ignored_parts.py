@@ -70,15 +70,15 @@ def in_messages(messages: object) -> Iterator[str]:
         yield from _in_parts(message.get("content"), "messages.content.")
 
 
-def in_items(items: object) -> Iterator[str]:
-    """Of items as Responses has them."""
+def in_items(items: object, field: str = "input") -> Iterator[str]:
+    """Of items as Responses has them, in this field."""
     for item in objects_in(items):
         kind = item.get("type", "message" if "role" in item else None)
         if isinstance(kind, str) and kind in _ITEMS:
-            yield from unknown(item, _ITEMS[kind], "input.")
-            yield from _in_parts(item.get("content") if kind == "message" else item.get("output"), "input.content.")
+            yield from unknown(item, _ITEMS[kind], f"{field}.")
+            yield from _in_parts(item.get("content") if kind == "message" else item.get("output"), f"{field}.content.")
         elif isinstance(kind, str) and ":" not in kind and kind not in ("item_reference", "compaction"):
-            yield from cut_note(item, "input.")
+            yield from cut_note(item, f"{field}.")
 
 
 def _in_parts(content: object, prefix: str) -> Iterator[str]:

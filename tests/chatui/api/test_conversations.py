@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from chatui.api.asking import IGNORED
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.programs import ProgramConversation
@@ -97,6 +98,18 @@ async def test_items_are_added_listed_in_pages_read_and_deleted(program: Program
     assert await items_of(program, conversation) == []
     await program.post(path, {"items": [USER]})
     assert words(await items_of(program, conversation)) == ["My name is Ada."]
+
+
+async def test_what_a_conversation_ignores_is_named(program: Program) -> None:
+    item = {"role": "user", "content": "Hi", "name": "ada"}
+    made = await program.post("/v1/conversations", {"items": [item, item], "metadata": {"a": "b"}, "title": "x"})
+    assert set(made.headers[IGNORED].split(", ")) == {"title", "items.name"}
+    path = f"/v1/conversations/{json_of(made)['id']}"
+    assert (await program.post(path, {"metadata": {}, "color": "red"})).headers[IGNORED] == "color"
+    added = await program.post(f"{path}/items", {"items": [{"type": "web_search_call", "id": "ws_1", "action": "x" * 5000}]})
+    assert added.headers[IGNORED] == "items.web_search_call"
+    plain = await program.post(f"{path}/items", {"items": [{"role": "user", "content": "Hi"}]})
+    assert plain.status_code == 200 and IGNORED not in plain.headers
 
 
 async def test_responses_continue_a_conversation_and_add_to_it(program: Program, backend: ScriptedBackend) -> None:
