@@ -296,7 +296,7 @@ class ParsedMessages:
         if self.asks_by_itself or (has_orders and not self.messages):
             return tuple(self.messages), ""
         if self.messages and isinstance(self.messages[-1], EarlierMessage | EarlierCall):
-            sentence = "No answer can be continued here: the last has to be a message of the user, an instruction, or a function's reply."
+            sentence = "An answer cannot be continued here: the last has to be a message of the user, an instruction or a function's reply."
             raise unsupported(where, sentence)
         raise invalid("The last has to be a message of the user, or what a function replied to a call in an answer.", param=where)
 
