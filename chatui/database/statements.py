@@ -87,8 +87,17 @@ def _insert(model: type[Model], count: int, on_conflict: str, expressions: tuple
 
 def update(table: str, changes: Mapping[str, object], where: str, *values: object) -> int:
     """Give the columns of these rows other values. Returns how many rows were changed."""
-    names = '" = %s, "'.join(changes)
-    return execute(f'UPDATE "{table}" SET "{names}" = %s WHERE {where}', [*changes.values(), *values])  # noqa: S608 - so are these
+    return execute(_update(table, tuple(changes), where), [*changes.values(), *values])
+
+
+def updated(table: str, changes: Mapping[str, object], where: str, *values: object, read: str) -> list[tuple[Any, ...]]:
+    """As ``update``. Returns for each changed row the values of the SQL expressions ``read``, as in ``query``."""
+    return query(f"{_update(table, tuple(changes), where)} RETURNING {read}", *changes.values(), *values)
+
+
+def _update(table: str, columns: tuple[str, ...], where: str) -> str:
+    names = '" = %s, "'.join(columns)
+    return f'UPDATE "{table}" SET "{names}" = %s WHERE {where}'  # noqa: S608 - so are these
 
 
 def execute(sql: str, values: Iterable[object]) -> int:

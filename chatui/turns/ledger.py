@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from chatui.database import connections
-from chatui.database.statements import execute, insert, locking, new, query, update
+from chatui.database.statements import execute, insert, locking, new, query, update, updated
 from chatui.env import environment
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
@@ -66,24 +66,34 @@ def store_summary(running: RunningTurn, parents: Sequence[UUID], key: UUID, line
 
 def _store(running: RunningTurn, parents: Sequence[UUID], first: UUID, frames: Sequence[_Frame], *, ends: bool = False) -> list[Message]:
     turn = running.turn
-    found = query(_PLACE + locking("turn"), first, turn.pk, turn.lease_owner)
-    if not found:
-        if ends and _is_stored(running):
-            return []
-        raise LeaseLostError
-    (last, is_kept), parent_id = found[0], _parent(parents)
-    if is_kept:
+    # Whether the frames are kept already need not be asked of a turn that ends with them: it would have ended.
+    place = _end(running) if ends else _place(turn, first)
+    if place is None:
         return []
+    parent_id = _parent(parents)
     # With the fields that its messages need. Its owner is the person who asked: nobody else can ask in it.
     conversation = new(Conversation, id=turn.conversation_id, owner_id=turn.asked_by_id, temporary_until=turn.conversation.temporary_until)
-    messages = transcripts.append_chain_at(conversation, transcripts.TreePosition(parent_id, last + 1), frames)
+    messages = transcripts.append_chain_at(conversation, transcripts.TreePosition(parent_id, place), frames)
     if ends:  # before the open branch, which a new question locks after usage count and conversation: opposite orders would deadlock
-        finish(running)
+        _close(running)
     cut, key = running.request.cut_answer, running.cut_message_id
     is_withdrawn = cut is not None and key is not None and hidden_text.hide_cut_of((frame for frame, *_ in frames), key, cut)
     instead_of = key if is_withdrawn or continuation.is_answer(messages[-1]) else None
     transcripts.follow(turn.asked_by_id, messages[-1], parent_id, instead_of=instead_of)
     return messages
+
+
+def _place(turn: Turn, first: UUID) -> int | None:
+    """The next free position in the turn's conversation; None if the message ``first`` is already stored. Locks the turn.
+
+    Raises:
+        LeaseLostError: the turn is no longer ours.
+    """
+    found = query(_PLACE + locking("chatui_turn"), first, turn.pk, turn.lease_owner)
+    if not found:
+        raise LeaseLostError
+    place, is_kept = found[0]
+    return None if is_kept else place
 
 
 def give_up_lease(turn: Turn, pieces: Sequence[TurnPiece]) -> None:
@@ -105,10 +115,19 @@ def finish(running: RunningTurn) -> None:
     Raises:
         LeaseLostError: the turn was no longer ours. If an earlier commit, whose result was lost, has stored this end, nothing is raised.
     """
+    if _end(running) is not None:
+        _close(running)
+
+
+def _end(running: RunningTurn) -> int | None:
+    """Give the turn's row its state. Returns the next free position in its conversation; None if an earlier commit has stored this end.
+
+    Raises:
+        LeaseLostError: as in ``finish``.
+    """
     outcome, account, keeps = running.outcome, running.account, environment().keeps_reasoning
-    conversation, now, shown = running.turn.conversation, timezone.now(), _shown(outcome, account)
     columns = {
-        **shown,
+        **_shown(outcome, account),
         "is_queued": False,
         "error_detail": transcripts.storable(outcome.detail)[:8000] if keeps else "",
         "input_tokens": account.input_tokens,
@@ -117,22 +136,29 @@ def finish(running: RunningTurn) -> None:
         "thought_seconds": account.thought_seconds,
         "request": requests.pack(*account.request) if account.request and keeps else None,
     }
-    if not update("chatui_turn", columns, _MINE, running.turn.pk, running.turn.lease_owner):
-        if _is_stored(running):
-            return
-        raise LeaseLostError
+    if found := updated("chatui_turn", columns, _MINE, running.turn.pk, running.turn.lease_owner, read=_NEXT):
+        return int(found[0][0])
+    if _is_stored(running):
+        return None
+    raise LeaseLostError
+
+
+def _close(running: RunningTurn) -> None:
+    """Book what the ended turn has used, and mark its conversation."""
+    outcome, account, conversation, now = running.outcome, running.account, running.turn.conversation, timezone.now()
+    model = transcripts.header_text(account.model)
     # Before the conversation: a new question also locks the person's usage count first, and opposite orders would deadlock.
-    answer = Charge(UsageKind.ANSWER, account.spent, running.turn.choice, account.backend, shown["model"])
+    answer = Charge(UsageKind.ANSWER, account.spent, running.turn.choice, account.backend, model)
     settling.settle(settling.attribution_of(running.turn), outcome.state, [answer])
     changed: dict[str, object] = {"active_at": now, **({"has_news": True} if is_news(outcome.state) else {})}
-    if shown["model"]:
-        changed["model"] = shown["model"]
+    if model:
+        changed["model"] = model
     if account.sampled_with is not None:
         changed["sampled_with"] = dict(account.sampled_with)
     update("chatui_conversation", changed, "id = %s", conversation.pk)
     if conversation.temporary_until is not None:
         temporary.note_answer(conversation.pk, now)
-    if not keeps:
+    if not environment().keeps_reasoning:
         hidden_text.forget_reasoning(running.turn.pk)
     if running.pieces.are_written:  # asked last: from now on, none can be written
         execute("DELETE FROM chatui_turnpiece WHERE turn_id = %s", [running.turn.pk])
@@ -178,11 +204,10 @@ def mine(key: UUID, owner: str) -> QuerySet[Turn]:
 
 _MINE = "id = %s AND state = 'running' AND lease_owner = %s"
 """The same as SQL."""
-_PLACE = (
-    "SELECT (SELECT MAX(position) FROM chatui_message WHERE conversation_id = turn.conversation_id), "  # noqa: S608 - all of it is ours
-    "EXISTS (SELECT 1 FROM chatui_message WHERE id = %s) FROM chatui_turn turn WHERE " + _MINE
-)
-"""The position of the conversation's last message, and whether a message is already stored."""
+_NEXT = "(SELECT COALESCE(MAX(position) + 1, 0) FROM chatui_message WHERE conversation_id = chatui_turn.conversation_id)"
+"""The next free position in the conversation of a turn."""
+_PLACE = f"SELECT {_NEXT}, EXISTS (SELECT 1 FROM chatui_message WHERE id = %s) FROM chatui_turn WHERE {_MINE}"  # noqa: S608 - all of it is ours
+"""The same, and whether a message is already stored."""
 
 
 def check_ours(turn: Turn) -> None:
