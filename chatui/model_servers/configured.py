@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from django.db.models import Q
+from django.db.models import prefetch_related_objects
 
 from chatui.backends import spec_file
 from chatui.backends.auto import AUTO
 from chatui.backends.hosted_tools import holds_key
 from chatui.backends.spec import DEMO, BackendSpec, SpecError, check_spec
 from chatui.backends.spec_file import SpecFile
+from chatui.database.statements import read
 from chatui.env import Environment
 from chatui.models.model_servers import StoredBackend
 from chatui.operator_files import NotTomlError, toml, unknown
@@ -137,8 +138,9 @@ def rows() -> Rows:
     specs: list[BackendSpec] = []
     problems: list[str] = []
     default = ""
-    offered = Q(is_enabled=True, unconfirmed_by="")
-    for row in StoredBackend.objects.filter(offered | Q(is_default=True)).prefetch_related("groups"):
+    found = [row for row, _ in read(StoredBackend, "is_default OR (is_enabled AND unconfirmed_by = '') ORDER BY position, name")]
+    prefetch_related_objects(found, "groups")
+    for row in found:
         if row.is_default:
             default = row.name
         if not row.is_enabled or row.unconfirmed_by:

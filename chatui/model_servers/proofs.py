@@ -19,6 +19,8 @@ from django.utils.crypto import salted_hmac
 
 from chatui.backends.separation import MAX_UPSTREAMS, OwnProofs, Proofs
 from chatui.backends.spec import BackendSpec
+from chatui.database.connections import as_uuid
+from chatui.database.statements import query
 from chatui.database.writer import writer
 from chatui.models.keys import new_key
 from chatui.models.model_servers import SeparationProof
@@ -56,7 +58,8 @@ _storing: set[asyncio.Future[None]] = set()
 def read() -> None:
     """Read the rows again, in one query. Raises DatabaseError if the database is down."""
     own = dict(_read.own)  # before the query: what is stored meanwhile is in the one or in the other
-    found = {digest: _Row(proof, version) for digest, proof, version in SeparationProof.objects.values_list("digest", "proof", "version")}
+    rows = query("SELECT digest, proof, version FROM chatui_separationproof")
+    found = {digest: _Row(as_uuid(proof), version) for digest, proof, version in rows}
     _read.rows = found | own
 
 

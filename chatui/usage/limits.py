@@ -13,7 +13,9 @@ from uuid import UUID
 from django.utils import timezone
 
 from chatui.codes import ProductCode
-from chatui.models.usage import UsageCount, UsageLimit
+from chatui.database.connections import as_uuid
+from chatui.database.statements import query
+from chatui.models.usage import UsageCount
 from chatui.models.user import User
 
 KINDS = (("day", "tokens"), ("day", "turns"), ("month", "tokens"), ("month", "turns"))
@@ -75,9 +77,9 @@ def _refresh() -> None:
     now = time.monotonic()
     if now - _cache.at < CACHE_SECONDS:
         return
-    rows = UsageLimit.objects.values_list("person", "group", "day_tokens", "day_turns", "month_tokens", "month_turns")
+    rows = query("SELECT person_id, group_id, day_tokens, day_turns, month_tokens, month_turns FROM chatui_usagelimit")
     found = [(person, group, UsageLimits(*numbers)) for person, group, *numbers in rows]
-    _cache.by_person = {person: limits for person, _group, limits in found if person is not None}
+    _cache.by_person = {as_uuid(person): limits for person, _group, limits in found if person is not None}
     _cache.by_group = {group: limits for person, group, limits in found if person is None}
     _cache.at = now
 
