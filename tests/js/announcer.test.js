@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Announcements } from "../../static/js/chat/announcer.js";
+import "./page.js";
+import { Announcements } from "../../static/js/chat/server-events.js";
 
 test("a turn is announced in two sentences, each once", () => {
   const announcements = new Announcements();

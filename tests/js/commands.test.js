@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import "./page.js";
 import { Outbox } from "../../static/js/chat/commands.js";
 
 /** @param {string} id @returns {import("../../static/js/wire/wire.js").Send} */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
+import "./page.js";
 import { Elsewhere } from "../../static/js/page/find-bar.js";
 
 /** The ids of the messages on the page. @type {string[]} */

@@ -8,6 +8,7 @@ Object.assign(globalThis, {
   HTMLInputElement: class {},
   HTMLSelectElement: class {},
   IntersectionObserver: class {},
+  ResizeObserver: class {},
   customElements: { define: nothing },
   document: { documentElement: root, querySelector: nothing, querySelectorAll: () => [], addEventListener: nothing },
   addEventListener: nothing,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Following } from "../../static/js/chat/scrolling.js";
+import "./page.js";
+import { Following } from "../../static/js/chat/transcript.js";
 
 const VIEW = 500;
 /** @param {number} top @param {number} height @param {number} [view] */

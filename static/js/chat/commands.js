@@ -4,12 +4,11 @@
 import { t } from "../language/words.js";
 import { find, lifeOf, listen } from "../page/dom.js";
 import { newId } from "../page/storage.js";
-import { listenToToolsMenu, toolsOff } from "../composer/first-uses.js";
+import { listenToToolsMenu, toolsOff } from "../composer/composer.js";
 
-/** @import { Connection } from "../page/connection.js" */
+/** @import { Connection, ConnectionBanner } from "../page/connection.js" */
 /** @import { Ask } from "../wire/wire.js" */
 /** @import { ChatComposer, OutgoingMessage } from "../composer/composer.js" */
-/** @import { ConnectionBanner } from "./connection-banner.js" */
 /** @import { ContinueRequest, EditRequest, RegenerateRequest } from "../exchange/buttons.js" */
 /** @import { OpenConversation } from "./open-conversation.js" */
 /** @import { ChatTranscript } from "./transcript.js" */

@@ -1,16 +1,14 @@
 // The conversation that the page shows. Keeps title, top bar and list up to date, and fetches what the page has missed.
 
-import { showsAs } from "../page/address.js";
-import { find, lifeOf, parse, templateWith, seek, takeOver } from "../page/dom.js";
+import { find, lifeOf, parse, seek, showsAs, takeOver, templateWith } from "../page/dom.js";
 import { Missing, SignedOut, messageOf, postJson, read } from "../page/server.js";
 import { toast } from "../page/menus.js";
 import { ListEvents } from "../sidebar/conversation-list.js";
 
-/** @import { ConversationList } from "../sidebar/conversation-list.js" */
-/** @import { ConnectionBanner, TabTitle } from "./connection-banner.js" */
+/** @import { ConversationList, ListEvent } from "../sidebar/conversation-list.js" */
+/** @import { ConnectionBanner, TabTitle } from "../page/connection.js" */
 /** @import { Exchange } from "../exchange/exchange.js" */
 /** @import { ChatTranscript } from "./transcript.js" */
-/** @import { ListEvent } from "../sidebar/conversation-list.js" */
 /** @import { Accepted } from "../wire/wire.js" */
 
 /** @typedef {{ transcript: ChatTranscript, list: ConversationList, banner: ConnectionBanner, tab: TabTitle }} Shown */

@@ -1,8 +1,7 @@
 // Opens another conversation, or a new one, without loading a page: puts the <chat-page> of the server's page in the
 // place of the one that is shown. What does not fit, fails or takes long is loaded by the browser as ever.
 
-import { find, parseDocument, seek } from "../page/dom.js";
-import { shownAddress, showsAs } from "../page/address.js";
+import { find, parseDocument, seek, shownAddress, showsAs } from "../page/dom.js";
 import { applyLanguages } from "../page/menus.js";
 import { identity } from "./transcript.js";
 

@@ -1,30 +1,29 @@
-// <chat-page>: creates the parts of the page, and passes the person's actions on to them.
+// The script of the chat page. Its element, <chat-page>, creates the parts of the page, and passes the person's actions
+// on to them. The custom elements inside are defined first, innermost before outer, so that each finds its children
+// ready.
 
-import { ConversationList } from "../sidebar/conversation-list.js";
-import { Drawer, searchOnDemand } from "../sidebar/drawer.js";
+import "../site.js";
+import "../exchange/answer-parts.js";
+import { ChatComposer, ContextUse, nextMessageOnDemand } from "../composer/composer.js";
+import { ChatTranscript, moreOnDemand, Scrolling } from "./transcript.js";
+import { ConversationList, Drawer, searchOnDemand } from "../sidebar/conversation-list.js";
 import { isPlain } from "../sidebar/list-actions.js";
-import { findOnDemand } from "../page/first-find.js";
-import { shownAddress, showsAs } from "../page/address.js";
-import { Connection } from "../page/connection.js";
-import { atEnd, closestTo, endLife, find, lifeOf, listen } from "../page/dom.js";
+import { atEnd, closestTo, endLife, find, lifeOf, listen, pageOf, shownAddress, showsAs } from "../page/dom.js";
+import { Connection, ConnectionBanner, TabTitle } from "../page/connection.js";
 import { whenLeaving } from "../composer/leaving.js";
 import { t } from "../language/words.js";
 import { Shortcuts } from "../page/shortcuts.js";
 import { isEndUserEvent } from "../wire/protocol.js";
-import { nextMessageOnDemand } from "../composer/first-uses.js";
-import { Announcer } from "./announcer.js";
+import { Announcer, ServerEvents } from "./server-events.js";
 import { Commands } from "./commands.js";
-import { ChatComposer, ContextUse } from "../composer/composer.js";
-import { ConnectionBanner, TabTitle } from "./connection-banner.js";
-import { moreOnDemand } from "./transcript.js";
 import { OpenConversation } from "./open-conversation.js";
-import { Scrolling } from "./scrolling.js";
-import { ServerEvents } from "./server-events.js";
-import { ChatTranscript } from "./transcript.js";
+import { menuOpener, toast } from "../page/menus.js";
+import { laterStyles } from "../exchange/later-styles.js";
 
 /** @import { OutgoingMessage } from "../composer/composer.js" */
 /** @import { Address } from "./opening.js" */
 /** @import { ContinueRequest, EditRequest, RegenerateRequest } from "../exchange/buttons.js" */
+/** @import { FindBar, PageParts } from "../page/find-bar.js" */
 
 /** @typedef {{ conversation: string, title: string }} Retitled */
 
@@ -302,4 +301,76 @@ function fitKeyboard(signal) {
   fit();
 }
 
+// Loads the find bar on first use: most conversations are read without it.
+
+/**
+ * @param {PageParts} page
+ * @returns {{ arrive: () => void, close: () => boolean }} `arrive`: shows what the address says is sought; `close`:
+ * whether the bar was open
+ */
+export function findOnDemand(page) {
+  /** @type {Promise<FindBar> | null} */
+  let loading = null;
+  const load = () => (loading ??= begun(page));
+  const element = find(pageOf(page.transcript), ".find-bar", HTMLElement);
+  const text = find(element, "input", HTMLInputElement);
+  /** @param {(bar: FindBar) => void} use */
+  const use = (use) =>
+    void load().then(use, () => {
+      loading = null;
+      element.hidden = true;
+      toast(t("There is no connection to the server. Please try again when it is back."));
+    });
+  /** @type {Element | null} */
+  let before = null;
+  /** What is typed from now on is the search text, not a shortcut. @param {Element | null} opener */
+  const open = (opener) => {
+    const isNew = element.hidden;
+    if (isNew) before = opener;
+    element.hidden = false;
+    text.focus();
+    text.select();
+    use((bar) => {
+      if (!element.hidden) bar.open(isNew ? opener : undefined);
+    });
+  };
+  text.addEventListener("keydown", ({ key }) => {
+    if (key !== "Escape") return;
+    // Also while the bar is loading. A hidden field keeps the focus until the next frame, and would swallow the
+    // next keys.
+    element.hidden = true;
+    text.blur();
+    if (before instanceof HTMLElement) before.focus();
+  });
+  element.addEventListener("chat:find", () => open(document.activeElement));
+  document.addEventListener("click", (event) => {
+    // Whoever uses a mouse goes on writing afterwards.
+    const isClicked = /** @type {MouseEvent} */ (event).detail && matchMedia("(pointer: fine)").matches;
+    const opener = isClicked ? document.getElementById("composer-text") : menuOpener();
+    if (closestTo(event, "#top-menu [data-action=find]")) open(opener);
+  }, { signal: lifeOf(element) });
+  const close = () => {
+    if (element.hidden) return false;
+    use((bar) => bar.close());
+    return true;
+  };
+  const arrive = () => {
+    if (/[?&](words|find)=/.test(location.search)) use((bar) => bar.arrive());
+    else close();
+  };
+  return { arrive, close };
+}
+
+/** @param {PageParts} page */
+async function begun(page) {
+  const [{ FindBar }] = await Promise.all([import("../page/find-bar.js"), laterStyles()]);
+  const bar = new FindBar(page);
+  bar.listen();
+  return bar;
+}
+
 customElements.define("chat-page", ChatPage);
+
+// Loads the code for the installed app after everything else.
+
+addEventListener("load", () => void import("../page/installed.js").then((module) => module.start(), () => {}));

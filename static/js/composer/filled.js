@@ -2,8 +2,7 @@
 // ("share_target" in the manifest). It fills, and never sends.
 
 import { t } from "../language/words.js";
-import { showsAs } from "../page/address.js";
-import { find } from "../page/dom.js";
+import { find, showsAs } from "../page/dom.js";
 
 /** @import { ChatComposer } from "./composer.js" */
 

@@ -1,9 +1,8 @@
 // Shows the other answers to a question beside the one on the open branch. The address contains the question, so that a
 // reload shows them again; nothing else stores it.
 
-import { showsAs } from "../page/address.js";
+import { closestTo, find, fromTemplate, parse, seek, showsAs } from "../page/dom.js";
 import { t, tn } from "../language/words.js";
-import { closestTo, find, fromTemplate, seek, parse } from "../page/dom.js";
 import { finishAll } from "../page/finishing.js";
 import { Exchange } from "./exchange.js";
 import { refusal } from "../language/refusals.js";

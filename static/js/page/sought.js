@@ -6,7 +6,7 @@
  * itself
  */
 
-import { showsAs } from "./address.js";
+import { showsAs } from "./dom.js";
 
 const NAMES = ["words", "find", "by"];
 

@@ -247,7 +247,7 @@ def newer(route: Route) -> None:
     """What scripts are given is a page of another release."""
     if route.request.resource_type == "fetch":
         answer = route.fetch()
-        route.fulfill(response=answer, body=answer.text().replace("/static/js/chat.", "/static/js/chat.newer."))
+        route.fulfill(response=answer, body=answer.text().replace("/static/js/chat/page.", "/static/js/chat/page.newer."))
     else:
         route.continue_()
 

@@ -14,7 +14,7 @@ def test_enter_before_the_scripts_are_there_sends_the_message_once_they_are(demo
     chat = Chat(visits.open(demo, "ada"))
     page = chat.page
     held: list[Route] = []
-    page.route("**/js/chat.*", lambda route: held.append(route))
+    page.route("**/js/chat/page.*", lambda route: held.append(route))
     page.reload(wait_until="commit")
     chat.box.fill("I could not wait")
     chat.box.press("Enter")
@@ -33,7 +33,7 @@ def test_enter_before_the_scripts_are_there_sends_the_message_once_they_are(demo
 def test_what_was_typed_before_the_scripts_are_there_stays_in_the_box(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
     held: list[Route] = []
-    chat.page.route("**/js/chat.*", lambda route: held.append(route))
+    chat.page.route("**/js/chat/page.*", lambda route: held.append(route))
     chat.page.reload(wait_until="commit")
     chat.box.fill("Two\nlines")
     for route in held:

@@ -182,7 +182,7 @@ def test_what_enter_does_can_be_chosen_for_this_browser(options: dict[str, Any],
 def test_enter_is_a_new_line_on_a_phone_also_while_the_scripts_are_loaded(demo: Server, visits: Visits) -> None:
     visits.allow("Failed to load resource|ERR_FAILED")
     chat = Chat(visits.open(demo, "ada", **PHONE))
-    chat.page.route("**/js/chat.*", lambda route: route.abort())
+    chat.page.route("**/js/chat/page.*", lambda route: route.abort())
     chat.page.reload()
     chat.box.tap()
     chat.page.keyboard.type("One\ntwo")

@@ -18,8 +18,8 @@ from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
 
-MAX_BYTES = 91_500
-MAX_REQUESTS = 50
+MAX_BYTES = 89_000
+MAX_REQUESTS = 40
 MAX_TASK_MS = 100
 LATER = ("/static/vendor/", "/static/languages/")
 
@@ -63,7 +63,7 @@ def test_the_home_page_and_a_conversation_weigh_little(demo: Server, visits: Vis
     found = loaded(page, path) | home
 
     expect(Chat(page).exchanges).to_have_count(1)
-    assert {path, "/"} <= set(found) and any(name.startswith("/static/js/chat.") for name in home), "the premise: all of it was seen"
+    assert {path, "/"} <= set(found) and any(name.startswith("/static/js/chat/page.") for name in home), "the premise: all of it was seen"
     listing = "\n".join(f"{size:7,} {name}" for name, size in sorted(found.items(), key=lambda item: -item[1]))
     assert sum(found.values()) <= MAX_BYTES, f"{sum(found.values()):,} bytes:\n{listing}"
     assert len(found) <= MAX_REQUESTS, listing
@@ -92,6 +92,6 @@ def test_what_a_page_needs_is_asked_for_in_one_step(demo: Server, visits: Visits
     still(page)
     times = page.evaluate("""() => Object.fromEntries(performance.getEntriesByType("resource").filter(({ name }) => name.endsWith(".js"))
       .map(({ name, startTime, responseEnd }) => [new URL(name).pathname.split(".")[0], [startTime, responseEnd]]))""")
-    needed = [times[f"/static/{name.removesuffix('.js')}"] for name in imported("js/chat.js")]
-    assert len(needed) > 30
+    needed = [times[f"/static/{name.removesuffix('.js')}"] for name in imported("js/chat/page.js")]
+    assert len(needed) > 25
     assert max(start for start, _ in needed) < min(end for _, end in needed), "no script waits for another"

@@ -208,7 +208,7 @@ def test_static_files_and_error_addresses_have_no_marker(
     client = client_for(world.people["owner"])
     path = f"/c/{world.planted.conversation.pk}/"
     odd = [
-        *("/static/", "/static/js/chat.js", "/static/css/", "/media/", "/favicon.ico", "/robots.txt", "/.env", "/var/", "/ws/"),
+        *("/static/", "/static/js/chat/page.js", "/static/css/", "/media/", "/favicon.ico", "/robots.txt", "/.env", "/var/", "/ws/"),
         *(
             f"{path}{rest}"
             for rest in ("messages/", "frames/", "turns/", "debug", "download", "raw/", "export/", "?debug=1", "?audience=debug")

@@ -13,10 +13,10 @@ from tests.tools.messages import catalogue, domains
 WORDS = {
     TurnState.RUNNING: {"templates/sidebar/_running_mark.html": "Thinking or writing"},
     TurnState.COMPLETED: {},  # the page shows the answer, and the tab and the list that there is a new one
-    TurnState.STOPPED: {"chatui/display/conversation.py": "Stopped", "static/js/chat/announcer.js": "Stopped"},
-    TurnState.INCOMPLETE: {"static/js/chat/announcer.js": "Not finished"},
-    TurnState.FAILED: {"static/js/chat/announcer.js": "Not finished"},
-    TurnState.INTERRUPTED: {"static/js/chat/announcer.js": "Not finished"},
+    TurnState.STOPPED: {"chatui/display/conversation.py": "Stopped", "static/js/chat/server-events.js": "Stopped"},
+    TurnState.INCOMPLETE: {"static/js/chat/server-events.js": "Not finished"},
+    TurnState.FAILED: {"static/js/chat/server-events.js": "Not finished"},
+    TurnState.INTERRUPTED: {"static/js/chat/server-events.js": "Not finished"},
 }
 """Where each state is said in a word or two, and how. The debug view may say more, after a colon."""
 
