@@ -11,6 +11,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tests.bench.delivery import judging, priority, processes, report
 from tests.bench.delivery.figures import Figure
@@ -26,7 +27,7 @@ def main() -> int:
     options = _options()
     # When it is terminated, it ends the processes that it has started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    stores = Stores(options.database, options.redis)
+    stores = Stores(options.database, options.redis, options.workers)
     with priority.raised():
         runs = [list(_run(options, stores)) for _ in range(options.commit or 1)]
     if options.commit:
@@ -46,11 +47,14 @@ def _options() -> argparse.Namespace:
     add("--only", nargs="+", choices=PARTS, metavar="PART", help=f"only some of: {', '.join(PARTS)}")
     add("--database", default="", metavar="URL", help="measure over this PostgreSQL server instead of SQLite")
     add("--redis", default="", metavar="URL", help="with this Redis")
+    add("--workers", type=int, default=1, metavar="N", help="with so many processes of the product, which need both")
     add("--chainlit", nargs="?", const="chainlit", default="", metavar="COMMAND", help="put Chainlit beside them, where it is installed")
     add("--commit", type=int, default=0, metavar="RUNS", help="measure so often, and write ratios and margins to committed.json")
     options = parser.parse_args()
     if 0 < options.commit < MIN_RUNS:
         parser.error(f"fewer than {MIN_RUNS} runs do not show how much they differ")
+    if options.workers > 1 and not (options.database and options.redis):
+        parser.error("several processes share a PostgreSQL server and Redis: name both")
     if options.chainlit and not shutil.which(options.chainlit):
         parser.error(f"{options.chainlit} is not installed; it is no dependency of the project")
     return options
@@ -91,7 +95,7 @@ def _figures(measuring: Measuring, plan: Plan, upstream: ModelServer, stores: St
     yield from measuring.figures()
     if "statements" in plan.parts:
         # On a separate server, because counting costs time.
-        with processes.product(upstream, 1, stores, is_counted=True) as counted:
+        with processes.product(upstream, 1, replace(stores, workers=1), is_counted=True) as counted:
             yield from statements(counted)
 
 

@@ -1,10 +1,13 @@
 """The measurements of a run, one function each. The servers take turns, so that disturbances affect all of them."""
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from statistics import median
 from typing import Any
+from urllib.request import Request, urlopen
 
 from tests.bench.delivery import arithmetic, processes
 from tests.bench.delivery.figures import (
@@ -23,6 +26,7 @@ from tests.bench.delivery.figures import (
 from tests.bench.delivery.load.job import Outcome
 from tests.bench.delivery.process_table import memory_mb
 from tests.bench.delivery.processes import Target
+from tests.bench.delivery.turn_counts import TurnCounts
 
 RATE = 50
 STREAMS, TOKENS = 60, 300
@@ -31,6 +35,12 @@ LATE_SECONDS = 0.15
 WAITING_IS_MUCH = 0.15
 OTHERS_ARE_SLOW = 0.9
 """Share of their core above which the load and the model server might be the bottleneck."""
+
+FEW_TOKENS, MANY_TOKENS = 50, 200
+"""What a further token costs is the difference, so that it has nothing of what a turn costs."""
+TOKEN_TURNS = 4
+PAGE_REQUESTS = 5
+QUIET_SECONDS = 0.3
 
 SHORT_PARTS = ("idle", "streams", "turns", "bursts", "statements")
 PARTS = (*SHORT_PARTS, "deflate", "growth", "programs", "most")
@@ -200,6 +210,31 @@ def statements(target: Target, turns: int = 10) -> Iterator[Figure]:
     yield Figure("calls", "calls of functions in a turn", "", {PRODUCT: found.counted["calls"]})
     yield Figure("writes", "  writes", "", {PRODUCT: found.counted["writes"]})
     yield Figure("hand_overs", "  hand-overs to the event loop", "", {PRODUCT: found.counted["hand_overs"]})
+    few, many = (processes.run(target.job(1, tokens, RATE, turns=TOKEN_TURNS)).counted["calls"] for tokens in (FEW_TOKENS, MANY_TOKENS))
+    yield Figure("calls_token", "  for each further token", "", {PRODUCT: (many - few) / (MANY_TOKENS - FEW_TOKENS)})
+    program = processes.run(target.as_programs().job(1, 10, RATE, turns=turns)).counted
+    yield Figure("calls_program", "calls of functions in a program's streamed answer", "", {PRODUCT: program["calls"]})
+    yield Figure("statements_program", "  SQL statements", "", {PRODUCT: program["statements"]})
+    yield Figure("writes_program", "  writes", "", {PRODUCT: program["writes"]})
+    for name, path in target.pages.items():
+        page = _page(target, path)
+        yield Figure(f"calls_{name}", f"calls of functions for the page: {name.replace('_', ' ')}", "", {PRODUCT: page["calls"]})
+        yield Figure(f"statements_{name}", "  SQL statements", "", {PRODUCT: page["statements"]})
+
+
+def _page(target: Target, path: str) -> dict[str, float]:
+    """The median of what several requests for a page count, each of which is alone on the server."""
+    counts = TurnCounts(Path(target.counter))
+    counted: list[dict[str, int]] = []
+    for _ in range(PAGE_REQUESTS + 1):
+        before = counts.values
+        request = Request(f"http://127.0.0.1:{target.port}{path}", headers={"Cookie": target.cookies[-1]})
+        with urlopen(request) as response:
+            response.read()
+        time.sleep(QUIET_SECONDS)
+        counted.append({name: value - before[name] for name, value in counts.values.items()})
+    # The first reads what is then kept.
+    return {name: median(each[name] for each in counted[1:]) for name in counted[0]}
 
 
 def _firsts(streams: int, outcomes: Outcomes) -> Iterator[Figure]:

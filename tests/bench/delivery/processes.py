@@ -8,8 +8,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -42,6 +42,21 @@ for number in range({count}):
     print(api_keys.create(SHELL.of(person), wanted).text)
 """
 
+MAKE_CONVERSATIONS = """
+from chatui.models import Conversation, User
+from chatui.models.message import Author
+from chatui.store import transcripts
+from renderer.frames import Frame, Header
+person = User.objects.get(username="{person}")
+Conversation.objects.bulk_create([Conversation(owner=person, title=f"Talk {{number}}") for number in range(100)])
+row, last = Conversation.objects.create(owner=person, title="A long talk"), None
+for place in range(200):
+    header, author = (Header("assistant", channel="final"), Author.MODEL) if place % 2 else (Header("user"), Author.PERSON)
+    last = transcripts.append(row, last, Frame(header, f"Message {{place}} of *this* talk."), author)
+transcripts.activate(row, person, last)
+print(f"/c/{{row.pk}}/")
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class ModelServer:
@@ -53,20 +68,24 @@ class ModelServer:
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Addresses of a PostgreSQL server and of Redis; empty for SQLite, and for storage in memory."""
+    """Addresses of a PostgreSQL server and of Redis; empty for SQLite, and for storage in memory. ``workers``: the product's processes,
+    which share both."""
 
     database: str = ""
     redis: str = ""
+    workers: int = 1
 
     @property
     def name(self) -> str:
         """The name under which ratios are committed."""
-        return "services" if self.database or self.redis else "sqlite"
+        several = f", {self.workers} processes" if self.workers > 1 else ""
+        return f"services{several}" if self.database or self.redis else "sqlite"
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A server under load. ``counter`` is the file in which it counts what a turn takes, empty if it does not."""
+    """A server under load. ``counter`` is the file in which it counts what a turn takes, empty if it does not. ``pages``: the addresses of
+    those whose cost is counted, by name; they are shown to the last of ``cookies``."""
 
     name: str
     port: int
@@ -75,6 +94,7 @@ class Target:
     cookies: tuple[str, ...] = ()
     counter: str = ""
     keys: tuple[str, ...] = ()
+    pages: Mapping[str, str] = field(default_factory=dict)
 
     def as_programs(self) -> "Target":
         """The same server, as used by programs with keys."""
@@ -136,16 +156,26 @@ def product(upstream: ModelServer, people: int, stores: Stores, *, is_counted: b
         deployment = Deployment(Path(place), CHATUI_BACKEND_URL=upstream.url, CHATUI_LOG_LEVEL="WARNING", **stores_settings)
         # Python's warning filters are not to be measured.
         del deployment.environment["PYTHONWARNINGS"]
+        deployment.workers = stores.workers
         try:
             server = deployment.start(**counting)
             pin(server.process.pid, MEASURED)
             # Each page belongs to a different person, because the product limits each person's load. They have sessions and no
             # passwords: hashing hundreds of them is not what is measured.
-            cookies = deployment.manage("shell", "--no-imports", "-c", MAKE_SESSIONS.format(count=people))
+            # In a server that counts, one person more looks at pages.
+            cookies = deployment.manage("shell", "--no-imports", "-c", MAKE_SESSIONS.format(count=people + is_counted))
             fields = cookies.split()
-            yield Target("product", server.port, server.process.pid, upstream, tuple(fields[::2]), counter, tuple(fields[1::2]))
+            sessions, keys = tuple(fields[::2]), tuple(fields[1::2])
+            pages = _pages(deployment, people) if is_counted else {}
+            yield Target("product", server.port, server.process.pid, upstream, sessions, counter, keys, pages)
         finally:
             deployment.stop()
+
+
+def _pages(deployment: Deployment, people: int) -> dict[str, str]:
+    """The addresses of the home page, of a page of the list and of a long conversation, for a person with many of them."""
+    path = deployment.manage("shell", "--no-imports", "-c", MAKE_CONVERSATIONS.format(person=f"person{people:04}")).split()[-1]
+    return {"home": "/", "list_of_60": "/conversations/", "conversation_of_200": path}
 
 
 @contextlib.contextmanager
