@@ -305,8 +305,9 @@ MAX_PAUSE_SECONDS = 15.0
 """A longer wait counts as a refusal: the person decides whether to wait."""
 
 
-async def sample(backend: Backend, request: SampleRequest, take: Taker) -> SampleEnded:
-    """As ``backend.sample``, with at most two more attempts if it failed before its first event and a retry may help.
+async def sample(backend: Backend, request: SampleRequest, take: Taker, **changes: Any) -> SampleEnded:
+    """As ``backend.sample`` with ``changes`` of the request, and at most two more attempts if it failed before its first event and a retry
+    may help.
 
     ``Retry-After`` is respected. A timeout is not retried: the person has waited long enough.
 
@@ -314,7 +315,7 @@ async def sample(backend: Backend, request: SampleRequest, take: Taker) -> Sampl
         BackendError: the last attempt's.
     """
     begun_at = time.monotonic()
-    pauses, request = iter(PAUSES), replace(request, asked_at=begun_at)
+    pauses, request = iter(PAUSES), replace(request, asked_at=begun_at, **changes)
     while True:
         try:
             return await backend.sample(request, take)

@@ -47,7 +47,7 @@ class Sampling:
         self._has_answered = False
         self._first_token_ms: int | None = None
         self._is_refused = False
-        self._written = 0.0
+        self._written: list[str] = []
 
     @property
     def is_over_ids(self) -> bool:
@@ -76,12 +76,15 @@ class Sampling:
         def take(event: RawEvent) -> None:
             if not self._has_answered:
                 self._note_first(span, time.monotonic() - begun_at)
-            self._written += weight(event.text) if isinstance(event, FrameText) else 0.0
+            if isinstance(event, FrameText):
+                self._written.append(event.text)
             self._take(event)
 
         # Not an attribute: with it, this object would refer to itself, and wait for the garbage collector with all that it holds.
-        request, taker = replace(self._request, on_sent=self._note_sent), Taker(take)
-        self.ended = await (self._backend.sample(request, taker) if self._own else http.sample(self._backend, request, taker))
+        if self._own:
+            self.ended = await self._backend.sample(replace(self._request, on_sent=self._note_sent), Taker(take))
+        else:
+            self.ended = await http.sample(self._backend, self._request, Taker(take), on_sent=self._note_sent)
         if not self._has_answered:
             self._note_first(span, time.monotonic() - begun_at)
 
@@ -104,7 +107,7 @@ class Sampling:
             context=ended.context,
             request=self._sent,
             sampled_with=self._settings() if self._has_answered else None,
-            spent=Spent() if self._is_refused else spent_on(self._request, ended.usage, self._written),
+            spent=Spent() if self._is_refused else spent_on(self._request, ended.usage, weight("".join(self._written))),
             first_token_ms=self._first_token_ms,
         )
 
@@ -178,7 +181,7 @@ class WayBack:
 
     def feed(self, event: RawEvent) -> None:
         """Pass on the next event of a sampling."""
-        self._pass([event], self._stages)
+        self._pass((event,), self._stages)
 
     def finish(self) -> None:
         """End a sampling."""

@@ -22,7 +22,7 @@ from tests.support.scripted import ScriptedBackend, answer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-OF_EVENT_LOOP, OF_WRITER = 4_505, 2_165
+OF_EVENT_LOOP, OF_WRITER = 4_481, 2_165
 """The calls of a new conversation's turn, without the model server's, which is scripted, and with those of a page of the test."""
 WRITES, HAND_OVERS = 2, 2
 TOLERANCE = 1.03
