@@ -147,8 +147,8 @@ def continue_watching(visitor: Visitor, before: Following) -> Following:
     return following
 
 
-def own_turn(visitor: Visitor, command: wire.Stop | wire.AnswerNow) -> TurnPlace:
-    """A turn that this person may stop or ask to answer now: one in their own conversation."""
+def own_turn(visitor: Visitor, command: wire.Stop | wire.AnswerNow | wire.MakeWay) -> TurnPlace:
+    """A turn that this person may stop, ask to answer now, or have make way for a message: one in their own conversation."""
     conversation = access.own_conversation(_person(visitor), command.conversation)
     turn = access.turn_of(conversation, command.turn)
     return TurnPlace(turn.pk, turn.lease_owner)

@@ -278,16 +278,18 @@ class ChatConsumer(AsyncWebsocketConsumer):
                 await bus().settled()
                 # A turn that began while access was checked announced itself before this joined, so read again which one is the latest.
                 await self.follow_again(Audience.DEBUG)
-            case wire.Stop() | wire.AnswerNow() | wire.See():
+            case wire.Stop() | wire.AnswerNow() | wire.MakeWay() | wire.See():
                 await self._act(command)
             case _:
                 raise AskRefusedError(ProductCode.COMMAND)
 
-    async def _act(self, command: wire.Stop | wire.AnswerNow | wire.See) -> None:
+    async def _act(self, command: wire.Stop | wire.AnswerNow | wire.MakeWay | wire.See) -> None:
         if isinstance(command, wire.Stop):
             await running.stop(await self._place_of(command))
         elif isinstance(command, wire.AnswerNow):
             running.answer_now(await self._run_command(commands.own_turn, command))
+        elif isinstance(command, wire.MakeWay):
+            running.make_way(await self._run_command(commands.own_turn, command), is_wanted=command.is_wanted)
         elif await writer.run(commands.run_command, self._caller, commands.see, command, patience=SEE_PATIENCE) and self._counted:
             bus().send(wire_bus.person(self._counted), conversation_list.message(wire.AnswerSeen(str(UUID(command.conversation)))))
 

@@ -58,6 +58,9 @@ class Runner:
         self._samplings: list[Sampling] = []
         self._work: asyncio.Task[TurnOutcome] | None = None
         self.is_stopped = False
+        self._makes_way = False
+        """Whether a message of the person waits for the next sampling, which is then that of the turn that it begins."""
+        self._has_made_way = False
         self._is_lost = False
         self._failure: BaseException | None = None
 
@@ -187,15 +190,25 @@ class Runner:
             has_handed_back = False
             following = None
             if conductor is not None and not self._has_stopped:
-                following = await conductor.follow(asked, sampling)
+                following = await self._after_calls(conductor, asked, sampling)
                 has_handed_back = conductor.has_handed_back
-                await self.wait.take_back(lambda place: self._publisher.add_event(wire.Queued(place)))
-            if following is None and checked is not None:
+            if following is None and checked is not None and not self._has_made_way:
                 following = checked.follow(asked, frames.written, is_over=has_handed_back)
             if following is None:
                 outcome = ending.verdict(sampling, frames, running.ask.program, has_handed_back=has_handed_back)
-                return checked.verdict(outcome) if checked else outcome
+                outcome = checked.verdict(outcome) if checked else outcome
+                return TurnOutcome(TurnState.COMPLETED) if self._has_made_way else outcome
             request = following
+
+    async def _after_calls(self, conductor: Conductor, asked: SampleRequest, sampling: Sampling) -> SampleRequest | None:
+        """The request that follows the calls of a sampling; None if none does, or if a message of the person takes its place."""
+        following = await conductor.follow(asked, sampling)
+        # Only while a page is there, which sends the message: without one, the answer would just be cut.
+        self._has_made_way = following is not None and self._makes_way and self._publisher.is_watched
+        if following is None or self._has_made_way:
+            return None
+        await self.wait.take_back(lambda place: self._publisher.add_event(wire.Queued(place)))
+        return following
 
     async def _run_sampling(self, sampling: Sampling, frames: FrameRecorder) -> bool:
         """Returns whether "answer now" has cut the sampling, or was pressed as it ended without an answer: another one must follow.
@@ -296,6 +309,15 @@ class Runner:
 
     def _receive(self, group: str, message: Message) -> None:
         audience = Audience(str(message.get("audience", Audience.END_USER)))
+        if message["type"] == "turn.followed":
+            self._publisher.note_follower(audience)
+        elif message["type"] != "turn.snapshot":
+            self._take_wish(message)
+        elif not leases.may_be_lost:  # otherwise the page asks again, and may be told of its end
+            self._publisher.send_snapshot(audience, str(message["process"]), str(message["group"]))
+
+    def _take_wish(self, message: Message) -> None:
+        """The person wants something of the turn."""
         if message["type"] == "turn.stop":
             self.stop()
         elif message["type"] == "turn.answer_now":
@@ -303,12 +325,10 @@ class Runner:
                 self._publisher.note_answer_now()
                 if self._conductor is not None:
                     self._conductor.waiting.give_up()
+        elif message["type"] == "turn.make_way":
+            self._makes_way = bool(message["is_wanted"]) and self._running.ask.program is None
         elif message["type"] == "turn.decided" and self._conductor is not None:
             self._conductor.waiting.look()
-        elif message["type"] == "turn.followed":
-            self._publisher.note_follower(audience)
-        elif message["type"] == "turn.snapshot" and not leases.may_be_lost:  # otherwise the page asks again, and may be told of its end
-            self._publisher.send_snapshot(audience, str(message["process"]), str(message["group"]))
 
     def _cancel(self) -> None:
         if self._work is not None:

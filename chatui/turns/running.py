@@ -204,6 +204,12 @@ def answer_now(place: TurnPlace) -> None:
     bus().send_to(place.process, wire_bus.control(place.turn_id), {"type": "turn.answer_now"})
 
 
+def make_way(place: TurnPlace, *, is_wanted: bool) -> None:
+    """Have a turn end before its next sampling, in whichever process runs it, because the person's next message is to be added there. While
+    Redis is down this reaches only this process; the message then waits for the end of the answer."""
+    bus().send_to(place.process, wire_bus.control(place.turn_id), {"type": "turn.make_way", "is_wanted": is_wanted})
+
+
 def stop_from_thread(place: TurnPlace) -> None:
     """As ``stop``, from synchronous code."""
     send_from_thread(wire_bus.control(place.turn_id), {"type": "turn.stop"}, to=place.process)

@@ -112,6 +112,17 @@ class AnswerNow(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class MakeWay(Command):
+    """A message waits, and is to be added to a turn: the turn ends before it samples the model once more, and the message goes on with it.
+    No effect if it does not sample once more. ``is_wanted``: false takes it back."""
+
+    type = "make_way"
+    conversation: Reference
+    turn: Reference
+    is_wanted: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Subscribe(Command):
     """Follow a conversation of the person's own."""
 
@@ -150,7 +161,7 @@ class Probe(Command):
     type = "probe"
 
 
-COMMANDS: tuple[type[Command], ...] = (Send, Edit, Regenerate, Continue, Stop, AnswerNow, Subscribe, See, Watch, Pong, Probe)
+COMMANDS: tuple[type[Command], ...] = (Send, Edit, Regenerate, Continue, Stop, AnswerNow, MakeWay, Subscribe, See, Watch, Pong, Probe)
 """All commands."""
 
 _BY_TYPE = {kind.type: kind for kind in COMMANDS}

@@ -203,9 +203,9 @@ class Journey:
     def _strangers_sockets(self) -> None:
         ids = self._known()[0]
         with Tab(self._stranger) as tab:
-            for command in ("subscribe", "see", "watch", "stop", "answer_now", "send", "edit", "regenerate", "continue"):
+            for command in ("subscribe", "see", "watch", "stop", "answer_now", "make_way", "send", "edit", "regenerate", "continue"):
                 fields = {"conversation": ids["conversation_id"], "turn": ids["turn_id"], "question": ids["message_id"]}
-                tab.say(command, **fields, client_id=str(uuid4()), effort="low", text="What is hidden here?")
+                tab.say(command, **fields, client_id=str(uuid4()), effort="low", text="What is hidden here?", is_wanted=True)
                 code = Code.PERM_VISIBILITY if command == "watch" else ProductCode.NOT_FOUND
                 self._expect_refusal(tab, "stranger", command, code)
         with Tab(self._nobody) as tab:

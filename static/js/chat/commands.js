@@ -102,6 +102,13 @@ export class Commands {
     this.#focusStop();
   }
 
+  /** @param {string} turn which is to end before its next step, if a message is wanted there @param {boolean} wanted */
+  makeWay(turn, wanted) {
+    const { connection, open } = this.#around;
+    return open.id !== null
+      && connection.send({ type: "make_way", conversation: open.id, turn, is_wanted: wanted });
+  }
+
   stop() {
     const { transcript, connection, open } = this.#around;
     const turn = transcript.running.at(-1)?.turn;

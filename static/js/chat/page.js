@@ -81,6 +81,7 @@ class ChatPage extends HTMLElement {
     send: (written) => this.#commands.send(written),
     sendNow: (written) => void this.#send(written),
     announce: (sentence) => this.#announcer.say(sentence),
+    makeWay: (turn, wanted) => this.#commands.makeWay(turn, wanted),
   });
   #events = new ServerEvents({
     transcript: this.#transcript,

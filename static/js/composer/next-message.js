@@ -4,7 +4,7 @@
 import { textStorage } from "../page/storage.js";
 import { NextMessages } from "./next-messages.js";
 import { t } from "../language/words.js";
-import { closestTo, find, fromTemplate, lifeOf } from "../page/dom.js";
+import { closestTo, find, fromTemplate, lifeOf, seek } from "../page/dom.js";
 import { QuestionEditor } from "../exchange/question-editor.js";
 import { problemWith } from "./drafts.js";
 
@@ -20,6 +20,7 @@ import { problemWith } from "./drafts.js";
  * @property {(written: OutgoingMessage) => void} sendNow scrolls to it
  * @property {(sentence: string) => void} announce
  * @property {() => string} newId an id for a command
+ * @property {(turn: string, wanted: boolean) => boolean} makeWay whether the server could be told
  */
 
 
@@ -28,6 +29,7 @@ export class NextMessage {
   #messages;
   #card = new NextMessageCard({
     send: () => this.#sendNow(),
+    add: () => this.#add(),
     edit: () => this.#edit(),
     takeBack: () => this.#takeBack(),
     edited: () => this.#edited(),
@@ -90,7 +92,9 @@ export class NextMessage {
     }
     const [{ effort, choice }, clientId] = [written, this.#around.newId()];
     markAsOfThisTab(clientId);
-    this.#keep({ text, effort, choice, clientId, files, state: "waiting", turn: this.#runningTurn, reason: "" });
+    const { addsTo } = this.#message ?? {};
+    const waits = { state: /** @type {const} */ ("waiting"), turn: this.#runningTurn, reason: "", addsTo };
+    this.#keep({ text, effort, choice, clientId, files, ...waits });
     composer.dispatchEvent(new CustomEvent("chat:queued"));
     this.#around.announce(waitingSentence());
   };
@@ -114,6 +118,22 @@ export class NextMessage {
     if (message?.state !== "waiting") return;
     this.#keep({ ...message, state: "offered", reason });
     this.#around.announce(offeredSentence(reason));
+  }
+
+  /** The running answer makes way for it before its next step, or no longer. */
+  #add() {
+    const message = this.#message;
+    const turn = this.#runningTurn;
+    if (message?.state !== "waiting" || !turn) return this.#reload();
+    const wanted = message.addsTo !== turn;
+    if (!this.#around.makeWay(turn, wanted)) return this.#around.composer.say(NO_CONNECTION, "hint");
+    this.#keep({ ...message, turn, addsTo: wanted ? turn : undefined });
+    this.#around.announce(wanted ? ADDED : waitingSentence());
+  }
+
+  /** It is edited or withdrawn: the answer does not wait for it. @param {Message} message */
+  #leave({ addsTo }) {
+    if (addsTo) this.#around.makeWay(addsTo, false);
   }
 
   /** Sends it unless another tab does. @param {Message} message @param {(written: OutgoingMessage) => void} send */
@@ -154,6 +174,7 @@ export class NextMessage {
   #takeBack() {
     const message = this.#message;
     if (!message) return this.#reload();
+    this.#leave(message);
     this.#messages.clear(this.#conversation);
     this.#reload();
     this.#around.composer.putBack(message.text, "");
@@ -165,7 +186,8 @@ export class NextMessage {
     const message = this.#message;
     if (!message || this.#card.isEditing) return;
     this.#card.edit(this.#around.composer.limit, (text) => this.#change(message, text));
-    this.#keep({ ...message, state: "offered", reason: "" });
+    this.#leave(message);
+    this.#keep({ ...message, state: "offered", reason: "", addsTo: undefined });
   }
 
   /** @param {Message} edited @param {string} text */
@@ -202,10 +224,14 @@ export class NextMessage {
 
 // The card above the message box that shows the queued message, its editor and its buttons.
 
-/** @typedef {{ send: () => void, edit: () => void, takeBack: () => void, edited: () => void }} Actions */
+/** @typedef {Record<"send" | "add" | "edit" | "takeBack" | "edited", () => void>} Actions */
 
 const WAITING = t("Sent when this answer is finished.");
 const UNSENT = t("Not sent yet. It will be sent when the connection is back.");
+const ADDED = t("Added to this answer at its next step, or sent when it is finished if there is none.");
+const ADD = t("Add to this answer");
+const WAIT = t("Wait for the end");
+const NO_CONNECTION = t("There is no connection to the server. Please try again when it is back.");
 const EDITING = t("Not sent while you edit it.");
 const OFFERED = t("This message has not been sent yet.");
 /** @type {Record<string, string | undefined>} by the state of the answer before it */
@@ -241,12 +267,13 @@ class NextMessageCard {
   #editor = null;
 
   /** @param {Actions} actions */
-  constructor({ send, edit, takeBack, edited }) {
+  constructor({ send, add, edit, takeBack, edited }) {
     this.#files.className = "next-message-files";
     find(this.#element, ".question-text", HTMLElement).before(this.#files);
     this.#element.addEventListener("click", (event) => {
       const action = closestTo(event, "[data-action]")?.dataset.action;
       if (action === "send-next") send();
+      else if (action === "add") add();
       else if (action === "edit") edit();
       else if (action === "take-back") takeBack();
     });
@@ -281,7 +308,8 @@ class NextMessageCard {
     if (!message || message.state === "sending") return this.#element.remove();
     if (!this.#element.isConnected) find(document, "chat-composer", HTMLElement).before(this.#element);
     const waits = message.state === "waiting";
-    const sentence = waits ? waitingSentence() : offeredSentence(message.reason);
+    const adds = waits && message.addsTo !== undefined && message.addsTo === message.turn;
+    const sentence = adds ? ADDED : waits ? waitingSentence() : offeredSentence(message.reason);
     find(this.#element, ".next-message-state", HTMLElement).textContent = this.isEditing ? EDITING : sentence;
     find(this.#element, ".question-text", HTMLElement).textContent = message.text;
     const names = (message.files ?? []).map(({ name }) => name);
@@ -291,6 +319,10 @@ class NextMessageCard {
     this.#files.hidden = !names.length;
     find(this.#element, ".question-source", HTMLTemplateElement).content.replaceChildren(message.text);
     find(this.#element, "[data-action=send-next]", HTMLElement).hidden = waits;
+    const button = find(this.#element, "[data-action=add]", HTMLElement);
+    // An answer takes several steps only if the model may call tools.
+    button.hidden = !waits || !message.turn || !seek(document, "#tools-menu", HTMLElement);
+    find(button, "span", HTMLElement).textContent = adds ? WAIT : ADD;
   }
 }
 

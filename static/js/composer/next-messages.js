@@ -23,6 +23,7 @@ import { pageTexts } from "../page/storage.js";
  * @property {string} turn the turn whose end it waits for; empty until that is known
  * @property {string} reason why it is only offered: the state in which that turn ended; empty if unknown
  * @property {AttachedFile[]} [files] its files
+ * @property {string} [addsTo] the turn that makes way for it before its next step; otherwise it waits for the end
  */
 
 const PREFIX = "chatui:next:";

@@ -20,13 +20,15 @@
  * @typedef {{ type: "continue", client_id: string, conversation: string, turn: string }} Continue
  * @typedef {{ type: "stop", conversation: string, turn: string }} Stop
  * @typedef {{ type: "answer_now", conversation: string, turn: string }} AnswerNow
+ * @typedef {{ type: "make_way", conversation: string, turn: string, is_wanted: boolean }} MakeWay
  * @typedef {{ type: "subscribe", conversation: string }} Subscribe
  * @typedef {{ type: "see", conversation: string }} See
  * @typedef {{ type: "watch", conversation: string }} Watch
  * @typedef {{ type: "pong", number: number }} Pong
  * @typedef {{ type: "probe" }} Probe
  * @typedef {Send | Edit | Regenerate | Continue} Ask
- * @typedef {Send | Edit | Regenerate | Continue | Stop | AnswerNow | Subscribe | See | Watch | Pong | Probe} Command
+ * @typedef {Send | Edit | Regenerate | Continue | Stop | AnswerNow | MakeWay | Subscribe | See | Watch | Pong | Probe}
+ *   Command
  * @typedef {{ type: "chatui:accepted", client_id: string, conversation: string, turn: string, question: string,
  *   url: string, title: string, percent?: number | null, until?: string | null }} Accepted
  * @typedef {{ type: "chatui:refused", client_id?: string | null, code: string, until?: string | null,

@@ -80,3 +80,54 @@ def test_the_model_asks_and_is_answered_by_keyboard_in_any_tab(kitchen: Server, 
     expect(chat.last.locator(".parts")).to_have_text(re.compile("birthday"))
     assert chat.last.locator(".parts").inner_text() == live, "a reload shows the same"
     assert axe.complaints(chat.page) == []
+
+
+def test_a_message_is_added_to_a_running_answer_by_keyboard(kitchen: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(kitchen, "ada"))
+    chat.ask("Plan a dinner, please")
+    form = chat.page.locator("[data-form]")
+    expect(form).to_have_count(1)
+    other = visits.open(kitchen, "ada", chat.page.url)
+    chat.ask("For Sunday.")
+    card = chat.page.locator(".next-message")
+    add = card.get_by_role("button", name="Add to this answer")
+    expect(add).to_be_visible()
+    assert axe.complaints(chat.page) == []
+    add.press("Enter")
+    expect(card).to_contain_text("Added to this answer at its next step")
+    card.get_by_role("button", name="Wait for the end").press("Enter")
+    expect(card).to_contain_text("Sent when this answer is finished.")
+    add.press("Enter")
+    chat.page.reload()
+    expect(card).to_contain_text("Added to this answer at its next step")
+    form.get_by_role("button", name="Send").click()
+    for page in (chat.page, other):
+        exchanges = page.locator("chat-transcript > .exchange")
+        expect(exchanges).to_have_count(2)
+        expect(exchanges.first).to_have_attribute("data-state", "completed")
+        expect(exchanges.first.locator(".part-final")).to_have_count(0)
+        expect(exchanges.last.locator(".question-text")).to_have_text("For Sunday.")
+        expect(exchanges.last.locator(".part-final")).to_contain_text("It said")
+        expect(page.locator(".next-message")).to_have_count(0)
+    chat.finish()
+    shown = chat.page.locator("chat-transcript").inner_text()
+    chat.page.reload()
+    expect(chat.last.locator(".part-final")).to_contain_text("It said")
+    assert chat.page.locator("chat-transcript").inner_text() == shown, "a reload shows the same"
+    assert axe.complaints(chat.page) == []
+
+
+def test_a_message_that_was_withdrawn_does_not_end_the_answer(kitchen: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(kitchen, "ada"))
+    chat.ask("Plan a dinner, please")
+    form = chat.page.locator("[data-form]")
+    expect(form).to_have_count(1)
+    chat.ask("For Sunday.")
+    card = chat.page.locator(".next-message")
+    card.get_by_role("button", name="Add to this answer").click()
+    card.get_by_role("button", name="Cancel sending").click()
+    form.get_by_role("button", name="Send").click()
+    chat.finish()
+    expect(chat.exchanges).to_have_count(1)
+    expect(chat.last.locator(".part-final")).to_contain_text("It said")
+    expect(chat.box).to_have_value("For Sunday.")

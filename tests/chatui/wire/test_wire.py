@@ -39,6 +39,7 @@ FIELDS = {
     "stays_with": "b",
     "number": 7,
     "temporary": True,
+    "is_wanted": True,
     "files": None,
 }
 

@@ -1,0 +1,121 @@
+"""A message is added to a running answer: the turn makes way for it before its next sampling, and its own turn goes on from there."""
+
+import asyncio
+import threading
+from uuid import UUID
+
+import pytest
+
+from chatui.models.message import Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
+from chatui.store import transcripts
+from chatui.turns import running
+from chatui.turns.running import TurnPlace
+from chatui.wire.bus import PROCESS
+from renderer.ocml import document
+from tests.chatui.tools import offering
+from tests.chatui.turns.calls.calling import call, calls
+from tests.chatui.turns.test_turns import ask, begin
+from tests.support.browser_socket import BrowserSocket
+from tests.support.scripted import ANALYSIS, ScriptedBackend, answer, frame
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+GATE = threading.Event()
+
+
+def lookup() -> dict[str, int]:
+    """Counts the available items."""
+    GATE.wait(20)
+    return {"found": 4}
+
+
+@pytest.fixture(autouse=True)
+def _offered(monkeypatch: pytest.MonkeyPatch, backend: ScriptedBackend) -> None:
+    GATE.clear()
+    offering.offer(monkeypatch, lookup)
+    backend.script = [*frame(ANALYSIS, "I look it up"), *calls(call("lookup", "c1"))]
+    backend.following = [answer("There are four."), answer("And more.")]
+
+
+async def at_the_tool(socket: BrowserSocket) -> str:
+    """A turn whose tool is at work."""
+    await socket.send_message("How many?")
+    turn = (await socket.until("response.created"))[-1]["turn"]
+    async with asyncio.timeout(10):
+        while not await Message.objects.filter(turn=turn, name="tool_activity").aexists():
+            await asyncio.sleep(0.02)
+    return str(turn)
+
+
+def make_way(turn_id: str, *, is_wanted: bool = True) -> None:
+    running.make_way(TurnPlace(UUID(turn_id), PROCESS), is_wanted=is_wanted)
+
+
+async def test_the_message_stands_behind_the_reply_and_the_model_goes_on_with_all_that_it_had(ada: User, backend: ScriptedBackend) -> None:
+    async with BrowserSocket(ada) as socket:
+        turn_id = await at_the_tool(socket)
+        make_way(turn_id)
+        GATE.set()
+        assert (await socket.until("response.completed"))[-1]["turn"] == turn_id
+        assert len(backend.requests) == 1, "the model was not asked again"
+        turn = await Turn.objects.aget(pk=turn_id)
+        assert (turn.state, turn.error_code) == ("completed", "")
+        await socket.send_message("Only the red ones.", conversation=str(turn.conversation_id))
+        await socket.until("response.completed")
+    await running.settle()
+    asked = [(each.header.role, each.header.channel, each.body) for each in backend.requests[-1].frames]
+    assert [(role, channel) for role, channel, _ in asked if role != "system"] == [
+        ("user", None),
+        ("assistant", "analysis"),
+        ("assistant", "commentary"),
+        ("tool", "commentary"),
+        ("user", None),
+    ]
+    assert asked[-1][2] == "Only the red ones." and "I look it up" in {body.strip() for *_, body in asked}
+    rows = [row async for row in Message.objects.filter(conversation=turn.conversation_id).order_by("position")]
+    assert [row.parent_id for row in rows[1:]] == [row.pk for row in rows[:-1]], "one branch, in this order"
+    text = "\n".join(row.text for row in rows)
+    document.parse(f"version: 2.2\n\n{text}\n")
+    assert transcripts.frame_of(rows[-1]).body.strip() == "There are four."
+
+
+async def test_what_was_taken_back_changes_nothing(ada: User, backend: ScriptedBackend) -> None:
+    async with BrowserSocket(ada) as socket:
+        turn_id = await at_the_tool(socket)
+        make_way(turn_id)
+        make_way(turn_id, is_wanted=False)
+        GATE.set()
+        assert (await socket.until("response.completed"))[-1]["turn"] == turn_id
+    assert len(backend.requests) == 2
+
+
+async def test_an_answer_without_another_step_ends_as_ever(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = answer("At once.")
+    async with BrowserSocket(ada) as socket:
+        await socket.send_message("How many?")
+        turn_id = (await socket.until("response.created"))[-1]["turn"]
+        make_way(turn_id)
+        await socket.until("response.completed")
+    last = await Message.objects.filter(turn=turn_id).order_by("position").alast()
+    assert last is not None and transcripts.frame_of(last).body.strip() == "At once."
+
+
+async def test_stop_is_stop(ada: User, backend: ScriptedBackend) -> None:
+    async with BrowserSocket(ada) as socket:
+        turn_id = await at_the_tool(socket)
+        make_way(turn_id)
+        await running.stop(TurnPlace(UUID(turn_id), PROCESS))
+        await socket.until("response.cancel")
+    GATE.set()
+    await running.settle()
+    assert (await Turn.objects.aget(pk=turn_id)).state == "stopped" and len(backend.requests) == 1
+
+
+async def test_an_answer_goes_on_if_no_page_is_there_to_send_the_message(ada: User, backend: ScriptedBackend) -> None:
+    started = await begin(ada, ask())
+    running.make_way(TurnPlace(started.turn.pk, PROCESS), is_wanted=True)
+    GATE.set()
+    await running.settle()
+    assert (await Turn.objects.aget(pk=started.turn.pk)).state == "completed" and len(backend.requests) == 2
