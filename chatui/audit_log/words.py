@@ -98,6 +98,8 @@ ACTIONS = (
     "passkey renamed",
     "password change refused",
     "prompt download",
+    "prompt not offered to group any more",
+    "prompt offered to group",
     "rate an answer",
     "ratings export",
     "ratings export with hidden channels",

@@ -38,6 +38,7 @@ from chatui.models.files import StoredFile
 from chatui.models.message import Message
 from chatui.models.programs import ApiKey
 from chatui.models.ratings import Rating
+from chatui.models.saved_prompts import SavedPrompt
 from chatui.models.shares import ShareLink
 from chatui.models.sign_in import Invitation, PasswordLink
 from chatui.models.tools import ToolConfirmation
@@ -52,6 +53,7 @@ _COUNTED = {
     "conversations": ngettext_lazy("%(count)d conversation", "%(count)d conversations", "count"),
     "folders": ngettext_lazy("%(count)d folder", "%(count)d folders", "count"),
     "assistants": ngettext_lazy("%(count)d assistant", "%(count)d assistants", "count"),
+    "saved prompts": ngettext_lazy("%(count)d saved prompt", "%(count)d saved prompts", "count"),
     "messages": ngettext_lazy("%(count)d message", "%(count)d messages", "count"),
     "turns": ngettext_lazy("%(count)d turn", "%(count)d turns", "count"),
     "files": ngettext_lazy("%(count)d file", "%(count)d files", "count"),
@@ -81,6 +83,7 @@ def contents_of(person: User) -> Contents:
         "conversations": Conversation.objects.filter(owner=person),
         "folders": Folder.objects.filter(owner=person),
         "assistants": Assistant.objects.filter(owner=person),
+        "saved prompts": SavedPrompt.objects.filter(owner=person),
         "messages": Message.objects.filter(conversation__owner=person),
         "turns": Turn.objects.filter(conversation__owner=person),
         "files": StoredFile.objects.filter(owner=person),
@@ -189,6 +192,7 @@ def _erase_rows(person: User, name: str) -> None:
         files.delete_rows(theirs)
     files.delete_rows(Folder.objects.filter(owner=person))
     Assistant.objects.filter(owner=person).delete()  # conversations of others go on without it
+    files.delete_rows(SavedPrompt.objects.filter(owner=person))
     files.delete_rows(DebugRequest.objects.filter(person=person))
     AttemptWarning.objects.filter(person_name=name).delete()
     AttemptWarning.objects.filter(acknowledged_by=name).update(acknowledged_by="")

@@ -16,6 +16,7 @@ from chatui.models.model_servers import Examination, SeparationProof, StoredBack
 from chatui.models.programs import ApiKey, ProgramAnswer, ProgramConversation
 from chatui.models.provisioning import GivenGroups, ProvisionedAccount, ProvisionedGroup, ProvisioningToken
 from chatui.models.ratings import Rating
+from chatui.models.saved_prompts import SavedPrompt
 from chatui.models.shares import ShareLink
 from chatui.models.sign_in import (
     BegunSession,

@@ -247,9 +247,12 @@ def group_permissions(staff: User | AnonymousUser) -> QuerySet[Permission]:
 
 def may_change_group(staff: User, group: Group) -> bool:
     """Whether they may change that group: only if it has no permission that they lack."""
-    if not (may_see_groups(staff) and staff.has_perm("auth.change_group")):
-        return False
-    return has_no_more_permissions(staff, group)
+    return changeable_groups(staff).filter(pk=group.pk).exists()
+
+
+def changeable_groups(staff: User) -> QuerySet[Group]:
+    """The groups for which ``may_change_group`` is true."""
+    return assignable_groups(staff) if may_see_groups(staff) and staff.has_perm("auth.change_group") else Group.objects.none()
 
 
 def may_delete_group(staff: User, group: Group) -> bool:

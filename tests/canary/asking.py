@@ -25,6 +25,7 @@ from chatui.models.files import StoredFile
 from chatui.models.message import Message
 from chatui.models.model_servers import StoredBackend
 from chatui.models.programs import ProgramAnswer
+from chatui.models.saved_prompts import SavedPrompt
 from chatui.models.tools import ToolApproval
 from chatui.models.usage import ModelPrice, UsageLimit
 from chatui.models.user import User
@@ -120,6 +121,7 @@ def places(world: World) -> dict[str, str]:
         "folder": str(Folder.objects.create(owner=owner, name="A visible folder", instructions="Be brief.").pk),
         "foreign_folder": str(Folder.objects.create(owner=bystander, name="Somebody's folder").pk),
         **_assistants(world.planted.conversation, bystander),
+        **_prompts(owner, bystander),
         "conversation": str(world.planted.conversation.pk),
         "deleted": str(world.deleted.conversation.pk),
         "temporary": str(Conversation.objects.create(owner=owner, temporary_until=timezone.now() + timedelta(hours=1)).pk),
@@ -166,6 +168,14 @@ def _assistants(conversation: Conversation, bystander: User) -> dict[str, str]:
     Assistant.objects.filter(pk=deleted.pk).update(deleted_at=timezone.now())
     Conversation.objects.filter(pk=conversation.pk).update(began_with_assistant=True, assistant_version=own.versions.get(number=2))
     return {"assistant": str(own.pk), "deleted_assistant": str(deleted.pk), "foreign_assistant": str(foreign.pk)}
+
+
+def _prompts(owner: User, bystander: User) -> dict[str, str]:
+    """Saved prompts of the owner, one of them deleted, and of somebody else."""
+    made = {"name": "A visible prompt", "text": "Shorten {{text}}"}
+    own, deleted, foreign = (SavedPrompt.objects.create(owner=person, **made) for person in (owner, owner, bystander))
+    SavedPrompt.objects.filter(pk=deleted.pk).update(deleted_at=timezone.now())
+    return {"prompt": str(own.pk), "deleted_prompt": str(deleted.pk), "foreign_prompt": str(foreign.pk)}
 
 
 def filled(value: Any, values: Mapping[str, str]) -> Any:

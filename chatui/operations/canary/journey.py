@@ -19,6 +19,7 @@ from django.urls import reverse
 
 from chatui.codes import ProductCode
 from chatui.models.assistants import AssistantVersion
+from chatui.models.saved_prompts import SavedPrompt
 from chatui.models.shares import ShareLink
 from chatui.models.user import User
 from chatui.operations.canary import fixtures
@@ -273,6 +274,16 @@ class Journey:
         begun.update(began_with_assistant=True, assistant_version=version)
         return {"assistant_id": str(version.assistant_id)}
 
+    def _prompt(self) -> Values:
+        """Let the owner save a prompt; returns its parameter."""
+        address = reverse("prompt_new")
+        self._owner.get(address, address)
+        words = self._planted.visible.plant("text of a saved prompt")
+        if self._owner.post(address, f"POST {address}", {"name": "A canary's prompt", "text": words}).status_code != 302:
+            self._problems.append("No prompt could be saved.")
+        key = SavedPrompt.objects.filter(owner=self._guests.owner).values_list("pk", flat=True).first()
+        return {"prompt_id": str(key)} if key else {}
+
     def _look_at_rows(self) -> None:
         """Check the stored rows: indexed words, titles, visible messages, the audit log."""
         self._watch.seen.clear()
@@ -281,7 +292,7 @@ class Journey:
             self._problems.append("No visible marker is kept in the database that this command sees.")
 
     def _crawl(self) -> None:
-        shared, own = self._share(), {**self._folder(), **self._assistant()}
+        shared, own = self._share(), {**self._folder(), **self._assistant(), **self._prompt()}
         self._watch.seen.clear()
         known = [{**values, **shared, **own} for values in self._known()]
         few = [known[0], next(values for values in known if values["is_visible"])]

@@ -254,6 +254,7 @@ export class ChatComposer extends HTMLElement {
     this.#show();
     this.say("");
     this.#draft.typed();
+    if (this.text[0] === "/") void import("./saved-prompts.js").then(({ offer }) => offer(this));
   };
 
   #show() {

@@ -1,6 +1,7 @@
 // The dialog for finding a file that was sent before and sending it again.
 
 import { t } from "../language/words.js";
+import { made } from "../page/made.js";
 import { postJson, read } from "../page/server.js";
 import { address, toLimits } from "./chip.js";
 
@@ -10,16 +11,6 @@ import { address, toLimits } from "./chip.js";
 
 const DELAY_MS = 200;
 const MORE = t("These are the newest. Find others by name.");
-
-/**
- * @template {keyof HTMLElementTagNameMap} K
- * @param {K} name
- * @param {string} className
- * @param {string} [text]
- */
-function made(name, className, text = "") {
-  return Object.assign(document.createElement(name), { className, textContent: text });
-}
 
 /**
  * @param {ChatComposer} composer

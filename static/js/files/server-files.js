@@ -2,6 +2,7 @@
 
 import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
+import { made } from "../page/made.js";
 import { messageOf, postJson, read } from "../page/server.js";
 import { address } from "./chip.js";
 
@@ -14,16 +15,6 @@ import { address } from "./chip.js";
 
 const FETCHING = t("The server is asked…");
 const TITLE = t("Attach from a tool server");
-
-/**
- * @template {keyof HTMLElementTagNameMap} K
- * @param {K} name
- * @param {string} className
- * @param {string} [text]
- */
-function made(name, className, text = "") {
-  return Object.assign(document.createElement(name), { className, textContent: text });
-}
 
 /** The names of the servers that the person may choose from. @param {ChatComposer} composer */
 function serversOf(composer) {

@@ -46,6 +46,16 @@ def wait_next(world: World, page: Page) -> None:
     expect(page.get_by_role("region", name="Next message")).to_contain_text("With notes.txt")
 
 
+def slash(world: World, page: Page) -> None:
+    """Find the saved prompts of the world after a slash."""
+    page.locator("#composer-text").press_sequentially("/")
+    expect(page.locator(".prompt-item")).to_have_count(2)
+
+
+def take(world: World, page: Page) -> None:
+    page.keyboard.press("Enter")
+
+
 def without_files(page: Page) -> None:
     """Remove unsent files that this person attached before, in another state or a first attempt: the page restores them."""
     page.wait_for_load_state()
@@ -163,6 +173,8 @@ STATES = (
     State("home with a list", "ada", "/", shown_list),
     State("home with text", "ada", "/", fill("Message", "Some text")),
     State("home with text that is too long", "ada", "/", each(fill("Message", "x" * 4100), visible_at("#composer-problem:not(:empty)"))),
+    State("saved prompts at the box", "ada", "/", each(slash, visible_at(".prompt-item"))),
+    State("blanks of a saved prompt", "ada", "/", each(slash, take, visible_at(".prompt-form"))),
     State("thinking", "ada", "/", each(asks(THINKS), visible_at(".working"))),
     State("thinking with summaries", "ada", "/", sums_up),
     State("writing", "ada", "/", each(asks(WRITES), visible_at(".parts .part"))),

@@ -89,6 +89,9 @@ STATES = (
     State(
         "settings saved", "newcomer", "/settings/", each(fill("My instructions", "Be brief."), press("Save"), visible_at("[role=status]"))
     ),
+    State("saved prompts", "ada", "/prompts/"),
+    State("new prompt", "grace", "/prompts/new/"),
+    State("import prompts", "ada", "/prompts/import/"),
     State("own data", "ada", "/settings/data/"),
     State("delete all conversations", "ada", "/settings/data/delete/", visible_at(".button-danger")),
     State("empty the bin", "ada", "/bin/empty/", visible_at(".button-danger")),

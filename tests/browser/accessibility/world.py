@@ -65,6 +65,10 @@ from tests.chatui.store.uploads import uploaded_with
 root = User.objects.get(username='root')  # no test looks at her message box
 report = uploaded_with(root, 'a-report-of-' + 'many-' * 10 + 'days.pdf', TextPart('page 1', 'The price of tea fell. ' * 400), kind='pdf')
 passages.index(report.content_id)
+from chatui.models import SavedPrompt
+ada = User.objects.get(username='ada')
+for name, text in (('A letter', '{{{{tone: formal | friendly}}}} {{{{date}}}} {{{{text}}}}'), (arabic[:60], 'long ' * 40)):
+    SavedPrompt.objects.create(owner=ada, name=name, text=text)
 print(User.objects.get(username='pia').pk, passages.address(report.pk, 2))
 """
 REASON = "A complaint about this answer"

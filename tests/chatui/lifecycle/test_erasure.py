@@ -23,6 +23,7 @@ from chatui.models.conversation import Conversation, Folder
 from chatui.models.debug_requests import DebugRequest
 from chatui.models.message import Message
 from chatui.models.programs import ApiKey
+from chatui.models.saved_prompts import SavedPrompt
 from chatui.models.sign_in import Invitation, PasswordLink
 from chatui.models.tools import ToolConfirmation
 from chatui.models.turn import TurnState
@@ -49,6 +50,7 @@ def written(ada: User, grace: User) -> Conversation:
     row.save()
     Folder.objects.create(owner=grace, name="About carrots", instructions="Say carrot often.")
     helper = assistants.create(ada, {"name": f"About {WORD}", "instructions": f"Say {WORD} often."})
+    SavedPrompt.objects.create(owner=ada, name=f"About {WORD}", text=f"Say {WORD} often.")
     Conversation.objects.filter(pk=row.pk).update(began_with_assistant=True, assistant_version=helper.versions.get())
     Conversation.objects.filter(pk=long_conversation(ada, 2, WORD).pk).update(deleted_at="2026-01-01T00:00Z")
     other = long_conversation(grace, 4, "carrot")
@@ -119,9 +121,8 @@ def test_the_audit_log_keeps_the_name_and_records_the_erasure(ada: User, written
     lifecycle_erasure.erase(SHELL, ada)
     line = AuditEvent.objects.order_by("number").last()
     assert line is not None and (line.action, line.way, line.owner_name) == ("account erased", "shell", "ada")
-    assert (
-        line.detail == f"id {key}: 2 conversations, 1 folders, 1 assistants, 8 messages, 4 turns, 0 files, 2 share links, 4 debug requests"
-    )
+    mine = "2 conversations, 1 folders, 1 assistants, 1 saved prompts"
+    assert line.detail == f"id {key}: {mine}, 8 messages, 4 turns, 0 files, 2 share links, 4 debug requests"
     assert AuditEvent.objects.filter(actor_name="ada").count() == before
     assert chain.verify().is_intact
 
@@ -218,7 +219,7 @@ def test_a_superuser_erases_somebody_who_has_written_much(root: User, ada: User)
     client = signed_in(root)
     page = client.get(page_of(ada)).content.decode()
     assert (
-        "1 conversation, 0 folders, 0 assistants, 60 messages, 30 turns, 0 files, 1 share link, 1 debug request." in page
+        "1 conversation, 0 folders, 0 assistants, 0 saved prompts, 60 messages, 30 turns, 0 files, 1 share link, 1 debug request." in page
         and "cabbage" not in page
     )
     wrong = client.post(page_of(ada), {"name": "adam"})
@@ -249,7 +250,7 @@ def test_nobody_erases_themselves_or_accounts_with_more_permissions(grace: User,
 
 
 def test_a_dry_run_counts_and_erases_nothing(ada: User, written: Conversation) -> None:
-    there_is = "2 conversations, 1 folders, 1 assistants, 8 messages, 4 turns, 0 files, 2 share links, 4 debug requests"
+    there_is = "2 conversations, 1 folders, 1 assistants, 1 saved prompts, 8 messages, 4 turns, 0 files, 2 share links, 4 debug requests"
     assert output_of("erase_person", "ada", "--dry-run") == f"ada: {there_is}\n"
     assert User.objects.filter(pk=ada.pk).exists() and not AuditEvent.objects.exists()
 

@@ -1,0 +1,136 @@
+"""Saved prompts as a file: writes a person's own as JSON, and reads JSON or CSV, also as other products export them.
+
+A file is imported whole or not at all, so that nothing of it is lost without a word. ``docs/usage.md`` has the formats.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from chatui.display import saved_prompts
+from chatui.display.saved_prompts import MAX_PROMPTS, NAME_CHARS, TEXT_CHARS, PromptText
+from chatui.models.user import User
+from renderer import strict_json
+from renderer.strict_json import JsonError
+
+MAX_FILE_BYTES = 8 * 1024 * 1024
+"""As many bytes as MAX_PROMPTS prompts may have, in any letters."""
+_NAMES, _TEXTS = ("name", "title", "act", "command"), ("text", "content", "prompt")
+"""The keys of a prompt, the columns of a table: ours, and those of Open WebUI and of common collections."""
+_MOST_PROBLEMS = 5
+
+
+class PromptFileError(Exception):
+    """Nothing was imported. ``problems``: sentences that quote nothing of the file."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__(*problems)
+        self.problems = problems
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedPrompts:
+    """How many prompts were ``added``, and how many of the file the person ``had`` already, with the same name and text."""
+
+    added: int
+    had: int
+
+
+def written(person: User) -> str:
+    """The person's own prompts as JSON, the oldest first; empty without any."""
+    prompts = [{"name": each.name, "text": each.text} for each in saved_prompts.own_texts(person)]
+    return json.dumps({"prompts": prompts}, ensure_ascii=False, indent=2) + "\n" if prompts else ""
+
+
+def import_file(person: User, data: bytes) -> ImportedPrompts:
+    """Raises PromptFileError."""
+    found = read(data)
+    known = {(each.name, each.text) for each in saved_prompts.own_texts(person)}
+    fresh = [each for each in dict.fromkeys(found) if (each.name, each.text) not in known]
+    if not saved_prompts.add(person, fresh):
+        problem = _("The file has %(count)d prompts that you do not have yet, and you may have %(most)d prompts in all.")
+        raise PromptFileError(problem % {"count": len(fresh), "most": MAX_PROMPTS})
+    return ImportedPrompts(len(fresh), len(found) - len(fresh))
+
+
+def read(data: bytes) -> list[PromptText]:
+    """The prompts of a file, clean. Raises PromptFileError."""
+    if len(data) > MAX_FILE_BYTES:
+        raise PromptFileError(_("The file is larger than %(count)d MB.") % {"count": MAX_FILE_BYTES // (1024 * 1024)})
+    found: list[PromptText] = []
+    problems: list[str] = []
+    for number, entry in enumerate(_entries(data), start=1):
+        if len(problems) == _MOST_PROBLEMS or len(found) > MAX_PROMPTS:
+            break
+        prompt = saved_prompts.clean(PromptText(_of(entry, _NAMES), _of(entry, _TEXTS)))
+        if problem := problem_with(prompt):
+            problems.append(_("Prompt %(number)d: %(problem)s") % {"number": number, "problem": problem})
+        found.append(prompt)
+    if len(found) > MAX_PROMPTS:
+        problems.append(_("The file has more than %(most)d prompts.") % {"most": MAX_PROMPTS})
+    if not found:
+        problems.append(_("There is no prompt in the file."))
+    if problems:
+        raise PromptFileError(*problems)
+    return found
+
+
+def problem_with(prompt: PromptText) -> str:
+    """Why a prompt cannot be stored; empty if it can."""
+    if not prompt.name:
+        return _("it has no name.")
+    if not prompt.text:
+        return _("it has no text.")
+    if len(prompt.name) > NAME_CHARS:
+        return _("its name is longer than %(most)d characters.") % {"most": NAME_CHARS}
+    if len(prompt.text) > TEXT_CHARS:
+        return _("its text is longer than %(most)d characters.") % {"most": TEXT_CHARS}
+    return ""
+
+
+def _entries(data: bytes) -> Iterable[Mapping[str, object]]:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise PromptFileError(_("The file is not text in UTF-8.")) from None
+    return _json(text) if text.lstrip()[:1] in ("[", "{") else _csv(text)
+
+
+def _json(text: str) -> Iterable[Mapping[str, object]]:
+    try:
+        value = strict_json.loads(text)
+    except JsonError:
+        raise PromptFileError(_("The file begins as JSON, but it is not valid JSON.")) from None
+    listed = value.get("prompts") if isinstance(value, dict) else value
+    if not isinstance(listed, list):
+        raise PromptFileError(_("The JSON is neither a list of prompts nor an object with such a list under “prompts”."))
+    return [each if isinstance(each, dict) else {} for each in listed]
+
+
+def _csv(text: str) -> Iterator[Mapping[str, object]]:
+    table = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    try:
+        columns = [(name or "").strip().lower() for name in table.fieldnames or ()]
+        if not set(columns) & set(_NAMES) or not set(columns) & set(_TEXTS):
+            raise PromptFileError(_("The file is neither JSON nor a CSV table whose first line has the columns “name” and “text”."))
+        table.fieldnames = columns
+        for row in table:
+            if None in row or None in row.values():
+                problem = _("Line %(line)d of the table has more or fewer cells than its first line.")
+                raise PromptFileError(problem % {"line": table.line_num})
+            yield row
+    except csv.Error:
+        problem = _("The table cannot be read any further after line %(line)d: a quotation mark is missing, or a cell is too long.")
+        raise PromptFileError(problem % {"line": table.line_num}) from None
+
+
+def _of(entry: Mapping[str, object], keys: Iterable[str]) -> str:
+    """The first of these values that is text. A command of Open WebUI begins with a slash."""
+    given = ((key, entry.get(key)) for key in keys)
+    return next((value.removeprefix("/") if key == "command" else value for key, value in given if isinstance(value, str) and value), "")
