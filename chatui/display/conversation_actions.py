@@ -12,6 +12,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import erasure, search_index, transcripts
+from renderer.characters import is_seen
 
 TITLE_CHARS = 120
 
@@ -22,10 +23,10 @@ PLACES = ("list", PINNED, ARCHIVE)
 
 
 def rename(person: User, conversation_id: object, title: str) -> Conversation:
-    """Set a title that the owner wrote. An empty one changes nothing."""
+    """Set a title that the owner wrote. One in which nothing can be seen changes nothing."""
     row = access.own_permanent(person, conversation_id)
     title = " ".join(title.replace("\x00", "").split())[:TITLE_CHARS]
-    if title:
+    if is_seen(title):
         row.title, row.title_is_custom = title, True
         with transaction.atomic():
             row.save(update_fields=["title", "title_is_custom"])

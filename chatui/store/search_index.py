@@ -1,8 +1,8 @@
 """The full-text search index of visible text. It accepts VisibleText only, so nothing hidden can be in it.
 
 A text is split into words, and these are folded: case and accents do not matter. A word of a script that is written with spaces is found by
-its beginning. Chinese, Japanese, Thai and similar scripts have no spaces: there a run of characters is split into pairs, so that any part
-of it is found.
+its beginning. Soft hyphens and characters without width do not part a word; the parts between them are found, too. Chinese, Japanese, Thai
+and similar scripts have no spaces: there a run of characters is split into pairs, so that any part of it is found.
 
 Every word is stored with a prefix that belongs to the owner of the conversation. A search therefore reads only that person's part of the
 index: other people's text is not found, not counted, and does not slow a search down.
@@ -84,7 +84,7 @@ class Query:
 def query(text: str, limit: int = 8) -> Query:
     """Parse the text of a search field: at most ``limit`` different words. All other characters are ignored."""
     found: dict[tuple[str, bool], Word] = {}
-    for word in words(text):
+    for word in _words(_WORD.finditer(text)):
         found.setdefault((word.folded, word.run), word)
         if len(found) == limit:
             break
@@ -95,7 +95,7 @@ def terms(text: str, limit: int) -> list[str]:
     """The different terms of ``text`` in the order of their first appearance, at most ``limit`` bytes of them altogether."""
     found: dict[str, None] = {}
     room = limit
-    for folded, is_run in map(_folded, _WORD.finditer(text)):
+    for folded, is_run in map(_folded, _with_parts(text)):
         # Of a run each pair of neighbours, and the last character alone, so that each character begins a term.
         for term in (folded[at : at + 2] for at in range(len(folded))) if is_run else (folded,):
             if not term or term in found:
@@ -108,7 +108,19 @@ def terms(text: str, limit: int) -> list[str]:
 
 
 def words(text: str) -> Iterator[Word]:
+    """Every word of a text, and after a word that unseen characters part, its parts."""
+    return _words(_with_parts(text))
+
+
+def _with_parts(text: str) -> Iterator[re.Match[str]]:
     for match in _WORD.finditer(text):
+        yield match
+        if match.lastgroup is None and _UNSEEN_INSIDE.search(match[0]):
+            yield from _PART.finditer(text, match.start(), match.end())
+
+
+def _words(matches: Iterable[re.Match[str]]) -> Iterator[Word]:
+    for match in matches:
         folded, is_run = _folded(match)
         if folded:
             yield Word(folded, match.start(), match.end(), is_run)
@@ -194,7 +206,11 @@ def runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
 
 
 _LETTERS = rf"[^\W_{_WITHOUT_SPACES}]"
-_WORD = re.compile(rf"(?P<run>[{_WITHOUT_SPACES}]+)|{_LETTERS}(?:{_LETTERS}|[{_marks()}])*")
+_UNSEEN = r"[\u00ad\u200b-\u200d\u2060\ufeff]"
+"""The soft hyphen, and characters without width that may stand inside a word: nobody types them in a search."""
+_UNSEEN_INSIDE = re.compile(_UNSEEN)
+_PART = re.compile(rf"{_LETTERS}(?:{_LETTERS}|[{_marks()}])*")
+_WORD = re.compile(rf"(?P<run>[{_WITHOUT_SPACES}]+)|{_PART.pattern}(?:{_UNSEEN}+{_PART.pattern})*")
 _IN_A_WORD = re.compile(rf"[^\W_]|[{_marks()}]")
 
 

@@ -26,6 +26,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import document_headers, search_index
 from renderer.activities.activity import Activity, as_stored
+from renderer.characters import is_seen
 from renderer.errors import Code
 from renderer.frame_kinds import ASIDE, DOCUMENT_NAME, PRODUCT_NAMES, SUMMARY_NAME, is_document
 from renderer.frames import Frame, Header, Role, Transcript
@@ -506,9 +507,9 @@ def title_text(conversation: Conversation) -> VisibleText:
 
 
 def title_of(text: VisibleText, limit: int) -> str:
-    """A title from visible text: its first line that contains a word, cut between words to ``limit`` characters. Empty if there is none."""
+    """A title from visible text: its first line with something to see, cut at a word to ``limit`` characters. Empty if there is none."""
     lines = (" ".join(line.strip(" #>*-`\t").split()) for line in text.splitlines())
-    line = next((line for line in lines if line), "")
+    line = next((line for line in lines if is_seen(line)), "")
     if len(line) <= limit:
         return line
     return line[: limit + 1].rsplit(" ", 1)[0][:limit].rstrip(" ,;:.") + "…"

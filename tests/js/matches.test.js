@@ -56,6 +56,11 @@ test("the words of a search are found as the server finds them", () => {
     ["한국", "한국어를 배운다", ["한국어를"]],
     ["شمس", "الشَّمْس شَمْس", ["شَمْس"]],
     ["ガス", "ガスレンジ", ["ガス"]],
+    ["donaudampf", "Donau\u00addampf\u00adschiff", ["Donau\u00addampf\u00adschiff"]],
+    ["Donau\u00addampf", "das Donaudampfschiff", ["Donaudampfschiff"]],
+    ["dampf", "Donau\u00addampf\u00adschiff", ["dampf"]],
+    ["میخواهم", "من می\u200cخواهم", ["می\u200cخواهم"]],
+    ["خواهم", "من می\u200cخواهم", ["خواهم"]],
     ["launch plan", "a plan without the other", []],
     ["launch plan", "a plan for the launch", ["plan", "launch"]],
   ];

@@ -31,7 +31,11 @@ const WITHOUT_SPACES =
   "\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Bopo}\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Mymr}\\p{sc=Khmr}" + // and their marks
   "\u3005-\u3007\u3099\u309a\u30fc";
 const LETTER = `(?![${WITHOUT_SPACES}])[\\p{L}\\p{N}]`;
-const WORD = new RegExp(`(?<run>[${WITHOUT_SPACES}]+)|${LETTER}(?:${LETTER}|\\p{M})*`, "gu");
+const PART = `${LETTER}(?:${LETTER}|\\p{M})*`;
+/** The soft hyphen, and characters without width that may stand inside a word: nobody types them in a search. */
+const UNSEEN = "[\u00ad\u200b-\u200d\u2060\ufeff]";
+const WORD = new RegExp(`(?<run>[${WITHOUT_SPACES}]+)|${PART}(?:${UNSEEN}+${PART})*`, "gu");
+const UNSEEN_INSIDE = new RegExp(UNSEEN, "g");
 /** Accents, and the vowel points of Hebrew and Arabic. */
 const OPTIONAL = new RegExp(
   "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]", "gu",
@@ -50,7 +54,7 @@ export function placesOfWords(text, typed) {
   const missing = new Set(wanted);
   /** @type {[number, number][]} */
   const places = [];
-  for (const word of wordsOf(text)) {
+  for (const word of wordsOf(text).flatMap((each) => [each, ...partsOf(each, text)])) {
     for (const each of wanted) {
       if (each.isRun !== word.isRun) continue;
       const found = placesInWord(word, each.folded);
@@ -69,9 +73,25 @@ function wordsOf(text) {
   });
 }
 
+/**
+ * The parts of a word between unseen characters, each a word that is found, too.
+ * @param {{ start: number, end: number, isRun: boolean }} word
+ * @param {string} text
+ */
+function partsOf({ start, end, isRun }, text) {
+  const parts = text.slice(start, end).split(UNSEEN_INSIDE);
+  if (isRun || parts.length === 1) return [];
+  let at = start;
+  return parts.map((part) => {
+    const place = { start: at, end: at + part.length, isRun: false, folded: folded(part) };
+    at = place.end + 1;
+    return place;
+  });
+}
+
 /** @param {string} word */
 function folded(word) {
-  const apart = word.normalize("NFKD").toUpperCase().toLowerCase().normalize("NFKD");
+  const apart = word.replace(UNSEEN_INSIDE, "").normalize("NFKD").toUpperCase().toLowerCase().normalize("NFKD");
   return apart.replace(OPTIONAL, "").normalize("NFC");
 }
 

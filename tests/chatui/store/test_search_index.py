@@ -44,12 +44,19 @@ def is_indexed(query: Query, text: str) -> bool:
         ("شمس", "الشَّمْس شَمْس", ["شَمْس"]),
         ("שלום", "שָׁלוֹם", ["שָׁלוֹם"]),
         ("ガス", "ガスレンジ", ["ガス"]),
+        ("donaudampf", "Donau\u00addampf\u00adschiff", ["Donau\u00addampf\u00adschiff"]),
+        ("Donau\u00addampf", "das Donaudampfschiff", ["Donaudampfschiff"]),
+        ("dampf", "Donau\u00addampf\u00adschiff", ["dampf"]),
+        ("example", "exam\u200bple", ["exam\u200bple"]),
+        ("میخواهم", "من می\u200cخواهم", ["می\u200cخواهم"]),
+        ("خواهم", "من می\u200cخواهم", ["خواهم"]),
         ("launch plan", "a plan without the other", []),
         ("launch plan", "a plan for the launch", ["plan", "launch"]),
     ],
 )
 def test_words_are_found_as_people_of_each_script_expect(query: str, text: str, expected: list[str]) -> None:
     assert matches_in(query, text) == expected
+    assert not expected or is_indexed(search_index.query(query), text)
 
 
 @pytest.mark.parametrize("odd", ["", " ", '"', "\x00", "\ud800", "*", "AND", "(", "NEAR/3", "'; --", ":*", "&|!", "🎉", "\u200d", "ﬀ", "½"])

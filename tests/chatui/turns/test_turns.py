@@ -369,6 +369,8 @@ async def test_a_turn_has_one_terminal_state(ada: User, backend: ScriptedBackend
         ("x" * 100, "x" * 60 + "…"),
         ("word " * 30, "word " * 11 + "word…"),
         ("###", ""),
+        ("\u200b\u3164\n\u2800\nHello", "Hello"),
+        ("\u200b \u3164", ""),
     ],
 )
 def test_a_title_is_the_first_words_of_the_question(text: str, title: str) -> None:

@@ -98,6 +98,7 @@ def test_rename_delete_and_undo(ada: User, conversation: Conversation) -> None:
     client = signed_in(ada)
     json = {"Accept": "application/json"}
     assert client.post(f"/c/{conversation.pk}/rename/", {"title": "  A  new\nname "}, headers=json).json()["title"] == "A new name"
+    assert client.post(f"/c/{conversation.pk}/rename/", {"title": "\u3164 \u200b\u2800"}, headers=json).json()["title"] == "A new name"
     deleted = client.post(f"/c/{conversation.pk}/delete/", headers=json).json()
     assert client.get(f"/c/{conversation.pk}/").status_code == 404
     assert "A new name" in client.get(deleted["url"]).content.decode(), "the page offers to undo it"
