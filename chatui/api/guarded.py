@@ -10,18 +10,20 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import timedelta
 from functools import partial, wraps
 from typing import Any, TypeVar
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from pydantic import BaseModel, ValidationError
 
 from chatui.accounts import api_keys
 from chatui.accounts.api_keys import KeyRefusedError, KeyThrottledError, LiveKey
-from chatui.api import rates, reasoning_access, request_parts
+from chatui.api import reasoning_access, request_parts
 from chatui.api.errors import NOT_FOUND, SERVER_ERROR, TOO_MANY, ApiError, invalid, of_code, of_refusal
-from chatui.api.messages_errors import body_for, speaks_messages
+from chatui.api.messages_errors import ADDRESS, body_for
 from chatui.database import pools
 from chatui.database.faults import FAULTS, DatabaseBusyError, busy_error, is_transient
 from chatui.env import environment
@@ -82,7 +84,7 @@ def _view(methods: Mapping[str, Handler], answer: _Answer) -> Callable[..., Any]
             known_error = failed(error)
             response = known_error.response(body_for(request, known_error))
         named_id = {"request-id": request_id.get()}  # Anthropic's name for x-request-id
-        rate = rates.rate_of(known[0], is_for_messages=speaks_messages(request)) if known else {}
+        rate = rate_of(known[0], is_for_messages=request.path.startswith(ADDRESS)) if known else {}
         for name, value in {**named_id, **rate, **shared_with(request)}.items():
             response.headers[name] = value
         return _without_body(response) if request.method == "HEAD" else response
@@ -99,7 +101,11 @@ def _preflight(methods: Mapping[str, Handler]) -> HttpResponseBase:
     return HttpResponse(status=204, headers={"Allow": _allowed(methods)})
 
 
-EXPOSED = ", ".join(("Retry-After", "request-id", "x-request-id", "x-chatui-ignored", "x-should-retry", *rates.NAMES))
+LIMIT, REMAINING, RESET = "x-ratelimit-limit-requests", "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"
+OF_MESSAGES = {LIMIT: "anthropic-ratelimit-requests-limit", REMAINING: "anthropic-ratelimit-requests-remaining"}
+RESET_OF_MESSAGES = "anthropic-ratelimit-requests-reset"
+RATES = (LIMIT, REMAINING, RESET, *OF_MESSAGES.values(), RESET_OF_MESSAGES)
+EXPOSED = ", ".join(("Retry-After", "request-id", "x-request-id", "x-chatui-ignored", "x-should-retry", *RATES))
 _NAMES_OF_HEADERS = re.compile(r"[A-Za-z0-9-]{1,60}(?: *, *[A-Za-z0-9-]{1,60}){0,40}")
 
 
@@ -125,6 +131,21 @@ def _without_body(response: HttpResponseBase) -> HttpResponseBase:
     length = None if response.streaming else len(response.content)  # type: ignore[attr-defined]
     response.close()
     return HttpResponse(status=response.status_code, headers=headers | ({"Content-Length": str(length)} if length is not None else {}))
+
+
+def rate_of(key: LiveKey | KeyThrottledError, *, is_for_messages: bool) -> dict[str, str]:
+    """The headers that say how many requests the key may make within a minute, how many more within this one, and when that ends: as
+    OpenAI's servers write a duration (``59s``, ``1m0s``), in Anthropic's format as a time. While requests cannot be counted only the first
+    is known. There is no limit of tokens within a minute, so there is no header about one."""
+    found = {LIMIT: str(key.per_minute)}
+    if key.used:
+        minutes, seconds = divmod(key.seconds, 60)
+        found |= {REMAINING: str(max(key.per_minute - key.used, 0)), RESET: f"{minutes}m{seconds}s" if minutes else f"{seconds}s"}
+    if is_for_messages:
+        found |= {name: found[same] for same, name in OF_MESSAGES.items() if same in found}
+        if key.used:
+            found[RESET_OF_MESSAGES] = f"{timezone.now() + timedelta(seconds=key.seconds):%Y-%m-%dT%H:%M:%SZ}"
+    return found
 
 
 async def _answered(methods: Mapping[str, Handler], request: HttpRequest, named: dict[str, Any], known: Counted) -> HttpResponseBase:

@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from chatui.api.errors import CONTEXT, ApiError
 from chatui.observability.request_ids import request_id
 
+ADDRESS = "/v1/messages"
 VERSION = "anthropic-version"
 """The header that each client of the format sends. Any value is taken: what this server knows of the format is the same in all."""
 _TYPES = {
@@ -28,7 +29,7 @@ _DETAILS = {"thread": {"error_code": "thread_unsupported_request", "unsupported"
 
 def speaks_messages(request: HttpRequest) -> bool:
     """Whether a request is in Anthropic's format: by its address, or by its headers where the address is one of all formats."""
-    return request.path.startswith("/v1/messages") or (request.path.startswith("/v1/models") and VERSION in request.headers)
+    return request.path.startswith(ADDRESS) or (request.path.startswith("/v1/models") and VERSION in request.headers)
 
 
 def body_for(request: HttpRequest, error: ApiError) -> dict[str, Any] | None:

@@ -128,7 +128,8 @@ class ProgramRequest(BaseModel):
     def _see_what_is_asked(cls, body: object) -> object:
         if not isinstance(body, dict):
             return body
-        ignored = dict.fromkeys((*ignored_in(body, cls.names()), *cls.ignored_inside(body)))
+        has_parts = any(isinstance(value, list | dict) for value in body.values())
+        ignored = dict.fromkeys((*ignored_in(body, cls.names()), *(cls.ignored_inside(body) if has_parts else ())))
         return {**body, "asks_for_reasoning": asks_for_reasoning(body), "ignored": tuple(ignored)[:MAX_IGNORED]}
 
     @classmethod

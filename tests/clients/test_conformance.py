@@ -218,7 +218,7 @@ def test_a_recorded_vllm_answer_becomes_a_complete_response(model: str, client: 
 
 
 def test_both_phases_satisfy_the_suite(client: httpx.Client) -> None:
-    found = client.post("/responses", json={"model": "demo", "input": "Make a plan, please."}).json()
+    found = client.post("/responses", json={"model": "demo", "input": "Suggest a day out for twelve."}).json()
     assert [item["phase"] for item in found["output"] if item["type"] == "message"] == ["commentary", "final_answer"]
 
 

@@ -17,7 +17,7 @@ from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import ANALYSIS, BROKEN
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
-from renderer.harmony.prompt import Prompt, SystemMessage, build
+from renderer.harmony.prompt import FunctionTool, Prompt, SystemMessage, build
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
 from renderer.tokens import Token
 from tests.chatui.backends.wire import DAY, LLAMA, SGLANG, VLLM, ids_of, llama, sse, vllm
@@ -172,7 +172,8 @@ async def test_the_demos_cut_answer_continues_to_its_end() -> None:
 
 @pytest.mark.parametrize("text", ["explain", "plan", "hello", "refuse"])
 async def test_a_stopped_demo_answer_continues_at_the_same_place(text: str) -> None:
-    whole = next(done.frame.body for done in reversed((await outcome(DemoBackend(0), sample_request(text))).finished))
+    offered = replace(sample_request(text), tools=(FunctionTool("keep_note", ""),))  # none are where an answer is continued
+    whole = next(done.frame.body for done in reversed((await outcome(DemoBackend(0), offered)).finished))
     for position in (0, 1, len(whole) // 2, len(whole)):
         rest = await outcome(DemoBackend(0), replace(sample_request(text), cut_answer=Frame(FINAL, whole[:position])))
         assert rest.visible == whole[position:]
