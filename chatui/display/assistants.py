@@ -1,21 +1,26 @@
-"""A person's assistants: prepares them for pages, and creates, changes, deletes and restores them for their owner.
+"""A person's assistants: prepares them for pages, and creates, changes, offers, deletes and restores them for their owner.
 
 ``turns.opening`` reads the instructions with each turn, and ``chatui.prompts`` formats them, so that no line can pass for the operator's.
-They are not stored in transcripts, and nobody but the owner is shown them.
+They are not stored in transcripts, and nobody but the owner is shown them, also where others use the assistant. What is done with one that
+is offered to groups is recorded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
+from django.contrib.auth.models import Group
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
+from chatui.audit_log.record import Visitor, record
 from chatui.models.assistants import Assistant, AssistantVersion
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions import assistants as permissions
+from chatui.permissions.access import person_of
 from chatui.store import assistants as store
 from renderer.characters import is_seen, one_line
 
@@ -28,7 +33,8 @@ MAX_ASSISTANTS = 100
 @dataclass(frozen=True, slots=True)
 class ShownAssistant:
     """An assistant as everybody sees it who may use it. ``choice`` and ``effort``: what a new conversation begins with; empty if that does
-    not depend on it. ``starters``: questions to begin with."""
+    not depend on it. ``starters``: questions to begin with. ``maker``: whose it is, if that is somebody else. ``groups``: to which its
+    owner offers it, for the owner's list."""
 
     id: str
     name: str
@@ -36,16 +42,17 @@ class ShownAssistant:
     choice: str = ""
     effort: str = ""
     starters: Sequence[str] = ()
+    maker: str = ""
+    groups: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class AssistantHere:
     """The assistant of a conversation. ``shown``: None if its owner may not use it any more. ``is_newer``: there is a newer version than
-    the one that applies. ``is_own``: the person may change it."""
+    the one that applies."""
 
     shown: ShownAssistant | None
     is_newer: bool = False
-    is_own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +68,35 @@ class AssistantText:
 
 
 def listed(person: User) -> list[ShownAssistant]:
-    """The assistants with which the person may begin a conversation, by name. One statement."""
-    return sorted(map(_shown, permissions.usable(person).defer("instructions")), key=lambda each: (each.name.casefold(), each.id))
+    """The assistants with which the person may begin a conversation, by name, without makers. One statement."""
+    return _by_name(permissions.usable(person), person)
+
+
+def _by_name(rows: QuerySet[AssistantVersion], person: User) -> list[ShownAssistant]:
+    return sorted((_shown(row, person) for row in rows.defer("instructions")), key=lambda each: (each.name.casefold(), each.id))
+
+
+def with_groups(person: User) -> list[ShownAssistant]:
+    """The same, with makers, and with the groups of the person's own. Two statements."""
+    offers = Assistant.groups.through.objects.filter(assistant__owner=person).order_by("group__name")
+    groups: dict[str, list[str]] = {}
+    for key, name in offers.values_list("assistant", "group__name"):
+        groups.setdefault(str(key), []).append(name)
+    return [replace(each, groups=groups.get(each.id, ())) for each in _by_name(permissions.with_makers(permissions.usable(person)), person)]
 
 
 def to_begin_with(person: User, assistant_id: str) -> ShownAssistant:
-    return _shown(permissions.to_begin_with(person, assistant_id))
+    return _shown(permissions.to_begin_with(person, assistant_id), person)
+
+
+def groups_to_offer(person: User) -> list[tuple[int, str]]:
+    """The keys and names of the groups to which the person may offer assistants of theirs: all or none."""
+    return list(Group.objects.order_by("name").values_list("pk", "name")) if permissions.may_offer(person) else []
+
+
+def offered_to(person: User, assistant_id: object) -> list[int]:
+    """The keys of the groups to which the person's own assistant is offered. Raises NotFoundError."""
+    return list(permissions.own(person, assistant_id).assistant.groups.values_list("pk", flat=True))
 
 
 def here(conversation: Conversation) -> AssistantHere | None:
@@ -76,8 +106,7 @@ def here(conversation: Conversation) -> AssistantHere | None:
     version = permissions.applying(conversation)
     if version is None:
         return AssistantHere(None)
-    is_own = version.assistant.owner_id == conversation.owner_id
-    return AssistantHere(_shown(version), version.number < version.assistant.newest, is_own)
+    return AssistantHere(_shown(version, conversation.owner), version.number < version.assistant.newest)
 
 
 def use_newest(conversation: Conversation) -> None:
@@ -95,36 +124,64 @@ def text_of(person: User, assistant_id: object) -> AssistantText:
 
 def deleted(person: User, assistant_id: object) -> ShownAssistant:
     """One that the person deleted, and may restore. Raises NotFoundError."""
-    return _shown(permissions.own(person, assistant_id, is_deleted=True))
+    return _shown(permissions.own(person, assistant_id, is_deleted=True), person)
 
 
-def create(person: User, text: AssistantText) -> str | None:
-    """Create an assistant from a clean text; returns its id, or None if the person has MAX_ASSISTANTS already."""
+def create(visitor: Visitor, text: AssistantText, groups: Collection[int] = ()) -> str | None:
+    """Create an assistant from a clean text, and offer it to groups if the visitor may; returns its id, or None if the visitor has
+    MAX_ASSISTANTS already."""
+    person = person_of(visitor)
     with transaction.atomic():
         # Locked, because two simultaneous requests could otherwise both create the last one.
         User.objects.select_for_update(no_key=True).get(pk=person.pk)
         if _is_full(person):
             return None
-        return str(store.create(person, _columns(text)).pk)
+        row = store.create(person, _columns(text))
+        _offer(visitor, row, text.name, groups)
+        return str(row.pk)
 
 
-def change(person: User, assistant_id: object, text: AssistantText) -> None:
-    """Change an assistant. Conversations that began with it keep the version that they have."""
+def change(visitor: Visitor, assistant_id: object, text: AssistantText, groups: Collection[int] | None = None) -> None:
+    """Change an assistant. Conversations that began with it keep the version that they have. ``groups``: to which it is offered from now
+    on, if the visitor may offer it; None: as before."""
     with transaction.atomic():
-        store.change(permissions.own(person, assistant_id), _columns(text))
+        version = permissions.own(person_of(visitor), assistant_id)
+        if store.change(version, _columns(text)) and version.assistant.groups.exists():
+            record("offered assistant changed", visitor, detail=f"assistant {text.name}")
+        if groups is not None:
+            _offer(visitor, version.assistant, text.name, groups)
 
 
-def delete(person: User, assistant_id: object) -> ShownAssistant:
+def _offer(visitor: Visitor, row: Assistant, name: str, groups: Collection[int]) -> None:
+    before = set(row.groups.values_list("pk", flat=True))
+    if before == set(groups) or not permissions.may_offer(visitor.user):
+        return
+    row.groups.set(Group.objects.filter(pk__in=groups))
+    _record_offer(visitor, row, name)
+
+
+def _record_offer(visitor: Visitor, row: Assistant, name: str) -> None:
+    if names := sorted(row.groups.values_list("name", flat=True)):
+        record("assistant offered", visitor, detail=f"assistant {name}; groups is now {', '.join(names)}")
+    else:
+        record("assistant not offered any more", visitor, detail=f"assistant {name}")
+
+
+def delete(visitor: Visitor, assistant_id: object) -> ShownAssistant:
     """Delete an assistant, so that it applies nowhere. It can be restored until it is erased. One that was deleted
     before, as in another tab, stays so."""
-    row = permissions.own(person, assistant_id, is_deleted=None)
-    Assistant.objects.filter(pk=row.assistant_id, deleted_at=None).update(deleted_at=timezone.now())
-    return _shown(row)
+    row = permissions.own(person_of(visitor), assistant_id, is_deleted=None)
+    with transaction.atomic():
+        is_gone = Assistant.objects.filter(pk=row.assistant_id, deleted_at=None).update(deleted_at=timezone.now())
+        if is_gone and row.assistant.groups.exists():
+            record("assistant not offered any more", visitor, detail=f"assistant {row.name}")
+    return _shown(row, person_of(visitor))
 
 
-def restore(person: User, assistant_id: object) -> bool:
+def restore(visitor: Visitor, assistant_id: object) -> bool:
     """Undo the deletion, if it was not undone before, as in another tab. Returns False, and changes nothing, if the person has
     MAX_ASSISTANTS."""
+    person = person_of(visitor)
     row = permissions.own(person, assistant_id, is_deleted=None)
     if row.assistant.deleted_at is None:
         return True
@@ -132,7 +189,9 @@ def restore(person: User, assistant_id: object) -> bool:
         User.objects.select_for_update(no_key=True).get(pk=person.pk)
         if _is_full(person):
             return False
-        Assistant.objects.filter(pk=row.assistant_id).update(deleted_at=None)
+        is_back = Assistant.objects.filter(pk=row.assistant_id, deleted_at__isnull=False).update(deleted_at=None)
+        if is_back and row.assistant.groups.exists():
+            _record_offer(visitor, row.assistant, row.name)
     return True
 
 
@@ -161,9 +220,15 @@ def _columns(text: AssistantText) -> dict[str, object]:
     return {**alike, "starters": starters_of(text.starters)}
 
 
-def _shown(row: AssistantVersion) -> ShownAssistant:
+def _shown(row: AssistantVersion, person: User) -> ShownAssistant:
     return ShownAssistant(
-        str(row.assistant_id), row.name, row.initials or _initials(row.name), row.choice, row.effort, tuple(map(str, row.starters))
+        str(row.assistant_id),
+        row.name,
+        row.initials or _initials(row.name),
+        row.choice,
+        row.effort,
+        tuple(map(str, row.starters)),
+        "" if row.assistant.owner_id == person.pk else vars(row).get("maker", ""),
     )
 
 

@@ -16,13 +16,14 @@ class ShownChoices:
     """``choices``: what is offered. ``chosen``: the one that is asked next unless the person chooses another; None if nothing is offered.
     ``gone``: the name of the model that was expected there, and is not offered; empty if all is as expected. ``instead``: the name of
     ``chosen`` beside it. ``is_linked``: the address named ``chosen``, or an assistant, which goes before what the browser
-    remembers."""
+    remembers. ``is_other``: it is not the assistant's, which is not offered to this person."""
 
     choices: tuple[ModelChoice, ...]
     chosen: ModelChoice | None
     gone: str = ""
     instead: str = ""
     is_linked: bool = False
+    is_other: bool = False
 
     @property
     def is_named(self) -> bool:
@@ -30,15 +31,19 @@ class ShownChoices:
         return len(self.choices) > 1 or (self.chosen is not None and (bool(self.gone) or not self.chosen.is_default))
 
 
-def shown_choices(person: User, row: Conversation | None, asked: str = "", begins_with: str = "") -> ShownChoices:
+def shown_choices(person: User, row: Conversation | None, asked: str = "", begins_with: str = "", maker: str = "") -> ShownChoices:
     """What the message box of a conversation shows, or that of a new one.
 
     ``asked``: what the page has just asked for in vain, or what a link to a new conversation names. A model that is not offered reads like
     one that does not exist. ``begins_with``: the choice of an assistant, instead of the person's.
+    ``maker``: whose assistant it is, if it is somebody else's. Its model is not named if it is not offered to this person.
     """
     choices = choice.choices_for(person)
     if asked and row is None and (named := choice.named(choices, asked)):
         return ShownChoices(choices, named, is_linked=True)
+    is_other = bool(begins_with and maker and choice.current(choices, begins_with) is None)
+    if is_other:
+        begins_with = ""
     stored, last_model = (choice.remembered(row), row.model) if row else (begins_with or person.choice, "")
     found = choice.current(choices, stored, last_model) if stored else None
     if found is not None:
@@ -49,7 +54,7 @@ def shown_choices(person: User, row: Conversation | None, asked: str = "", begin
         return ShownChoices(choices, chosen, *_names(asked, "", chosen))
     if stored and found is None:
         return ShownChoices(choices, chosen, *_names(stored, last_model, chosen))
-    return ShownChoices(choices, chosen, is_linked=bool(begins_with))
+    return ShownChoices(choices, chosen, is_linked=bool(begins_with), is_other=is_other)
 
 
 def _names(gone: str, last_model: str, chosen: ModelChoice | None) -> tuple[str, str]:

@@ -191,7 +191,7 @@ def _erase_rows(person: User, name: str) -> None:
     ):
         files.delete_rows(theirs)
     files.delete_rows(Folder.objects.filter(owner=person))
-    Assistant.objects.filter(owner=person).delete()  # conversations of others go on without it
+    Assistant.objects.filter(owner=person).delete()  # conversations of others go on without it, and say so
     files.delete_rows(SavedPrompt.objects.filter(owner=person))
     files.delete_rows(DebugRequest.objects.filter(person=person))
     AttemptWarning.objects.filter(person_name=name).delete()

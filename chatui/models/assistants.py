@@ -6,19 +6,25 @@ A conversation points at the version that it began with. Versions that nothing p
 from __future__ import annotations
 
 from django.conf import settings
+from django.contrib.auth.models import Group
 from django.db import models
 
 from chatui.models.keys import Row
 
 
 class Assistant(Row):
-    """An assistant of the person who made it. ``newest``: the number of its newest version. While ``deleted_at`` is set, it applies
-    nowhere, and can be restored."""
+    """An assistant of the person who made it, or of the heir of that one. ``newest``: the number of its newest version. ``groups``: whose
+    members may use it, while its owner may offer it (``permissions.assistants``). While ``deleted_at`` is set, it applies nowhere, and can
+    be restored."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="assistants")
     newest = models.PositiveIntegerField(default=1)
+    groups = models.ManyToManyField(Group, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta(Row.Meta):
+        permissions = [("offer_assistants", "Can offer assistants to groups")]
 
 
 class AssistantVersion(Row):

@@ -19,15 +19,17 @@ def create(owner: User, values: Mapping[str, Any]) -> Assistant:
     return row
 
 
-def change(version: AssistantVersion, values: Mapping[str, Any]) -> None:
-    """Make a new version, if anything differs. Conversations keep the one that they have; versions that none has are removed."""
+def change(version: AssistantVersion, values: Mapping[str, Any]) -> bool:
+    """Make a new version, if anything differs; returns whether it does. Conversations keep the one that they have; versions that none has
+    are removed."""
     if all(getattr(version, name) == value for name, value in values.items()):
-        return
+        return False
     row = Assistant.objects.select_for_update(no_key=True).get(pk=version.assistant_id)
     row.newest += 1
     AssistantVersion.objects.create(assistant=row, number=row.newest, **values)
     row.save(update_fields=["newest"])
     row.versions.filter(conversations=None).exclude(number=row.newest).delete()
+    return True
 
 
 def erase_expired(before: datetime) -> int:

@@ -1,4 +1,5 @@
-"""Transfers a person's conversations to another person, one per transaction, into a new folder, with everything that belongs to them."""
+"""Transfers a person's conversations to another person, one per transaction, into a new folder, with everything that belongs to them, and
+the assistants that they offered to groups."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from django.db.models import Model, QuerySet
 from django.utils import timezone
 
 from chatui.database.connections import short_transaction
+from chatui.models.assistants import Assistant
 from chatui.models.conversation import ActiveLeaf, Conversation, Folder
 from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, FileContent, FilePiece, StoredFile
 from chatui.models.message import SearchEntry
@@ -20,16 +22,20 @@ from chatui.models.user import User
 from chatui.store import passages, search_index, temporary, transcripts
 
 _FOLDER_CHARS = 60
-_CHANGED = ("owner", "folder", "import_key", "is_pinned", "handed_over_at", "assistant_version", "began_with_assistant")
+_CHANGED = ("owner", "folder", "import_key", "is_pinned", "handed_over_at")
 
 
 def transfer(person: User, heir: User, *, with_summaries: bool) -> int:
     """Transfer all conversations in the person's list, folders and archive to the heir; returns their number.
 
     Can be repeated. ``with_summaries``: whether the heir gets reasoning summaries. Otherwise existing summaries are hidden, and only staff
-    with the permission can see them. Deleted and temporary conversations are not transferred, and will be erased. Folder instructions and
-    assistants are personal, and are not transferred. Share links are revoked: the person responsible for them has left.
+    with the permission can see them. Deleted and temporary conversations are not transferred, and will be erased. Folder instructions are
+    personal, and are not transferred. Share links are revoked: the person responsible for them has left.
+
+    Assistants that are offered to groups become the heir's, so that whoever uses them keeps them. The others are personal, and will be
+    erased: the transferred conversations that began with one go on without it, and say so.
     """
+    Assistant.objects.filter(owner=person, deleted_at=None, pk__in=Assistant.groups.through.objects.values("assistant")).update(owner=heir)
     keys = list(_theirs(person).values_list("pk", flat=True))
     if not keys:
         return 0
@@ -63,8 +69,6 @@ def _transfer(key: UUID, person: User, folder: Folder, *, with_summaries: bool) 
         Turn.objects.filter(conversation=row, asked_by=person).update(asked_by=folder.owner)
         to_index = _transfer_files(row, person, folder.owner)
         row.owner, row.folder, row.import_key, row.is_pinned, row.handed_over_at = folder.owner, folder, "", False, timezone.now()
-        # Assistants are personal, as folders are: the conversation goes on without one.
-        row.assistant_version, row.began_with_assistant = None, False
         row.save(update_fields=[*_CHANGED])
         # For tools, none of the text counts as the heir's: it may contain addresses that the heir has never seen.
         transcripts.mark_as_former_owners(row)

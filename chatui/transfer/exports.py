@@ -104,7 +104,8 @@ def _all_files(person: User) -> Iterator[tuple[str, Content]]:
 
 def _assistant(version: AssistantVersion) -> dict[str, object]:
     columns = ("name", "initials", "instructions", "choice", "effort", "starters", "created_at")
-    return {name: getattr(version, name) for name in columns}
+    groups = sorted(version.assistant.groups.values_list("name", flat=True))
+    return {**{name: getattr(version, name) for name in columns}, "groups": groups}
 
 
 def conversations(person: User, keys: Iterable[UUID]) -> Iterator[tuple[str, Content]]:

@@ -1,7 +1,8 @@
-"""The pages of a person's assistants: the list, creating, changing, deleting and restoring one, and the one of a conversation."""
+"""The pages of a person's assistants: the list, creating, changing, offering, deleting and restoring one, and the one of a conversation."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
@@ -25,8 +26,9 @@ from chatui.display.model_choice import shown_choices
 from chatui.limits import Throttle
 from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
+from chatui.permissions.assistants import may_offer
 from chatui.web.folders import Instructions
-from chatui.web.guards import person_of, signed_in
+from chatui.web.guards import person_of, signed_in, visitor_of
 
 _writes = Throttle("assistant", attempts=120, seconds=60)
 
@@ -61,10 +63,25 @@ class AssistantForm(forms.Form):
         help_text=format_lazy(_("Up to {count} questions to begin with, one in each line."), count=MAX_STARTERS),
         widget=forms.Textarea(attrs={"dir": "auto", "rows": 4}),
     )
+    groups = forms.TypedMultipleChoiceField(
+        label=_("Offer to groups"),
+        required=False,
+        coerce=int,
+        help_text=_(
+            "Members may begin conversations with it, and see its name, initials and first questions. They do not see its instructions, "
+            "but a model may repeat them."
+        ),
+        widget=forms.CheckboxSelectMultiple,
+    )
 
-    def __init__(self, data: Any = None, *, person: Any, text: AssistantText) -> None:
-        super().__init__(data, initial={name: getattr(text, name) for name in self.base_fields})
+    def __init__(self, data: Any = None, *, person: Any, text: AssistantText, offered_to: Collection[int] = ()) -> None:
+        texts = {name: getattr(text, name) for name in self.base_fields if name != "groups"}
+        super().__init__(data, initial={**texts, "groups": list(offered_to)})
         fields: dict[str, Any] = self.fields
+        if groups := assistants.groups_to_offer(person):
+            fields["groups"].choices = groups
+        else:
+            del fields["groups"]
         models = shown_choices(person, None, begins_with=text.choice)
         offered = [(choice.exact, choice.label) for choice in models.choices]
         if models.gone and text.choice:
@@ -91,7 +108,13 @@ class AssistantForm(forms.Form):
         return "\n".join(lines)
 
     def wanted(self) -> AssistantText | None:
-        return assistants.clean(AssistantText(**self.cleaned_data)) if self.is_valid() else None
+        if not self.is_valid():
+            return None
+        return assistants.clean(AssistantText(**{name: value for name, value in self.cleaned_data.items() if name != "groups"}))
+
+    def groups_wanted(self) -> Collection[int] | None:
+        """The groups to which it is offered; None if the form does not ask for them."""
+        return self.cleaned_data.get("groups")
 
 
 _FULL = _("You have the maximum of %(most)s assistants. Delete one first.")
@@ -107,7 +130,8 @@ def listing(request: HttpRequest) -> HttpResponse:
         except NotFoundError:
             deleted = None  # it was restored, or is erased
     context = {
-        "assistants": assistants.listed(person),
+        "assistants": assistants.with_groups(person),
+        "may_offer": may_offer(person),
         "deleted": deleted,
         "is_saved": "saved" in request.GET,
         "is_restored": "restored" in request.GET,
@@ -123,7 +147,7 @@ def new(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         _writes.check(str(person.pk))
         if wanted := form.wanted():
-            if assistants.create(person, wanted):
+            if assistants.create(visitor_of(request, "page"), wanted, form.groups_wanted() or ()):
                 return redirect(f"{reverse('assistants')}?saved=1")
             form.add_error(None, _FULL % {"most": MAX_ASSISTANTS})
     return render(request, "assistants/new.html", {"form": form}, status=400 if form.errors else 200)
@@ -134,11 +158,11 @@ def assistant(request: HttpRequest, assistant_id: UUID) -> HttpResponse:
     """Its owner changes an assistant. A conversation that began with it keeps the version that it has."""
     person = person_of(request)
     text = assistants.text_of(person, assistant_id)
-    form = AssistantForm(request.POST or None, person=person, text=text)
+    form = AssistantForm(request.POST or None, person=person, text=text, offered_to=assistants.offered_to(person, assistant_id))
     if request.method == "POST":
         _writes.check(str(person.pk))
         if wanted := form.wanted():
-            assistants.change(person, assistant_id, wanted)
+            assistants.change(visitor_of(request, "page"), assistant_id, wanted, form.groups_wanted())
             return redirect(f"{reverse('assistants')}?saved=1")
     context = {"form": form, "assistant": {"id": assistant_id, "name": text.name}}
     return render(request, "assistants/assistant.html", context, status=400 if form.errors else 200)
@@ -147,14 +171,14 @@ def assistant(request: HttpRequest, assistant_id: UUID) -> HttpResponse:
 @signed_in("POST")
 def delete(request: HttpRequest, assistant_id: UUID) -> HttpResponse:
     _writes.check(str(person_of(request).pk))
-    gone = assistants.delete(person_of(request), assistant_id)
+    gone = assistants.delete(visitor_of(request, "page"), assistant_id)
     return redirect(f"{reverse('assistants')}?deleted={gone.id}")
 
 
 @signed_in("POST")
 def restore(request: HttpRequest, assistant_id: UUID) -> HttpResponse:
     _writes.check(str(person_of(request).pk))
-    is_back = assistants.restore(person_of(request), assistant_id)
+    is_back = assistants.restore(visitor_of(request, "page"), assistant_id)
     return redirect(f"{reverse('assistants')}?{'restored=1' if is_back else f'deleted={assistant_id}&full=1'}")
 
 

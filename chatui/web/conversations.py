@@ -145,7 +145,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
     wanted = "" if row else request.GET.get("assistant", "")
     assistant = _assistant(person, wanted) if wanted else None
     shown_row = shown_conversation(row) if row else None
-    models = shown_choices(person, row, request.GET.get("model", ""), assistant.choice if assistant else "")
+    models = shown_choices(person, row, request.GET.get("model", ""), *_model_of(assistant))
     context = {
         "conversation": shown_row,
         "page_title": shown_row.title if shown_row else gettext("Temporary chat") if is_temporary else "",
@@ -189,6 +189,11 @@ def _assistant(person: User, wanted: str) -> ShownAssistant | None:
         return assistants.to_begin_with(person, wanted)
     except access.NotFoundError:
         return None
+
+
+def _model_of(assistant: ShownAssistant | None) -> tuple[str, str]:
+    """The model with which it begins, and its maker, for ``shown_choices``."""
+    return (assistant.choice, assistant.maker) if assistant else ("", "")
 
 
 def _begins(request: HttpRequest, row: Conversation | None, assistant: ShownAssistant | None) -> dict[str, str]:

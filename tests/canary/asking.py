@@ -120,7 +120,7 @@ def places(world: World) -> dict[str, str]:
         "deleted_document": str(deleted_document.pk),
         "folder": str(Folder.objects.create(owner=owner, name="A visible folder", instructions="Be brief.").pk),
         "foreign_folder": str(Folder.objects.create(owner=bystander, name="Somebody's folder").pk),
-        **_assistants(world.planted.conversation, bystander),
+        **_assistants(world, bystander),
         **_prompts(owner, bystander),
         "conversation": str(world.planted.conversation.pk),
         "deleted": str(world.deleted.conversation.pk),
@@ -160,14 +160,31 @@ def places(world: World) -> dict[str, str]:
     }
 
 
-def _assistants(conversation: Conversation, bystander: User) -> dict[str, str]:
-    """Assistants of the owner, one of them deleted, and of somebody else. The conversation began with an older version of the first."""
-    made = {"name": "A visible assistant", "instructions": "Be brief."}
+def _assistants(world: World, bystander: User) -> dict[str, str]:
+    """Assistants of the owner, one of them deleted, and of somebody else, who offers one to everybody of the world. The conversation began
+    with an older version of the owner's first; another with the offered one. Instructions of somebody else are hidden from all of them."""
+    conversation, made = world.planted.conversation, {"name": "A visible assistant", "instructions": "Be brief."}
     own, deleted, foreign = (assistants.create(person, made) for person in (conversation.owner, conversation.owner, bystander))
     assistants.change(own.versions.get(), {**made, "instructions": "Be kind."})
     Assistant.objects.filter(pk=deleted.pk).update(deleted_at=timezone.now())
     Conversation.objects.filter(pk=conversation.pk).update(began_with_assistant=True, assistant_version=own.versions.get(number=2))
-    return {"assistant": str(own.pk), "deleted_assistant": str(deleted.pk), "foreign_assistant": str(foreign.pk)}
+    offerer = make_person("offerer", "offer_assistants", staff=True)
+    offered = assistants.create(offerer, {**made, "instructions": world.canary.plant("instructions of an offered assistant")})
+    assistants.change(foreign.versions.get(), {**made, "instructions": world.canary.plant("instructions of somebody's assistant")})
+    group = Group.objects.create(name="users of an assistant")
+    group.user_set.add(*filter(None, world.people.values()))
+    offered.groups.add(group)
+    assisted = Conversation.objects.create(
+        owner=conversation.owner, title="With an assistant", began_with_assistant=True, assistant_version=offered.versions.get()
+    )
+    assistants.change(offered.versions.get(), {**made, "instructions": world.canary.plant("newer instructions of an offered assistant")})
+    return {
+        "assistant": str(own.pk),
+        "deleted_assistant": str(deleted.pk),
+        "foreign_assistant": str(foreign.pk),
+        "offered_assistant": str(offered.pk),
+        "assisted": str(assisted.pk),
+    }
 
 
 def _prompts(owner: User, bystander: User) -> dict[str, str]:

@@ -51,6 +51,7 @@ def olga(db: None) -> User:
         *ADMIN_PERMISSIONS,
         *BACKENDS,
         "view_usage",
+        "offer_assistants",
         "change_limits",
         *TOOLS,
         "view_conversation",

@@ -13,6 +13,7 @@ AT_ONCE = """
 import json, threading, time
 from uuid import UUID
 from django.db import connection, transaction
+from chatui.audit_log.record import Visitor
 from chatui.display import assistants
 from chatui.display.assistants import AssistantText
 from chatui.models import Conversation, User
@@ -20,10 +21,11 @@ from chatui.models.assistants import AssistantVersion
 from chatui.turns import start
 from tests.chatui.turns.test_turns import ask
 ada = User.objects.get(username="ada")
-editor = assistants.create(ada, AssistantText("Editor", instructions="Answer in Latin."))
+visitor = Visitor(ada, "", "page")
+editor = assistants.create(visitor, AssistantText("Editor", instructions="Answer in Latin."))
 
 def change(words):
-    assistants.change(ada, editor, AssistantText("Editor", instructions=words))
+    assistants.change(visitor, editor, AssistantText("Editor", instructions=words))
     connection.close()
 
 def while_it_changes(words, work):
