@@ -16,7 +16,7 @@ from dataclasses import replace
 from tests.bench.delivery import judging, priority, processes, report
 from tests.bench.delivery.figures import Figure
 from tests.bench.delivery.judging import Verdict
-from tests.bench.delivery.measuring import PARTS, SHORT_PARTS, Measuring, Plan, statements
+from tests.bench.delivery.measuring import PARTS, SHORT_PARTS, Measuring, Plan, statements, token_calls
 from tests.bench.delivery.processes import ModelServer, Stores
 
 MIN_RUNS = 3
@@ -97,6 +97,7 @@ def _figures(measuring: Measuring, plan: Plan, upstream: ModelServer, stores: St
         # On a separate server, because counting costs time.
         with processes.product(upstream, 1, replace(stores, workers=1), is_counted=True) as counted:
             yield from statements(counted)
+            yield from token_calls(counted)
 
 
 if __name__ == "__main__":

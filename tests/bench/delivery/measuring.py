@@ -210,8 +210,6 @@ def statements(target: Target, turns: int = 10) -> Iterator[Figure]:
     yield Figure("calls", "calls of functions in a turn", "", {PRODUCT: found.counted["calls"]})
     yield Figure("writes", "  writes", "", {PRODUCT: found.counted["writes"]})
     yield Figure("hand_overs", "  hand-overs to the event loop", "", {PRODUCT: found.counted["hand_overs"]})
-    few, many = (processes.run(target.job(1, tokens, RATE, turns=TOKEN_TURNS)).counted["calls"] for tokens in (FEW_TOKENS, MANY_TOKENS))
-    yield Figure("calls_token", "  for each further token", "", {PRODUCT: (many - few) / (MANY_TOKENS - FEW_TOKENS)})
     program = processes.run(target.as_programs().job(1, 10, RATE, turns=turns)).counted
     yield Figure("calls_program", "calls of functions in a program's streamed answer", "", {PRODUCT: program["calls"]})
     yield Figure("statements_program", "  SQL statements", "", {PRODUCT: program["statements"]})
@@ -220,6 +218,12 @@ def statements(target: Target, turns: int = 10) -> Iterator[Figure]:
         page = _page(target, path)
         yield Figure(f"calls_{name}", f"calls of functions for the page: {name.replace('_', ' ')}", "", {PRODUCT: page["calls"]})
         yield Figure(f"statements_{name}", "  SQL statements", "", {PRODUCT: page["statements"]})
+
+
+def token_calls(target: Target) -> Iterator[Figure]:
+    """What a further token of an answer takes, on such a product."""
+    few, many = (processes.run(target.job(1, tokens, RATE, turns=TOKEN_TURNS)).counted["calls"] for tokens in (FEW_TOKENS, MANY_TOKENS))
+    yield Figure("calls_token", "calls of functions for each further token", "", {PRODUCT: (many - few) / (MANY_TOKENS - FEW_TOKENS)})
 
 
 def _page(target: Target, path: str) -> dict[str, float]:
