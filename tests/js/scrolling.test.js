@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./page.js";
-import { Following } from "../../static/js/chat/transcript.js";
+import { Following } from "../../static/js/chat/open-conversation.js";
 
 const VIEW = 500;
 /** @param {number} top @param {number} height @param {number} [view] */

@@ -9,7 +9,7 @@ const WORKER = TEMPLATE
   .replace("{{ release|escapejs }}", "1")
   .replace("{% url 'offline' %}", "/offline/")
   .replace(/\{% for .*?endfor %\}/, "");
-const SCRIPT = `${ORIGIN}/static/js/chat.0123456789ab.js`;
+const SCRIPT = `${ORIGIN}/static/js/chat/page.0123456789ab.js`;
 
 /**
  * The worker's handlers over this network and these caches; gives what asks it for an address.

@@ -5,7 +5,7 @@
 import "../site.js";
 import "../exchange/answer-parts.js";
 import { ChatComposer, ContextUse, nextMessageOnDemand } from "../composer/composer.js";
-import { ChatTranscript, moreOnDemand, Scrolling } from "./transcript.js";
+import { ChatTranscript, moreOnDemand } from "./transcript.js";
 import { ConversationList, Drawer, searchOnDemand } from "../sidebar/conversation-list.js";
 import { isPlain } from "../sidebar/list-actions.js";
 import { atEnd, closestTo, endLife, find, lifeOf, listen, pageOf, shownAddress, showsAs } from "../page/dom.js";
@@ -16,7 +16,7 @@ import { Shortcuts } from "../page/shortcuts.js";
 import { isEndUserEvent } from "../wire/protocol.js";
 import { Announcer, ServerEvents } from "./server-events.js";
 import { Commands } from "./commands.js";
-import { OpenConversation } from "./open-conversation.js";
+import { OpenConversation, Scrolling } from "./open-conversation.js";
 import { menuOpener, toast } from "../page/menus.js";
 import { laterStyles } from "../exchange/later-styles.js";
 

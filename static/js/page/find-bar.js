@@ -7,8 +7,8 @@ import { read } from "./server.js";
 import { forgetSought, queryOf, soughtHere } from "./sought.js";
 import { t } from "../language/words.js";
 
-/** @import { ChatTranscript, Scrolling } from "../chat/transcript.js" */
-/** @import { OpenConversation } from "../chat/open-conversation.js" */
+/** @import { ChatTranscript } from "../chat/transcript.js" */
+/** @import { OpenConversation, Scrolling } from "../chat/open-conversation.js" */
 /** @import { Sought } from "./sought.js" */
 
 /** @typedef {{ transcript: ChatTranscript, open: OpenConversation, scrolling: Scrolling }} PageParts */

@@ -88,7 +88,7 @@ def test_what_is_typed_while_the_other_page_starts_is_added_to_it(two: tuple[Cha
     chat, _, second = two
     chat.page.locator(link(second)).evaluate("link => link.search = '?all=1'")  # that is loaded
     second += "?all=1"
-    waiting, scripts = held(chat.page, second), held(chat.page, "**/js/chat.*")
+    waiting, scripts = held(chat.page, second), held(chat.page, "**/js/chat/page.*")
     chat.page.locator(f'.conversation-link[href$="{urlsplit(second).path}?all=1"]').click(no_wait_after=True)
     chat.page.keyboard.type("typed ")
     until(chat.page, lambda: waiting)

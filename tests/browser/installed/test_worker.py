@@ -69,7 +69,7 @@ def test_another_person_at_the_same_browser_finds_nothing_of_the_first(own: Depl
     sign_out(page, f"{SECRET}, unsent")
 
     cached = page.evaluate(CACHES)
-    assert len(cached) > 8 and any("/js/chat." in address for address in cached), "the premise: the cache is not empty"
+    assert len(cached) > 8 and any("/js/chat/page." in address for address in cached), "the premise: the cache is not empty"
     assert [address for address in cached if not CACHED.fullmatch(urlsplit(address).path)] == []
     assert [address for address, (_, text) in cached.items() if SECRET in text or ">ada<" in text or '"csrf-token" content' in text] == []
     stored = page.evaluate("() => [JSON.stringify(localStorage), JSON.stringify(sessionStorage), document.cookie].join()")
