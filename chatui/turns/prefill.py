@@ -6,10 +6,14 @@ servers would have to be asked in words, and begin a new answer.
 
 from __future__ import annotations
 
+import re
+
 from chatui.backends.base import BackendError
 from chatui.backends.leaks.guard import judged
+from chatui.backends.leaks.labels import label_of
+from chatui.backends.leaks.patterns import bare, folded
 from chatui.model_servers import connected
-from renderer.tokens import TOKEN_RUN
+from renderer.tokens import TOKEN_RUN, Token
 
 
 async def can_continue(choice: str) -> bool:
@@ -21,6 +25,24 @@ async def can_continue(choice: str) -> bool:
 
 
 def has_marks(text: str) -> bool:
-    """Whether a text has what would mark hidden text in an answer: a model that continues it could go on as if it were thinking, where
-    everybody reads it. Takes time with a long text."""
-    return bool(TOKEN_RUN.search(text)) or judged(text).has_sign
+    """Whether a text has what would mark hidden text in an answer, or ends within such a mark, which the model would complete: a model
+    that continues it could go on as if it were thinking, where everybody reads it. Takes time with a long text."""
+    view = bare(folded(text))
+    if TOKEN_RUN.search(text) or _MARKER.search(view) or _begins_tag(view):
+        return True
+    is_label = view.strip() == _ROLE or any(label_of(view.rstrip() + end) for end in ("", ":"))
+    return is_label or any(judged(text + end).has_sign for end in ("", ">"))
+
+
+_NAMES = "|".join(token.value.strip("<|>") for token in Token)
+_MARKER = re.compile(rf"<\s*+\|\s*+(?:(?:{_NAMES})\b|\w{{0,20}}\s*\Z)")
+"""A marker, written with spaces or left unfinished as well."""
+_TAGS = ("thinking", "thoughts", "reasoning", "reflection", "analysis", "commentary", "scratchpad", "monologue", "rationale", "internal")
+_TAG_BEGINS = re.compile(r"<\s*(\w{2,20})\Z")
+_ROLE = "assistant"
+
+
+def _begins_tag(view: str) -> bool:
+    """Whether the text ends within a tag around reasoning."""
+    begun = _TAG_BEGINS.search(view)
+    return begun is not None and any(name.startswith(begun[1].lower()) for name in _TAGS)

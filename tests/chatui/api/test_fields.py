@@ -16,7 +16,7 @@ from chatui.backends.spec import SAMPLING
 from chatui.env import BASE_DIR
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
-from chatui.turns import running
+from chatui.turns import prefill, running
 from renderer.frames import Terminator
 from tests.chatui.api.asking import Program, json_of, new_key, whole
 from tests.support.environment import change
@@ -306,6 +306,9 @@ async def test_an_answer_that_a_program_has_begun_is_continued_where_the_wire_fo
         "analysisThe user wants",
         "<think>",
         "assistantanalysis to=functions.x",
+        "< |channel| >analysis",
+        *("analysis", "analysis: The user", "**Thought process:**", "assistant"),
+        *("Well.<|", "Well.<|chan", "Well.<|end|", "Well. <think", "Well. <rea", "＜｜chan\u200b"),
     ],
 )
 async def test_no_answer_is_continued_that_imitates_hidden_text(
@@ -315,6 +318,17 @@ async def test_no_answer_is_continued_that_imitates_hidden_text(
     for path in (CHAT, RESPONSES, MESSAGES):
         refused = await program.post(path, begun(path, text))
         assert refused.status_code == 400 and "hidden text" in json.dumps(json_of(refused)) and not backend.requests
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("{", "<answer>", "```json\n", "if a <", "<div", "x <- c(1, 2) |>"),
+        *("The analysis of sales says", "I am your assistant", "Let me think:"),
+    ],
+)
+def test_usual_beginnings_of_answers_are_continued(text: str) -> None:
+    assert not prefill.has_marks(text)
 
 
 async def test_no_answer_is_continued_where_more_is_required_or_nothing_was_asked(
