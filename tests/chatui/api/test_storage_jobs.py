@@ -18,16 +18,17 @@ MANY = 20
 
 
 class HeldReads:
-    """Holds every reading of Ada's conversations until ``go``. ``most``: how many were held at once."""
+    """Holds every reading of Ada's conversations until ``go``. ``most``: how many were held at once; ``begun``: which ones, in order."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, person: User) -> None:
         self.go, self._lock, self._now, self.most = threading.Event(), threading.Lock(), 0, 0
-        self._person = person
+        self._person, self.begun = person, list[Any]()
         monkeypatch.setattr(conversations, "stored_conversation", self._read)
 
     def _read(self, person: User, *arguments: Any) -> Any:
         if person.pk == self._person.pk:
             with self._lock:
+                self.begun.append(arguments[0])
                 self._now += 1
                 self.most = max(self.most, self._now)
             self.go.wait(8)
@@ -50,6 +51,21 @@ async def test_nobody_waits_for_what_the_programs_of_another_read(
         held.go.set()
         found = await asyncio.gather(*reads)
     assert {response.status_code for response in found} == {200} and held.most <= storage_jobs.AT_ONCE, "they waited, and none was lost"
+
+
+async def test_no_key_waits_for_all_that_another_key_of_its_person_reads(
+    program: Program, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, second = HeldReads(monkeypatch, ada), Program(await new_key(ada))
+    made = [json_of(await each.post("/v1/conversations", {}))["id"] for each in (program, second)]
+    reads = [asyncio.create_task(program.get(f"/v1/conversations/{made[0]}/items")) for _ in range(MANY)]
+    await asyncio.sleep(0.3)
+    reads.append(asyncio.create_task(second.get(f"/v1/conversations/{made[1]}/items")))
+    await asyncio.sleep(0.3)
+    held.go.set()
+    assert {response.status_code for response in await asyncio.gather(*reads)} == {200} and len(held.begun) == MANY + 1
+    (place,) = [place for place, each in enumerate(held.begun) if held.begun.count(each) == 1]
+    assert place <= 2 * storage_jobs.AT_ONCE, "behind what had begun, and a few that stood before it"
 
 
 async def test_what_waits_too_long_is_told_to_come_again(program: Program, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
