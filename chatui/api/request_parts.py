@@ -16,6 +16,7 @@ from functools import cache
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from chatui.accounts.api_keys import LiveKey
 from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
@@ -118,9 +119,9 @@ class ProgramRequest(BaseModel):
     tools: list[Any] | None = Field(None, repr=False)
     tool_choice: Any = None
     parallel_tool_calls: bool | None = None
-    asks_for_reasoning: bool = False
+    asks_for_reasoning: SkipJsonSchema[bool] = False
     """Whether the body asks for raw reasoning: not a field of it, whatever it says under this name."""
-    ignored: tuple[str, ...] = ()
+    ignored: SkipJsonSchema[tuple[str, ...]] = ()
     """The names of fields that ask for something and change nothing. Not a field either."""
 
     @model_validator(mode="before")

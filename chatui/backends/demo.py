@@ -150,6 +150,9 @@ _KEYWORDS = {
     "cut": re.compile(r"\b(?:cut|truncate)", re.IGNORECASE),
     "explain": re.compile(r"\b(?:explain|long|markdown)\b", re.IGNORECASE),
 }
+GREETING = "greeting"
+_WORD_ROW = re.compile(r"^\| `(\w+)` \|.*\n", re.MULTILINE)
+"""A row of the greeting's table: a word that starts another script. It is left out where that script needs a tool that is not offered."""
 WITHOUT_TOOLS = "without_tools"
 """The script for a question whose own one needs a tool that is not offered."""
 # How many paragraphs of each piece of reasoning are played.
@@ -187,7 +190,7 @@ class DemoBackend(Backend):
 
 def choose(question: str) -> str:
     """The name of the script for this question: chosen by the first keyword found, else ``greeting``. Its tools may not be offered."""
-    return next((name for name, keyword in _KEYWORDS.items() if keyword.search(question)), "greeting")
+    return next((name for name, keyword in _KEYWORDS.items() if keyword.search(question)), GREETING)
 
 
 def _question(request: SampleRequest) -> str:
@@ -228,7 +231,13 @@ def _parts(request: SampleRequest) -> tuple[_Part, ...]:
     if request.answer_format:
         value = _MadeUp(lambda _: "This is the demo: no model wrote it.", is_brief=False).value(request.answer_format.checked_schema)
         return (_Part("sample", None, f"{_FINAL_MARKERS}{json.dumps(value, indent=2, ensure_ascii=False)}{Terminator.RETURN}"),)
-    return tuple(part._replace(text=part.text.replace("CITY", city)) for part in _load(_chosen(request)))
+    name, offered = _chosen(request), {tool.name for tool in request.tools}
+
+    def row(found: re.Match[str]) -> str:
+        return found[0] if _is_offered(_load(choose(found[1])), offered) else ""
+
+    parts = tuple(part._replace(text=part.text.replace("CITY", city)) for part in _load(name))
+    return tuple(part._replace(text=_WORD_ROW.sub(row, part.text)) for part in parts) if name == GREETING else parts
 
 
 def _chosen(request: SampleRequest) -> str:

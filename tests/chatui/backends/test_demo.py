@@ -58,6 +58,14 @@ def with_tools(question: str) -> SampleRequest:
     return replace(sample_request(question), tools=DEMO_TOOLS)
 
 
+async def test_the_greeting_lists_only_words_whose_tools_are_offered() -> None:
+    offered = await outcome(DemoBackend(0), with_tools("hello"))
+    assert "| `plan` |" in offered.visible and "| `cut` |" in offered.visible
+    for tools in ((), (OTHER,)):
+        result = await outcome(DemoBackend(0), replace(sample_request("hello"), tools=tools))
+        assert "`plan`" not in result.visible and "| `compare` |" in result.visible and "| `cut` |" in result.visible
+
+
 @pytest.mark.parametrize("question", ["Make a plan", "What is the weather in Oslo?", "Please take a note", "Which tool do you have?"])
 async def test_nobody_is_told_of_a_tool_that_is_not_offered(question: str) -> None:
     """As to programs, that bring their own functions or none."""
