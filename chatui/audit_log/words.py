@@ -92,6 +92,7 @@ ACTIONS = (
     "model server tested",
     "not admitted any more",
     "offered assistant changed",
+    "offered prompt changed",
     "one-time codes switched off",
     "open branch",
     "open debug view",

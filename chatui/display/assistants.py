@@ -20,6 +20,7 @@ from chatui.models.assistants import Assistant, AssistantVersion
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions import assistants as permissions
+from chatui.permissions import offers
 from chatui.permissions.access import person_of
 from chatui.store import assistants as store
 from renderer.characters import is_seen, one_line
@@ -91,7 +92,7 @@ def to_begin_with(person: User, assistant_id: str) -> ShownAssistant:
 
 def groups_to_offer(person: User) -> list[tuple[int, str]]:
     """The keys and names of the groups to which the person may offer assistants of theirs: all or none."""
-    return list(Group.objects.order_by("name").values_list("pk", "name")) if permissions.may_offer(person) else []
+    return list(offers.groups_to_offer(person).values_list("pk", "name"))
 
 
 def offered_to(person: User, assistant_id: object) -> list[int]:
@@ -154,7 +155,7 @@ def change(visitor: Visitor, assistant_id: object, text: AssistantText, groups: 
 
 def _offer(visitor: Visitor, row: Assistant, name: str, groups: Collection[int]) -> None:
     before = set(row.groups.values_list("pk", flat=True))
-    if before == set(groups) or not permissions.may_offer(visitor.user):
+    if before == set(groups) or not offers.may_offer(visitor.user):
         return
     row.groups.set(Group.objects.filter(pk__in=groups))
     _record_offer(visitor, row, name)

@@ -17,6 +17,7 @@ from chatui.audit_log.record import Visitor, record
 from chatui.display.folders import clean_instructions
 from chatui.models.saved_prompts import SavedPrompt
 from chatui.models.user import User
+from chatui.permissions import offers
 from chatui.permissions import saved_prompts as permissions
 from chatui.permissions.access import person_of
 from renderer.characters import drop, is_seen, one_line
@@ -27,6 +28,7 @@ MAX_PROMPTS = 200
 _BEGINNING_CHARS = 100
 _MOST_OFFERED = 1_000
 OFFERED, WITHDRAWN = "prompt offered to group", "prompt not offered to group any more"
+CHANGED = "offered prompt changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def deleted(person: User, prompt_id: object) -> ShownPrompt:
 
 def groups(person: User, chosen: str = "") -> list[tuple[str, str]]:
     """The ids and names of the groups to which the person may offer a prompt, and of the one to which they did."""
-    offered = {str(group.pk): group.name for group in permissions.groups_to_offer(person)}
+    offered = {str(group.pk): group.name for group in offers.groups_to_offer(person)}
     if chosen and (row := Group.objects.filter(pk=chosen).first()):
         offered.setdefault(chosen, row.name)
     return list(offered.items())
@@ -107,25 +109,34 @@ def add(person: User, texts: Iterable[PromptText]) -> bool:
 def change(visitor: Visitor, prompt_id: object, text: PromptText) -> None:
     with transaction.atomic():
         row = permissions.own(person_of(visitor), prompt_id)
+        if row.group is not None and (row.name, row.text) != (text.name, text.text):
+            record(CHANGED, visitor, detail=row.group.name)
         row.name, row.text = text.name, text.text
         row.save(update_fields=["name", "text"])
         _offer(visitor, row, text.group)
 
 
-def delete(person: User, prompt_id: object) -> ShownPrompt:
+def delete(visitor: Visitor, prompt_id: object) -> ShownPrompt:
     """Delete a prompt, so that nobody is offered it. It can be restored until it is erased."""
+    person = person_of(visitor)
     row = permissions.own(person, prompt_id)
-    SavedPrompt.objects.filter(pk=row.pk).update(deleted_at=timezone.now())
+    with transaction.atomic():
+        is_gone = SavedPrompt.objects.filter(pk=row.pk, deleted_at=None).update(deleted_at=timezone.now())
+        if is_gone and row.group is not None:
+            record(WITHDRAWN, visitor, detail=row.group.name)
     return _shown(row, person)
 
 
-def restore(person: User, prompt_id: object) -> bool:
+def restore(visitor: Visitor, prompt_id: object) -> bool:
     """Undo the deletion. Returns False, and changes nothing, if the person has MAX_PROMPTS."""
+    person = person_of(visitor)
     row = permissions.own(person, prompt_id, is_deleted=True)
     with transaction.atomic():
         if _room(person) < 1:
             return False
-        SavedPrompt.objects.filter(pk=row.pk).update(deleted_at=None)
+        is_back = SavedPrompt.objects.filter(pk=row.pk, deleted_at__isnull=False).update(deleted_at=None)
+        if is_back and row.group is not None:
+            record(OFFERED, visitor, detail=row.group.name)
     return True
 
 
@@ -147,7 +158,7 @@ def _offer(visitor: Visitor, row: SavedPrompt, group: str) -> None:
         return
     if row.group is not None:
         record(WITHDRAWN, visitor, detail=row.group.name)
-    row.group = permissions.groups_to_offer(person_of(visitor)).get(pk=group) if group else None
+    row.group = offers.groups_to_offer(person_of(visitor)).get(pk=group) if group else None
     row.save(update_fields=["group"])
     if row.group is not None:
         record(OFFERED, visitor, detail=row.group.name)

@@ -34,7 +34,9 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     noop("Audit log"): {"chatui.view_auditevent": noop("Read and export the audit log")},
     noop("Ratings"): {"chatui.export_ratings": noop("Export ratings of answers, each with the visible conversation before it")},
-    noop("Assistants"): {"chatui.offer_assistants": noop("Offer assistants of their own to groups")},
+    noop("Assistants and saved prompts"): {
+        "chatui.offer_assistants": noop("Offer assistants and saved prompts of their own to groups"),
+    },
     noop("Usage"): {
         "chatui.view_usage": noop("See how much everybody uses, and export it"),
         "chatui.change_limits": noop("Set usage limits and model prices"),

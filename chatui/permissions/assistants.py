@@ -1,29 +1,20 @@
-"""Decides who may use an assistant, who may read and change what it is, and who may offer theirs to groups.
+"""Decides who may use an assistant, and who may read and change what it is.
 
-Only its owner reads and changes one. Members of the groups to which it is offered may use it, as long as its owner may offer assistants:
-that is checked with each use, also for an owner whose account is closed, until the heir has it. What may not be used looks like what does
-not exist.
+Only its owner reads and changes one. Members of the groups to which it is offered may use it, as long as its owner may offer it
+(``permissions.offers``), also one whose account is closed, until the heir has it. What may not be used looks like what does not exist.
 """
 
 from __future__ import annotations
 
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import F, Q, QuerySet
-from django.db.models.expressions import RawSQL
 
 from chatui.models.assistants import Assistant, AssistantVersion
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
-from chatui.permissions.access import existing, is_staff_with, key_of
-
-OFFER = "offer_assistants"
-
-
-def may_offer(person: User | None) -> bool:
-    """Whether this person may offer assistants of theirs to groups."""
-    return is_staff_with(person, f"chatui.{OFFER}")
+from chatui.permissions import offers
+from chatui.permissions.access import existing, key_of
 
 
 def usable(person: User) -> QuerySet[AssistantVersion]:
@@ -70,21 +61,5 @@ def _newest() -> QuerySet[AssistantVersion]:
 
 
 def _offered_to(person: UUID) -> Q:
-    offered = RawSQL(_OFFERED, [User._meta.pk.get_db_prep_value(person, connection), OFFER])  # noqa: S611 - all of it is ours
+    offered = offers.offered_to(person, "chatui_assistant", "chatui_assistant_groups", "assistant_id")
     return Q(assistant__deleted_at=None) & (Q(assistant__owner=person) | Q(assistant__in=offered))
-
-
-# In plain SQL, as each new conversation asks it. The owner: one for whom ``may_offer`` holds, or would if their account were open.
-_OFFERED = """SELECT offer.assistant_id FROM chatui_assistant_groups offer
-    JOIN chatui_user_groups here ON here.group_id = offer.group_id
-    JOIN chatui_assistant offered ON offered.id = offer.assistant_id
-    JOIN chatui_user maker ON maker.id = offered.owner_id
-    WHERE here.user_id = %s AND maker.is_staff AND (maker.is_superuser OR EXISTS (
-        SELECT 1 FROM auth_permission granted JOIN django_content_type kind ON kind.id = granted.content_type_id
-        WHERE kind.app_label = 'chatui' AND granted.codename = %s AND (
-            EXISTS (
-                SELECT 1 FROM chatui_user_user_permissions own
-                WHERE own.user_id = maker.id AND own.permission_id = granted.id)
-            OR EXISTS (
-                SELECT 1 FROM auth_group_permissions given JOIN chatui_user_groups membership ON membership.group_id = given.group_id
-                WHERE membership.user_id = maker.id AND given.permission_id = granted.id))))"""

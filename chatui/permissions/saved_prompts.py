@@ -1,22 +1,22 @@
-"""Decides which saved prompts a person may use and change, and to which groups they may offer theirs.
+"""Decides which saved prompts a person may use and change.
 
-A group is offered prompts by who may change it. What may be used and what may not exist look the same.
+Members of the group to which one is offered may use it, as long as its owner may offer it (``permissions.offers``) and has an open account:
+prompts have no heir. What may not be used looks like what does not exist.
 """
 
 from __future__ import annotations
 
-from django.contrib.auth.models import Group
 from django.db.models import Q, QuerySet
 
 from chatui.models.saved_prompts import SavedPrompt
 from chatui.models.user import User
-from chatui.permissions import administration
+from chatui.permissions import offers
 from chatui.permissions.access import existing, key_of
 
 
 def usable(person: User) -> QuerySet[SavedPrompt]:
-    """Those of the person's own, and those offered to their groups by people whose accounts are open."""
-    offered = Q(group__in=person.groups.all(), owner__is_active=True)
+    """Those of the person's own, and those offered to them."""
+    offered = Q(pk__in=offers.offered_to(person.pk, "chatui_savedprompt"), owner__is_active=True)
     return SavedPrompt.objects.filter(Q(owner=person) | offered, deleted_at=None)
 
 
@@ -33,8 +33,3 @@ def own(person: User, prompt_id: object, *, is_deleted: bool = False) -> SavedPr
     """The person's own prompt with that id, or one that they deleted. Raises NotFoundError if there is none."""
     mine = SavedPrompt.objects.filter(owner=person, deleted_at__isnull=not is_deleted).select_related("group")
     return existing(mine.filter(pk=key_of(prompt_id)).first())
-
-
-def groups_to_offer(person: User) -> QuerySet[Group]:
-    """The groups to which the person may offer prompts: those that they may change."""
-    return administration.changeable_groups(person)

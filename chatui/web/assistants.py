@@ -26,7 +26,7 @@ from chatui.display.model_choice import shown_choices
 from chatui.limits import Throttle
 from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
-from chatui.permissions.assistants import may_offer
+from chatui.permissions.offers import may_offer
 from chatui.web.folders import Instructions
 from chatui.web.guards import person_of, signed_in, visitor_of
 

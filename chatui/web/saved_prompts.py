@@ -20,6 +20,7 @@ from chatui.display import saved_prompts
 from chatui.display.saved_prompts import MAX_PROMPTS, NAME_CHARS, TEXT_CHARS, PromptText
 from chatui.limits import Throttle
 from chatui.permissions.access import NotFoundError
+from chatui.permissions.offers import may_offer
 from chatui.transfer.saved_prompts import MAX_FILE_BYTES, ImportedPrompts, PromptFileError, import_file, written
 from chatui.web.folders import Instructions
 from chatui.web.guards import person_of, signed_in, visitor_of
@@ -98,6 +99,7 @@ def listing(request: HttpRequest) -> HttpResponse:
             deleted = None  # it was restored, or is erased
     context = {
         "prompts": saved_prompts.listed(person),
+        "may_offer": may_offer(person),
         "deleted": deleted,
         "is_saved": "saved" in request.GET,
         "is_restored": "restored" in request.GET,
@@ -135,14 +137,14 @@ def prompt(request: HttpRequest, prompt_id: UUID) -> HttpResponse:
 @signed_in("POST")
 def delete(request: HttpRequest, prompt_id: UUID) -> HttpResponse:
     _writes.check(str(person_of(request).pk))
-    gone = saved_prompts.delete(person_of(request), prompt_id)
+    gone = saved_prompts.delete(visitor_of(request, "page"), prompt_id)
     return redirect(f"{reverse('prompts')}?deleted={gone.id}")
 
 
 @signed_in("POST")
 def restore(request: HttpRequest, prompt_id: UUID) -> HttpResponse:
     _writes.check(str(person_of(request).pk))
-    is_back = saved_prompts.restore(person_of(request), prompt_id)
+    is_back = saved_prompts.restore(visitor_of(request, "page"), prompt_id)
     return redirect(f"{reverse('prompts')}?{'restored=1' if is_back else f'deleted={prompt_id}&full=1'}")
 
 

@@ -161,8 +161,9 @@ def places(world: World) -> dict[str, str]:
 
 
 def _assistants(world: World, bystander: User) -> dict[str, str]:
-    """Assistants of the owner, one of them deleted, and of somebody else, who offers one to everybody of the world. The conversation began
-    with an older version of the owner's first; another with the offered one. Instructions of somebody else are hidden from all of them."""
+    """Assistants of the owner, one of them deleted, and of somebody else, who offers one, and a prompt, to everybody of the world. The
+    conversation began with an older version of the owner's first; another with the offered one. Instructions of somebody else are hidden
+    from all of them."""
     conversation, made = world.planted.conversation, {"name": "A visible assistant", "instructions": "Be brief."}
     own, deleted, foreign = (assistants.create(person, made) for person in (conversation.owner, conversation.owner, bystander))
     assistants.change(own.versions.get(), {**made, "instructions": "Be kind."})
@@ -174,6 +175,7 @@ def _assistants(world: World, bystander: User) -> dict[str, str]:
     group = Group.objects.create(name="users of an assistant")
     group.user_set.add(*filter(None, world.people.values()))
     offered.groups.add(group)
+    prompt = SavedPrompt.objects.create(owner=offerer, group=group, name="An offered prompt", text="Be brief.")
     assisted = Conversation.objects.create(
         owner=conversation.owner, title="With an assistant", began_with_assistant=True, assistant_version=offered.versions.get()
     )
@@ -183,6 +185,7 @@ def _assistants(world: World, bystander: User) -> dict[str, str]:
         "deleted_assistant": str(deleted.pk),
         "foreign_assistant": str(foreign.pk),
         "offered_assistant": str(offered.pk),
+        "offered_prompt": str(prompt.pk),
         "assisted": str(assisted.pk),
     }
 

@@ -14,7 +14,7 @@ from chatui.models.debug_requests import DebugRequest
 from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.permissions import access, administration, assistants, debug_requests, ratings
+from chatui.permissions import access, administration, debug_requests, offers, ratings
 from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
@@ -76,7 +76,7 @@ STAFF_MAY: dict[str, Callable[[User | None], bool]] = {
     "view_storedbackend": access.can_see_failures,
     "view_usage": administration.can_read_usage,
     "export_ratings": ratings.can_export,
-    "offer_assistants": assistants.may_offer,
+    "offer_assistants": offers.may_offer,
 }
 
 

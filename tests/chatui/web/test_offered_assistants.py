@@ -20,7 +20,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import SearchEntry
 from chatui.models.shares import ShareLink
 from chatui.models.user import ClosedAccount, User
-from chatui.permissions import assistants as permissions
+from chatui.permissions import offers
 from chatui.prompts import format_assistant_instructions
 from chatui.store import transcripts
 from tests.chatui.conftest import make_person, signed_in
@@ -180,7 +180,7 @@ def test_the_right_may_come_from_a_group_and_a_superuser_has_it(ada: User, maker
     assert [each.name for each in display.listed(ada)] == ["Editor"]
     team.delete()
     User.objects.filter(pk=maker.pk).update(is_superuser=True)
-    assert [each.name for each in display.listed(ada)] == ["Editor"] and permissions.may_offer(User.objects.get(pk=maker.pk))
+    assert [each.name for each in display.listed(ada)] == ["Editor"] and offers.may_offer(User.objects.get(pk=maker.pk))
     User.objects.filter(pk=maker.pk).update(is_superuser=False)
     page = signed_in(maker).get("/assistants/").content.decode()
     assert "Not offered any more, because you may not offer assistants" in page and display.listed(ada) == []

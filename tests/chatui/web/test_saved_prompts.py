@@ -39,10 +39,10 @@ def offered(person: User) -> list[dict[str, str]]:
 
 @pytest.fixture
 def readers(ada: User, bela: User) -> Group:
-    """A group of bela's, which ada may change."""
+    """A group of bela's, to which ada may offer prompts."""
     group = Group.objects.create(name="readers")
     bela.groups.add(group)
-    ada.user_permissions.set(Permission.objects.filter(codename__in=("view_user", "view_group", "change_group")))
+    ada.user_permissions.set(Permission.objects.filter(codename="offer_assistants"))
     User.objects.filter(pk=ada.pk).update(is_staff=True)
     return group
 
@@ -78,8 +78,30 @@ def test_members_of_a_group_use_what_it_is_offered_and_cannot_change_it(ada: Use
     assert offered(make_person("cleo")) == []
     assert signed_in(ada).post(f"/prompts/{key}/", {**FORM, "group": ""}).status_code == 302
     assert offered(bela) == []
-    lines = AuditEvent.objects.filter(action__contains="prompt").order_by("pk").values_list("action", "detail")
-    assert list(lines) == [(display.OFFERED, "readers"), (display.WITHDRAWN, "readers")]
+
+
+def test_what_is_done_with_an_offered_one_is_recorded_without_its_text(ada: User, readers: Group) -> None:
+    client, other = signed_in(ada), Group.objects.create(name="writers")
+    made(client)
+    key = made(client, group=str(readers.pk))
+    for fields in ({"text": "Cut."}, {"text": "Cut."}, {"text": "Cut.", "group": str(other.pk)}):
+        assert client.post(f"/prompts/{key}/", {**FORM, "group": str(readers.pk), **fields}).status_code == 302
+    for done in ("delete", "restore"):
+        assert client.post(f"/prompts/{key}/{done}/").status_code == 302
+    assert client.post(f"/prompts/{key}/", {**FORM, "group": ""}).status_code == 302
+    for done in ("delete", "restore"):
+        assert client.post(f"/prompts/{key}/{done}/").status_code == 302
+    lines = AuditEvent.objects.filter(action__contains="prompt").order_by("number").values_list("action", "detail")
+    assert list(lines) == [
+        ("prompt offered to group", "readers"),
+        ("offered prompt changed", "readers"),
+        ("prompt not offered to group any more", "readers"),
+        ("prompt offered to group", "writers"),
+        ("prompt not offered to group any more", "writers"),
+        ("prompt offered to group", "writers"),
+        ("offered prompt changed", "writers"),
+        ("prompt not offered to group any more", "writers"),
+    ]
 
 
 def test_a_prompt_is_not_offered_by_who_left_nor_to_who_left_the_group(ada: User, bela: User, readers: Group) -> None:
@@ -92,11 +114,33 @@ def test_a_prompt_is_not_offered_by_who_left_nor_to_who_left_the_group(ada: User
     assert offered(bela) == []
 
 
-def test_nobody_offers_a_prompt_to_a_group_that_they_may_not_change(bela: User, readers: Group) -> None:
-    client = signed_in(bela)
-    assert "Offer to a group" not in client.get("/prompts/new/").content.decode()
-    client.post("/prompts/new/", {**FORM, "group": str(readers.pk)})
-    assert SavedPrompt.objects.get().group is None
+def test_whoever_may_not_offer_is_not_asked_and_cannot(bela: User, readers: Group) -> None:
+    manager = make_person("manager", "view_user", "view_group", "change_group", staff=True)
+    for person in (bela, manager, make_person("no staff", "offer_assistants")):
+        client = signed_in(person)
+        assert "Offer to a group" not in client.get("/prompts/new/").content.decode()
+        made(client, group=str(readers.pk))
+    assert not SavedPrompt.objects.exclude(group=None).exists()
+
+
+def test_an_offer_counts_while_its_maker_may_offer(ada: User, bela: User, readers: Group) -> None:
+    key, client = made(signed_in(ada), group=str(readers.pk)), signed_in(bela)
+    for lose, win in (({"is_staff": False}, {"is_staff": True}), ({"is_active": False}, {"is_active": True})):
+        User.objects.filter(pk=ada.pk).update(**lose)
+        assert offered(bela) == [] and client.get(f"/prompts/{key}/text/").status_code == 404
+        User.objects.filter(pk=ada.pk).update(**win)
+        assert len(offered(bela)) == 1
+    ada.user_permissions.clear()
+    assert offered(bela) == [] and client.get(f"/prompts/{key}/text/").status_code == 404
+    page = signed_in(ada).get("/prompts/").content.decode()
+    assert "Not offered any more, because you may not offer prompts" in page and "Group: readers" not in page
+    team = Group.objects.create(name="makers")
+    team.permissions.add(Permission.objects.get(codename="offer_assistants"))
+    team.user_set.add(ada)
+    assert len(offered(bela)) == 1
+    team.delete()
+    User.objects.filter(pk=ada.pk).update(is_superuser=True)
+    assert len(offered(bela)) == 1 and "Group: readers" in signed_in(ada).get("/prompts/").content.decode()
 
 
 def test_who_lost_the_right_keeps_or_withdraws_an_offer_and_makes_no_other(ada: User, readers: Group) -> None:
