@@ -70,17 +70,29 @@ def safe_for_terminal(text: str) -> str:
     return MOVING.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
-def escape(text: str) -> str:
+def escape(text: str, *, is_prose: bool = False) -> str:
     """``text`` with every invisible character as a JSON escape, such as ``\\u202e``. Line breaks, tabs and ordinary spaces stay.
 
-    Many marks on one letter would cover the lines around it, so only the first MAX_MARKS stay.
+    Many marks on one letter would cover the lines around it, so only the first MAX_MARKS stay. ``is_prose``: it is words to read, not
+    a value to compare: what ``one_line`` keeps of emoji and joiners stays.
     """
+    needed = _needed(text) if is_prose and not text.isascii() else frozenset()
     shown, marks = [], 0
-    for each in text:
+    for place, each in enumerate(text):
+        if place in needed:
+            shown.append(each)
+            continue
         marks = marks + 1 if unicodedata.category(each) in ("Mn", "Me") else 0
         is_blank = each not in " \n\t" and (is_invisible(each) or each.isspace())
         shown.append(_escape(each) if marks > MAX_MARKS or is_blank else each)
     return "".join(shown)
+
+
+def _needed(text: str) -> frozenset[int]:
+    """The places of characters that belong to an emoji, and of joiners between two letters of the scripts that need them."""
+    emoji = {place for found in _EMOJI.finditer(text) for place in range(*found.span())}
+    around = enumerate(zip(text, text[1:], text[2:], strict=False), start=1)
+    return frozenset(emoji | {place for place, (a, each, b) in around if each in _JOINERS and takes_joiner(a) and takes_joiner(b)})
 
 
 MAX_MARKS = 5

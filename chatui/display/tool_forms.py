@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -109,9 +110,12 @@ def faults_in_words(error: FormError) -> str:
     """What is wrong with what was filled in, by the places of the fields."""
     missing = [str(number + 1) for number, fault in sorted(error.faults.items()) if fault == "missing"]
     invalid = [str(number + 1) for number, fault in sorted(error.faults.items()) if fault == "invalid"]
+    long = [(number + 1, fault) for number, fault in sorted(error.faults.items()) if isinstance(fault, int)]
+    too_long = _("What is in field %(number)s is too long: it may have at most %(most)s characters.")
     sentences = [
         _("Please fill in field %(numbers)s.") % {"numbers": ", ".join(missing)} if missing else "",
         _("What is in field %(numbers)s does not fit.") % {"numbers": ", ".join(invalid)} if invalid else "",
+        *(too_long % {"number": number, "most": number_format(most, force_grouping=True)} for number, most in long),
     ]
     return " ".join(filter(None, sentences))
 
@@ -172,4 +176,4 @@ def _written(value: Any) -> str:
 
 
 def _plain(text: str) -> VisibleText:
-    return approval_text(escape(text))
+    return approval_text(escape(text, is_prose=True))

@@ -158,7 +158,7 @@ def _for_staff(row: ToolApproval) -> str:
 
 def _text(row: ToolApproval) -> ShownText:
     said = str(json.loads(row.arguments).get("text", ""))
-    return ShownText(str(row.pk), approval_text(escape(row.title)), approval_text(escape(said)))
+    return ShownText(str(row.pk), approval_text(escape(row.title)), approval_text(escape(said, is_prose=True)))
 
 
 def _need(row: ToolApproval) -> ShownNeed:

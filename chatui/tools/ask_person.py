@@ -15,7 +15,7 @@ from chatui.tools.execution import waiting_for_person
 from chatui.tools.forms import Form, FormField, check_no_secret
 from chatui.tools.person import THE_MODEL, Answer
 from chatui.tools.tool import CallingTurn, Tool, ToolError
-from renderer.characters import one_line
+from renderer.characters import is_seen, one_line
 
 NAME = "ask_person"
 MAX_QUESTIONS = 4
@@ -57,7 +57,7 @@ def _field(number: int, asked: Mapping[str, Any]) -> FormField:
 
 
 def _readable(text: str) -> str:
-    if not (line := one_line(text).strip()):
+    if not is_seen(line := one_line(text)):
         raise ToolError("Nobody was asked: a question or a choice is empty.")
     return line
 

@@ -58,11 +58,20 @@ class Form(BaseModel):
 
 
 class FormError(Exception):
-    """What was filled in does not fit. ``faults``: what is wrong, by the number of the field."""
+    """What was filled in does not fit. ``faults``: what is wrong, by the number of the field; of a text that is too long, how many
+    characters it may have."""
 
-    def __init__(self, faults: Mapping[int, Literal["missing", "invalid"]]) -> None:
+    def __init__(self, faults: Mapping[int, Literal["missing", "invalid"] | int]) -> None:
         super().__init__("the form is not filled in as asked")
         self.faults = faults
+
+
+class TooLongError(ValueError):
+    """A text has more than ``most`` characters."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__("too long")
+        self.most = most
 
 
 def form_of(message: object, schema: object) -> Form:
@@ -227,10 +236,14 @@ def answers_of(form: Form, given: Callable[[int], Sequence[str]]) -> dict[str, V
         FormError: it does not fit the form.
     """
     found: dict[str, Value] = {}
-    faults: dict[int, Literal["missing", "invalid"]] = {}
+    faults: dict[int, Literal["missing", "invalid"] | int] = {}
     for number, each in enumerate(form.fields):
         try:
-            found.update((each.name, value) for value in _values(each, [text.strip() for text in given(number)]))
+            # Browsers send a line break as two characters, and people count it as one.
+            found.update((each.name, value) for value in _values(each, [text.strip().replace("\r\n", "\n") for text in given(number)]))
+        except TooLongError as error:
+            faults[number] = error.most
+            continue
         except ValueError:
             faults[number] = "invalid"
             continue
@@ -273,9 +286,10 @@ def _value(field: FormField, text: str) -> Value:
         return int(_check(int(text[:30]), field))
     if field.kind == "number":
         return _check(float(text[:50]), field)
+    most = ANSWER_CHARS if field.most is None else int(min(ANSWER_CHARS, field.most))
+    if len(text) > most:
+        raise TooLongError(most)
     _check(len(text), field)
-    if len(text) > ANSWER_CHARS:
-        raise ValueError("too long")
     return _FORMATS.get(field.format, str)(text)
 
 

@@ -114,6 +114,17 @@ def test_invisible_characters_are_shown_as_codes(text: str, expected: str) -> No
     assert escape(text) == expected
 
 
+@for_each([
+    ("\u26a0\ufe0f \U0001f469\u200d\U0001f4bb or \u2764\ufe0f?", "\u26a0\ufe0f \U0001f469\u200d\U0001f4bb or \u2764\ufe0f?"),
+    ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"),
+    ("a\u200db\u202e\ufe0f \u2764\ufe0f\ufe0f", "a\\u200db\\u202e\\ufe0f \u2764\ufe0f\\ufe0f"),
+    ("\U0001f3f4\U000e0041\U000e007f", "\U0001f3f4\\udb40\\udc41\\udb40\\udc7f"),
+    ("a" + "\u0301" * 6, "a" + "\u0301" * 5 + "\\u0301"),
+])  # fmt: skip
+def test_in_words_to_read_emoji_stay_whole(text: str, expected: str) -> None:
+    assert escape(text, is_prose=True) == expected
+
+
 def characters() -> Iterable[int]:
     """All characters; in the short form without the middle of long ranges: Chinese, Korean, private-use and unassigned characters."""
     if EVERY_SHAPE:

@@ -147,7 +147,7 @@ class PersonOfTurn:
                     await self._decided.wait()
 
     def report(self, speaker: str, percent: int | None, words: str) -> None:
-        progress = wire.ToolProgress(approval_text(speaker), percent, approval_text(escape(words)) if words else None)
+        progress = wire.ToolProgress(approval_text(speaker), percent, approval_text(escape(words, is_prose=True)) if words else None)
         self._loop.call_soon_threadsafe(self._on_progress, progress)
 
 

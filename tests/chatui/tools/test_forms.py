@@ -45,6 +45,7 @@ def test_a_form_has_texts_numbers_yes_or_no_and_choices() -> None:
         "name": "Ann", "mail": "a@b.de", "day": "2026-11-29", "at": "2026-11-29T10:00:00+01:00", "page": "https://x.de", "count": 3,
         "share": 0.5, "is_sure": True, "size": "s", "colour": "b", "tags": ["a"],
     }  # fmt: skip
+    assert filled("ab\r\nab\r\nabcd", "", "", "", "", "3")["name"] == "ab\nab\nabcd", "a line break is one character"
     assert filled("Ann", "", "", "", "", "3") == {"name": "Ann", "count": 3, "is_sure": False}, "what is empty is not sent"
 
 
@@ -55,7 +56,8 @@ def test_a_form_has_texts_numbers_yes_or_no_and_choices() -> None:
         (["A", "no", "29.11.", "soon", "x", "6", "inf", "yes", "xl", "x", ["c"]], dict.fromkeys(sorted({*range(11)} - {7}), "invalid")),
         (["Ann", "", "", "", "", "1.5"], {5: "invalid"}),
         (["Ann", "", "", "", "", "1", "", "", "", "", ["a", "b"]], {10: "invalid"}),
-        (["x" * 5000, "", "", "", "", "1"], {0: "invalid"}),
+        (["x" * 5000, "", "", "", "", "1"], {0: 10}),
+        (["ab\r\nab\r\nabcde", "", "", "", "", "1"], {0: 10}),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_said_for_each_field(fields: list[Any], faults: dict[int, str]) -> None:

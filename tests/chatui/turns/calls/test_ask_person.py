@@ -9,6 +9,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.test import Client
 
+from chatui.display import tool_forms
 from chatui.display.tools import tools_for_keys
 from chatui.json_schemas import check_schema, fault
 from chatui.models.message import Message
@@ -18,6 +19,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.tools import ask_person, catalogue
 from chatui.tools.ask_person import ASK, form_of
+from chatui.tools.forms import FormError
 from chatui.tools.tool import ToolError, as_plain_markdown
 from chatui.turns import running, slots
 from chatui.turns.running import TurnPlace
@@ -65,7 +67,7 @@ def test_only_a_bounded_number_of_short_questions_can_be_asked(arguments: Any) -
     assert fault(ASK.parameters, arguments) and not fault(ASK.parameters, asking(SIZE, COLOURS, NAME, NAME))
 
 
-@pytest.mark.parametrize("words", ["What is your password?", "Your PIN?", "비밀번호가 무엇입니까?", " \u200b"])
+@pytest.mark.parametrize("words", ["What is your password?", "Your PIN?", "비밀번호가 무엇입니까?", " \u200b", "\u0301"])
 def test_nobody_is_asked_for_a_secret_or_for_nothing(words: str) -> None:
     with pytest.raises(ToolError, match="Nobody was asked"):
         form_of(asking({"question": words}))
@@ -76,6 +78,19 @@ def test_a_form_has_a_place_for_own_words_beside_choices_and_nothing_must_be_fil
     assert [each.kind for each in form.fields] == ["choice", "choices", "text", "text"]
     assert not any(each.is_required for each in form.fields) and form.fields[-1].name == ask_person.IN_OWN_WORDS
     assert [each.kind for each in form_of(asking(NAME)).fields] == ["text"]
+
+
+def test_words_are_shown_as_they_are_written_and_an_answer_that_is_too_long_is_told_by_how_much() -> None:
+    form = form_of(asking({"question": "Which \u26a0\ufe0f?", "choices": ["\U0001f469\u200d\U0001f4bb", "b\u202e"]}, NAME))
+    row = ToolApproval(title="", arguments=form.model_dump_json())
+    first = tool_forms.shown(row, "", 60).fields[0]
+    assert (first.label, [each.label for each in first.choices]) == ("Which \u26a0\ufe0f?", ["\U0001f469\u200d\U0001f4bb", "b"])
+    with pytest.raises(FormError) as error:
+        tool_forms.answer(row, lambda number: ["x" * 1001] if number else ["c"])
+    assert tool_forms.faults_in_words(error.value) == (
+        "What is in field 1 does not fit. What is in field 2 is too long: it may have at most 1,000 characters. "
+        "What is in field 3 is too long: it may have at most 1,000 characters."
+    )
 
 
 def test_it_is_off_by_default_and_for_whom_the_operator_says(monkeypatch: pytest.MonkeyPatch) -> None:
