@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from io import StringIO
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -99,8 +100,9 @@ async def test_a_reply_to_a_deleted_call_is_refused(ada: User, backend: Scripted
         firsts.append(await program.ask({"input": "Weather?", "tools": TOOLS}))
     backend.script = answer("Sun.")
 
-    async def reply(first: dict[str, object]) -> tuple[int, object]:
-        output = {"type": "function_call_output", "call_id": "call_1", "output": "It is sunny"}
+    async def reply(first: Any) -> tuple[int, object]:
+        [call] = [item for item in first["output"] if item["type"] == "function_call"]
+        output = {"type": "function_call_output", "call_id": call["call_id"], "output": "It is sunny"}
         response = await program.post("/v1/responses", {"input": [output], "previous_response_id": first["id"], "tools": TOOLS})
         return response.status_code, json_of(response)
 

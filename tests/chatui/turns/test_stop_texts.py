@@ -46,24 +46,19 @@ def test_what_may_begin_a_stop_text_is_held_back_and_no_more() -> None:
     assert text_of(stage.feed(FrameClosed(Terminator.RETURN))) == "O"
 
 
-def test_only_answers_are_searched_and_nothing_follows_a_stop() -> None:
-    hidden: list[RawEvent] = [
-        FrameOpened(ANALYSIS),
-        FrameText("aab"),
-        FrameClosed(Terminator.END),
-        FrameOpened(PREAMBLE),
-        FrameText("aab\n\n"),
-    ]
-    events: list[RawEvent] = [
-        *hidden,
-        FrameClosed(Terminator.END),
-        FrameOpened(FINAL),
-        FrameText("x aab y"),
-        FrameClosed(Terminator.RETURN),
-    ]
+def test_only_what_is_shown_is_searched_and_nothing_follows_a_stop() -> None:
+    hidden: list[RawEvent] = [FrameOpened(ANALYSIS), FrameText("aab"), FrameClosed(Terminator.END)]
+    preamble: list[RawEvent] = [FrameOpened(PREAMBLE), FrameText("y aab y"), FrameClosed(Terminator.END)]
+    final: list[RawEvent] = [FrameOpened(FINAL), FrameText("x aab y"), FrameClosed(Terminator.RETURN)]
     after: list[RawEvent] = [FrameOpened(ANALYSIS), FrameText("more"), FrameWithdrawn(), FrameClosed(None)]
-    passed, ended = played([*events, *after])
-    assert passed == [*events[:7], FrameText("x "), FrameClosed(Terminator.RETURN)] and ended == 1
+    passed, ended = played([*hidden, *final, *after])
+    assert passed == [*hidden, FrameOpened(FINAL), FrameText("x "), FrameClosed(Terminator.RETURN)] and ended == 1
+    passed, ended = played([*hidden, *preamble, *final, *after])
+    assert passed == [*hidden, FrameOpened(PREAMBLE), FrameText("y "), FrameClosed(Terminator.END)] and ended == 1
+    passed, ended = played([*preamble, *final], is_checked=True)
+    assert passed == [*preamble, FrameOpened(FINAL), FrameText("x "), FrameClosed(Terminator.RETURN)], (
+        "of a checked answer it alone is read"
+    )
 
 
 def test_a_withdrawn_answer_is_withdrawn_with_all_of_its_text_and_stops_nothing() -> None:
