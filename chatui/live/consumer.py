@@ -89,6 +89,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self._reported_at: dict[UUID, float] = {}
         self._own_group = f"socket-{uuid4()}"
         self._snapshots = Snapshots(self, self._own_group)
+        self._makes_way: TurnPlace | None = None
+        """The turn that makes way for a message which this page will send: no longer, once the page is gone."""
         self._background_tasks: set[asyncio.Task[Any]] = set()
         self._context = copy_context()
 
@@ -168,6 +170,9 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     def _release(self) -> None:
         self.is_closing = True
+        if self._makes_way is not None:
+            running.make_way(self._makes_way, self._own_group, is_wanted=False)
+            self._makes_way = None
         for task in self._background_tasks:
             task.cancel()
         if (person := self._counted) is not None:
@@ -289,7 +294,9 @@ class ChatConsumer(AsyncWebsocketConsumer):
         elif isinstance(command, wire.AnswerNow):
             running.answer_now(await self._run_command(commands.own_turn, command))
         elif isinstance(command, wire.MakeWay):
-            running.make_way(await self._run_command(commands.own_turn, command), is_wanted=command.is_wanted)
+            place = await self._run_command(commands.own_turn, command)
+            running.make_way(place, self._own_group, is_wanted=command.is_wanted)
+            self._makes_way = place if command.is_wanted and not self.is_closing else None
         elif await writer.run(commands.run_command, self._caller, commands.see, command, patience=SEE_PATIENCE) and self._counted:
             bus().send(wire_bus.person(self._counted), conversation_list.message(wire.AnswerSeen(str(UUID(command.conversation)))))
 

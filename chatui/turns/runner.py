@@ -58,8 +58,8 @@ class Runner:
         self._samplings: list[Sampling] = []
         self._work: asyncio.Task[TurnOutcome] | None = None
         self.is_stopped = False
-        self._makes_way = False
-        """Whether a message of the person waits for the next sampling, which is then that of the turn that it begins."""
+        self._makes_way_for: set[object] = set()
+        """The pages with a message that waits for the next sampling, which is then that of the turn that the message begins."""
         self._has_made_way = False
         self._is_lost = False
         self._failure: BaseException | None = None
@@ -204,7 +204,7 @@ class Runner:
         """The request that follows the calls of a sampling; None if none does, or if a message of the person takes its place."""
         following = await conductor.follow(asked, sampling)
         # Only while a page is there, which sends the message: without one, the answer would just be cut.
-        self._has_made_way = following is not None and self._makes_way and self._publisher.is_watched
+        self._has_made_way = following is not None and bool(self._makes_way_for) and self._publisher.is_watched
         if following is None or self._has_made_way:
             return None
         await self.wait.take_back(lambda place: self._publisher.add_event(wire.Queued(place)))
@@ -326,7 +326,8 @@ class Runner:
                 if self._conductor is not None:
                     self._conductor.waiting.give_up()
         elif message["type"] == "turn.make_way":
-            self._makes_way = bool(message["is_wanted"]) and self._running.ask.program is None
+            change = self._makes_way_for.add if message["is_wanted"] and not self._running.ask.program else self._makes_way_for.discard
+            change(message["page"])
         elif message["type"] == "turn.decided" and self._conductor is not None:
             self._conductor.waiting.look()
 

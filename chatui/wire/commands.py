@@ -114,7 +114,8 @@ class AnswerNow(Command):
 @dataclass(frozen=True, slots=True)
 class MakeWay(Command):
     """A message waits, and is to be added to a turn: the turn ends before it samples the model once more, and the message goes on with it.
-    No effect if it does not sample once more. ``is_wanted``: false takes it back."""
+    No effect if it does not sample once more. ``is_wanted``: false takes it back, as does the end of the connection: a page says it again
+    over the next one."""
 
     type = "make_way"
     conversation: Reference

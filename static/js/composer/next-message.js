@@ -36,6 +36,8 @@ export class NextMessage {
   });
   /** The id of what this tab has sent, until the server replies. */
   #sent = "";
+  /** The turn that is not to make way any more, until the server could be told. */
+  #left = "";
 
   /** @param {PageParts} around */
   constructor(around) {
@@ -52,8 +54,9 @@ export class NextMessage {
     addEventListener("storage", this.#changed, { signal: lifeOf(composer) });
     new MutationObserver(() => this.#card.isEditing || this.#reload()).observe(banner(), { attributes: true });
     const message = this.#messages.load(this.#conversation);
-    // It is unknown whether the server has what another page was sending: it can be sent again under the same id.
-    if (message?.state === "sending") this.#keep({ ...message, state: "offered", reason: "" });
+    // It is unknown whether the server has what a page was sending that is gone: under the same id, it takes it once.
+    if (message?.state === "sending" && isOfThisTab(message.clientId)) this.#sendAgain(message);
+    else if (message?.state === "sending") this.#keep({ ...message, state: "offered", reason: "" });
     else if (isOfThisTab(message?.clientId)) this.#followed();
     else if (!composer.isRunning) this.#offer("");
     this.#reload();
@@ -99,13 +102,16 @@ export class NextMessage {
     this.#around.announce(waitingSentence());
   };
 
-  /** An answer has started or ended. */
+  /** An answer has started or ended, or the connection is back. */
   #followed = () => {
     const { composer, transcript } = this.#around;
+    if (this.#left) this.#leave({ addsTo: this.#left });
     const message = this.#message;
     if (message?.state !== "waiting") return;
     const turn = this.#runningTurn;
     if (turn && turn !== message.turn) return this.#keep({ ...message, turn });
+    // The server knows this no longer than its connection lasts.
+    if (turn && turn === message.addsTo && isOfThisTab(message.clientId)) this.#around.makeWay(turn, true);
     const last = transcript.exchanges.at(-1);
     if (composer.isRunning || last?.isRunning) return;
     if (last?.turn === message.turn && last.state === "completed") void this.#send(message, this.#around.send);
@@ -131,9 +137,9 @@ export class NextMessage {
     this.#around.announce(wanted ? ADDED : waitingSentence());
   }
 
-  /** It is edited or withdrawn: the answer does not wait for it. @param {Message} message */
+  /** It is edited or withdrawn: the answer does not wait for it. @param {Pick<Message, "addsTo">} message */
   #leave({ addsTo }) {
-    if (addsTo) this.#around.makeWay(addsTo, false);
+    if (addsTo) this.#left = this.#around.makeWay(addsTo, false) ? "" : addsTo;
   }
 
   /** Sends it unless another tab does. @param {Message} message @param {(written: OutgoingMessage) => void} send */
@@ -145,10 +151,17 @@ export class NextMessage {
       return this.#messages.claim(this.#conversation, message.clientId);
     });
     if (!claimed) return this.#reload();
+    markAsOfThisTab(claimed.clientId);
     this.#sent = claimed.clientId;
     if (this.#card.hasFocus) composer.focus();
     this.#card.show(claimed);
     send(claimed);
+  }
+
+  /** This tab left its page before the server replied. @param {Message} message */
+  #sendAgain(message) {
+    this.#sent = message.clientId;
+    this.#around.send(message);
   }
 
   /** The server accepted or refused the message, or it was cancelled. @param {Event} event */
@@ -322,7 +335,11 @@ class NextMessageCard {
     const button = find(this.#element, "[data-action=add]", HTMLElement);
     // An answer takes several steps only if the model may call tools.
     button.hidden = !waits || !message.turn || !seek(document, "#tools-menu", HTMLElement);
-    find(button, "span", HTMLElement).textContent = adds ? WAIT : ADD;
+    // Both take their place, so that no other button moves under the pointer.
+    find(button, "span", HTMLElement).replaceChildren(...[ADD, WAIT].map((words) => {
+      const isMeant = words === (adds ? WAIT : ADD);
+      return Object.assign(document.createElement("span"), { textContent: words, className: isMeant ? "" : "unmeant" });
+    }));
   }
 }
 
@@ -370,7 +387,7 @@ async function exclusively(name, run) {
   return locks ? locks.request(name, async () => run()) : run();
 }
 
-/** @param {string} clientId of a message that was written in this tab */
+/** @param {string} clientId of a message that was written in this tab, or is sent by it */
 function markAsOfThisTab(clientId) {
   try {
     sessionStorage.setItem(MINE, clientId);
@@ -380,7 +397,7 @@ function markAsOfThisTab(clientId) {
 }
 
 /**
- * Whether a message was written in this tab, maybe before a reload.
+ * Whether a message was written or sent in this tab, maybe before a reload.
  * @param {string | undefined} clientId
  */
 function isOfThisTab(clientId) {

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from http.server import ThreadingHTTPServer
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import WebSocketRoute, expect
 
 from tests.browser.accessibility import axe
 from tests.browser.chat import Chat
 from tests.browser.tools.test_forms import ScriptedModel
-from tests.browser.visits import Visits
+from tests.browser.visits import Visits, still, until
 from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.browser
@@ -115,6 +115,61 @@ def test_a_message_is_added_to_a_running_answer_by_keyboard(kitchen: Server, vis
     expect(chat.last.locator(".part-final")).to_contain_text("It said")
     assert chat.page.locator("chat-transcript").inner_text() == shown, "a reload shows the same"
     assert axe.complaints(chat.page) == []
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_no_button_moves_when_a_message_is_added(width: int, kitchen: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(kitchen, "ada", viewport={"width": width, "height": 800}))
+    chat.ask("Plan a dinner, please")
+    expect(chat.page.locator("[data-form]")).to_have_count(1)
+    chat.ask("For Sunday.")
+    card = chat.page.locator(".next-message")
+    buttons = [card.get_by_role("button", name=name) for name in ("Edit", "Cancel sending")]
+    for name, then in (("Add to this answer", "Added to this answer"), ("Wait for the end", "Sent when this answer")):
+        before = [button.bounding_box() for button in buttons]
+        card.get_by_role("button", name=name, exact=True).click()
+        expect(card).to_contain_text(then)
+        assert [button.bounding_box() for button in buttons] == before
+    chat.stop.click()
+    expect(card).to_contain_text("The answer was stopped")
+
+
+def test_what_a_page_wanted_of_an_answer_is_told_again_after_a_reload_and_over_once_it_is_gone(kitchen: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(kitchen, "ada"))
+    deaf: list[str | bytes] = []
+
+    def unheard(page: WebSocketRoute) -> None:
+        is_first, server = not deaf, page.connect_to_server()
+        page.on_message(lambda frame: deaf.append(frame) if is_first and "make_way" in str(frame) else server.send(frame))
+
+    chat.page.route_web_socket("**/ws/**", unheard)
+    chat.page.reload()
+    chat.ask("Plan a dinner, please")
+    form = chat.page.locator("[data-form]")
+    expect(form).to_have_count(1)
+    chat.ask("For Sunday.")
+    card = chat.page.locator(".next-message")
+    card.get_by_role("button", name="Add to this answer").click()
+    until(chat.page, lambda: deaf)
+    chat.page.reload()
+    expect(card).to_contain_text("Added to this answer at its next step")
+    still(chat.page)
+    form.get_by_role("button", name="Send").click()
+    expect(chat.exchanges).to_have_count(2)
+    chat.finish()
+    expect(chat.exchanges.first.locator(".part-final")).to_have_count(0)
+
+    away = Chat(visits.open(kitchen, "ada"))
+    away.ask("Plan a dinner, please")
+    expect(away.page.locator("[data-form]")).to_have_count(1)
+    away.ask("For Sunday.")
+    away.page.locator(".next-message").get_by_role("button", name="Add to this answer").click()
+    expect(away.page.locator(".next-message")).to_contain_text("Added to this answer at its next step")
+    other = Chat(visits.open(kitchen, "ada", away.page.url))
+    away.page.goto("/pages/help/")
+    other.page.locator("[data-form]").get_by_role("button", name="Send").click()
+    other.finish()
+    expect(other.last.locator(".part-final")).to_contain_text("It said")
 
 
 def test_a_message_that_was_withdrawn_does_not_end_the_answer(kitchen: Server, visits: Visits) -> None:

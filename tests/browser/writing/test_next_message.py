@@ -1,12 +1,12 @@
 """A message sent while an answer is being written waits, can be edited and withdrawn, and is sent exactly once."""
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 
 from tests.browser.chat import Chat
 from tests.browser.content.writer import Writer
 from tests.browser.test_accounts import sign_out
-from tests.browser.visits import Visits
+from tests.browser.visits import Visits, until
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -80,6 +80,32 @@ def test_the_next_message_survives_a_reload_and_is_sent_though_the_answer_ended_
     expect(chat.exchanges).to_have_count(2)
     expect(chat.question).to_have_text("Still there?")
     chat.finish()
+
+
+def test_a_message_whose_page_is_left_before_the_server_replies_is_sent_once_and_gone(chat: Chat, writer: Writer) -> None:
+    lost: list[str | bytes] = []
+
+    def without_reply(page: WebSocketRoute) -> None:
+        is_first, server = not lost, page.connect_to_server()
+        server.on_message(lambda frame: lost.append(frame) if is_first and "chatui:accepted" in str(frame) else page.send(frame))
+
+    chat.page.route_web_socket("**/ws/**", without_reply)
+    chat.page.reload()
+    chat.ask("And then?")
+    expect(card(chat.page)).to_contain_text(WAITING)
+    writer.resume()
+    until(chat.page, lambda: lost)
+    chat.page.reload()
+    until(chat.page, lambda: chat.page.evaluate("Object.keys(localStorage).every((key) => !key.startsWith('chatui:next:'))"))
+    expect(card(chat.page)).to_be_hidden()
+    chat.finish()
+    expect(chat.exchanges).to_have_count(2)
+    expect(chat.question).to_have_text("And then?")
+    expect(chat.stop).to_be_hidden()
+    live = chat.page.locator("chat-transcript").inner_text()
+    chat.page.reload()
+    expect(chat.exchanges).to_have_count(2)
+    assert chat.page.locator("chat-transcript").inner_text() == live, "a reload shows the same"
 
 
 def test_the_next_message_can_be_edited_and_withdrawn(chat: Chat, writer: Writer) -> None:

@@ -50,7 +50,7 @@ async def at_the_tool(socket: BrowserSocket) -> str:
 
 
 def make_way(turn_id: str, *, is_wanted: bool = True) -> None:
-    running.make_way(TurnPlace(UUID(turn_id), PROCESS), is_wanted=is_wanted)
+    running.make_way(TurnPlace(UUID(turn_id), PROCESS), "a page", is_wanted=is_wanted)
 
 
 async def test_the_message_stands_behind_the_reply_and_the_model_goes_on_with_all_that_it_had(ada: User, backend: ScriptedBackend) -> None:
@@ -91,6 +91,26 @@ async def test_what_was_taken_back_changes_nothing(ada: User, backend: ScriptedB
     assert len(backend.requests) == 2
 
 
+async def test_a_page_that_is_gone_wants_nothing_any_more_and_another_page_does(ada: User, backend: ScriptedBackend) -> None:
+    for stays in (True, False):
+        GATE.clear()
+        backend.requests.clear()
+        backend.script = [*frame(ANALYSIS, "I look it up"), *calls(call("lookup", "c1"))]
+        backend.following = [answer("There are four.")]
+        async with BrowserSocket(ada) as watching:
+            turn_id = await at_the_tool(watching)
+            of_turn = {"conversation": str((await Turn.objects.aget(pk=turn_id)).conversation_id), "turn": turn_id, "is_wanted": True}
+            async with BrowserSocket(ada) as leaving:
+                await leaving.send("make_way", **of_turn)
+                if stays:
+                    await watching.send("make_way", **of_turn)
+                await asyncio.gather(leaving.silence(0.2), watching.silence(0.2))
+            GATE.set()
+            await watching.until("response.completed")
+        await running.settle()
+        assert len(backend.requests) == (1 if stays else 2)
+
+
 async def test_an_answer_without_another_step_ends_as_ever(ada: User, backend: ScriptedBackend) -> None:
     backend.script = answer("At once.")
     async with BrowserSocket(ada) as socket:
@@ -115,7 +135,7 @@ async def test_stop_is_stop(ada: User, backend: ScriptedBackend) -> None:
 
 async def test_an_answer_goes_on_if_no_page_is_there_to_send_the_message(ada: User, backend: ScriptedBackend) -> None:
     started = await begin(ada, ask())
-    running.make_way(TurnPlace(started.turn.pk, PROCESS), is_wanted=True)
+    running.make_way(TurnPlace(started.turn.pk, PROCESS), "a page", is_wanted=True)
     GATE.set()
     await running.settle()
     assert (await Turn.objects.aget(pk=started.turn.pk)).state == "completed" and len(backend.requests) == 2
