@@ -188,18 +188,20 @@ def line_of(tool: Tool, arguments: Mapping[str, Any]) -> str:
 
 
 def _shown(value: object) -> str:
-    text = characters.escape(" ".join(str(value).split()))
+    text = characters.escape(" ".join(str(value).split()), is_prose=True)
     shown = text if len(text) <= VALUE_CHARS else text[: VALUE_CHARS - 1] + "…"
     return shown if not _NOT_PLAIN.search(text) else _as_code(shown)
 
 
-_HARMLESS = re.compile(r"""[\w .,'°%+?!;:()"“”„‘’«»—–…、。，：；？！（）「」『』《》-]*""")
+_PICTURES = "\u2190-\u21ff\u2300-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\ufe0f\u200c\u200d"
+"""Of emoji, with what joins them: where they do not need it, it has become a code."""
+_HARMLESS = re.compile(rf"""[\w .,'°%+?!;:()"“”„‘’«»—–…、。，：；？！（）「」『』《》{_PICTURES}-]*""")
 """Text in which nothing means anything in Markdown within a line, if it has no ``_`` and no address."""
 
 
 def as_plain_markdown(text: str) -> str:
     """A stranger's text on one line, as a part of a line of Markdown: as it is, or as code if anything in it may mean something."""
-    shown = characters.escape(" ".join(text.split()))
+    shown = characters.escape(" ".join(text.split()), is_prose=True)
     return shown if _HARMLESS.fullmatch(shown) and "_" not in shown and "www." not in shown.casefold() else _as_code(shown)
 
 

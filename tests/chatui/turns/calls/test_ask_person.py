@@ -255,8 +255,9 @@ def test_programs_are_never_offered_it(monkeypatch: pytest.MonkeyPatch, ada: Use
 
 
 def test_the_line_means_nothing_in_markdown() -> None:
-    assert as_plain_markdown("Which size (S, M)? 어느 색? 哪种？") == "Which size (S, M)? 어느 색? 哪种？"
+    for words in ("Which size (S, M)? 어느 색? 哪种？", "\u2764\ufe0f \U0001f469\u200d\U0001f4bb \u2705", "\u0645\u06cc\u200c\u062e"):
+        assert as_plain_markdown(words) == words
     marked = ["[a](https://evil.example)", "https://evil.example", "www.evil.example", "<b>x</b>"]
-    marked += ["_a_", "`a`", "【1†L0】", "$x$", "a\u202eb"]
+    marked += ["_a_", "`a`", "【1†L0】", "$x$", "a\u202eb", "a\u200db", "*\ufe0f\u20e3"]
     for text in marked:
         assert as_plain_markdown(text).startswith("`"), text
