@@ -293,7 +293,7 @@ class Runner:
         """Request a title for a new conversation, in a separate task. Not if part of the answer was shown and then withdrawn."""
         frames, running = self._frames, self._running
         if frames is not None and running.after is None and not (self._is_lost or frames.is_withheld or running.ask.program):
-            titles.begin(running, frames.written)
+            titles.begin(running, frames.written, has_made_way=self._has_made_way)
 
     def _on_lease_lost(self) -> None:
         """The turn was ended elsewhere, or another process has it: nothing more may be written."""

@@ -39,7 +39,7 @@ from chatui.wire import bus as wire_bus
 from chatui.wire.bus import bus
 from renderer.characters import one_line
 from renderer.frame_kinds import is_answer
-from renderer.frames import Frame, Header, Role
+from renderer.frames import Channel, Frame, Header, Role
 from renderer.gate import Audience, VisibleText, show, visible
 
 
@@ -76,9 +76,9 @@ class FirstExchange:
         return SampleRequest(frames, model=model, effort="low", max_tokens=MAX_TOKENS)
 
 
-def untitled(started: RunningTurn, written: Iterable[Frame]) -> FirstExchange | None:
-    """The exchange of an ended turn that wrote these frames, if its conversation needs a title: the turn answered the first question, and
-    the title is still the start of that question. Reads nothing from the database.
+def untitled(started: RunningTurn, written: Iterable[Frame], *, has_made_way: bool = False) -> FirstExchange | None:
+    """The exchange of an ended turn that wrote these frames, if its conversation needs a title: the turn answered the first question, or
+    made way for a message, and the title is still the start of that question. Reads nothing from the database.
 
     Titles by a person, of an import, or already written by a model stay.
     """
@@ -87,9 +87,10 @@ def untitled(started: RunningTurn, written: Iterable[Frame]) -> FirstExchange | 
         return None
     question = transcripts.frame_of(started.turn.question)
     answers = [frame for frame in visible(written, Audience.END_USER) if is_answer(frame.header) and frame.body.strip()]
-    if not answers or row.title != transcripts.first_title(question.body):
+    if not (answers or has_made_way) or row.title != transcripts.first_title(question.body):
         return None
-    return FirstExchange(row, show(question, Audience.END_USER), show(answers[-1], Audience.END_USER))
+    answer = answers[-1] if answers else Frame(Header(Role.ASSISTANT, Channel.FINAL), "")
+    return FirstExchange(row, show(question, Audience.END_USER), show(answer, Audience.END_USER))
 
 
 MAX_CHARS = 60
@@ -234,15 +235,15 @@ _tasks: set[asyncio.Task[None]] = set()
 _semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
-def begin(started: RunningTurn, written: Iterable[Frame]) -> None:
+def begin(started: RunningTurn, written: Iterable[Frame], *, has_made_way: bool = False) -> None:
     """After a turn has ended, request a title for its conversation if it needs one. Does not wait, and reads nothing from the database.
 
-    ``written``: the frames of the turn.
+    ``written``: the frames of the turn. ``has_made_way``: a message takes the place of its answer, and the title is that of the question.
     """
     env = environment()
     if not env.titles:
         return
-    exchange = untitled(started, written)
+    exchange = untitled(started, written, has_made_way=has_made_way)
     if exchange is None:
         return
     if len(_tasks) >= AT_ONCE + MAX_WAITING:

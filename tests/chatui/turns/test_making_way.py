@@ -10,13 +10,14 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import transcripts
-from chatui.turns import running
+from chatui.turns import running, titles
 from chatui.turns.running import TurnPlace
 from chatui.wire.bus import PROCESS
 from renderer.ocml import document
 from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import call, calls
 from tests.chatui.turns.test_turns import ask, begin
+from tests.support import environment
 from tests.support.browser_socket import BrowserSocket
 from tests.support.scripted import ANALYSIS, ScriptedBackend, answer, frame
 
@@ -89,6 +90,24 @@ async def test_what_was_taken_back_changes_nothing(ada: User, backend: ScriptedB
         GATE.set()
         assert (await socket.until("response.completed"))[-1]["turn"] == turn_id
     assert len(backend.requests) == 2
+
+
+async def test_a_new_conversation_gets_a_title_though_its_first_answer_made_way(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment.change(monkeypatch, {"titles": True})
+    backend.following = [answer("Counting the red ones")]
+    async with BrowserSocket(ada) as socket:
+        turn_id = await at_the_tool(socket)
+        make_way(turn_id)
+        GATE.set()
+        await socket.until("response.completed")
+    await running.settle()
+    await titles.settle()
+    turn = await Turn.objects.select_related("conversation").aget(pk=turn_id)
+    assert turn.conversation.title == "Counting the red ones"
+    asked = backend.requests[-1].frames[-1].body
+    assert "How many?" in asked and asked.endswith("## Answer\n\n") and "I look it up" not in asked
 
 
 async def test_a_page_that_is_gone_wants_nothing_any_more_and_another_page_does(ada: User, backend: ScriptedBackend) -> None:

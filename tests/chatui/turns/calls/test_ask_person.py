@@ -192,7 +192,7 @@ async def test_a_question_may_be_declined_or_left_alone(decision: str, note: str
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_stop_ends_it_and_a_process_that_died_leaves_a_word(world: World) -> None:
+async def test_stop_ends_it_and_leaves_a_word(world: World) -> None:
     turn_id, row = await asked(world, NAME)
     await running.stop(TurnPlace(turn_id, PROCESS))
     assert (await told(turn_id))["error"]["code"] == "E-TOOL-CANCELLED"
