@@ -145,7 +145,8 @@ def _replies(handler: Handler) -> dict[str, Any]:
     if has_response:
         replies = _json("The answer.", f"{REFERENCE}Response")
     if handler in STREAMS:
-        replies["content"]["text/event-stream"] = {"schema": {"type": "string"}}
+        replies["content"].setdefault("application/json", {"schema": {"type": "object"}})
+        replies["content"]["text/event-stream"] = {}  # OpenAPI 3.1 has no words for the events of a stream
     return replies
 
 

@@ -32,6 +32,12 @@ def test_every_address_with_every_method_and_field_is_described() -> None:
         assert fields - described_fields <= WAYS_TO_ASK.keys()
 
 
+def test_what_is_streamed_may_be_whole_as_well() -> None:
+    paths = document(urlpatterns)["paths"]
+    for path, method in (("/responses", "post"), ("/chat/completions", "post"), ("/messages", "post"), ("/responses/{answer_id}", "get")):
+        assert set(paths[path][method]["responses"]["200"]["content"]) == {"application/json", "text/event-stream"}
+
+
 def test_the_described_requests_are_valid() -> None:
     schemas = document(urlpatterns)["components"]["schemas"]
     root = {"components": {"schemas": schemas}, "$ref": "#/components/schemas/ResponsesRequest"}
