@@ -14,7 +14,7 @@ import re
 import secrets
 import zlib
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -136,8 +136,8 @@ def admit(text: str, address: str) -> LiveKey:
     return _admit(row, address)
 
 
-def count_more(key: LiveKey, requests: int) -> None:
-    """Count more requests against the key's rate limit: one that asks for several answers is as many.
+def count_more(key: LiveKey, requests: int) -> LiveKey:
+    """Count more requests against the key's rate limit: one that asks for several answers is as many. Returns the key as counted.
 
     Raises:
         KeyThrottledError: they exceed it.
@@ -145,6 +145,8 @@ def count_more(key: LiveKey, requests: int) -> None:
     with contextlib.suppress(*CACHE_ERRORS):
         if (used := _requests.count(str(key.id), amount=requests)) > key.per_minute:
             raise KeyThrottledError(_requests.seconds_left(str(key.id)), key.per_minute, used)
+        return replace(key, used=used)
+    return key
 
 
 def admit_again(key: LiveKey, address: str) -> LiveKey:

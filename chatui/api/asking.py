@@ -20,7 +20,7 @@ from chatui.api.answering import Answering, StreamForm
 from chatui.api.chat_chunks import ChatChunks, several, usage_of
 from chatui.api.chat_request import ChatRequest
 from chatui.api.errors import CONTEXT, ApiError, check_format, invalid, of_code, of_end, unsupported
-from chatui.api.guarded import body_of, checked
+from chatui.api.guarded import body_of, checked, rate_of
 from chatui.api.message_events import MessageEvents
 from chatui.api.messages_request import MessagesRequest
 from chatui.api.reasoning_access import address_of
@@ -97,8 +97,12 @@ async def chat(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     check_format(key.for_chat)
     wanted = checked(ChatRequest, body)
     wanted.refuse_what_is_not_served()
-    if (wanted.n or 1) > 1:
-        return told(await _several(address_of(request), key, wanted), wanted)
+    if wanted.n and wanted.n > 1:  # each counts
+        key = await pools.commands.run(api_keys.count_more, key, wanted.n - 1)
+        found = await _several(address_of(request), key, wanted)
+        for name, value in rate_of(key).items():
+            found.headers[name] = value
+        return told(found, wanted)
     answer = await begin(address_of(request), key, wanted)
     chunks = chunks_of(answer, wanted)
     if wanted.stream:
@@ -108,9 +112,8 @@ async def chat(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
 
 
 async def _several(address: str, key: LiveKey, wanted: ChatRequest) -> HttpResponseBase:
-    """Several answers to one request: as many requests that are not stored, without tools of the product. Each counts."""
+    """Several answers to one request: as many requests that are not stored, without tools of the product."""
     count = wanted.n or 1
-    await pools.commands.run(api_keys.count_more, key, count - 1)
     one, key = wanted.model_copy(update={"store": False, "stream_options": None}), replace(key, tools=())
     answers: list[Answering] = []
     try:

@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 Handler = Callable[..., Awaitable[HttpResponseBase]]
 Counted = list[LiveKey | KeyThrottledError]
-"""The key of a request, once it is known to be valid; or that it has been used too often."""
+"""The key of a request, once it is known to be valid; or, last, that it has been used too often."""
 
 
 def endpoint(**handlers: Handler) -> Callable[..., Any]:
@@ -84,9 +84,9 @@ def _view(methods: Mapping[str, Handler], answer: _Answer) -> Callable[..., Any]
             known_error = failed(error)
             response = known_error.response(body_for(request, known_error))
         named_id = {"request-id": request_id.get()}  # Anthropic's name for x-request-id
-        rate = rate_of(known[0], is_for_messages=request.path.startswith(ADDRESS)) if known else {}
+        rate = rate_of(known[-1], is_for_messages=request.path.startswith(ADDRESS)) if known else {}
         for name, value in {**named_id, **rate, **shared_with(request)}.items():
-            response.headers[name] = value
+            response.headers.setdefault(name, value)  # a handler that counted more has said so
         return _without_body(response) if request.method == "HEAD" else response
 
     return view
@@ -133,7 +133,7 @@ def _without_body(response: HttpResponseBase) -> HttpResponseBase:
     return HttpResponse(status=response.status_code, headers=headers | ({"Content-Length": str(length)} if length is not None else {}))
 
 
-def rate_of(key: LiveKey | KeyThrottledError, *, is_for_messages: bool) -> dict[str, str]:
+def rate_of(key: LiveKey | KeyThrottledError, *, is_for_messages: bool = False) -> dict[str, str]:
     """The headers that say how many requests the key may make within a minute, how many more within this one, and when that ends: as
     OpenAI's servers write a duration (``59s``, ``1m0s``), in Anthropic's format as a time. While requests cannot be counted only the first
     is known. There is no limit of tokens within a minute, so there is no header about one."""
@@ -156,7 +156,11 @@ async def _answered(methods: Mapping[str, Handler], request: HttpRequest, named:
             refused = invalid("This address does not know this method.", code="method_not_allowed", status=405)
             refused.headers["Allow"] = _allowed(methods)
             raise refused
-        return await handler(request, key, **named)
+        try:
+            return await handler(request, key, **named)
+        except KeyThrottledError as throttled:
+            known.append(throttled)
+            raise
 
 
 async def _admitted(request: HttpRequest, known: Counted) -> LiveKey:

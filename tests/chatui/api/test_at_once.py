@@ -101,6 +101,13 @@ async def test_members_of_a_group_have_its_number_and_a_key_its_own(
     assert {(await post).status_code for post in posts} == {200}
 
 
+async def test_several_answers_to_one_request_are_counted_in_what_is_said_to_be_left(ada: User, backend: ScriptedBackend) -> None:
+    program = Program(await new_key(ada, per_minute=4))
+    for left, status in (("1", 200), ("0", 429)):
+        response = await program.post("/v1/chat/completions", {"messages": [{"role": "user", "content": "?"}], "n": 3})
+        assert (response.status_code, response.headers["x-ratelimit-remaining-requests"]) == (status, left)
+
+
 @pytest.mark.parametrize("path", ["/v1/responses", "/v1/messages"])
 async def test_each_response_says_how_many_requests_are_left_and_until_when(path: str, ada: User, backend: ScriptedBackend) -> None:
     """As OpenAI's and Anthropic's libraries read it, also where the request is refused for that."""
