@@ -260,7 +260,10 @@ async def _may_continue(choice: ModelChoice, read: ParsedMessages, wanted: AnyRe
         return False
     if not is_free:
         raise unsupported(wanted.messages_field, "An answer cannot be continued where a format or a call is required.")
-    if await asyncio.to_thread(prefill.has_marks, text_in(read.messages[-1])):
+    begun = text_in(read.messages[-1])
+    if len(begun) > prefill.MAX_CHARS:
+        raise unsupported(wanted.messages_field, f"An answer cannot be continued that has more than {prefill.MAX_CHARS} characters.")
+    if await asyncio.to_thread(prefill.has_marks, begun):
         raise unsupported(wanted.messages_field, "An answer cannot be continued that has what marks hidden text (markers, labels, tags).")
     return True
 

@@ -24,25 +24,30 @@ async def can_continue(choice: str) -> bool:
         return False
 
 
+MAX_CHARS = 100_000
+"""The longest text that is continued: all of it is searched, which takes up to a second."""
+
+
 def has_marks(text: str) -> bool:
     """Whether a text has what would mark hidden text in an answer, or ends within such a mark, which the model would complete: a model
     that continues it could go on as if it were thinking, where everybody reads it. Takes time with a long text."""
     view = bare(folded(text))
-    if TOKEN_RUN.search(text) or _MARKER.search(view) or _begins_tag(view):
+    beginning = view.strip()[:_LABEL_CHARS]
+    if beginning == _ROLE or any(label_of(beginning + end) for end in ("", ":")):
         return True
-    is_label = view.strip() == _ROLE or any(label_of(view.rstrip() + end) for end in ("", ":"))
-    return is_label or any(judged(text + end).has_sign for end in ("", ">"))
+    return bool(TOKEN_RUN.search(text) or _MARKER.search(view)) or _begins_tag(view) or judged(text).has_sign
 
 
+_LABEL_CHARS = 200
 _NAMES = "|".join(token.value.strip("<|>") for token in Token)
 _MARKER = re.compile(rf"<\s*+\|\s*+(?:(?:{_NAMES})\b|\w{{0,20}}\s*\Z)")
 """A marker, written with spaces or left unfinished as well."""
 _TAGS = ("thinking", "thoughts", "reasoning", "reflection", "analysis", "commentary", "scratchpad", "monologue", "rationale", "internal")
-_TAG_BEGINS = re.compile(r"<\s*(\w{2,20})\Z")
+_TAG_BEGINS = re.compile(r"<\s?(\w{2,20})\Z")
 _ROLE = "assistant"
 
 
 def _begins_tag(view: str) -> bool:
     """Whether the text ends within a tag around reasoning."""
-    begun = _TAG_BEGINS.search(view)
-    return begun is not None and any(name.startswith(begun[1].lower()) for name in _TAGS)
+    begun = _TAG_BEGINS.search(view, max(len(view) - _LABEL_CHARS, 0))
+    return begun is not None and (any(name.startswith(begun[1].lower()) for name in _TAGS) or judged(f"{begun[0]}>").has_sign)

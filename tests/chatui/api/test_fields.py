@@ -338,6 +338,8 @@ async def test_no_answer_is_continued_where_more_is_required_or_nothing_was_aske
     function = {"type": "function", "function": {"name": "f"}}
     for more in ({"tools": [function], "tool_choice": "required"}, {"response_format": {"type": "json_object"}}):
         assert (await program.post(CHAT, begun(CHAT, **more))).status_code == 400
+    long = await program.post(CHAT, begun(CHAT, "a" * (prefill.MAX_CHARS + 1)))
+    assert long.status_code == 400 and "100000 characters" in json_of(long)["error"]["message"]
     for path in (CHAT, RESPONSES, MESSAGES):
         alone = begun(path)
         field = "input" if path == RESPONSES else "messages"
