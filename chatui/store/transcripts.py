@@ -509,7 +509,8 @@ def title_text(conversation: Conversation) -> VisibleText:
 def title_of(text: VisibleText, limit: int) -> str:
     """A title from visible text: its first line with something to see, cut at a word to ``limit`` characters. Empty if there is none."""
     lines = (" ".join(line.strip(" #>*-`\t").split()) for line in text.splitlines())
-    line = next((line for line in lines if is_seen(line)), "")
+    # Of most questions the first line is plain, and needs no table of what cannot be seen.
+    line = next((line for line in lines if line and ((line.isascii() and line.isprintable()) or is_seen(line))), "")
     if len(line) <= limit:
         return line
     return line[: limit + 1].rsplit(" ", 1)[0][:limit].rstrip(" ,;:.") + "…"

@@ -371,6 +371,7 @@ async def test_a_turn_has_one_terminal_state(ada: User, backend: ScriptedBackend
         ("###", ""),
         ("\u200b\u3164\n\u2800\nHello", "Hello"),
         ("\u200b \u3164", ""),
+        ("\x7f \x01\n\nHello", "Hello"),
     ],
 )
 def test_a_title_is_the_first_words_of_the_question(text: str, title: str) -> None:
