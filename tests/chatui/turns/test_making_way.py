@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -80,6 +80,27 @@ async def test_the_message_stands_behind_the_reply_and_the_model_goes_on_with_al
     text = "\n".join(row.text for row in rows)
     document.parse(f"version: 2.2\n\n{text}\n")
     assert transcripts.frame_of(rows[-1]).body.strip() == "There are four."
+
+
+async def test_the_message_is_answered_anew_and_edited_as_any_question(ada: User, backend: ScriptedBackend) -> None:
+    async with BrowserSocket(ada) as socket:
+        turn_id = await at_the_tool(socket)
+        make_way(turn_id)
+        GATE.set()
+        await socket.until("response.completed")
+        conversation = str((await Turn.objects.aget(pk=turn_id)).conversation_id)
+        await socket.send_message("Only the red ones.", conversation=conversation)
+        added = (await socket.until("chatui:accepted"))[-1]
+        await socket.until("response.completed")
+        first = [(each.header.role, each.body) for each in backend.requests[-1].frames]
+        ids = {"conversation": conversation, "question": added["question"], "effort": "medium"}
+        await socket.send("regenerate", client_id=str(uuid4()), **ids)
+        assert (await socket.until("response.completed", "chatui:refused"))[-1]["type"] == "response.completed"
+        assert [(each.header.role, each.body) for each in backend.requests[-1].frames] == first, "with all that the model had, once more"
+        await socket.send("edit", client_id=str(uuid4()), text="Only the blue ones.", **ids)
+        assert (await socket.until("response.completed", "chatui:refused"))[-1]["type"] == "response.completed"
+        assert [(each.header.role, each.body) for each in backend.requests[-1].frames] == [*first[:-1], ("user", "Only the blue ones.")]
+    await running.settle()
 
 
 async def test_what_was_taken_back_changes_nothing(ada: User, backend: ScriptedBackend) -> None:
