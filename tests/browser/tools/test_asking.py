@@ -48,6 +48,20 @@ def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         peer.server_close()
 
 
+def test_a_form_that_is_higher_than_the_page_begins_at_its_top(kitchen: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(kitchen, "ada"))
+    chat.page.set_viewport_size({"width": 390, "height": 680})
+    chat.ask("Plan a dinner, please")
+    form = chat.page.locator("[data-form]")
+    for _ in range(2):
+        expect(form.get_by_role("heading")).to_be_in_viewport()
+        chat.page.set_viewport_size({"width": 1280, "height": 640})
+        chat.page.reload()
+        still(chat.page)
+    form.get_by_role("button", name="Decline").click()
+    chat.finish()
+
+
 def test_the_model_asks_and_is_answered_by_keyboard_in_any_tab(kitchen: Server, visits: Visits) -> None:
     chat = Chat(visits.open(kitchen, "ada"))
     chat.ask("Plan a dinner, please")
