@@ -239,7 +239,6 @@ export class Scrolling {
   #scroller;
   #content;
   #jump;
-  #card = /** @type {HTMLElement | null} */ (null);
 
   /**
    * @param {HTMLElement} scroller
@@ -301,21 +300,8 @@ export class Scrolling {
     // If later messages are not loaded yet, the end of the page is not the newest text.
     if (!this.#content.reachesEnd) this.#following.leave();
     // The welcome text, shown alone while there is no message, starts at its top.
-    if (this.#following.on && this.#content.clientHeight) {
-      this.#scroller.scrollTop = this.#scroller.scrollHeight;
-      this.#toCard();
-    }
+    if (this.#following.on && this.#content.clientHeight) this.#scroller.scrollTop = this.#scroller.scrollHeight;
     this.#show();
-  }
-
-  /** What waits for the person is read from its beginning: leads there once, unless they are filling it in. */
-  #toCard() {
-    const card = seek(this.#content, "[data-waiting]", HTMLElement);
-    if (!card || card === this.#card || card.contains(document.activeElement)) return;
-    if (card.getBoundingClientRect().top >= this.#scroller.getBoundingClientRect().top) return;
-    this.#card = card;
-    this.#following.leave();
-    card.scrollIntoView();
   }
 
   get #position() {

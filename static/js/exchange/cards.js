@@ -3,7 +3,7 @@
 
 import { refusal } from "../language/refusals.js";
 import { t } from "../language/words.js";
-import { closestTo, find, htmlOf, parse, seek } from "../page/dom.js";
+import { closestTo, find, htmlOf, pageOf, parse, seek } from "../page/dom.js";
 import { messageOf, postJson, read } from "../page/server.js";
 import { newId } from "../page/storage.js";
 import { toast } from "../page/menus.js";
@@ -115,8 +115,27 @@ function announce(exchange, place) {
   const isNew = fresh.some((id) => !announced.has(id));
   for (const id of fresh) announced.add(id);
   if (!isNew) return;
+  leadTo(exchange, find(place, "[data-waiting]", HTMLElement));
   const detail = t("A tool waits for your decision.");
   exchange.dispatchEvent(new CustomEvent("chat:announce", { detail, bubbles: true }));
+}
+
+/**
+ * What waits for the person is read from its beginning: leads there once, as soon as the page that follows its newest
+ * text would have it above the view, unless they are filling it in.
+ * @param {HTMLElement} exchange
+ * @param {HTMLElement} card
+ */
+function leadTo(exchange, card) {
+  const view = card.closest(".scroller");
+  const observer = new ResizeObserver(() => {
+    const isAbove = view && card.getBoundingClientRect().top < view.getBoundingClientRect().top;
+    if (!isAbove || card.contains(document.activeElement) || !find(pageOf(card), ".jump", HTMLElement).hidden) return;
+    observer.disconnect();
+    exchange.dispatchEvent(new CustomEvent("chat:placed", { bubbles: true }));
+    card.scrollIntoView();
+  });
+  observer.observe(card);
 }
 
 /** @param {SubmitEvent} event */
