@@ -46,6 +46,7 @@ from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.observability import tracing
 from chatui.proxies import setup_faults
+from chatui.transfer.saved_prompts import MAX_FILE_BYTES
 from chatui.transfer.upload import MAX_EXPORT_BYTES
 from chatui.turns import running
 from chatui.wire import bus as wire_bus
@@ -352,8 +353,8 @@ def plain_path(path: bytes) -> bytes:
 FILES = b"/files/"
 """The path prefix for uploads."""
 
-IMPORT = b"/import/"
-"""The only page with a form that may have a large file."""
+_UPLOADS = {b"/import/": MAX_EXPORT_BYTES, b"/prompts/import/": MAX_FILE_BYTES}
+"""The only pages with a form that may have a large file, and how many bytes each accepts."""
 
 SERVER_ERRORS = 500
 """Statuses from this one on are server errors."""
@@ -391,7 +392,7 @@ def max_bytes_read(path: bytes) -> int:
     refused there with a page that says why: a browser would not show a reply that comes before it has sent everything.
     """
     decoded = unquote_to_bytes(path)
-    allowed = MAX_EXPORT_BYTES if decoded == IMPORT else _max_bytes(decoded) or settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    allowed = _UPLOADS.get(decoded) or _max_bytes(decoded) or settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     return allowed + settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
 

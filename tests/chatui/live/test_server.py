@@ -212,7 +212,7 @@ def test_a_refused_body_is_dropped_up_to_eight_times_its_limit_so_that_its_sende
 
 def test_more_is_kept_where_files_are_accepted_and_always_more_than_is_accepted() -> None:
     assert max_bytes_read(b"/import/") == max_bytes_read(b"/%69mport/") == 33 * MIB
-    assert max_bytes_read(b"/files/") == 21 * MIB
+    assert max_bytes_read(b"/files/") == 21 * MIB and max_bytes_read(b"/prompts/import/") == 9 * MIB
     assert max_bytes_read(b"/v1/responses") == 17 * MIB and max_bytes_read(b"/sign-in/") == PAGE > settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
 
