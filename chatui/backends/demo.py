@@ -237,7 +237,9 @@ def _parts(request: SampleRequest) -> tuple[_Part, ...]:
         return found[0] if _is_offered(_load(choose(found[1])), offered) else ""
 
     parts = tuple(part._replace(text=part.text.replace("CITY", city)) for part in _load(name))
-    return tuple(part._replace(text=_WORD_ROW.sub(row, part.text)) for part in parts) if name == GREETING else parts
+    # Where an answer is continued no tools are offered: it goes on as it began.
+    is_begun = request.cut_answer is not None and _final_text(parts).startswith(request.cut_answer.body)
+    return parts if name != GREETING or is_begun else tuple(part._replace(text=_WORD_ROW.sub(row, part.text)) for part in parts)
 
 
 def _chosen(request: SampleRequest) -> str:
