@@ -10,7 +10,6 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.functional import lazy
 from django.utils.text import format_lazy
@@ -27,6 +26,7 @@ from chatui.limits import Throttle
 from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.offers import may_offer
+from chatui.web import undo
 from chatui.web.folders import Instructions
 from chatui.web.guards import person_of, signed_in, visitor_of
 
@@ -123,19 +123,11 @@ _FULL = _("You have the maximum of %(most)s assistants. Delete one first.")
 @signed_in("GET")
 def listing(request: HttpRequest) -> HttpResponse:
     """The assistants with which one may begin a conversation; after a deletion also how to undo it."""
-    person, deleted = person_of(request), None
-    if asked := request.GET.get("deleted"):
-        try:
-            deleted = assistants.deleted(person, asked)
-        except NotFoundError:
-            deleted = None  # it was restored, or is erased
+    person = person_of(request)
     context = {
         "assistants": assistants.with_groups(person),
         "may_offer": may_offer(person),
-        "deleted": deleted,
-        "is_saved": "saved" in request.GET,
-        "is_restored": "restored" in request.GET,
-        "problem": _FULL % {"most": MAX_ASSISTANTS} if "full" in request.GET else "",
+        **undo.done(request, assistants.deleted, _FULL % {"most": MAX_ASSISTANTS}),
     }
     return render(request, "assistants/assistants.html", context)
 
@@ -148,7 +140,7 @@ def new(request: HttpRequest) -> HttpResponse:
         _writes.check(str(person.pk))
         if wanted := form.wanted():
             if assistants.create(visitor_of(request, "page"), wanted, form.groups_wanted() or ()):
-                return redirect(f"{reverse('assistants')}?saved=1")
+                return undo.saved("assistants")
             form.add_error(None, _FULL % {"most": MAX_ASSISTANTS})
     return render(request, "assistants/new.html", {"form": form}, status=400 if form.errors else 200)
 
@@ -163,7 +155,7 @@ def assistant(request: HttpRequest, assistant_id: UUID) -> HttpResponse:
         _writes.check(str(person.pk))
         if wanted := form.wanted():
             assistants.change(visitor_of(request, "page"), assistant_id, wanted, form.groups_wanted())
-            return redirect(f"{reverse('assistants')}?saved=1")
+            return undo.saved("assistants")
     context = {"form": form, "assistant": {"id": assistant_id, "name": text.name}}
     return render(request, "assistants/assistant.html", context, status=400 if form.errors else 200)
 
@@ -172,14 +164,14 @@ def assistant(request: HttpRequest, assistant_id: UUID) -> HttpResponse:
 def delete(request: HttpRequest, assistant_id: UUID) -> HttpResponse:
     _writes.check(str(person_of(request).pk))
     gone = assistants.delete(visitor_of(request, "page"), assistant_id)
-    return redirect(f"{reverse('assistants')}?deleted={gone.id}")
+    return undo.after_deletion("assistants", gone.id)
 
 
 @signed_in("POST")
 def restore(request: HttpRequest, assistant_id: UUID) -> HttpResponse:
     _writes.check(str(person_of(request).pk))
     is_back = assistants.restore(visitor_of(request, "page"), assistant_id)
-    return redirect(f"{reverse('assistants')}?{'restored=1' if is_back else f'deleted={assistant_id}&full=1'}")
+    return undo.after_restoring("assistants", assistant_id, is_back=is_back)
 
 
 @signed_in("GET", "POST")

@@ -8,8 +8,7 @@ from uuid import UUID
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import redirect, render
-from django.urls import reverse
+from django.shortcuts import render
 from django.utils.formats import number_format
 from django.utils.functional import lazy
 from django.utils.text import format_lazy
@@ -19,9 +18,9 @@ from django.utils.translation import gettext_lazy as _
 from chatui.display import saved_prompts
 from chatui.display.saved_prompts import MAX_PROMPTS, NAME_CHARS, TEXT_CHARS, PromptText
 from chatui.limits import Throttle
-from chatui.permissions.access import NotFoundError
 from chatui.permissions.offers import may_offer
 from chatui.transfer.saved_prompts import MAX_FILE_BYTES, ImportedPrompts, PromptFileError, import_file, written
+from chatui.web import undo
 from chatui.web.folders import Instructions
 from chatui.web.guards import person_of, signed_in, visitor_of
 
@@ -91,19 +90,11 @@ class PromptFileForm(forms.Form):
 @signed_in("GET")
 def listing(request: HttpRequest) -> HttpResponse:
     """The prompts that one may use; after a deletion also how to undo it."""
-    person, deleted = person_of(request), None
-    if asked := request.GET.get("deleted"):
-        try:
-            deleted = saved_prompts.deleted(person, asked)
-        except NotFoundError:
-            deleted = None  # it was restored, or is erased
+    person = person_of(request)
     context = {
         "prompts": saved_prompts.listed(person),
         "may_offer": may_offer(person),
-        "deleted": deleted,
-        "is_saved": "saved" in request.GET,
-        "is_restored": "restored" in request.GET,
-        "problem": _FULL % {"most": MAX_PROMPTS} if "full" in request.GET else "",
+        **undo.done(request, saved_prompts.deleted, _FULL % {"most": MAX_PROMPTS}),
     }
     return render(request, "prompts/prompts.html", context)
 
@@ -115,7 +106,7 @@ def new(request: HttpRequest) -> HttpResponse:
         _writes.check(str(person_of(request).pk))
         if wanted := form.wanted():
             if saved_prompts.create(visitor_of(request, "page"), wanted):
-                return redirect(f"{reverse('prompts')}?saved=1")
+                return undo.saved("prompts")
             form.add_error(None, _FULL % {"most": MAX_PROMPTS})
     return render(request, "prompts/prompt.html", {"form": form}, status=400 if form.errors else 200)
 
@@ -129,7 +120,7 @@ def prompt(request: HttpRequest, prompt_id: UUID) -> HttpResponse:
         _writes.check(str(person.pk))
         if wanted := form.wanted():
             saved_prompts.change(visitor_of(request, "page"), prompt_id, wanted)
-            return redirect(f"{reverse('prompts')}?saved=1")
+            return undo.saved("prompts")
     context = {"form": form, "prompt": {"id": prompt_id, "name": text.name}}
     return render(request, "prompts/prompt.html", context, status=400 if form.errors else 200)
 
@@ -138,14 +129,14 @@ def prompt(request: HttpRequest, prompt_id: UUID) -> HttpResponse:
 def delete(request: HttpRequest, prompt_id: UUID) -> HttpResponse:
     _writes.check(str(person_of(request).pk))
     gone = saved_prompts.delete(visitor_of(request, "page"), prompt_id)
-    return redirect(f"{reverse('prompts')}?deleted={gone.id}")
+    return undo.after_deletion("prompts", gone.id)
 
 
 @signed_in("POST")
 def restore(request: HttpRequest, prompt_id: UUID) -> HttpResponse:
     _writes.check(str(person_of(request).pk))
     is_back = saved_prompts.restore(visitor_of(request, "page"), prompt_id)
-    return redirect(f"{reverse('prompts')}?{'restored=1' if is_back else f'deleted={prompt_id}&full=1'}")
+    return undo.after_restoring("prompts", prompt_id, is_back=is_back)
 
 
 @signed_in("GET")
