@@ -157,7 +157,7 @@ def _offer(visitor: Visitor, row: Assistant, name: str, groups: Collection[int])
     before = set(row.groups.values_list("pk", flat=True))
     if before == set(groups) or not offers.may_offer(visitor.user):
         return
-    row.groups.set(Group.objects.filter(pk__in=groups))
+    row.groups.set(Group.objects.select_for_update(no_key=True).filter(pk__in=groups))
     _record_offer(visitor, row, name)
 
 

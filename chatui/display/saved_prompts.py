@@ -31,6 +31,10 @@ OFFERED, WITHDRAWN = "prompt offered to group", "prompt not offered to group any
 CHANGED = "offered prompt changed"
 
 
+class GroupGoneError(Exception):
+    """The group was deleted, or the person may not offer anything to it any more, since they chose it in the form."""
+
+
 @dataclass(frozen=True, slots=True)
 class PromptText:
     """A prompt for its owner's form. ``group``: the id of the group to which it is offered; empty for none."""
@@ -42,18 +46,23 @@ class PromptText:
 
 @dataclass(frozen=True, slots=True)
 class ShownPrompt:
-    """A prompt in a list. ``begins``: the beginning of its text, in one line. ``group``: the name of the group to which it is offered."""
+    """A prompt in a list. ``begins``: the beginning of its text, in one line. ``group``: the name of the group to which it is offered.
+    ``maker``: whose it is, if that is somebody else."""
 
     id: str
     name: str
     begins: str
     group: str
-    is_own: bool
+    maker: str = ""
+
+    @property
+    def is_own(self) -> bool:
+        return not self.maker
 
 
 def listed(person: User) -> list[ShownPrompt]:
     """The prompts that the person may use, by name. One statement."""
-    rows = permissions.usable(person).select_related("group").order_by("-created_at")[:_MOST_OFFERED]
+    rows = permissions.with_makers(permissions.usable(person)).select_related("group").order_by("-created_at")[:_MOST_OFFERED]
     return sorted((_shown(row, person) for row in rows), key=lambda each: (each.name.casefold(), each.id))
 
 
@@ -87,7 +96,7 @@ def groups(person: User, chosen: str = "") -> list[tuple[str, str]]:
 
 
 def create(visitor: Visitor, text: PromptText) -> str | None:
-    """Create a prompt from a clean text; returns its id, or None if the person has MAX_PROMPTS already."""
+    """Create a prompt from a clean text; returns its id, or None if the person has MAX_PROMPTS already. Raises GroupGoneError."""
     with transaction.atomic():
         if not add(person_of(visitor), [replace(text, group="")]):
             return None
@@ -107,6 +116,7 @@ def add(person: User, texts: Iterable[PromptText]) -> bool:
 
 
 def change(visitor: Visitor, prompt_id: object, text: PromptText) -> None:
+    """Raises NotFoundError, or GroupGoneError."""
     with transaction.atomic():
         row = permissions.own(person_of(visitor), prompt_id)
         if row.group is not None and (row.name, row.text) != (text.name, text.text):
@@ -153,12 +163,16 @@ def _room(person: User) -> int:
 
 
 def _offer(visitor: Visitor, row: SavedPrompt, group: str) -> None:
-    """Offer a prompt to a group that the form let the person choose, or to none any more. Recorded."""
+    """Offer a prompt to a group that the form let the person choose, or to none any more. Recorded. Raises GroupGoneError."""
     if group == str(row.group_id or ""):
         return
     if row.group is not None:
         record(WITHDRAWN, visitor, detail=row.group.name)
-    row.group = offers.groups_to_offer(person_of(visitor)).get(pk=group) if group else None
+    # Locked, so that it is not deleted before the prompt is stored.
+    chosen = offers.groups_to_offer(person_of(visitor)).select_for_update(no_key=True).filter(pk=group).first() if group else None
+    if group and chosen is None:
+        raise GroupGoneError
+    row.group = chosen
     row.save(update_fields=["group"])
     if row.group is not None:
         record(OFFERED, visitor, detail=row.group.name)
@@ -166,9 +180,10 @@ def _offer(visitor: Visitor, row: SavedPrompt, group: str) -> None:
 
 def _shown(row: SavedPrompt, person: User) -> ShownPrompt:
     begins = one_line(row.text[: _BEGINNING_CHARS * 2])[:_BEGINNING_CHARS].strip()
-    return ShownPrompt(str(row.pk), row.name, begins, row.group.name if row.group else "", row.owner_id == person.pk)
+    maker = "" if row.owner_id == person.pk else vars(row)["maker"]
+    return ShownPrompt(str(row.pk), row.name, begins, row.group.name if row.group else "", maker)
 
 
 def as_json(shown: ShownPrompt) -> dict[str, Any]:
-    """For the message box."""
-    return {"id": shown.id, "name": shown.name, "begins": shown.begins, "from": "" if shown.is_own else shown.group}
+    """For the message box. Two that one is offered may have the same name and group, so ``from`` says whose each is."""
+    return {"id": shown.id, "name": shown.name, "begins": shown.begins, "from": "" if shown.is_own else f"{shown.group} · {shown.maker}"}

@@ -6,7 +6,7 @@ prompts have no heir. What may not be used looks like what does not exist.
 
 from __future__ import annotations
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from chatui.models.saved_prompts import SavedPrompt
 from chatui.models.user import User
@@ -18,6 +18,11 @@ def usable(person: User) -> QuerySet[SavedPrompt]:
     """Those of the person's own, and those offered to them."""
     offered = Q(pk__in=offers.offered_to(person.pk, "chatui_savedprompt"), owner__is_active=True)
     return SavedPrompt.objects.filter(Q(owner=person) | offered, deleted_at=None)
+
+
+def with_makers(rows: QuerySet[SavedPrompt]) -> QuerySet[SavedPrompt]:
+    """The same, each with ``maker``: the name of its owner, of whose row no more is read."""
+    return rows.annotate(maker=F("owner__username"))
 
 
 def to_use(person: User, prompt_id: object) -> SavedPrompt:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from chatui.display import saved_prompts
-from chatui.display.saved_prompts import MAX_PROMPTS, NAME_CHARS, TEXT_CHARS, PromptText
+from chatui.display.saved_prompts import MAX_PROMPTS, NAME_CHARS, TEXT_CHARS, GroupGoneError, PromptText
 from chatui.limits import Throttle
 from chatui.permissions.offers import may_offer
 from chatui.transfer.saved_prompts import MAX_FILE_BYTES, ImportedPrompts, PromptFileError, import_file, written
@@ -26,6 +26,7 @@ from chatui.web.guards import person_of, signed_in, visitor_of
 
 _writes = Throttle("saved-prompt", attempts=120, seconds=60)
 _FULL = _("You have the maximum of %(most)s prompts. Delete one first.")
+_GROUP_GONE = _("The group does not exist any more, or you may not offer prompts to it any more. Nothing was saved.")
 
 
 class PromptForm(forms.Form):
@@ -105,9 +106,12 @@ def new(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         _writes.check(str(person_of(request).pk))
         if wanted := form.wanted():
-            if saved_prompts.create(visitor_of(request, "page"), wanted):
-                return undo.saved("prompts")
-            form.add_error(None, _FULL % {"most": MAX_PROMPTS})
+            try:
+                if saved_prompts.create(visitor_of(request, "page"), wanted):
+                    return undo.saved("prompts")
+                form.add_error(None, _FULL % {"most": MAX_PROMPTS})
+            except GroupGoneError:
+                form.add_error("group", _GROUP_GONE)
     return render(request, "prompts/prompt.html", {"form": form}, status=400 if form.errors else 200)
 
 
@@ -119,8 +123,11 @@ def prompt(request: HttpRequest, prompt_id: UUID) -> HttpResponse:
     if request.method == "POST":
         _writes.check(str(person.pk))
         if wanted := form.wanted():
-            saved_prompts.change(visitor_of(request, "page"), prompt_id, wanted)
-            return undo.saved("prompts")
+            try:
+                saved_prompts.change(visitor_of(request, "page"), prompt_id, wanted)
+                return undo.saved("prompts")
+            except GroupGoneError:
+                form.add_error("group", _GROUP_GONE)
     context = {"form": form, "prompt": {"id": prompt_id, "name": text.name}}
     return render(request, "prompts/prompt.html", context, status=400 if form.errors else 200)
 

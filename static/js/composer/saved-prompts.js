@@ -9,7 +9,7 @@ import { made } from "../page/made.js";
 import { askForBlanks, blanksOf } from "./prompt-blanks.js";
 
 /** @import { ChatComposer } from "./composer.js" */
-/** @typedef {{ id: string, name: string, begins: string, from: string }} Prompt `from`: the group that is offered it */
+/** @typedef {{ id: string, name: string, begins: string, from: string }} Prompt `from`: whose, if somebody else's */
 
 /** A second slash makes it a path. */
 const SOUGHT = /^\/([^\n/]{0,60})$/;

@@ -72,12 +72,24 @@ def test_somebody_elses_prompt_looks_like_one_that_does_not_exist(ada: User, bel
 def test_members_of_a_group_use_what_it_is_offered_and_cannot_change_it(ada: User, bela: User, readers: Group) -> None:
     key = made(signed_in(ada), group=str(readers.pk), text="Be\u200b brief\U000e0041.")
     client = signed_in(bela)
-    assert [(each["name"], each["from"]) for each in offered(bela)] == [("Shorten", "readers")]
+    assert [(each["name"], each["from"]) for each in offered(bela)] == [("Shorten", "readers · ada")], "two of one name can be told apart"
     assert client.get(f"/prompts/{key}/text/").json() == {"text": "Be brief."}, "nothing of it is invisible"
     assert client.post(f"/prompts/{key}/", FORM).status_code == 404
     assert offered(make_person("cleo")) == []
     assert signed_in(ada).post(f"/prompts/{key}/", {**FORM, "group": ""}).status_code == 302
     assert offered(bela) == []
+
+
+@pytest.mark.parametrize("path", ["/prompts/new/", "/prompts/{}/"])
+def test_a_group_that_is_gone_when_the_form_is_sent_is_said(path: str, ada: User, readers: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = signed_in(ada)
+    key = made(client)
+    before = display.groups
+    monkeypatch.setattr(display, "groups", lambda *asked: [*before(*asked), ("4711", "deleted meanwhile")])
+    answer = client.post(path.format(key), {"name": "Cut", "text": "Cut.", "group": "4711"})
+    assert answer.status_code == 400 and "The group does not exist any more" in answer.content.decode()
+    row = SavedPrompt.objects.get()
+    assert row.name == "Shorten" and row.group is None, "nothing was saved"
 
 
 def test_what_is_done_with_an_offered_one_is_recorded_without_its_text(ada: User, readers: Group) -> None:
