@@ -24,7 +24,7 @@ class Assistant(Row):
     deleted_at = models.DateTimeField(null=True, blank=True)
 
     class Meta(Row.Meta):
-        permissions = [("offer_assistants", "Can offer assistants to groups")]
+        permissions = [("offer_assistants", "Can offer assistants and saved prompts to groups")]
 
 
 class AssistantVersion(Row):
