@@ -41,7 +41,8 @@ class ShownChoice:
 
 @dataclass(frozen=True, slots=True)
 class ShownField:
-    """A field of a form. ``kind``: the type of the page's element. ``least`` and ``most``: as attributes of it; empty if there are none."""
+    """A field of a form. ``kind``: the type of the page's element. ``least`` and ``most``: as attributes of it; empty if there are none.
+    ``mark``: the number by which sentences name it; empty in a form with one field."""
 
     number: int
     kind: str
@@ -53,6 +54,7 @@ class ShownField:
     least: str = ""
     most: str = ""
     step: str = ""
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ def shown(row: ToolApproval, ended: str, seconds_left: float) -> ShownForm:
         id=str(row.pk),
         title=_plain(row.title),
         asks=_plain(form.message),
-        fields=tuple(_field(number, each) for number, each in enumerate(form.fields)),
+        fields=tuple(_field(number, each, is_one=len(form.fields) == 1) for number, each in enumerate(form.fields)),
         outcome=_(ended) if ended else _outcome(Decision(row.decision)),
         answers=tuple(answers),
         hint=_hint(seconds_left),
@@ -143,7 +145,7 @@ def _hint(seconds_left: float) -> str:
 _KINDS = {"email": "email", "uri": "url", "date": "date", "date-time": "datetime-local"}
 
 
-def _field(number: int, given: FormField) -> ShownField:
+def _field(number: int, given: FormField, *, is_one: bool) -> ShownField:
     chosen = given.default if isinstance(given.default, list) else [given.default]
     is_number = given.kind in ("number", "integer")
     is_few = given.kind == "choice" and len(given.choices) <= FEW_CHOICES
@@ -160,6 +162,7 @@ def _field(number: int, given: FormField) -> ShownField:
         least=limits[0],
         most=limits[1],
         step="" if not is_number else "1" if given.kind == "integer" else "any",
+        mark="" if is_one else f"{number + 1}. ",
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from chatui.json_schemas import UnusableError
 from chatui.tools.execution import waiting_for_person
-from chatui.tools.forms import Form, FormField, check_no_secret
+from chatui.tools.forms import Form, FormField, check_no_secret, secret_in
 from chatui.tools.person import THE_MODEL, Answer
 from chatui.tools.tool import CallingTurn, Tool, ToolError
 from renderer.characters import is_seen, one_line
@@ -37,10 +37,11 @@ def form_of(arguments: Mapping[str, Any]) -> Form:
         ToolError: it asks for a secret, or a question or a choice has nothing that can be read.
     """
     asked = arguments["questions"]
-    fields = [_field(number, each) for number, each in enumerate(asked)]
-    if any(each.choices for each in fields):
-        fields.append(FormField(name=IN_OWN_WORDS, kind="text", most=ANSWER_CHARS))
-    form = Form(message="", fields=tuple(fields))
+    form = Form(message="", fields=tuple(_field(number, each) for number, each in enumerate(asked)))
+    if any(each.choices for each in form.fields):
+        with_own = Form(message="", fields=(*form.fields, FormField(name=IN_OWN_WORDS, kind="text", most=ANSWER_CHARS)))
+        # "Password or key?" may be chosen. Where the words are about a secret, there is no place to write it.
+        form = form if secret_in(with_own) is not None else with_own
     try:
         check_no_secret(form)
     except UnusableError as error:

@@ -176,19 +176,20 @@ _NUMBERED = re.compile(
     r"\b(?:pins?|otp|totp|cvv2?|cvc2?|csc|ssn|codes?|card|iban|account numbers?|geheimzahl|kartennummer)\b|码|卡号|번호|코드"
 )
 """What of them is a number: a number of tokens is none."""
+_UNWRITTEN = ("boolean", "choice", "choices")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def secret_in(form: Form) -> str | None:
     """The words by which a form asks for a secret; None if it does not seem to.
 
-    The name, the title and the description of a field are read, and the message; of a field for a number, only for secrets that are
-    numbers. Yes or no and choices can hold none.
+    All words are read: those of a field for a number, only for secrets that are numbers. A form of nothing but yes or no and choices can
+    hold none; beside a field that can, their words may ask for what is to be written there.
     """
-    texts = [" ".join((each.name, each.title, each.about)) for each in form.fields if each.kind == "text"]
-    numbers = [" ".join((each.name, each.title, each.about)) for each in form.fields if each.kind in ("number", "integer")]
-    if texts or numbers:
-        texts.append(form.message)
+    numbers = [_words(each) for each in form.fields if each.kind in ("number", "integer")]
+    texts = [form.message, *(_words(each) for each in form.fields if each.kind not in ("number", "integer"))]
+    if not numbers and all(each.kind in _UNWRITTEN for each in form.fields):
+        return None
     for words, pattern in (*((words, _SECRETS) for words in texts), *((words, _NUMBERED) for words in numbers)):
         # As people read it: letters that only look different, marks on them, and invisible characters between them, hide no word.
         seen = _without_marks(one_line(unicodedata.normalize("NFKC", words)))
@@ -199,6 +200,10 @@ def secret_in(form: Form) -> str | None:
             if found := pattern.search(plain):
                 return found[0].strip()
     return None
+
+
+def _words(field: FormField) -> str:
+    return " ".join((field.name, field.title, field.about, *(text for choice in field.choices for text in choice)))
 
 
 _ALPHABETS = frozenset({"LATIN", "CYRILLIC", "GREEK", "COPTIC", "ARMENIAN", "CHEROKEE", "LISU", "GEORGIAN"})

@@ -115,8 +115,11 @@ function announce(exchange, place) {
   const isNew = fresh.some((id) => !announced.has(id));
   for (const id of fresh) announced.add(id);
   if (!isNew) return;
-  leadTo(exchange, find(place, "[data-waiting]", HTMLElement));
-  const detail = t("A tool waits for your decision.");
+  const first = find(place, "[data-waiting]", HTMLElement);
+  leadTo(exchange, first);
+  // Of a form, who asks: it may be the model.
+  const asks = first.matches("[data-form]") ? find(first, ".approval-title", HTMLElement).innerText.trim() : "";
+  const detail = asks || t("A tool waits for your decision.");
   exchange.dispatchEvent(new CustomEvent("chat:announce", { detail, bubbles: true }));
 }
 

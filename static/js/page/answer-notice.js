@@ -16,8 +16,8 @@ const KEY = "chatui:notice";
 const LONG_MS = 10_000;
 const READY = t("An answer is ready");
 const NOT_FINISHED = t("The answer was not finished");
-const WAITS = t("A tool waits for your decision.");
-const ON = t("You will be notified of long answers, and when a tool waits for your decision.");
+const WAITS = t("An answer waits for you.");
+const ON = t("You will be notified of long answers, and when one waits for you.");
 const OFF = t("You will not be notified any more.");
 const DENIED = t("Your browser does not allow it. Notifications can be allowed in its settings for this site.");
 /** Held by each visible page, so that the others know that the person is there and sees the list. */

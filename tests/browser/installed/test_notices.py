@@ -100,4 +100,4 @@ def test_a_call_that_waits_anywhere_is_told_once_unless_the_person_is_there(chat
     page.evaluate(GONE)
     chat.ask("Keep a note about SECRET-NOTE, please.")
     other.wait_for_function("() => globalThis.noticed.length > 0")
-    assert other.evaluate("globalThis.noticed") == [{"title": "A tool waits for your decision.", "tag": "chatui-waits"}]
+    assert other.evaluate("globalThis.noticed") == [{"title": "An answer waits for you.", "tag": "chatui-waits"}]

@@ -68,6 +68,8 @@ def test_the_model_asks_and_is_answered_by_keyboard_in_any_tab(kitchen: Server, 
     form = chat.page.locator("[data-form]")
     expect(form.get_by_role("heading")).to_have_text(re.compile("The model asks you"))
     expect(chat.last.locator(".part-tool")).to_contain_text("“What is the occasion?”")
+    expect(chat.page.locator(".announcer")).to_have_text("The model asks you")
+    expect(form.locator("legend").last).to_have_text("2. What does nobody eat?")
     chat.page.reload()
     expect(form).to_have_count(1)
     expect(chat.last.locator(".part-tool")).to_contain_text("“What is the occasion?”")

@@ -70,6 +70,10 @@ def one(name: str, **schema: Any) -> dict[str, Any]:
     return {"type": "object", "properties": {name: {"type": "string", **schema}}}
 
 
+def beside_a_note(field: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": {"first": field, "note": {"type": "string"}}}
+
+
 @pytest.mark.parametrize(
     ("message", "schema"),
     [
@@ -90,6 +94,8 @@ def one(name: str, **schema: Any) -> dict[str, Any]:
         ("Your 𝐩𝐚𝐬𝐬𝐰𝐨𝐫𝐝, please", one("note")),
         ("Your pass\u00adword, please", one("note")),
         ("Your pass\u200bword, please", one("note")),
+        ("Sign in", beside_a_note({"type": "boolean", "title": "Write your password below"})),
+        ("Sign in", beside_a_note({"enum": ["My password is below", "No"]})),
         ("x", {"type": "object", "properties": {"a": {"type": "object"}}}),
         ("x", {"type": "object", "properties": {"a": {"type": "string", "enum": list(map(str, range(MAX_CHOICES + 1)))}}}),
         ("x", {"type": "object", "properties": {str(number): {"type": "string"} for number in range(MAX_FIELDS + 1)}}),
@@ -115,6 +121,7 @@ def test_secrets_and_what_is_no_flat_form_are_refused(message: Any, schema: Any)
         one("has_password", type="boolean"),
         one("kind", enum=["password", "key"]),
         one("keyboard"),
+        beside_a_note({"enum": ["the keyboard", "the tokenizer"]}),
         one("secretary"),
         one("postcode"),
         one("a", title="\u0413\u043e\u0440\u043e\u0434 \u0438 \u0434\u0430\u0442\u0430"),

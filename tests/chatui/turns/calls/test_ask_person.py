@@ -73,6 +73,14 @@ def test_nobody_is_asked_for_a_secret_or_for_nothing(words: str) -> None:
         form_of(asking({"question": words}))
 
 
+def test_beside_choices_about_a_secret_there_is_no_place_to_write_it() -> None:
+    way = {"question": "How do users sign in?", "choices": ["With a password", "With a passkey"]}
+    assert [each.kind for each in form_of(asking(way, SIZE)).fields] == ["choice", "choice"]
+    assert [each.kind for each in form_of(asking(SIZE)).fields] == ["choice", "text"], "there is one otherwise"
+    with pytest.raises(ToolError, match="secret"):
+        form_of(asking(way, NAME))
+
+
 def test_a_form_has_a_place_for_own_words_beside_choices_and_nothing_must_be_filled_in() -> None:
     form = form_of(asking(SIZE, COLOURS, NAME))
     assert [each.kind for each in form.fields] == ["choice", "choices", "text", "text"]
@@ -84,6 +92,7 @@ def test_words_are_shown_as_they_are_written_and_an_answer_that_is_too_long_is_t
     form = form_of(asking({"question": "Which \u26a0\ufe0f?", "choices": ["\U0001f469\u200d\U0001f4bb", "b\u202e"]}, NAME))
     row = ToolApproval(title="", arguments=form.model_dump_json())
     first = tool_forms.shown(row, "", 60).fields[0]
+    assert [each.mark for each in tool_forms.shown(row, "", 60).fields] == ["1. ", "2. ", "3. "], "the numbers below name them"
     assert (first.label, [each.label for each in first.choices]) == ("Which \u26a0\ufe0f?", ["\U0001f469\u200d\U0001f4bb", "b"])
     with pytest.raises(FormError) as error:
         tool_forms.answer(row, lambda number: ["x" * 1001] if number else ["c"])
