@@ -218,6 +218,11 @@ def all_own_conversations(user: User, keys: Iterable[UUID] | None = None, *, del
             yield row
 
 
+def imported(user: User, key: str) -> Conversation | None:
+    """The conversation that the person imported with that key, if it is not in the bin."""
+    return listed(user).filter(deleted_at=None, import_key=key).first()
+
+
 def own_import_keys(user: User) -> set[str]:
     """The digests of the conversations that the person imported from exports, except those in the bin."""
     imported = listed(user).filter(deleted_at=None).exclude(import_key="")

@@ -96,8 +96,10 @@ def begin(conversation: Conversation) -> None:
     conversation.save(force_insert=True)
 
 
-def is_in_progress(person: User) -> bool:
-    return Conversation.objects.filter(owner=person, unfinished_until__gte=timezone.now()).exists()
+def is_in_progress(person: User, key: str | None = None) -> bool:
+    """Whether an import of this person is being written; ``key``: that with this one."""
+    rows = Conversation.objects.filter(owner=person, unfinished_until__gte=timezone.now())
+    return (rows if key is None else rows.filter(import_key=key)).exists()
 
 
 def renew(conversation: Conversation) -> None:

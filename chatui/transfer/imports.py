@@ -25,6 +25,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as noop
 
 from chatui.codes import ProductCode, counted
+from chatui.database.connections import release_request_connection
 from chatui.display import folders
 from chatui.models.conversation import Conversation, Effort
 from chatui.models.user import User
@@ -52,6 +53,18 @@ def check_no_other_import(person: User) -> None:
     erasure.sweep()
     if bulk_append.is_in_progress(person):
         refuse(ProductCode.RATE, gettext("another of your imports is still running"))
+
+
+WAIT_SECONDS = 10.0
+
+
+def completed(person: User, key: str) -> Conversation | None:
+    """The conversation that was imported with that key, also by a request that began a moment ago; None if there is none."""
+    until = time.monotonic() + WAIT_SECONDS
+    while bulk_append.is_in_progress(person, key) and time.monotonic() < until:
+        release_request_connection()
+        time.sleep(0.05)
+    return access.imported(person, key)
 
 
 def as_imported(frame: Frame) -> Frame:

@@ -177,16 +177,20 @@ def copyable(token: str) -> Copyable:
     return Copyable(transcripts.own_words(link.title), link.shown_name, names)
 
 
-def copy(person: User, token: str) -> Conversation:
+def copy(person: User, token: str, key: UUID) -> Conversation:
     """Store what readers of a link see as a new conversation of this person, without its documents.
 
-    It is an import, as a transcript of the same would be: the person did not write it. Revoking the link does not reach it.
+    It is an import, as a transcript of the same would be: the person did not write it. Revoking the link does not reach it. ``key``: of the
+    page with the button; a second click on it leads to the copy that the first one made.
 
     Raises:
         NotFoundError: as ``read``.
         ImportRefusedError: another import of this person is running, or this one was erased while it ran.
     """
     link = shares.share_link(token)
+    import_key = f"copy {key}"
+    if (made := imports.completed(person, import_key)) is not None:
+        return made
     imports.check_no_other_import(person)
     messages = _snapshot_of(link)
     frames = transcripts.transcript(link.conversation, messages, Audience.END_USER).frames
@@ -194,9 +198,12 @@ def copy(person: User, token: str) -> Conversation:
         Placed(imports.as_imported(frame), number - 1 if number else None, FrameMetadata(is_complete=message.is_complete))
         for number, (frame, message) in enumerate(zip(frames, messages, strict=True))
     ]
-    conversation = Conversation(owner=person, title=link.title, effort=link.conversation.effort)
+    conversation = Conversation(owner=person, title=link.title, effort=link.conversation.effort, import_key=import_key)
     bulk_append.begin(conversation)
-    imports.store_frames(conversation, chain, len(chain) - 1)
+    try:
+        imports.store_frames(conversation, chain, len(chain) - 1)
+    except bulk_append.ImportedMeanwhileError:
+        return access.existing(imports.completed(person, import_key))
     return conversation
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
@@ -113,7 +113,7 @@ def copy(request: HttpRequest, token: str) -> HttpResponse:
     try:
         if request.method == "POST":
             _copies.check(str(person.pk))
-            row = transfer_shares.copy(person, token)
+            row = transfer_shares.copy(person, token, access.key_in(request.POST.get("key")) or uuid4())
             conversation_list.tell(row.owner_id, conversation_list.listed(row))
             return redirect("conversation", row.pk)
     except ImportRefusedError as error:
@@ -121,7 +121,7 @@ def copy(request: HttpRequest, token: str) -> HttpResponse:
     except access.NotFoundError:
         return _missed(request)
     try:
-        context = {"shared": transfer_shares.copyable(token), "token": token, "refused": refused}
+        context = {"shared": transfer_shares.copyable(token), "token": token, "refused": refused, "key": uuid4()}
     except access.NotFoundError:
         return _missed(request)
     return render(request, "share/copy.html", context, status=400 if refused else 200)

@@ -1,6 +1,7 @@
 """Share links: what a reader sees, for how long, who creates and revokes links, and that invalid links look like unknown ones."""
 
 import re
+import time
 from datetime import timedelta
 from uuid import uuid4
 
@@ -455,6 +456,32 @@ def test_a_copy_keeps_what_was_cut(conversation: Conversation, ada: User, bela: 
     signed_in(bela).post(f"/s/{make(ada, cut).token}/copy/")
     copied = Message.objects.filter(conversation__owner=bela).order_by("position")
     assert [message.is_complete for message in copied] == [True, False]
+
+
+def test_a_second_click_leads_to_the_copy_of_the_first(leaf: Message, ada: User, bela: User) -> None:
+    path, reader = f"/s/{make(ada, leaf).token}/copy/", signed_in(bela)
+    found = re.search(r'name="key" value="([^"]+)"', reader.get(path).content.decode())
+    assert found
+    places = [reader.post(path, {"key": found[1]})["Location"] for _ in range(2)]
+    assert places[0] == places[1] and Conversation.objects.filter(owner=bela).count() == 1
+    assert reader.post(path, {"key": str(uuid4())})["Location"] != places[0], "the page, loaded anew, makes another"
+    assert signed_in(ada).post(path, {"key": found[1]})["Location"] not in places, "a key is its person's"
+
+
+def test_a_second_click_waits_for_the_copy_that_is_being_made(
+    leaf: Message, ada: User, bela: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link, key = make(ada, leaf), uuid4()
+    first = Conversation(owner=bela, import_key=f"copy {key}")
+    bulk_append.begin(first)
+    message = say(first, None, "Copied", Header("user"), Author.IMPORT)
+
+    def pause(_seconds: float) -> None:
+        bulk_append.complete(first, message.pk)
+
+    monkeypatch.setattr(time, "sleep", pause)
+    answer = signed_in(bela).post(f"/s/{link.token}/copy/", {"key": str(key)})
+    assert answer["Location"] == f"/c/{first.pk}/"
 
 
 def test_one_copy_at_a_time(leaf: Message, ada: User, bela: User) -> None:
