@@ -1,4 +1,5 @@
-"""What people read about tools: their titles, and what a call will do and who receives it, before they decide about it.
+"""What people read about tools: their titles, the lines for their calls, and what a call will do and who receives it, before they decide
+about it.
 
 All words of models and servers are plain text, with nothing invisible in them.
 """
@@ -6,17 +7,17 @@ All words of models and servers are plain text, with nothing invisible in them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy, override, pgettext_lazy
 from django.utils.translation import gettext_noop as noop
 
 from chatui.env import environment
 from chatui.models.tools import ToolApproval
-from chatui.tools.tool import Tool
+from chatui.tools.tool import Tool, line_of
 from renderer.characters import escape
 from renderer.gate import VisibleText, approval_text
 
@@ -36,6 +37,22 @@ def own_title(tool: Tool) -> str:
 
 def title_in_words(title: str) -> str:
     return _(title) if title in _TITLES else escape(title)
+
+
+_LABELS = frozenset(
+    (
+        *(noop("Searching the web"), noop("Reading a web page"), noop("Searching a web page"), noop("Working something out in Python")),
+        *(noop("Searching in documents"), noop("Looking at the clock"), noop("Looking up the weather in {city}"), noop("Keeping a note")),
+        noop("Using a tool"),
+    )
+)
+"""The labels of our own tools, as they are in the code."""
+
+
+def line(tool: Tool, arguments: Mapping[str, Any], language: str) -> str:
+    """The line for a call, as ``line_of``; of our own tools in that language. It is a part of the conversation, in one language."""
+    with override(language):
+        return line_of(replace(tool, label=_(tool.label)) if tool.label in _LABELS else tool, arguments)
 
 
 Act = Literal["open", "look", "search", "code", "remote_code", "clock", "send", "call"]

@@ -19,15 +19,17 @@ from chatui.backends.base import EndReason, GivenReasoning, SampleRequest
 from chatui.codes import ProductCode, counted
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
+from chatui.display import fragments, tool_words
 from chatui.env import environment
 from chatui.models.keys import new_key
 from chatui.models.tools import Decision
 from chatui.observability import measures
 from chatui.observability.error_reports import log_without_content
+from chatui.site.languages import SOURCE
 from chatui.tools import catalogue, replies
 from chatui.tools.execution import Execution, ToolFailedError, ToolsBusyError
 from chatui.tools.replies import Provenance, ToolReply
-from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, SignInError, Tool, ToolError, line_of
+from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, SignInError, Tool, ToolError
 from chatui.turns.asks import FunctionOffer
 from chatui.turns.calls import claims
 from chatui.turns.calls.approvals import Waiting
@@ -230,9 +232,11 @@ class Conductor:
     async def _start(self, calls: Sequence[Requested], group: asyncio.TaskGroup) -> None:
         if not calls:
             return
+        ask = self._running.ask
+        language = SOURCE if ask.program else fragments.language_of(ask.language)
         for call in calls:
             if call.tool.label:
-                self._frames.add(Frame(TOOL_LINE, line_of(call.tool, call.arguments)))
+                self._frames.add(Frame(TOOL_LINE, tool_words.line(call.tool, call.arguments, language)))
         for call in await self._claimed(calls):
             self._calls_run += 1
             self._started[call.call_id] = None
