@@ -16,11 +16,13 @@ from uuid import UUID
 
 from django.db import DatabaseError, IntegrityError, InterfaceError
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from chatui import wire
 from chatui.codes import ProductCode
 from chatui.database import connections, pools
 from chatui.database.faults import DatabaseBusyError, is_transient, outages
+from chatui.database.statements import query
 from chatui.database.writer import writer
 from chatui.display import conversation_list
 from chatui.env import environment
@@ -68,6 +70,8 @@ LAST_WRITE_SECONDS = 2.0
 """How long turns that are cut off when the process ends may take to store their end. What they do not store is in pieces already."""
 ENDING_SECONDS = 5.0
 LAUNCH_GRACE = timedelta(seconds=5)
+_UNRENEWED = leases.LEASE - LAUNCH_GRACE
+"""What is left of a lease that has not been renewed for LAUNCH_GRACE."""
 ASK_PATIENCE = 20.0
 STOP_PATIENCE = 10.0
 """How long a question or a Stop waits for a database that is locked or away, in seconds, before it is refused."""
@@ -279,6 +283,8 @@ async def _reap_often() -> None:
 
 
 async def _reap() -> None:
+    if not await pools.reaper.run(_has_work):
+        return
     await pools.reaper.run(erase_ended)
     for turn in await pools.reaper.run(sweep.abandoned):
         if state := await pools.reaper.run(sweep.interrupt, turn):
@@ -293,6 +299,20 @@ async def _reap() -> None:
     # Last, and with a time limit: a backlog must not delay the end of anybody's answer.
     await pools.reaper.run(temporary.end_overdue, ENDING_SECONDS)
     await pools.reaper.run(erasure.erase_unfinished, ENDING_SECONDS)
+
+
+def _has_work() -> bool:
+    """Whether there may be anything for ``_reap``: nearly always there is nothing, as one statement over small indexes says."""
+    late, now = connections.after_sql(_UNRENEWED), connections.after_sql(timedelta())
+    return temporary.is_log_due() or bool(query(_WORK.format(late=late, now=now), timezone.now()))
+
+
+_WORK = (
+    "SELECT 1 WHERE EXISTS (SELECT 1 FROM chatui_turn WHERE state = 'running' AND lease_until < {late}) "
+    "OR EXISTS (SELECT 1 FROM chatui_programanswer JOIN chatui_turn ON chatui_turn.id = turn_id WHERE NOT is_kept AND state <> 'running') "
+    "OR EXISTS (SELECT 1 FROM chatui_conversation WHERE temporary_until < {now}) "
+    "OR EXISTS (SELECT 1 FROM chatui_conversation WHERE unfinished_until < %s)"
+)
 
 
 def _publish_end(turn: Turn, state: TurnState) -> None:
@@ -313,7 +333,7 @@ def _adopted(turn: Turn) -> RunningTurn | None:
 def _never_launched() -> list[RunningTurn]:
     """Questions that this process stored some time ago, but that none of its tasks is answering."""
     known = [*_runners, *_ended, *leases.leases.keys()]
-    lease = connections.after(leases.LEASE - LAUNCH_GRACE)  # a lease that has not been renewed for LAUNCH_GRACE
+    lease = connections.after(_UNRENEWED)
     turns = Turn.objects.filter(state=TurnState.RUNNING, lease_owner=leases.OWNER, lease_until__lt=lease).exclude(pk__in=known)
     # A program's turns are closed instead: nobody waits for them, and only the question was stored, not the rest of the request.
     turns = turns.filter(program_answer=None)

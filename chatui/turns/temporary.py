@@ -56,6 +56,11 @@ def end_overdue(seconds: float = float("inf")) -> int:
     return ended
 
 
+def is_log_due() -> bool:
+    """Whether ``end_overdue`` is to empty SQLite's write-ahead log, in which pages of something erased are left."""
+    return _log_is_due
+
+
 def _end(key: UUID, owner: UUID, only: Q) -> bool:
     if not erasure.close(key, only):
         return False

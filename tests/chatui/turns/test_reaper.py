@@ -2,14 +2,17 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
 from django.db import OperationalError
+from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from chatui.database import connections
 from chatui.database.faults import outages
+from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.usage import UsageEntry
@@ -145,6 +148,22 @@ async def test_after_an_outage_owners_have_time_to_renew_their_leases(
     monkeypatch.setattr(outages, "_last", outages._last - sweep.GRACE_SECONDS)
     await running._reap()
     assert await state_of(turn) == "interrupted"
+
+
+async def test_a_search_that_finds_nothing_is_one_statement(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    await stored(ada, ask(), "another process")
+    await Conversation.objects.acreate(owner=ada, temporary_until=timezone.now() + timedelta(hours=1))
+    sent: list[str] = []
+    execute = CursorWrapper.execute
+
+    def recorded(cursor: CursorWrapper, sql: str, params: Any = None) -> Any:
+        sent.append(sql)
+        return execute(cursor, sql, params)
+
+    await running._reap()  # what other tests left
+    monkeypatch.setattr(CursorWrapper, "execute", recorded)
+    await running._reap()
+    assert len(sent) == 1, sent
 
 
 async def test_a_failing_sweep_is_logged_as_an_outage_and_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
