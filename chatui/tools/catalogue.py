@@ -15,49 +15,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Annotated, Literal
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
-from pydantic import Field
 
 from chatui.env import environment
 from chatui.json_schemas import UnusableError, check_schema
-from chatui.tools import document_search, rules
+from chatui.tools import clock, demo, document_search, rules
 from chatui.tools.ask_person import ASK
-from chatui.tools.functions import tool, tool_of
+from chatui.tools.functions import tool_of
 from chatui.tools.python.tool import PYTHON
-from chatui.tools.tool import NAME, Tool, ToolError, line_of
-
-_DEMO_CELSIUS = 20
-
-
-@tool(label="Looking at the clock", title="Clock", reads_private_data=False, sends_outside=False)
-def current_time(zone: Annotated[str, Field(description="IANA time zone such as Europe/Berlin", max_length=64)] = "UTC") -> dict[str, str]:
-    """The current date and time in a time zone."""
-    try:
-        now = datetime.now(UTC).astimezone(ZoneInfo(zone))
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise ToolError("There is no such time zone. Use an IANA name such as Europe/Berlin.") from None
-    return {"time": now.isoformat(timespec="seconds"), "weekday": now.strftime("%A"), "zone": zone}
-
-
-@tool(label="Looking up the weather in {city}", title="Weather", reads_private_data=False, sends_outside=False)
-async def get_current_weather(
-    city: Annotated[str, Field(description="The name of the city", max_length=80)], unit: Literal["celsius", "fahrenheit"] = "celsius"
-) -> dict[str, object]:
-    """Gets the current weather in a city. (A demo: it is always the same.)"""
-    degrees = _DEMO_CELSIUS if unit == "celsius" else round(_DEMO_CELSIUS * 9 / 5 + 32)
-    return {"city": city, "temperature": degrees, "unit": unit, "sky": "sunny"}
-
-
-@tool(label="Keeping a note", title="Notes", reads_private_data=False, sends_outside=True)
-async def keep_note(text: Annotated[str, Field(description="The note", max_length=2000)]) -> dict[str, object]:
-    """Keeps a note. (A demo: it is kept nowhere, so that the call has no effect.)"""
-    return {"kept": True, "characters": len(text)}
-
+from chatui.tools.tool import NAME, Tool, line_of
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +44,7 @@ def tools() -> dict[str, Tool]:
 @cache
 def of_demo() -> dict[str, Tool]:
     """The tools of the built-in demo, by name. They are scripted like the demo itself, and take no name from any other tool."""
-    functions = (get_current_weather, keep_note)
+    functions = (demo.get_current_weather, demo.keep_note)
     return {function.__name__: tool_of(function, function.__name__, _OWN, is_for_demo=True) for function in functions}
 
 
@@ -86,8 +53,8 @@ def installed() -> dict[str, Tool]:
     """The installed tools by name. Unusable tools and tools with a duplicate name are left out, and logged with the reason."""
     from chatui.tools.browser import browser_tools  # takes 2 MB, and most installations offer no tools
 
-    clock = tool_of(current_time, "current_time", _OWN)
-    found = {each.name: each for each in (clock, ASK, PYTHON, *browser_tools())}
+    current_time = tool_of(clock.current_time, "current_time", _OWN)
+    found = {each.name: each for each in (current_time, ASK, PYTHON, *browser_tools())}
     unusable.clear()
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         if (loaded := _loaded(entry)) is None:

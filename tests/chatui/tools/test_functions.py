@@ -12,7 +12,7 @@ from chatui.api.chat_request import ChatRequest
 from chatui.api.request_parts import parse_tools
 from chatui.api.response_request import ResponsesRequest
 from chatui.json_schemas import UnusableError, fault
-from chatui.tools import catalogue
+from chatui.tools import clock
 from chatui.tools.functions import function_of, model_name, tool, tool_of
 from chatui.tools.remote.schemas import reduced
 from chatui.tools.tool import ToolError, line_of
@@ -58,7 +58,7 @@ def test_a_function_is_described_by_its_type_hints_and_its_docstring() -> None:
 
 
 def test_the_definition_is_in_the_trained_format() -> None:
-    text = DeveloperMessage(None, (tool_of(wiki_search, "w").definition, tool_of(catalogue.current_time, "current_time").definition)).text()
+    text = DeveloperMessage(None, (tool_of(wiki_search, "w").definition, tool_of(clock.current_time, "current_time").definition)).text()
     assert (
         "namespace functions {" in text
         and "// Finds pages of the team's wiki.\ntype w = (_: {\n// Words to look for (maxLength 200)" in text
@@ -162,10 +162,10 @@ def test_a_label_with_a_missing_argument_says_so() -> None:
 
 
 def test_the_clock_tells_the_time_of_a_zone_and_reports_errors() -> None:
-    assert set(catalogue.current_time("Europe/Berlin")) == {"time", "weekday", "zone"}
+    assert set(clock.current_time("Europe/Berlin")) == {"time", "weekday", "zone"}
     for zone in ("Nowhere/Else", "../../etc/passwd", "/etc/passwd", ""):
         with pytest.raises(ToolError, match="time zone"):
-            catalogue.current_time(zone)
+            clock.current_time(zone)
 
 
 def test_a_functions_own_name_is_a_name_of_it() -> None:
