@@ -27,8 +27,8 @@ from django.utils.crypto import constant_time_compare
 
 from chatui.accounts import second_factor, sign_in_settings
 from chatui.accounts.secret_texts import digest_of, note_use, readable
-from chatui.audit_log.aggregation import RepeatedAction
 from chatui.audit_log.record import Visitor, record
+from chatui.audit_log.repeated_action import RepeatedAction
 from chatui.database.statements import read
 from chatui.env import environment
 from chatui.limits import CACHE_ERRORS, GuessLimit, Scope, Throttle, ThrottledError

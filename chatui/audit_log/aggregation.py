@@ -2,13 +2,10 @@
 
 Each repetition is counted in the database before anything is shown: if a process dies, the count remains, and another process writes the
 last line, the sum. Lines are only ever added. Counter rows are written only while the log is locked.
-
-A ``RepeatedAction`` limits how many lines a repeatable action can write in an hour.
 """
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -18,8 +15,8 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from chatui.audit_log.record import About, Visitor, append, lock, record
-from chatui.limits import CACHE_ERRORS, Throttle, address_group
+from chatui.audit_log.record import Visitor, append, lock
+from chatui.limits import address_group
 from chatui.models.audit import AuditEvent, CountedLine
 from chatui.models.user import User
 
@@ -212,52 +209,3 @@ def _sum_of(row: CountedLine, first_line: AuditEvent, visitor: Visitor | None) -
         address=address[:64],
         detail=f"{SUM_PREFIX}{row.line}: {counts_in_words(row)}"[:200],
     )
-
-
-log = logging.getLogger(__name__)
-
-WINDOW_SECONDS = 3600
-REPORTED_COUNTS = (100, 1000, 10_000)
-
-
-@dataclass(frozen=True, slots=True)
-class RepeatedAction:
-    """A repeatable action, with at most ``per_key`` lines an hour for each key, and ``total`` for all keys together.
-
-    ``over`` and ``over_all``: what the one line says that is written beyond these limits. ``reported``: which counts of a key get a line.
-    """
-
-    action: str
-    per_key: int
-    total: int
-    over: str = "further ones are only counted"
-    over_all: str = "further ones, of anybody, are not listed"
-    reported: tuple[int, ...] = REPORTED_COUNTS
-
-    def record(self, visitor: Visitor, key: str, about: About = None, detail: str = "", **columns: str) -> None:
-        """Write the line, or only count it. Repetitions are counted by ``key``. ``columns``: another action, or a code.
-
-        Raises a database error as ``record`` does.
-        """
-        try:
-            words = self._suffix(key)
-        except CACHE_ERRORS as error:
-            log.warning("audit lines of %r cannot be counted, so all are written (%s)", self.action, type(error).__name__)
-            words = ""
-        if words is not None:
-            columns = {"action": self.action, "detail": ", ".join(filter(None, (detail, words)))} | columns
-            record(columns.pop("action"), visitor, about, **columns)
-
-    def _suffix(self, key: str) -> str | None:
-        """The text to add to the line; None if no line is to be written."""
-        name = self.action.replace(" ", "-")
-        number = Throttle(f"lines:{name}", self.per_key, WINDOW_SECONDS).count(key)
-        if number > self.per_key + 1 and number not in self.reported:
-            return None
-        # Counted only if a line would be written, so that one person's repetitions cannot use up the limit for all.
-        in_total = Throttle(f"all-lines:{name}", self.total, WINDOW_SECONDS).count()
-        if in_total > self.total:
-            return self.over_all if in_total == self.total + 1 else None
-        if number in self.reported:
-            return f"{number} times within the hour"
-        return "" if number <= self.per_key else self.over

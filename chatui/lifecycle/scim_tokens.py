@@ -19,8 +19,8 @@ from chatui.accounts import sign_in_settings
 from chatui.accounts.account_managers import LastAccountManagerError
 from chatui.accounts.secret_texts import digest_of, note_use
 from chatui.accounts.sign_in_settings import Provider, provider_of, sign_in_file
-from chatui.audit_log.aggregation import RepeatedAction
 from chatui.audit_log.record import Visitor, record
+from chatui.audit_log.repeated_action import RepeatedAction
 from chatui.lifecycle import closing
 from chatui.lifecycle.closing import CannotCloseError
 from chatui.lifecycle.scim_resources import ForbiddenAccountError, ResourceExistsError

@@ -20,9 +20,9 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from chatui.audit_log import aggregation
-from chatui.audit_log.aggregation import RepeatedAction
 from chatui.audit_log.lines import LineFilters, tallies
 from chatui.audit_log.record import NOT_BY_PERSON, RequestCause, Visitor, lock, record
+from chatui.audit_log.repeated_action import RepeatedAction
 from chatui.env import environment
 from chatui.limits import address_group
 from chatui.models.audit import AttemptWarning, AuditEvent

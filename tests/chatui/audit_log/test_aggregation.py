@@ -12,9 +12,10 @@ import pytest
 from django.utils import timezone
 
 from chatui.audit_log import aggregation, lines
-from chatui.audit_log.aggregation import MAX_NETWORKS, MORE, REPORTED_COUNTS, WINDOW_SECONDS, RepeatedAction
+from chatui.audit_log.aggregation import MAX_NETWORKS, MORE
 from chatui.audit_log.lines import LineFilters
 from chatui.audit_log.record import SHELL, Visitor, record
+from chatui.audit_log.repeated_action import REPORTED_COUNTS, WINDOW_SECONDS, RepeatedAction
 from chatui.limits import CACHE_ERRORS, Throttle
 from chatui.models.audit import AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
