@@ -39,7 +39,7 @@ from chatui.limits import MustWaitError, ThrottledError
 from chatui.observability import measures, request_ids
 from chatui.observability.error_reports import log_without_content
 from chatui.turns.streams.program import Ended
-from chatui.wire import bus as wire_bus
+from chatui.wire import relay
 from chatui.wire.bus import Message, bus
 
 MAX_RESPONSE_CHARS = 512 * 1024
@@ -175,7 +175,7 @@ class Connection:
         _open[self.key.owner.pk].add(self)
         if _checking is None or _checking.done():
             _checking = asyncio.create_task(_check_often(), name="keys of open connections", context=Context())
-        bus().join(wire_bus.OWN_PROCESS, self._process_ends, elsewhere=False)
+        bus().join(relay.OWN_PROCESS, self._process_ends, elsewhere=False)
         timer = asyncio.get_running_loop().call_later(LIFE_SECONDS, self._too_old)
         tasks = [asyncio.create_task(work) for work in (self._read(receive), self._answer(), self._end())]
         try:
@@ -186,7 +186,7 @@ class Connection:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             self._chain.forget()
-            bus().leave(wire_bus.OWN_PROCESS, self._process_ends)
+            bus().leave(relay.OWN_PROCESS, self._process_ends)
             mine = _open[self.key.owner.pk]
             mine.remove(self)
             if not mine:

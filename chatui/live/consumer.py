@@ -44,6 +44,7 @@ from chatui.turns import running
 from chatui.turns.running import TurnPlace
 from chatui.turns.start import AskRefusedError
 from chatui.wire import bus as wire_bus
+from chatui.wire import relay
 from chatui.wire.bus import PROCESS, Message, bus
 from renderer.errors import ErrorCode
 from renderer.gate import Audience
@@ -159,7 +160,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         _open_sockets[self._counted] += 1
         measures.SOCKETS.inc()
         bus().join(wire_bus.person(session.person.pk), self._received)
-        for group in (self._own_group, wire_bus.OWN_PROCESS):
+        for group in (self._own_group, relay.OWN_PROCESS):
             bus().join(group, self._received, elsewhere=False)
         self.start_background(self.outbox.pump())
         self.start_background(self._check_often())
@@ -181,7 +182,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             measures.SOCKETS.dec()
             if not _open_sockets[person]:
                 del _open_sockets[person]
-            for group in (wire_bus.person(person), self._own_group, wire_bus.OWN_PROCESS):
+            for group in (wire_bus.person(person), self._own_group, relay.OWN_PROCESS):
                 bus().leave(group, self._received)
         for audience in list(self._followed):
             self._unfollow(audience)

@@ -49,7 +49,7 @@ from chatui.proxies import setup_faults
 from chatui.transfer.saved_prompts import MAX_FILE_BYTES
 from chatui.transfer.upload import MAX_EXPORT_BYTES
 from chatui.turns import running
-from chatui.wire import bus as wire_bus
+from chatui.wire import relay
 from chatui.wire.bus import bus
 
 MAX_OPEN_FILES = 65_536
@@ -170,7 +170,7 @@ class Server(daphne.server.Server):  # type: ignore[misc]
     def _send_away(self) -> None:
         for port in self._ports:
             port.stopListening()
-        bus().send(wire_bus.OWN_PROCESS, {"type": "process.ends"}, elsewhere=False)
+        bus().send(relay.OWN_PROCESS, {"type": "process.ends"}, elsewhere=False)
 
 
 def _close_connections() -> Deferred[None]:

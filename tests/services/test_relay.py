@@ -12,8 +12,8 @@ from django.core.cache.backends.redis import RedisCache
 from redis.exceptions import RedisError
 
 from chatui.env import Environment
-from chatui.wire import bus
-from chatui.wire.bus import Relay
+from chatui.wire import relay
+from chatui.wire.relay import Relay
 from tests.chatui.backends.test_route import certificate
 from tests.services.redis_server import Redis
 
@@ -23,12 +23,12 @@ pytestmark = [pytest.mark.services, pytest.mark.faults]
 @pytest.fixture
 async def redis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Redis]:
     server = Redis(tmp_path)
-    monkeypatch.setattr(bus, "environment", lambda: SimpleNamespace(redis_url=f"redis://127.0.0.1:{server.port}/0"))
-    monkeypatch.setattr(bus, "ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(relay, "environment", lambda: SimpleNamespace(redis_url=f"redis://127.0.0.1:{server.port}/0"))
+    monkeypatch.setattr(relay, "ANSWER_SECONDS", 0.5)
     yield server
     tasks = [task for process in Process.known for task in process.relay._tasks]
     Process.known.clear()
-    await bus.ended(*tasks)
+    await relay.ended(*tasks)
     server.wake()
     server.stop()
 
@@ -104,7 +104,7 @@ async def test_an_outage_costs_no_time_is_logged_once_and_ends_by_itself(
     await asyncio.sleep(1.5)
     redis.wake() if fault == "silent" else redis.start()
     await until_it_passes(one, two, 1)
-    logged = [record.getMessage() for record in caplog.records if record.name == "chatui.wire.bus"]
+    logged = [record.getMessage() for record in caplog.records if record.name == "chatui.wire.relay"]
     assert sum("is away" in line for line in logged) == 2 and sum("is back" in line for line in logged) == 2, (
         "one line each, for each process"
     )
@@ -115,16 +115,16 @@ async def test_a_command_sends_to_a_process(redis: Redis) -> None:
     two.relay.join("group")
     async with asyncio.timeout(10):
         while ("group", 1) not in two.received:
-            await asyncio.to_thread(bus.publish_once, "a command", "group", {"n": 1})
+            await asyncio.to_thread(relay.publish_once, "a command", "group", {"n": 1})
             await asyncio.sleep(0.05)
-    await asyncio.to_thread(bus.publish_once, "a command", "socket", {"n": 2}, to="two")
+    await asyncio.to_thread(relay.publish_once, "a command", "socket", {"n": 2}, to="two")
     await two.wait_for(("socket", 2))
 
 
 async def test_a_command_does_not_wait_long_for_a_redis_that_is_away(redis: Redis) -> None:
     redis.silence()
     before = asyncio.get_running_loop().time()
-    await asyncio.to_thread(bus.publish_once, "a command", "group", {"n": 1})
+    await asyncio.to_thread(relay.publish_once, "a command", "group", {"n": 1})
     assert asyncio.get_running_loop().time() - before < 30
 
 
@@ -150,11 +150,11 @@ async def test_a_redis_with_tls_and_a_password_is_used_as_the_address_says(
     url = f"rediss://{user}:s3cret@localhost:{server.port}/0?ssl_ca_certs={authority}"
     try:
         assert Environment.of({"CHATUI_REDIS_URL": url}).redis_url == url
-        monkeypatch.setattr(bus, "environment", lambda: SimpleNamespace(redis_url=url))
+        monkeypatch.setattr(relay, "environment", lambda: SimpleNamespace(redis_url=url))
         one, two = Process("one"), Process("two")
         two.relay.join("group")
         await until_it_passes(one, two, 0)
-        await asyncio.to_thread(bus.publish_once, "three", "group", {"n": 1})
+        await asyncio.to_thread(relay.publish_once, "three", "group", {"n": 1})
         await two.wait_for(("group", 1))
         await asyncio.to_thread(count, RedisCache(url, {}))
         for wrong in (
@@ -166,6 +166,6 @@ async def test_a_redis_with_tls_and_a_password_is_used_as_the_address_says(
             with pytest.raises(RedisError):
                 await asyncio.to_thread(RedisCache(wrong, {}).get, "counted")
     finally:
-        await bus.ended(*(task for process in Process.known for task in process.relay._tasks))
+        await relay.ended(*(task for process in Process.known for task in process.relay._tasks))
         Process.known.clear()
         server.stop()

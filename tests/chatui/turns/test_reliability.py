@@ -24,6 +24,7 @@ from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import RunningTurn
 from chatui.turns.streams.end_user import EndUserStream
 from chatui.wire import bus as wire_bus
+from chatui.wire import relay
 from chatui.wire.bus import bus
 from renderer.events import Finished, FrameOpened, FrameText
 from renderer.frames import Frame, Terminator
@@ -179,13 +180,13 @@ async def test_a_failing_receiver_does_not_stop_a_turn_from_receiving(ada: User,
 async def test_an_answer_completes_and_is_visible_while_redis_is_away(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wire_bus, "environment", lambda: SimpleNamespace(redis_url="redis://127.0.0.1:1/0"))
+    monkeypatch.setattr(relay, "environment", lambda: SimpleNamespace(redis_url="redis://127.0.0.1:1/0"))
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "thinking"), gate, *answer("All of it.")]
     started = await begin(ada)
     async with BrowserSocket(ada) as socket:
         await socket.send("subscribe", conversation=str(started.turn.conversation_id))
-        await socket.until("chatui:snapshot", timeout=wire_bus.ANSWER_SECONDS + 1)
+        await socket.until("chatui:snapshot", timeout=relay.ANSWER_SECONDS + 1)
         gate.set()
         assert "All of it." in shown_text(await socket.until(*ENDS, timeout=5))
     assert (await end_of(started)).state == "completed"

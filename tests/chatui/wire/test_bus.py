@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from chatui.wire import bus as wire_bus
+from chatui.wire import relay
 from chatui.wire.bus import PROCESS, Bus, Message, bus, send_from_thread
 
 
@@ -84,7 +84,7 @@ async def test_what_is_for_another_process_does_not_stay_here() -> None:
 
 
 async def test_a_task_ends_though_its_first_cancellation_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire_bus, "ANSWER_SECONDS", 0.01)
+    monkeypatch.setattr(relay, "ANSWER_SECONDS", 0.01)
 
     async def deaf() -> None:
         with contextlib.suppress(asyncio.CancelledError):
@@ -97,5 +97,5 @@ async def test_a_task_ends_though_its_first_cancellation_is_lost(monkeypatch: py
     tasks = asyncio.create_task(deaf()), asyncio.create_task(broken())
     await asyncio.sleep(0)
     async with asyncio.timeout(10):
-        await wire_bus.ended(*tasks)
+        await relay.ended(*tasks)
     assert all(task.done() for task in tasks)
