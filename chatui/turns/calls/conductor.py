@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from chatui import wire
@@ -36,6 +35,7 @@ from chatui.turns.calls.approvals import Waiting
 from chatui.turns.calls.file_access import DocumentsOfTurn, FilesOfTurn, SessionsOfTurn
 from chatui.turns.calls.person import PersonOfTurn
 from chatui.turns.calls.requested import Requested, reply_frame, requested, unanswered
+from chatui.turns.calls.tool_time import ToolTime
 from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.publisher import Publisher
 from chatui.turns.running_turn import RunningTurn
@@ -45,47 +45,6 @@ from renderer.errors import Code
 from renderer.frame_kinds import TOOL_LINE, is_thought
 from renderer.frames import Frame
 from renderer.gate import Audience, may_see
-
-
-class ToolTime:
-    """The limit of one turn. Tools that run at the same time use no more of it than one."""
-
-    def __init__(self, seconds: float) -> None:
-        self._left = seconds
-        self._running = 0
-        self._began = 0.0
-
-    @property
-    def left(self) -> float:
-        """The remaining seconds, at least 0."""
-        measured = _now() - self._began if self._running > 0 else 0.0
-        return max(0.0, self._left - measured)
-
-    @contextmanager
-    def measured(self) -> Iterator[None]:
-        """Count the time of the block, in which a tool runs."""
-        self.goes_on()
-        try:
-            yield
-        finally:
-            self.pauses()
-
-    def goes_on(self) -> None:
-        """A tool begins to run, or goes on after it waited for the person."""
-        if not self._running:
-            self._began = _now()
-        self._running += 1
-
-    def pauses(self) -> None:
-        """A tool ends, or begins to wait for the person."""
-        self._running -= 1
-        if not self._running:
-            self._left -= _now() - self._began
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()
-
 
 log = logging.getLogger(__name__)
 
