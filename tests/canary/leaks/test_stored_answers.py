@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from chatui import wire
 from chatui.database.faults import DatabaseBusyError
-from chatui.live import commands, snapshots
+from chatui.live import commands, snapshots, stored_answers
 from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
@@ -43,7 +43,7 @@ OTHER = "another process"
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("SNAPSHOT_SECONDS", "MAX_SNAPSHOT_SECONDS", "STORED_SECONDS", "SHARE"):
         monkeypatch.setattr(snapshots, name, 0.05)
-    monkeypatch.setattr(snapshots, "SHARED_SECONDS", 0.02)
+    monkeypatch.setattr(stored_answers, "SHARED_SECONDS", 0.02)
 
 
 class Elsewhere:
@@ -257,7 +257,7 @@ async def test_an_error_is_logged_by_its_kind_and_the_page_learns_of_the_end(
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("hasty")
 async def test_sockets_share_what_one_has_read(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshots, "SHARED_SECONDS", 60)
+    monkeypatch.setattr(stored_answers, "SHARED_SECONDS", 60)
     reads: list[object] = []
 
     def counted(read: Callable[[UUID], object], turn_id: UUID) -> object:
