@@ -9,8 +9,8 @@ from uuid import uuid4
 
 import pytest
 
-from chatui.api import background, recordings
-from chatui.api.background import GROUP, FollowedElsewhere, LostError
+from chatui.api import recordings, recordings_elsewhere
+from chatui.api.recordings_elsewhere import GROUP, FollowedElsewhere, LostError
 
 OTHER = "another process"
 
@@ -65,7 +65,7 @@ class FakeBus:
 @pytest.fixture
 def wire(monkeypatch: pytest.MonkeyPatch) -> FakeBus:
     bus = FakeBus()
-    monkeypatch.setattr(background, "bus", lambda: bus)
+    monkeypatch.setattr(recordings_elsewhere, "bus", lambda: bus)
     return bus
 
 
@@ -86,27 +86,27 @@ async def read(recording: FollowedElsewhere, after: int = -1, wait: float = 5.0)
 
 
 async def test_each_event_arrives_once_and_in_order(wire: FakeBus, written: RemoteRecording) -> None:
-    background.listen()
+    recordings_elsewhere.listen()
     assert await read(followed(), 17) == list(range(18, 5000))
     await asyncio.sleep(0.05)
     assert list(wire.receivers) == [GROUP]
 
 
 async def test_a_slow_reader_is_not_sent_more_than_it_reads(wire: FakeBus, written: RemoteRecording) -> None:
-    background.listen()
+    recordings_elsewhere.listen()
     async with aclosing(followed().follow(-1, lambda: 5.0)) as events:
         async for body in events:
             if body is not None and body["sequence_number"] == 99:
                 await asyncio.sleep(0.3)
                 break
-    assert written.read_to < 2 * background.MAX_EVENTS
+    assert written.read_to < 2 * recordings_elsewhere.MAX_EVENTS
 
 
 @pytest.mark.parametrize("lost", ["events", "key"])
 async def test_lost_messages_cost_time_but_no_events(
     lost: str, wire: FakeBus, written: RemoteRecording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(background, "MAX_EVENTS", 50)
+    monkeypatch.setattr(recordings_elsewhere, "MAX_EVENTS", 50)
     written.most, seen = 1000, 0
 
     def loses(message: dict[str, Any]) -> bool:
@@ -115,39 +115,39 @@ async def test_lost_messages_cost_time_but_no_events(
         return lost in message and seen % 3 == 1
 
     wire.loses = loses
-    background.listen()
+    recordings_elsewhere.listen()
     assert await read(followed(), wait=0.02) == list(range(1000))
 
 
 async def test_a_late_reply_repeats_no_events(wire: FakeBus, written: RemoteRecording, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "MAX_EVENTS", 50)
+    monkeypatch.setattr(recordings_elsewhere, "MAX_EVENTS", 50)
     written.most = 200
-    background.listen()
+    recordings_elsewhere.listen()
     wire.repeats = True
     assert await read(followed()) == list(range(200))
 
 
 async def test_a_process_that_answers_late_is_asked_again(wire: FakeBus, written: RemoteRecording, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "ASK_SECONDS", 0.05)
+    monkeypatch.setattr(recordings_elsewhere, "ASK_SECONDS", 0.05)
     wire.loses = lambda message: len(wire.sent) < 4  # as before it is connected to Redis
-    background.listen()
-    assert await background.found(uuid4(), OTHER, uuid4()) is not None
+    recordings_elsewhere.listen()
+    assert await recordings_elsewhere.found(uuid4(), OTHER, uuid4()) is not None
     assert list(wire.receivers) == [GROUP]
 
 
 async def test_silence_does_not_mean_that_there_is_no_recording(wire: FakeBus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "ASK_SECONDS", 0.05)
-    monkeypatch.setattr(background, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(recordings_elsewhere, "ASK_SECONDS", 0.05)
+    monkeypatch.setattr(recordings_elsewhere, "ANSWER_SECONDS", 0.2)
     with pytest.raises(LostError):
-        await background.found(uuid4(), OTHER, uuid4())
-    background.listen()
-    assert await background.found(uuid4(), OTHER, uuid4()) is None, "the process answered"
+        await recordings_elsewhere.found(uuid4(), OTHER, uuid4())
+    recordings_elsewhere.listen()
+    assert await recordings_elsewhere.found(uuid4(), OTHER, uuid4()) is None, "the process answered"
     assert list(wire.receivers) == [GROUP]
 
 
 async def test_a_reader_that_leaves_during_a_redis_request_is_cleaned_up(wire: FakeBus, written: RemoteRecording) -> None:
     wire.is_settled.clear()
-    task = asyncio.create_task(background.found(uuid4(), OTHER, uuid4()))
+    task = asyncio.create_task(recordings_elsewhere.found(uuid4(), OTHER, uuid4()))
     await asyncio.sleep(0.05)
     task.cancel()
     await asyncio.wait([task])
@@ -155,7 +155,7 @@ async def test_a_reader_that_leaves_during_a_redis_request_is_cleaned_up(wire: F
 
 
 async def test_a_dead_process_ends_the_stream(wire: FakeBus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "SILENT_SECONDS", 0.2)
+    monkeypatch.setattr(recordings_elsewhere, "SILENT_SECONDS", 0.2)
     with pytest.raises(LostError):
         await read(followed(), wait=0.05)
     assert not wire.receivers
