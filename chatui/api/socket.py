@@ -29,8 +29,9 @@ from chatui.api.errors import TOO_MANY, ApiError, invalid, of_code, unsupported
 from chatui.api.guarded import checked, read_json
 from chatui.api.request_parts import ENCRYPTED
 from chatui.api.response_events import ResponseEvents
-from chatui.api.response_object import Item, ResponseHead, response_id
+from chatui.api.response_object import ResponseHead
 from chatui.api.response_request import ResponsesRequest, items_of, no_previous
+from chatui.api.socket_chain import Chain
 from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError
@@ -41,45 +42,6 @@ from chatui.observability.error_reports import log_without_content
 from chatui.turns.streams.program import Ended
 from chatui.wire import relay
 from chatui.wire.bus import Message, bus
-
-MAX_RESPONSE_CHARS = 512 * 1024
-"""Per connection."""
-MAX_CHARS_IN_ALL = 64 * 1024 * 1024
-"""Per process. The least recently used connections are dropped first."""
-
-
-class Chain:
-    """The chain of one connection. ``go_on`` with a request's previous response, then ``remember``, or ``forget`` if it failed."""
-
-    def __init__(self) -> None:
-        self._last = ""
-        self._items: list[Any] = []
-
-    def knows(self, previous: str) -> bool:
-        return bool(previous) and previous == self._last
-
-    def input_of(self, given: list[Any]) -> list[Any]:
-        """The input of a request that continues: everything before, and its own."""
-        return [*self._items, *given]
-
-    def remember(self, answer_id: UUID, whole_input: list[Any], output: list[Item]) -> None:
-        """Remember a response, unless it is too long."""
-        self.forget()
-        items = [*whole_input, *output]
-        size = len(json.dumps(items))
-        if size <= MAX_RESPONSE_CHARS:
-            self._last, self._items = response_id(answer_id), items
-            _sizes[self] = size
-            while sum(_sizes.values()) > MAX_CHARS_IN_ALL:
-                next(iter(_sizes)).forget()
-
-    def forget(self) -> None:
-        self._last, self._items = "", []
-        _sizes.pop(self, None)
-
-
-_sizes: dict[Chain, int] = {}
-
 
 log = logging.getLogger(__name__)
 
