@@ -15,7 +15,7 @@ from chatui.skeletons import folded
 from chatui.store import file_names
 from chatui.tools.remote.offers import cleaned
 from chatui.transfer.exports import file_name
-from chatui.turns import titles
+from chatui.turns import title_reading
 from renderer.characters import drop, escape, is_invisible, is_seen, one_line, replace
 from tests.support.cases import EVERY_SHAPE, for_each
 
@@ -29,7 +29,7 @@ CLEANERS = {
     "a file's name": file_names.clean,
     "a download's name": lambda text: file_name(text, ""),
     "a folder's name": lambda text: clean_name(text),
-    "a title": titles.read,
+    "a title": title_reading.read,
     "a tool's description": lambda text: cleaned(text, 100),
     "a user name, to compare": folded,
 }

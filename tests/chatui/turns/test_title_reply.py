@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatui.turns.titles import MAX_CHARS, MAX_WORDS, read
+from chatui.turns.title_reading import MAX_CHARS, MAX_WORDS, read
 from tests.support.cases import for_each
 
 TITLES = """Cycling to work in the rain
