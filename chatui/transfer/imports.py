@@ -13,20 +13,18 @@ uploading the same file again imports the rest.
 from __future__ import annotations
 
 import logging
-import time
 from collections import Counter
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from django.db import DatabaseError
-from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as noop
 
 from chatui.codes import ProductCode, counted
 from chatui.database.connections import release_request_connection
-from chatui.display import folders
 from chatui.models.conversation import Conversation, Effort
 from chatui.models.user import User
 from chatui.permissions import access
@@ -34,8 +32,7 @@ from chatui.store import bulk_append, document_headers, erasure, transcripts
 from chatui.store.bulk_append import ImportLostError, Placed
 from chatui.store.transcripts import FrameMetadata
 from chatui.transfer import upload
-from chatui.transfer.other_products import frames, reading
-from chatui.transfer.other_products.conversation_tree import Counts, DroppedKind, ExportedConversation, Node
+from chatui.transfer.other_products.conversation_tree import DroppedKind, ExportedConversation, Node
 from chatui.transfer.upload import ImportRefusedError, refuse
 from renderer.activities.frame import frame_of, lines_in
 from renderer.errors import ErrorCode, OpenChatMLError, Problem
@@ -44,6 +41,8 @@ from renderer.frame_kinds import DOCUMENT_NAME, SUMMARY, SUMMARY_NAME, TOOL_LINE
 from renderer.frames import Frame, Role
 from renderer.gate import Audience, VisibleText, may_see, show
 from renderer.ocml.document_header import DocumentHeader
+
+log = logging.getLogger(__name__)
 
 _RESERVED = {SUMMARY_NAME: SUMMARY, TOOL_LINE_NAME: TOOL_LINE}
 
@@ -120,8 +119,6 @@ def store_frames(conversation: Conversation, frames: Sequence[Placed], leaf: int
             erasure.erase_conversation(conversation.pk)
         raise
 
-
-log = logging.getLogger(__name__)
 
 TITLE_CHARS = 60
 UNTITLED = noop("Imported conversation")
@@ -236,104 +233,3 @@ def _end_below(placed: Sequence[Placed], place: int) -> int:
     while place in last_child:
         place = last_child[place]
     return place
-
-
-OWN_TITLE_CHARS = 100
-MAX_CONVERSATIONS = 500
-MAX_MESSAGES = 20_000
-MAX_SECONDS = 20.0
-"""The longest time of one import. The conversation at which a limit is reached is still imported completely."""
-MAX_CONVERSATION_FRAMES = 5_000
-MAX_CONVERSATION_CHARS = 3_000_000
-
-
-@dataclass(slots=True)
-class ImportedExport:
-    """The result: the new conversations, and how many items of each kind were hidden or left out."""
-
-    conversations: list[Conversation] = field(default_factory=list)
-    left_out: Counts = field(default_factory=Counts)
-
-
-def import_export(person: User, data: bytes) -> ImportedExport:
-    """Store the conversations of an export. Raises ImportRefusedError if it cannot be read at all, and as ``check_no_other_import``."""
-    check_no_other_import(person)
-    result, limit = ImportedExport(), _Limit()
-    known = access.own_import_keys(person)
-    for found in reading.conversations(data):
-        if isinstance(found, DroppedKind):
-            result.left_out[found] += 1
-        elif found.key in known:
-            result.left_out[DroppedKind.CONVERSATION_EXISTS] += 1
-        elif limit.is_reached:
-            result.left_out[DroppedKind.CONVERSATION_POSTPONED] += 1
-        else:
-            known.add(found.key)
-            exported = found.read()
-            kind = exported if isinstance(exported, DroppedKind) else _store(person, found.key, exported, result, limit)
-            result.left_out.update([kind] if kind else [])
-    return result
-
-
-def _put_away(conversation: Conversation, exported: ExportedConversation) -> None:
-    """Archived, pinned and in a folder as it was there. A folder is found by its name, or made."""
-    conversation.archived_at = conversation.active_at if exported.is_archived else None
-    conversation.is_pinned = exported.is_pinned and not exported.is_archived
-    if not (name := folders.clean_name(transcripts.storable(exported.folder))):
-        return
-    own = {folder.name: folder for folder in access.own_folders(conversation.owner)}
-    conversation.folder = own.get(name) or folders.create(conversation.owner, name, "")
-    if conversation.folder is None:
-        exported.left_out[DroppedKind.FOLDER] += 1
-
-
-class _Limit:
-    """Counts the messages and the time of one upload."""
-
-    def __init__(self) -> None:
-        self._end = time.monotonic() + MAX_SECONDS
-        self._conversations = self._messages = 0
-
-    def count(self, messages: int) -> None:
-        self._conversations += 1
-        self._messages += messages
-
-    @property
-    def is_reached(self) -> bool:
-        return self._conversations >= MAX_CONVERSATIONS or self._messages >= MAX_MESSAGES or time.monotonic() > self._end
-
-
-def _store(person: User, key: str, exported: ExportedConversation, result: ImportedExport, limit: _Limit) -> DroppedKind | None:
-    """Store one conversation. Returns the reason if it is not stored."""
-    tree, leaf = tree_of(exported)
-    if len(tree) > MAX_CONVERSATION_FRAMES or sum(len(item.frame.body) for item in tree) > MAX_CONVERSATION_CHARS:
-        return DroppedKind.CONVERSATION_TOO_LARGE
-    placed = [replace(item, frame=as_imported(item.frame)) for item in tree]
-    first = next((item.frame for item in placed if may_see(item.frame.header, Audience.END_USER)), None)
-    if first is None:
-        return DroppedKind.CONVERSATION_EMPTY
-    conversation = Conversation(
-        owner=person,
-        title=_title(exported, show(first, Audience.END_USER)),
-        model=transcripts.header_text(exported.model),
-        imported_from=exported.source,
-        import_key=key,
-    )
-    bulk_append.begin(conversation)
-    conversation.active_at = exported.active_at or exported.created_at or timezone.now()
-    conversation.created_at = min(exported.created_at or conversation.active_at, conversation.active_at)
-    _put_away(conversation, exported)
-    try:
-        store_frames(conversation, placed, leaf)
-    except bulk_append.ImportedMeanwhileError:
-        return DroppedKind.CONVERSATION_EXISTS
-    limit.count(len(placed))
-    result.conversations.append(conversation)
-    result.left_out.update(exported.left_out)
-    return None
-
-
-def _title(exported: ExportedConversation, first: VisibleText) -> str:
-    """The title in the export, if it is safe to show; otherwise the beginning of the first visible text."""
-    own = transcripts.own_words(transcripts.storable(frames.title(exported.title)))
-    return transcripts.title_of(own, OWN_TITLE_CHARS) or transcripts.title_of(first, OWN_TITLE_CHARS) or "Imported conversation"

@@ -15,7 +15,8 @@ from chatui.display import conversation_list
 from chatui.display.conversation_list import shown_conversation
 from chatui.limits import Throttle
 from chatui.transfer import imports, upload
-from chatui.transfer.imports import Found, ImportedExport, import_export
+from chatui.transfer.export_imports import ImportedExport, import_export
+from chatui.transfer.imports import Found
 from chatui.transfer.other_products import conversation_tree, reading
 from chatui.transfer.other_products.conversation_tree import DroppedKind
 from chatui.transfer.upload import MAX_BYTES, MAX_EXPORT_BYTES, ImportRefusedError, refuse

@@ -17,7 +17,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.user import User
 from chatui.transfer import exports, upload
-from chatui.transfer.imports import import_export
+from chatui.transfer.export_imports import import_export
 from chatui.transfer.other_products import reading
 from chatui.transfer.other_products.conversation_tree import DroppedKind, ExportedConversation
 from chatui.transfer.upload import ImportRefusedError

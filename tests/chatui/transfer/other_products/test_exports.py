@@ -11,8 +11,8 @@ from chatui.display import windows
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.message import Message, SearchEntry
 from chatui.models.user import User
-from chatui.transfer import exports, imports
-from chatui.transfer.imports import import_export
+from chatui.transfer import export_imports, exports, imports
+from chatui.transfer.export_imports import import_export
 from chatui.transfer.other_products.conversation_tree import DroppedKind
 from chatui.turns import running
 from chatui.turns.asks import AskKind as AskKind
@@ -252,7 +252,7 @@ def test_an_archive_of_google_s_is_named_whatever_language_and_form_it_has(ada: 
 
 
 def test_the_report_begins_with_what_waits_for_another_upload(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(imports, "MAX_CONVERSATIONS", 1)
+    monkeypatch.setattr(export_imports, "MAX_CONVERSATIONS", 1)
     page = upload(ada, as_json([samples.CHATGPT, samples.CLAUDE, samples.CLAUDE | {"uuid": "c-2"}])).content.decode()
     waiting = "2 conversations were not imported yet: upload the same file again to import more of them."
     assert page.count(waiting) == 1 and page.index(waiting) < page.index("import-links")
