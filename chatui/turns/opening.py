@@ -15,7 +15,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
-from functools import partial
 from itertools import dropwhile
 from typing import Any
 from uuid import UUID
@@ -26,23 +25,19 @@ from django.core.exceptions import SynchronousOnlyOperation
 from chatui import wire
 from chatui.backends.base import BackendError, Effort, SampleRequest
 from chatui.backends.context_window import SEEN_CHARS
-from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.spec import BackendSpec, split_choice
 from chatui.codes import ProductCode
-from chatui.database import pools
-from chatui.database.faults import DatabaseBusyError
-from chatui.database.writer import writer
 from chatui.display import fragments
 from chatui.env import environment
 from chatui.instructions import instructions_for
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.message import Author, Message
-from chatui.models.turn import Turn, TurnState
+from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.observability.error_reports import log_without_content
 from chatui.permissions import assistants, shares
-from chatui.permissions.tools import server_tools_combine_with, tools_in
+from chatui.permissions.tools import tools_in
 from chatui.prompts import format_assistant_instructions, format_preferences, format_program_instructions
 from chatui.store import continuation, document_headers, documents, opened_pages, transcripts
 from chatui.store.transcripts import PromptMessage
@@ -58,6 +53,8 @@ from renderer.markup import citations
 from renderer.markup.citations import CitableSource
 from renderer.markup.html import SafeHtml
 from renderer.ocml import document
+
+log = logging.getLogger(__name__)
 
 
 def spec_for(turn: Turn) -> BackendSpec:
@@ -94,40 +91,6 @@ def first_request(running: RunningTurn, spec: BackendSpec, **more: Any) -> Sampl
 
 def _effort(value: str) -> Effort:
     return "low" if value == "low" else "high" if value == "high" else "medium"
-
-
-PATIENCE = 2.0
-"""How many seconds a request waits for a busy database before it is sent without hosted tools."""
-
-
-async def offered(spec: BackendSpec, running: RunningTurn) -> HostedTools | None:
-    """The hosted tools to offer. None if the server has none, a program asks, an answer is only continued, the tools may not be combined
-    with the others of the conversation, or the database is busy."""
-    turn = running.turn
-    if not spec.server_tools or turn.key_id is not None or running.request.cut_answer is not None:
-        return None
-    if not await pools.turns.run_with_retries(partial(server_tools_combine_with, running.tools.values(), turn.conversation)):
-        return None
-    try:
-        await writer.run(partial(_mark_used, turn), order=turn.pk, patience=PATIENCE)
-    except DatabaseBusyError:
-        return None
-    return HostedTools(spec.server_tools)
-
-
-def _mark_used(turn: Turn) -> None:
-    """Mark the turn, until its end is stored, as one whose server has used a tool: if this process dies, nobody else will know."""
-    Turn.objects.filter(pk=turn.pk, state=TurnState.RUNNING).update(by_server={"tools": []})
-
-
-def used(hosted: HostedTools | None) -> Mapping[str, object] | None:
-    """The hosted tools that were used and their sources, for the turn's ``by_server`` column; None if there was no use."""
-    if hosted is None or not (hosted.kinds or hosted.sources):
-        return None
-    return {"tools": list(hosted.kinds), "sources": [[url, title] for url, title in hosted.sources.items()]}
-
-
-log = logging.getLogger(__name__)
 
 
 def created(running: RunningTurn) -> wire.TurnCreated:

@@ -20,7 +20,7 @@ from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.models.turn import TurnState
 from chatui.observability.error_reports import log_without_content
-from chatui.turns import ending, ledger, opening, titles
+from chatui.turns import ending, hosted_tools, ledger, opening, titles
 from chatui.turns.answer_now import AnswerNow
 from chatui.turns.calls.conductor import Conductor
 from chatui.turns.checked_answers import CheckedAnswers
@@ -144,7 +144,7 @@ class Runner:
         stages: tuple[Stage | None, ...] = (model_frames, checked, self._answer_now, summary, before_cut, self._stop_texts)
         self._stages = [stage for stage in stages if stage is not None]
         way_back = WayBack(self._stages, frames.feed)
-        if hosted := await opening.offered(spec, running):
+        if hosted := await hosted_tools.offered(spec, running):
             running.request = replace(running.request, hosted=hosted)
         show_asked, held = self._publisher.show_asked, partial(self._publisher.add_event, wire.Delayed("chatui:checking"))
         taken = running.request.on_taken if summary is None else lambda is_taken: summary.note_taken(is_taken, show_asked)
@@ -279,7 +279,7 @@ class Runner:
     async def _end(self, outcome: TurnOutcome) -> None:
         await self._publisher.catch_up()
         thought, running = self._publisher.end_thinking(), self._running
-        by_server = opening.used(running.request.hosted)
+        by_server = hosted_tools.used(running.request.hosted)
         running.account = account_of(self._samplings, thought, turns_left_out=running.turns_left_out, by_server=by_server)
         if self._has_stopped and running.account.output_tokens is None:  # the server was not heard to the end, and clients want counts
             spent = running.account.spent

@@ -20,7 +20,7 @@ from chatui.models.user import User
 from chatui.permissions.tools import tools_in
 from chatui.tools import catalogue
 from chatui.tools.functions import tool
-from chatui.turns import leases, opening, running
+from chatui.turns import hosted_tools, leases, running
 from chatui.turns.asks import QuestionFile
 from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import RunningTurn
@@ -189,9 +189,9 @@ async def test_a_running_turn_counts_as_one_that_used_server_tools(ada: User, ba
 
 
 def test_a_call_or_a_source_alone_counts_as_use() -> None:
-    assert opening.used(HostedTools((SEARCH,), ["search"], {})) == {"tools": ["search"], "sources": []}
-    assert opening.used(HostedTools((SEARCH,), [], {"https://a.test/": "A"})) == {"tools": [], "sources": [["https://a.test/", "A"]]}
-    assert opening.used(HostedTools((SEARCH,), [], {})) is opening.used(None) is None
+    assert hosted_tools.used(HostedTools((SEARCH,), ["search"], {})) == {"tools": ["search"], "sources": []}
+    assert hosted_tools.used(HostedTools((SEARCH,), [], {"https://a.test/": "A"})) == {"tools": [], "sources": [["https://a.test/", "A"]]}
+    assert hosted_tools.used(HostedTools((SEARCH,), [], {})) is hosted_tools.used(None) is None
 
 
 WITH_SEARCH = BackendSpec(name="one", url="http://127.0.0.1:9", kind="responses", server_tools=(SEARCH,))
@@ -199,7 +199,7 @@ WITH_SEARCH = BackendSpec(name="one", url="http://127.0.0.1:9", kind="responses"
 
 async def test_only_the_turn_that_offers_the_tools_is_marked(ada: User, backend: Searching) -> None:
     started, other = await database_sync_to_async(lambda: (store(ada, ask()), store(ada, ask(text="Another"))))()
-    await database_sync_to_async(opening._mark_used)(started.turn)
+    await database_sync_to_async(hosted_tools._mark_used)(started.turn)
     assert [turn.pk async for turn in Turn.objects.filter(by_server__isnull=False)] == [started.turn.pk]
     assert await Turn.objects.filter(pk=other.turn.pk, state="running").aexists()
 
@@ -208,7 +208,7 @@ async def test_a_turn_is_marked_before_tools_are_offered_and_not_after_its_end(a
     turn = await run(ada, ask())
     for state, marked in (("completed", None), ("running", {"tools": []})):
         await Turn.objects.filter(pk=turn.pk).aupdate(state=state, by_server=None)
-        await opening.offered(WITH_SEARCH, RunningTurn(turn, None, ask()))
+        await hosted_tools.offered(WITH_SEARCH, RunningTurn(turn, None, ask()))
         assert (await Turn.objects.aget(pk=turn.pk)).by_server == marked
     await Turn.objects.filter(pk=turn.pk).aupdate(state="completed")
 
@@ -216,21 +216,21 @@ async def test_a_turn_is_marked_before_tools_are_offered_and_not_after_its_end(a
 async def test_no_tools_are_offered_to_programs_or_for_a_cut_answer_or_without_any(ada: User, backend: Searching) -> None:
     turn = await run(ada, ask())
     without = WITH_SEARCH.model_copy(update={"server_tools": ()})
-    assert await opening.offered(WITH_SEARCH, RunningTurn(turn, None, ask())) is not None, "the premise"
-    assert await opening.offered(without, RunningTurn(turn, None, ask())) is None
+    assert await hosted_tools.offered(WITH_SEARCH, RunningTurn(turn, None, ask())) is not None, "the premise"
+    assert await hosted_tools.offered(without, RunningTurn(turn, None, ask())) is None
     cut = SampleRequest((), cut_answer=Frame(ANSWER, "It"))
-    assert await opening.offered(WITH_SEARCH, RunningTurn(turn, None, ask(), request=cut)) is None
+    assert await hosted_tools.offered(WITH_SEARCH, RunningTurn(turn, None, ask(), request=cut)) is None
     turn.key_id = uuid4()
-    assert await opening.offered(WITH_SEARCH, RunningTurn(turn, None, ask())) is None
+    assert await hosted_tools.offered(WITH_SEARCH, RunningTurn(turn, None, ask())) is None
 
 
 async def test_no_tools_are_offered_while_the_database_is_busy(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
     turn = await run(ada, ask())
-    offered = await opening.offered(WITH_SEARCH, RunningTurn(turn, None, ask()))
+    offered = await hosted_tools.offered(WITH_SEARCH, RunningTurn(turn, None, ask()))
     assert offered is not None and list(offered.definitions) == [SEARCH]
 
     async def busy(*arguments: object, **settings: object) -> None:
         raise DatabaseBusyError
 
     monkeypatch.setattr(writer, "run", busy)
-    assert await opening.offered(WITH_SEARCH, RunningTurn(turn, None, ask())) is None
+    assert await hosted_tools.offered(WITH_SEARCH, RunningTurn(turn, None, ask())) is None
