@@ -12,10 +12,9 @@ from __future__ import annotations
 import logging
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import Group
@@ -23,9 +22,10 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from chatui.accounts import account_managers, invitations, mail, second_factor, sessions, sign_in_settings
+from chatui.accounts import account_managers, invitations, provider_claims, second_factor, sessions, sign_in_settings
 from chatui.accounts.account_managers import LastAccountManagerError
-from chatui.accounts.openid import AccountClosedError, BadSignInError, LinkedElsewhereError, NotAdmittedError, NotListedError
+from chatui.accounts.openid import AccountClosedError, BadSignInError, LinkedElsewhereError, NotAdmittedError
+from chatui.accounts.provider_claims import PersonClaims
 from chatui.accounts.sign_in_settings import Provider, sign_in_file
 from chatui.audit_log.record import SHELL, Visitor, record
 from chatui.models.keys import new_key
@@ -34,6 +34,8 @@ from chatui.models.sign_in import OutsideIdentity
 from chatui.models.user import User, check_looks
 from chatui.permissions import debug_requests, four_eyes
 from chatui.permissions.access import NotFoundError, person_of
+
+log = logging.getLogger(__name__)
 
 _NOT_OURS = re.compile(r"[^\w.@+-]+")
 _TRIES = 100
@@ -59,79 +61,6 @@ def _is_free(name: str, account: User | None) -> bool:
     except ValidationError:
         return False
     return True
-
-
-MAX_GROUPS = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class PersonClaims:
-    """A person's claims; a missing text is empty.
-
-    ``subject`` is the identity. ``email`` is empty unless verified. ``groups`` is None if the claim is missing, for example because of too
-    many groups or without the scope; that differs from being in no group. ``directory_groups``: the groups from the directory, which hold
-    if the claim is missing. ``session``: the provider's id of its own session. ``directory_id``: the directory's id of the person.
-    """
-
-    subject: str
-    name: str
-    email: str
-    groups: frozenset[str] | None
-    session: str = ""
-    directory_id: str = ""
-    directory_groups: frozenset[str] = frozenset()
-
-
-def read(provider: Provider, claims: Mapping[str, Any]) -> PersonClaims:
-    """Read the claims of a valid ID token."""
-    return PersonClaims(
-        str(claims["sub"]),
-        _name(claims),
-        _email(provider, claims),
-        _claimed_groups(provider, claims),
-        session=_short_text(claims.get("sid")),
-        directory_id=_short_text(claims.get(provider.scim_claim)),
-    )
-
-
-def admit(provider: Provider, person_claims: PersonClaims) -> None:
-    """Check that the operator admits this person. If both lists are set, both must match. Raises NotListedError."""
-    groups = person_claims.directory_groups if person_claims.groups is None else person_claims.groups
-    if provider.enter_groups and not groups & set(provider.enter_groups):
-        raise NotListedError("not in an admitted group")
-    domain = person_claims.email.rpartition("@")[2].lower()
-    if provider.enter_domains and domain not in {each.lower() for each in provider.enter_domains}:
-        raise NotListedError("no verified address in an admitted domain")
-
-
-def _short_text(value: object) -> str:
-    return value if isinstance(value, str) and len(value) <= 255 else ""
-
-
-def _name(claims: Mapping[str, Any]) -> str:
-    for claim in ("preferred_username", "nickname", "name"):
-        if isinstance(value := claims.get(claim), str) and value.strip():
-            return value.strip()[:150]
-    return ""
-
-
-def _email(provider: Provider, claims: Mapping[str, Any]) -> str:
-    value, is_verified = claims.get("email"), provider.addresses_are_verified or claims.get("email_verified") is True
-    return value if is_verified and isinstance(value, str) and mail.is_address(value) else ""
-
-
-def _claimed_groups(provider: Provider, claims: Mapping[str, Any]) -> frozenset[str] | None:
-    value: Any = claims
-    for name in provider.groups_claim:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    # Never split a text: names may contain commas. A text instead of a list is one group.
-    found = [value] if isinstance(value, str) else value
-    if not isinstance(found, list) or len(found) > MAX_GROUPS or not all(isinstance(each, str) for each in found):
-        return None
-    return frozenset(found)
-
-
-log = logging.getLogger(__name__)
 
 
 def set_groups(visitor: Visitor, person: User, provider: Provider, said: frozenset[str] | None, *, is_admitted: bool | None = None) -> bool:
@@ -249,7 +178,7 @@ def find_or_create_account(visitor: Visitor, provider: Provider, person_claims: 
         NotAdmittedError: the operator does not let them in.
         AccountClosedError: the account is not active.
     """
-    admit(provider, person_claims)
+    provider_claims.admit(provider, person_claims)
     try:
         with transaction.atomic():
             return _find_or_create(visitor, provider, person_claims, invitation)
@@ -264,7 +193,7 @@ def confirm(visitor: Visitor, provider: Provider, person_claims: PersonClaims) -
 
     Raises NotListedError, or BadSignInError for anybody else.
     """
-    admit(provider, person_claims)
+    provider_claims.admit(provider, person_claims)
     if not OutsideIdentity.objects.filter(user=visitor.user, issuer=provider.issuer, subject=person_claims.subject).exists():
         raise BadSignInError("somebody else answered at the provider")
 
@@ -276,7 +205,7 @@ def connect(visitor: Visitor, provider: Provider, person_claims: PersonClaims) -
         LinkedElsewhereError: see there.
         NotAdmittedError: the operator does not admit this identity, or this account allows only its password.
     """
-    admit(provider, person_claims)
+    provider_claims.admit(provider, person_claims)
     person = visitor.user
     if person is None or not sign_in_settings.may_use_provider(person):
         raise NotAdmittedError("only the password opens this account")

@@ -11,8 +11,8 @@ from django.conf import settings
 from django.utils.crypto import constant_time_compare
 
 from chatui.accounts import account_linking
-from chatui.accounts.account_linking import PersonClaims
 from chatui.accounts.openid import SingleSignOnError
+from chatui.accounts.provider_claims import PersonClaims
 from chatui.accounts.sessions import SignedIn, signed_in
 from chatui.accounts.sign_in_settings import HeaderRule, Provider, sign_in_file
 from chatui.audit_log.record import Visitor

@@ -16,8 +16,8 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from chatui.accounts import account_linking, account_managers
-from chatui.accounts.account_linking import PersonClaims
 from chatui.accounts.openid import NotAdmittedError, NotListedError
+from chatui.accounts.provider_claims import PersonClaims
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor, record
 from chatui.lifecycle import closing, scim_groups, scim_patches

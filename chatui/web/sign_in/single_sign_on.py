@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 from django.shortcuts import redirect, render
 from django.views.decorators.csrf import csrf_exempt
 
-from chatui.accounts import account_linking, invitations, openid, sessions, sign_in
+from chatui.accounts import invitations, openid, provider_claims, sessions, sign_in
 from chatui.accounts.openid import BadSignInError, NotListedError, PendingSignIn, ProviderUnavailableError, SingleSignOnError
 from chatui.accounts.sign_in_settings import Provider, provider_of
 from chatui.audit_log.record import Visitor
@@ -74,7 +74,7 @@ def back(request: HttpRequest, provider: str) -> HttpResponseBase:
         started = _taken(request, answer["state"])
         claims = openid.fetch_claims(found, started, answer, session.back_address(request, found.key))
         follow = _connected if started.connects else _confirmed if started.confirms else _entered
-        return follow(request, found, started, account_linking.read(found, claims))
+        return follow(request, found, started, provider_claims.read(found, claims))
     except SingleSignOnError as error:
         if isinstance(error, BadSignInError):
             try:
@@ -103,7 +103,7 @@ def _taken(request: HttpRequest, state: str) -> PendingSignIn:
     return PendingSignIn(**stored[state])
 
 
-def _entered(request: HttpRequest, provider: Provider, started: PendingSignIn, person_claims: account_linking.PersonClaims) -> HttpResponse:
+def _entered(request: HttpRequest, provider: Provider, started: PendingSignIn, person_claims: provider_claims.PersonClaims) -> HttpResponse:
     person = scim_people.find_or_create_account(visitor_of(request, "page").as_nobody(), provider, person_claims, started.invitation)
     how = sessions.sign_in_method_of(provider.key)
     mark = sessions.mark_of(provider.issuer)
@@ -114,7 +114,7 @@ def _entered(request: HttpRequest, provider: Provider, started: PendingSignIn, p
 
 
 def _connected(
-    request: HttpRequest, provider: Provider, started: PendingSignIn, person_claims: account_linking.PersonClaims
+    request: HttpRequest, provider: Provider, started: PendingSignIn, person_claims: provider_claims.PersonClaims
 ) -> HttpResponse:
     visitor = _still(request, started.connects)
     if not session.is_recent(request):
@@ -125,7 +125,7 @@ def _connected(
 
 
 def _confirmed(
-    request: HttpRequest, provider: Provider, started: PendingSignIn, person_claims: account_linking.PersonClaims
+    request: HttpRequest, provider: Provider, started: PendingSignIn, person_claims: provider_claims.PersonClaims
 ) -> HttpResponse:
     visitor = _still(request, started.confirms)
     scim_people.confirm(visitor, provider, person_claims)

@@ -11,7 +11,7 @@ from django.test import Client
 from joserfc import jwt
 from joserfc.jwk import RSAKey
 
-from chatui.accounts import account_linking, openid
+from chatui.accounts import account_linking, openid, provider_claims
 from chatui.accounts.session_store import stored_key
 from chatui.accounts.sign_in_settings import Provider
 from chatui.models.audit import AuditEvent
@@ -101,7 +101,7 @@ def test_a_name_that_looks_like_another_gets_a_number(provider: ScriptedProvider
 )
 def test_names(what: str, claims_about: dict[str, Any], expected: str) -> None:
     table = {"key": "x", "name": "X", "issuer": "https://x.example", "client_id": "c", "who_may_enter": "everybody"}
-    person = account_linking.read(Provider.model_validate(table), {"sub": "s"} | claims_about)
+    person = provider_claims.read(Provider.model_validate(table), {"sub": "s"} | claims_about)
     plain = person.name or person.email.partition("@")[0]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(account_linking, "_is_free", lambda name, account: True)

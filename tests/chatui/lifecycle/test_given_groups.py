@@ -6,8 +6,8 @@ import pytest
 from django.contrib.auth.models import Group
 
 from chatui.accounts import account_linking
-from chatui.accounts.account_linking import PersonClaims
 from chatui.accounts.openid import NotListedError
+from chatui.accounts.provider_claims import PersonClaims
 from chatui.accounts.sign_in_settings import Provider, SignInFile
 from chatui.audit_log.record import Visitor
 from chatui.lifecycle import closing, scim_people

@@ -7,8 +7,8 @@ from django.core.management import CommandError, call_command
 
 from chatui import checks
 from chatui.accounts import account_linking, people, sign_in_settings
-from chatui.accounts.account_linking import PersonClaims
 from chatui.accounts.openid import NotAdmittedError
+from chatui.accounts.provider_claims import PersonClaims
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import SHELL, Visitor
 from chatui.lifecycle import closed_accounts, closing

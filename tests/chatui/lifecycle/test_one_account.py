@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Permission
 
-from chatui.accounts.account_linking import PersonClaims
 from chatui.accounts.openid import AccountClosedError, NotAdmittedError
+from chatui.accounts.provider_claims import PersonClaims
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import SHELL, Visitor
 from chatui.lifecycle import closing, scim_people

@@ -7,8 +7,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from chatui.accounts.account_linking import PersonClaims
 from chatui.accounts.api_keys import is_service_account
+from chatui.accounts.provider_claims import PersonClaims
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import SHELL, Visitor
 from chatui.lifecycle import closing, scim_people
