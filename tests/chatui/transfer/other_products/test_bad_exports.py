@@ -113,7 +113,7 @@ def test_a_conversation_of_exactly_the_maximum_size_is_imported(limit: str, most
 
 
 def test_an_upload_ends_with_the_conversation_that_reaches_the_limit_of_messages(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatui.transfer.imports.MAX_MESSAGES", 4)
+    monkeypatch.setattr("chatui.transfer.export_imports.MAX_MESSAGES", 4)
     talks = [{"mapping": {"a": node(f"question {number}", None), "b": node("more", "a")}} for number in range(4)]
     result = import_export(ada, as_json(talks))
     assert [row.title for row in result.conversations] == ["question 0", "question 1"]
@@ -138,7 +138,7 @@ def test_a_conversation_without_dates_titles_or_visible_text_has_sensible_ones_o
 
 
 def test_an_upload_that_takes_too_long_stops_and_reports_it(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatui.transfer.imports.MAX_SECONDS", -1.0)
+    monkeypatch.setattr("chatui.transfer.export_imports.MAX_SECONDS", -1.0)
     assert import_export(ada, as_json([samples.CHATGPT])).left_out == {DroppedKind.CONVERSATION_POSTPONED: 1}
 
 

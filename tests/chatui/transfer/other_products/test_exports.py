@@ -97,7 +97,7 @@ def test_branches_are_versions_of_questions_and_answers(ada: User) -> None:
 
 
 def test_a_second_upload_imports_only_the_rest(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatui.transfer.imports.MAX_CONVERSATIONS", 2)
+    monkeypatch.setattr("chatui.transfer.export_imports.MAX_CONVERSATIONS", 2)
     talks = [samples.CHATGPT | {"title": f"Number {number}"} for number in range(5)]
     reports = [import_export(ada, as_json(talks)) for _ in range(4)]
     assert [len(report.conversations) for report in reports] == [2, 2, 1, 0]
