@@ -10,8 +10,6 @@ from them, and each change is recorded.
 from __future__ import annotations
 
 import logging
-import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,45 +20,19 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from chatui.accounts import account_managers, invitations, provider_claims, second_factor, sessions, sign_in_settings
+from chatui.accounts import account_managers, free_names, invitations, provider_claims, second_factor, sessions, sign_in_settings
 from chatui.accounts.account_managers import LastAccountManagerError
 from chatui.accounts.openid import AccountClosedError, BadSignInError, LinkedElsewhereError, NotAdmittedError
 from chatui.accounts.provider_claims import PersonClaims
 from chatui.accounts.sign_in_settings import Provider, sign_in_file
 from chatui.audit_log.record import SHELL, Visitor, record
-from chatui.models.keys import new_key
 from chatui.models.provisioning import GivenGroups, ProvisionedAccount, ProvisionedGroup
 from chatui.models.sign_in import OutsideIdentity
-from chatui.models.user import User, check_looks
+from chatui.models.user import User
 from chatui.permissions import debug_requests, four_eyes
 from chatui.permissions.access import NotFoundError, person_of
 
 log = logging.getLogger(__name__)
-
-_NOT_OURS = re.compile(r"[^\w.@+-]+")
-_TRIES = 100
-
-
-def free_name(wanted: str, account: User | None = None) -> str:
-    """``wanted`` as an account name, with a number appended if another account's name looks alike.
-
-    ``account``: an account that may keep its own name. Names of emergency accounts are never chosen.
-    """
-    plain = _NOT_OURS.sub(".", unicodedata.normalize("NFKC", wanted)).strip(".")[:130] or "person"
-    for number in range(1, _TRIES):
-        name = plain if number == 1 else f"{plain}-{number}"
-        if not sign_in_settings.is_emergency(name) and _is_free(name, account):
-            return name
-    return f"person-{new_key().hex}"
-
-
-def _is_free(name: str, account: User | None) -> bool:
-    try:
-        User._meta.get_field("username").run_validators(name)
-        check_looks(name, account)
-    except ValidationError:
-        return False
-    return True
 
 
 def set_groups(visitor: Visitor, person: User, provider: Provider, said: frozenset[str] | None, *, is_admitted: bool | None = None) -> bool:
@@ -287,7 +259,7 @@ def _create(visitor: Visitor, provider: Provider, person_claims: PersonClaims, i
     if not provider.sign_up and not invitation:
         raise NotAdmittedError("no account, and sign-up is off")
     person: User = User.objects.create_user(
-        free_name(person_claims.name or person_claims.email.partition("@")[0]), email=person_claims.email
+        free_names.free_name(person_claims.name or person_claims.email.partition("@")[0]), email=person_claims.email
     )
     record("account created", visitor, person.get_username(), detail=f"with the first sign-in by {provider.key}")
     remember_giver(person, provider)
@@ -315,7 +287,7 @@ def _update(visitor: Visitor, identity: OutsideIdentity, provider: Provider, per
     """Update the identity. The account's name and e-mail address are updated only if the provider created the account."""
     person = identity.user
     if identity.made_account and person_claims.name and person_claims.name != identity.name and not person.is_heir:
-        name = free_name(person_claims.name, person)
+        name = free_names.free_name(person_claims.name, person)
         if name != person.username:
             record("account changed", visitor, person.username, detail=f"is called {name} now, says {provider.key}"[:200])
             person.username = name

@@ -15,7 +15,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from chatui.accounts import account_linking, account_managers
+from chatui.accounts import account_linking, account_managers, free_names
 from chatui.accounts.openid import NotAdmittedError, NotListedError
 from chatui.accounts.provider_claims import PersonClaims
 from chatui.accounts.sign_in_settings import Provider
@@ -176,7 +176,7 @@ def _create(visitor: Visitor, provider: Provider, sent: PersonAttributes, extern
     if earlier is None:
         earlier = _row_for_known_person(provider, external_id)
     if earlier is None:
-        user: User = User.objects.create_user(account_linking.free_name(name), email=sent.get("email", ""))
+        user: User = User.objects.create_user(free_names.free_name(name), email=sent.get("email", ""))
         account_linking.remember_giver(user, provider)
         record("account created", visitor, user.get_username(), detail=f"by the directory of {provider.key}")
         earlier = ProvisionedAccount(user=user, issuer=provider.issuer, made_account=True)
@@ -219,9 +219,9 @@ def _update(visitor: Visitor, provider: Provider, row: ProvisionedAccount, sent:
 def _copy_names(visitor: Visitor, provider: Provider, row: ProvisionedAccount, *, is_renamed: bool) -> None:
     """Copy the directory's name and e-mail address to an account that it created. Accounts that existed before keep their own."""
     user = row.user
-    changed = [f"is called {account_linking.free_name(row.user_name, user)} now"] if is_renamed else []
+    changed = [f"is called {free_names.free_name(row.user_name, user)} now"] if is_renamed else []
     if is_renamed:
-        user.username = account_linking.free_name(row.user_name, user)
+        user.username = free_names.free_name(row.user_name, user)
     if row.email != user.email:
         changed.append("has another e-mail address now")
     user.email, user.first_name, user.last_name = row.email, row.given_name, row.family_name

@@ -11,7 +11,7 @@ from django.test import Client
 from joserfc import jwt
 from joserfc.jwk import RSAKey
 
-from chatui.accounts import account_linking, openid, provider_claims
+from chatui.accounts import free_names, openid, provider_claims
 from chatui.accounts.session_store import stored_key
 from chatui.accounts.sign_in_settings import Provider
 from chatui.models.audit import AuditEvent
@@ -104,8 +104,8 @@ def test_names(what: str, claims_about: dict[str, Any], expected: str) -> None:
     person = provider_claims.read(Provider.model_validate(table), {"sub": "s"} | claims_about)
     plain = person.name or person.email.partition("@")[0]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(account_linking, "_is_free", lambda name, account: True)
-        assert account_linking.free_name(plain) == expected, what
+        patch.setattr(free_names, "_is_free", lambda name, account: True)
+        assert free_names.free_name(plain) == expected, what
 
 
 def test_a_renamed_person_keeps_their_account(provider: ScriptedProvider) -> None:
