@@ -9,24 +9,21 @@ either kind work once. Each change is recorded.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
-import time
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import quote, urlencode
 
 from django.conf import settings
 from django.contrib.auth.models import Group
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone, translation
-from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as noop
 
-from chatui.accounts import account_managers, mail, secret_texts, sessions, sign_in, sign_in_settings
+from chatui.accounts import account_managers, mail, one_time_codes, secret_texts, sessions, sign_in, sign_in_settings
+from chatui.accounts.one_time_codes import DIGITS
 from chatui.accounts.secret_texts import digest_of
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
@@ -130,40 +127,6 @@ def set_for(visitor: Visitor, group: Group, *, is_on: bool, ends_sessions: bool 
     for person in ended:
         sessions.end_all_of(visitor, person)
     return ended
-
-
-STEP_SECONDS = 30
-DIGITS = 6
-ADJACENT_STEPS = 1
-"""How many steps before and after the current one are accepted, because clocks differ and typing takes a while."""
-
-
-def step_of(secret: bytes, code: str, now: float | None = None) -> int | None:
-    """The step that a code belongs to; None for a wrong code."""
-    present = int(time.time() if now is None else now) // STEP_SECONDS
-    found = None
-    for step in range(present - ADJACENT_STEPS, present + ADJACENT_STEPS + 1):
-        if constant_time_compare(code_at(secret, step), code):
-            found = step
-    return found
-
-
-def code_at(secret: bytes, step: int) -> str:
-    """The code of one step (RFC 4226, section 5.3)."""
-    digest = hmac.new(secret, step.to_bytes(8, "big"), hashlib.sha1).digest()
-    offset = digest[-1] & 15
-    number = int.from_bytes(digest[offset : offset + 4], "big") & 0x7FFFFFFF
-    return f"{number % 10**DIGITS:0{DIGITS}}"
-
-
-def encoded_secret(secret: bytes) -> str:
-    """The secret in the form that people type into an app."""
-    return base64.b32encode(secret).decode().rstrip("=")
-
-
-def otpauth_uri(secret: bytes, site: str, name: str) -> str:
-    label = quote(f"{site}:{name}", safe="")
-    return f"otpauth://totp/{label}?{urlencode({'secret': encoded_secret(secret), 'issuer': site})}"
 
 
 RECOVERY_CODES = 10
@@ -315,7 +278,7 @@ def admit(visitor: Visitor, person: User) -> Guess:
 
 def _check_app(visitor: Visitor, row: SecondFactor, code: str) -> None:
     guess = admit(visitor, row.user)
-    step = step_of(_secret(row), "".join(code.split()))
+    step = one_time_codes.step_of(_secret(row), "".join(code.split()))
     # The condition is in the statement: of two simultaneous requests with one code, only one succeeds.
     if step is None or not SecondFactor.objects.filter(pk=row.pk, last_step__lt=step).update(last_step=step):
         raise WrongCodeError

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy as _
 
-from chatui.accounts import passkeys, sign_in
+from chatui.accounts import one_time_codes, passkeys, sign_in
 from chatui.accounts import second_factor as accounts_second_factor
 from chatui.accounts.forms import waiting
 from chatui.accounts.second_factor import WrongCodeError
@@ -78,7 +78,7 @@ def picture(request: HttpRequest) -> HttpResponse:
     import segno  # imported here, because only the set-up needs it
 
     drawn = io.BytesIO()
-    segno.make(accounts_second_factor.otpauth_uri(secret, brand().name, person.get_username()), error="m").save(
+    segno.make(one_time_codes.otpauth_uri(secret, brand().name, person.get_username()), error="m").save(
         drawn, kind="svg", scale=5, border=4, light="#fff"
     )
     return HttpResponse(drawn.getvalue(), content_type="image/svg+xml")
@@ -123,7 +123,7 @@ def _set_up(request: HttpRequest, person: User) -> HttpResponse:
         return redirect("sign_in_ways")
     shown = {
         "form": form,
-        "secret": accounts_second_factor.encoded_secret(accounts_second_factor.secret_of(person)),
+        "secret": one_time_codes.encoded_secret(accounts_second_factor.secret_of(person)),
         "is_required": not request.user.is_authenticated,
         "has_site": passkeys.site_of(str(request.scheme), request.get_host()) is not None,
     }

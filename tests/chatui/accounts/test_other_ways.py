@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts import second_factor, sign_in_settings
+from chatui.accounts import one_time_codes, second_factor, sign_in_settings
 from chatui.accounts.sign_in_settings import HeaderRule, SignInFile
 from chatui.models.sign_in import OutsideIdentity, RequiredFactor, SecondFactor
 from chatui.models.user import User
@@ -92,4 +92,4 @@ def test_a_code_is_required_after_the_factor_was_set_up_in_another_browser(ada: 
     row, code = SecondFactor.objects.get(user=ada), code_of(ada)
     assert one.post("/sign-in/code/", {"code": code}).status_code == 200 and who(one) == "ada"
     assert other.post("/sign-in/code/", {"code": code}).status_code == 200 and who(other) is None, "each code is valid once"
-    assert second_factor.encoded_secret(second_factor._secret(row)) not in other.get("/sign-in/code/").content.decode()
+    assert one_time_codes.encoded_secret(second_factor._secret(row)) not in other.get("/sign-in/code/").content.decode()

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts import second_factor
+from chatui.accounts import one_time_codes, second_factor
 from chatui.audit_log.record import SHELL
 from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import RecoveryCode, SecondFactor
@@ -30,12 +30,12 @@ def password(name: str = "ada", client: Client | None = None, after: str = "") -
 
 def code_of(person: User, step: int = 0) -> str:
     row = SecondFactor.objects.get(user=person)
-    return second_factor.code_at(second_factor._secret(row), int(NOW) // second_factor.STEP_SECONDS + step)
+    return one_time_codes.code_at(second_factor._secret(row), int(NOW) // one_time_codes.STEP_SECONDS + step)
 
 
 def switched_on(client: Client, person: User) -> list[str]:
     page = client.get("/sign-in/second-factor/").content.decode()
-    assert second_factor.encoded_secret(second_factor.secret_of(person)) in page
+    assert one_time_codes.encoded_secret(second_factor.secret_of(person)) in page
     assert b"<svg" in client.get("/sign-in/second-factor/picture.svg").content
     done = client.post("/sign-in/second-factor/", {"code": code_of(person, -1)}).content.decode()
     return re.findall(r"<code>([a-z0-9-]{17})</code>", done)
@@ -243,6 +243,6 @@ def test_removing_no_factor_is_not_recorded(ada: User) -> None:
 def test_vectors_of_the_rfc(seconds: int, expected: str) -> None:
     """RFC 6238, appendix B, of which six digits count here."""
     secret = b"12345678901234567890"
-    assert second_factor.code_at(secret, seconds // 30) == expected[2:]
-    assert second_factor.step_of(secret, expected[2:], seconds) == seconds // 30
-    assert second_factor.step_of(secret, expected[2:], seconds + 61) is None
+    assert one_time_codes.code_at(secret, seconds // 30) == expected[2:]
+    assert one_time_codes.step_of(secret, expected[2:], seconds) == seconds // 30
+    assert one_time_codes.step_of(secret, expected[2:], seconds + 61) is None
