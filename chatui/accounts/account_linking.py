@@ -20,7 +20,15 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from chatui.accounts import account_managers, free_names, invitations, provider_claims, second_factor, sessions, sign_in_settings
+from chatui.accounts import (
+    account_managers,
+    free_names,
+    invitations,
+    provider_claims,
+    sessions,
+    sign_in_notices,
+    sign_in_settings,
+)
 from chatui.accounts.account_managers import LastAccountManagerError
 from chatui.accounts.openid import AccountClosedError, BadSignInError, LinkedElsewhereError, NotAdmittedError
 from chatui.accounts.provider_claims import PersonClaims
@@ -188,7 +196,7 @@ def connect(visitor: Visitor, provider: Provider, person_claims: PersonClaims) -
             remember_giver(person, provider)
             OutsideIdentity.objects.create(user=person, last_used_at=timezone.now(), **_columns(provider, person_claims))
             record("identity connected", visitor, person.get_username(), detail=f"of {provider.key}")
-            second_factor.notify(person, "identity-connected")
+            sign_in_notices.notify(person, "identity-connected")
     except IntegrityError:
         raise LinkedElsewhereError("the identity is already linked") from None
 
@@ -370,7 +378,7 @@ def remove_identity(visitor: Visitor, identity_id: UUID, current_key: str | None
         if row is None or not _may_remove(person, row.pk):
             raise NotFoundError
         record("identity removed", visitor, person.get_username(), detail=f"of {row.provider}")
-        second_factor.notify(person, "identity-removed")
+        sign_in_notices.notify(person, "identity-removed")
         sessions.end_provider_sessions(row.issuer, row.provider, person, "", current_key)
         provider = next((each for each in sign_in_file().providers if each.issuer == row.issuer), None)
         # A directory may still say what the provider said.

@@ -25,7 +25,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
-from chatui.accounts import second_factor, sign_in_settings
+from chatui.accounts import sign_in_notices, sign_in_settings
 from chatui.accounts.secret_texts import digest_of, note_use, readable
 from chatui.audit_log.record import Visitor, record
 from chatui.audit_log.repeated_action import RepeatedAction
@@ -274,7 +274,7 @@ def create(visitor: Visitor, wanted: NewKeyOptions) -> CreatedKey:
     if wanted.views_hidden and not programs.may_read(person):
         raise NotFoundError
     with transaction.atomic():
-        second_factor.notify(person, "key-made")
+        sign_in_notices.notify(person, "key-made")
         return _create(visitor, person, wanted, CREATED)
 
 
@@ -340,7 +340,7 @@ def revoke_own(visitor: Visitor, key_id: UUID) -> None:
     """
     row = existing(_valid_keys(person_of(visitor)).filter(pk=key_id).first())
     with transaction.atomic():
-        second_factor.notify(row.owner, "key-revoked")
+        sign_in_notices.notify(row.owner, "key-revoked")
         revoke(visitor, [row], REVOKED)
 
 
@@ -383,7 +383,7 @@ def revoke_somebodys(visitor: Visitor, key_id: UUID) -> User:
     if not administration.may_revoke_keys(person_of(visitor)):
         raise NotFoundError
     with transaction.atomic():
-        second_factor.notify(row.owner, "key-revoked")
+        sign_in_notices.notify(row.owner, "key-revoked")
         revoke(visitor, [row])
     return row.owner
 

@@ -27,7 +27,7 @@ from django.db.models import Q, QuerySet
 from django.http.request import validate_host
 from django.utils import timezone
 
-from chatui.accounts import second_factor, sessions, sign_in, sign_in_settings
+from chatui.accounts import second_factor, sessions, sign_in, sign_in_notices, sign_in_settings
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.limits import GuessLimit, MustWaitError, Scope
@@ -261,7 +261,7 @@ def add(visitor: Visitor, person: User, site: Site, new: VerifiedRegistration, n
     with transaction.atomic():
         added = _add(User.objects.select_for_update(no_key=True).get(pk=person.pk), site, new, name)
         record("passkey added", visitor, person.get_username())
-        second_factor.notify(person, "passkey-added")
+        sign_in_notices.notify(person, "passkey-added")
         return added, second_factor.create_first_codes(person)
 
 
@@ -300,7 +300,7 @@ def remove(visitor: Visitor, passkey_id: UUID, current_key: str | None) -> None:
     if row is None or not may_remove_one(person):
         raise NotFoundError
     record("passkey removed", visitor, person.get_username())
-    second_factor.notify(person, "passkey-removed")
+    sign_in_notices.notify(person, "passkey-removed")
     sessions.end_begun_with(person, str(row.pk), current_key)
     row.delete()
     second_factor.delete_unneeded_codes(person)

@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
-from chatui.accounts import api_keys, mail, second_factor, secret_texts, sign_in_settings
+from chatui.accounts import api_keys, mail, secret_texts, sign_in_notices, sign_in_settings
 from chatui.accounts.mail import BackgroundQueue
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
@@ -65,7 +65,7 @@ def use(visitor: Visitor, link_id: UUID, token: str, password: str) -> User:
         PasswordLink.objects.filter(pk=link.pk).update(used_at=timezone.now(), used_from=visitor.address[:64], dismissed_at=None)
         record("use password link", visitor.as_nobody(), link.user.get_username(), detail=f"made by {link.made_by_name}")
         api_keys.revoke_all(visitor.as_nobody(), link.user)
-        second_factor.notify(link.user, "password-changed")
+        sign_in_notices.notify(link.user, "password-changed")
     return link.user
 
 

@@ -17,7 +17,16 @@ from django.core.paginator import Page, Paginator
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery
 
-from chatui.accounts import account_managers, api_keys, invitations, password_links, second_factor, sessions, sign_in_settings
+from chatui.accounts import (
+    account_managers,
+    api_keys,
+    invitations,
+    password_links,
+    second_factor,
+    sessions,
+    sign_in_notices,
+    sign_in_settings,
+)
 from chatui.accounts.account_managers import LastAccountManagerError
 from chatui.accounts.api_keys import CreatedKey, NewKeyOptions
 from chatui.accounts.sign_in_settings import sign_in_file
@@ -72,7 +81,7 @@ def record_changed(visitor: Visitor, row: User | Group, before: AccountSnapshot)
     """Record one line for each difference. Call it in the transaction of the change."""
     now = snapshot(row)
     if isinstance(row, User) and before.password != now.password:
-        second_factor.notify(row, "password-changed")
+        sign_in_notices.notify(row, "password-changed")
     _record_changes(visitor, row, before, now)
     debug_requests.close_unpermitted()
 
@@ -209,7 +218,7 @@ def correct(visitor: Visitor, person_id: UUID, details: Mapping[str, str]) -> Us
         before = snapshot(person)
         if details.get("email", person.email) != person.email:
             # To the old address, and on their pages: links for a new password go to the new one.
-            second_factor.notify(person, "address-changed")
+            sign_in_notices.notify(person, "address-changed")
             person.refresh_from_db(fields=["sign_in_news"])
         for name, value in details.items():
             setattr(person, name, value)

@@ -12,17 +12,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.conf import settings
 from django.contrib.auth.models import Group
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
-from django.utils import timezone, translation
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop as noop
+from django.utils import timezone
 
-from chatui.accounts import account_managers, mail, one_time_codes, secret_texts, sessions, sign_in, sign_in_settings
+from chatui.accounts import account_managers, one_time_codes, secret_texts, sessions, sign_in, sign_in_notices, sign_in_settings
 from chatui.accounts.one_time_codes import DIGITS
 from chatui.accounts.secret_texts import digest_of
 from chatui.audit_log.record import Visitor, record
@@ -32,57 +29,6 @@ from chatui.models.sign_in import Passkey, RecoveryCode, RequiredFactor, SecondF
 from chatui.models.user import User
 from chatui.permissions import administration, four_eyes
 from chatui.permissions.access import NotFoundError, person_of
-from chatui.site.brand import brand
-
-MAX_LINES = 10
-"""The most notifications that are stored for one person; older ones are dropped."""
-SENTENCES = {
-    "address-changed": noop("The e-mail address of your account was changed."),
-    "passkey-added": noop("A passkey was added to your account."),
-    "passkey-removed": noop("A passkey was removed from your account."),
-    "codes-set-up": noop("One-time codes were set up for your account."),
-    "codes-off": noop("One-time codes were switched off for your account."),
-    "factor-removed": noop("The second factor of your account was removed."),
-    "identity-connected": noop("An account at a sign-in service was connected to your account."),
-    "identity-removed": noop("An account at a sign-in service was disconnected from your account."),
-    "key-made": noop("An API key was created for your account."),
-    "key-revoked": noop("An API key of your account was revoked."),
-    "password-changed": noop("The password of your account was changed."),
-    "recovery-codes": noop("New recovery codes were created for your account and replace all earlier ones."),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class SignInChange:
-    """A change that the person is notified of. ``sentence`` is in the language of the page."""
-
-    sentence: str
-    at: datetime
-
-
-def notify(person: User, what: str) -> None:
-    """Notify the person once the transaction is committed. Call it in the transaction of the change. ``what`` is a key of SENTENCES."""
-    locked = User.objects.select_for_update(no_key=True).get(pk=person.pk)
-    lines = [*locked.sign_in_news.splitlines(), f"{what} {timezone.now().isoformat()}"]
-    User.objects.filter(pk=person.pk).update(sign_in_news="\n".join(lines[-MAX_LINES:]))
-    with translation.override(locked.language or environment().language):
-        words = {"site": brand().name, "name": locked.get_username(), "what": _(SENTENCES[what])}
-        subject = _("Signing in to %(site)s") % words
-        if locked.is_staff:
-            body = _("%(what)s\n\nThe account is %(name)s at %(site)s. If this was not you, change your password and sign out everywhere.")
-        else:
-            body = _("%(what)s\n\nThe account is %(name)s at %(site)s. If this was not you, tell an administrator.")
-    mail.send_later(locked.email, subject, body % words)
-
-
-def notifications_of(person: User) -> list[SignInChange]:
-    """The notifications that the person has not dismissed, the latest first. No statement: they are in a column of the account."""
-    found = [line.split(" ") for line in person.sign_in_news.splitlines()]
-    return [SignInChange(_(SENTENCES[what]), datetime.fromisoformat(at)) for what, at in reversed(found) if what in SENTENCES]
-
-
-def dismiss(person: User) -> None:
-    User.objects.filter(pk=person.pk).update(sign_in_news="")
 
 
 def is_required(person: User) -> bool:
@@ -196,7 +142,7 @@ def confirm(visitor: Visitor, person: User, code: str) -> list[str]:
         if not SecondFactor.objects.filter(pk=row.pk, confirmed_at=None).update(confirmed_at=timezone.now()):
             raise WrongCodeError
         record("second factor set up", visitor, person.get_username())
-        notify(person, "codes-set-up")
+        sign_in_notices.notify(person, "codes-set-up")
         return _create_codes(person)
 
 
@@ -226,7 +172,7 @@ def replace_codes(visitor: Visitor, person: User) -> list[str]:
     if not is_on(person):
         raise WrongCodeError
     record("recovery codes made", visitor, person.get_username())
-    notify(person, "recovery-codes")
+    sign_in_notices.notify(person, "recovery-codes")
     return _create_codes(person)
 
 
@@ -251,7 +197,7 @@ def switch_app_off(visitor: Visitor, person: User) -> None:
         remove(visitor, person)
     elif SecondFactor.objects.filter(user=person).exclude(confirmed_at=None).delete()[0]:
         record("one-time codes switched off", visitor, person.get_username())
-        notify(person, "codes-off")
+        sign_in_notices.notify(person, "codes-off")
 
 
 @transaction.atomic
@@ -263,7 +209,7 @@ def remove(visitor: Visitor, person: User) -> None:
     RecoveryCode.objects.filter(user=person).delete()
     if was_on:
         record("second factor removed", visitor, person.get_username())
-        notify(person, "factor-removed")
+        sign_in_notices.notify(person, "factor-removed")
         four_eyes.record_change(visitor.user, [person.pk], "second factor removed")
 
 

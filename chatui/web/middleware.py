@@ -40,7 +40,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 
 from chatui import program
-from chatui.accounts import header_sign_in, passkeys, password_links, profile, second_factor, sign_in
+from chatui.accounts import header_sign_in, passkeys, password_links, profile, sign_in, sign_in_notices
 from chatui.accounts.header_sign_in import SESSION_KEY
 from chatui.accounts.openid import SingleSignOnError
 from chatui.codes import ProductCode
@@ -91,7 +91,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         # Evaluated only if a template uses it: pages that show a conversation have their own notice.
         "access_news": partial(access_notices.news, person) if person else None,
         "password_links": password_links.notices(person) if person else [],
-        "sign_in_news": second_factor.notifications_of(person) if person else [],
+        "sign_in_news": sign_in_notices.notifications_of(person) if person else [],
         "can_manage": bool(administration.parts_of(person)),
         "may_add_servers": partial(administration.may_add_servers, person),
         "has_tool_accounts": partial(_has_tool_accounts, person),

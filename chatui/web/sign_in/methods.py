@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from chatui.accounts import account_linking, passkeys, second_factor, sessions, sign_in_settings
+from chatui.accounts import account_linking, passkeys, second_factor, sessions, sign_in_notices, sign_in_settings
 from chatui.accounts.forms import check_old_password
 from chatui.audit_log.record import Visitor
 from chatui.web.guards import notify_sockets, person_of, signed_in, visitor_of
@@ -67,7 +67,7 @@ def ways(request: HttpRequest) -> HttpResponse:
 
 @signed_in("POST")
 def dismiss_news(request: HttpRequest) -> HttpResponse:
-    second_factor.dismiss(person_of(request))
+    sign_in_notices.dismiss(person_of(request))
     return redirect(back(request))
 
 

@@ -22,7 +22,16 @@ from django.utils.decorators import method_decorator
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
-from chatui.accounts import api_keys, invitations, passkeys, password_links, second_factor, sessions, sign_in, sign_in_settings
+from chatui.accounts import (
+    api_keys,
+    invitations,
+    passkeys,
+    password_links,
+    sessions,
+    sign_in,
+    sign_in_notices,
+    sign_in_settings,
+)
 from chatui.accounts.forms import CODE_GUESSES, FirstAccountForm, InvitedForm, LinkedPasswordForm, PasswordForm, SignInForm
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.audit_log.record import Visitor, record
@@ -147,7 +156,7 @@ class Password(views.PasswordChangeView):
         before, has_factor = self.request.session.session_key, session.needs_factor(person_of(self.request))
         with transaction.atomic():
             response = super().form_valid(form)  # type: ignore[arg-type]
-            second_factor.notify(person_of(self.request), "password-changed")
+            sign_in_notices.notify(person_of(self.request), "password-changed")
         sessions.change_key(before, self.request.session.session_key)
         if isinstance(form, PasswordForm) and form.revokes_keys:
             api_keys.revoke_all(visitor_of(self.request, "page"), person_of(self.request))

@@ -8,7 +8,7 @@ from django.contrib.auth.models import Group
 from django.core import mail
 from django.test import Client
 
-from chatui.accounts import second_factor
+from chatui.accounts import sign_in_notices
 from chatui.models.programs import ApiKey
 from chatui.models.sign_in import OutsideIdentity, Passkey
 from chatui.models.user import User
@@ -62,7 +62,7 @@ def test_a_new_password_and_a_new_identity_are_told(ada: User, provider: Scripte
     assert news(ada) == ["password-changed"]
     client.get(provider.sign_in(start_sign_in(client, connect="yes")))
     assert news(ada) == ["password-changed", "identity-connected"] and OutsideIdentity.objects.filter(user=ada).exists()
-    assert mail.outbox is not None and set(second_factor.SENTENCES) >= {"password-changed", "identity-connected", "identity-removed"}
+    assert mail.outbox is not None and set(sign_in_notices.SENTENCES) >= {"password-changed", "identity-connected", "identity-removed"}
 
 
 def test_people_who_only_have_a_provider_are_asked_there_again(provider: ScriptedProvider) -> None:

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.accounts import mail as accounts_mail
-from chatui.accounts import passkeys, second_factor, sessions
+from chatui.accounts import passkeys, second_factor, sessions, sign_in_notices
 from chatui.audit_log.record import SHELL, Visitor
 from chatui.models.audit import AuditEvent
 from chatui.models.programs import ApiKey
@@ -57,7 +57,7 @@ def test_the_owner_is_notified_of_codes(ada: User) -> None:
     client.post("/sign-in/second-factor/codes/")
     client.post("/sign-in/second-factor/remove/")
     assert notices_of(ada) == ["codes-set-up", "recovery-codes", "factor-removed"]
-    assert second_factor.notifications_of(ada)[0].sentence == "The second factor of your account was removed."
+    assert sign_in_notices.notifications_of(ada)[0].sentence == "The second factor of your account was removed."
 
 
 def test_staff_who_change_an_address_or_revoke_a_key_do_not_do_so_unnoticed(
@@ -77,9 +77,9 @@ def test_staff_who_change_an_address_or_revoke_a_key_do_not_do_so_unnoticed(
 
 
 def test_without_dismissal_only_the_latest_notices_are_stored(ada: User) -> None:
-    for _ in range(second_factor.MAX_LINES + 3):
-        second_factor.notify(ada, "passkey-added")
-    assert len(notices_of(ada)) == second_factor.MAX_LINES
+    for _ in range(sign_in_notices.MAX_LINES + 3):
+        sign_in_notices.notify(ada, "passkey-added")
+    assert len(notices_of(ada)) == sign_in_notices.MAX_LINES
 
 
 def test_a_notice_that_only_another_release_knows_is_omitted(ada: User) -> None:
@@ -98,7 +98,7 @@ def test_a_mail_is_sent_to_people_who_have_an_address(
     User.objects.filter(pk=ada.pk).update(email=address, language="de")
     with django_capture_on_commit_callbacks(execute=True):
         second_factor.remove(SHELL, ada)  # there is none: nothing happened
-        second_factor.notify(ada, "passkey-removed")
+        sign_in_notices.notify(ada, "passkey-removed")
     accounts_mail.wait()
     assert [sent.to for sent in mail.outbox] == ([[address]] if address else [])
     assert all("ada" in sent.body for sent in mail.outbox)
