@@ -38,7 +38,7 @@ from chatui.models.sign_in import Passkey
 from chatui.models.user import User
 from chatui.observability import tracing
 from chatui.program import command
-from chatui.site import brand
+from chatui.site import brand, colours
 from chatui.site.catalogues import not_compiled
 from chatui.tools import catalogue
 from chatui.tools.python import availability, packages
@@ -220,15 +220,15 @@ def brand_is_usable(env: Environment) -> Found:
 
 
 def _accent(text: str) -> Found:
-    wanted = brand.parse(text)
+    wanted = colours.parse(text)
     if wanted is None:
         yield "E008", "CHATUI_ACCENT must be a colour such as #0b6355."
         return
-    themes = (("light", brand.LIGHT_PAPERS, brand.light_accent(wanted)), ("dark", brand.DARK_PAPERS, brand.dark_accent(wanted)))
+    themes = (("light", colours.LIGHT_PAPERS, colours.light_accent(wanted)), ("dark", colours.DARK_PAPERS, colours.dark_accent(wanted)))
     words = "CHATUI_ACCENT {} has a contrast of only {:.1f}:1 in the {} theme, and WCAG AA requires 4.5:1. {} is used there instead."
     for theme, papers, found in themes:
         if found.colour != wanted:
-            yield "W019", words.format(text, brand.lowest_contrast(wanted, papers), theme, brand.to_hex(found.colour))
+            yield "W019", words.format(text, colours.lowest_contrast(wanted, papers), theme, colours.to_hex(found.colour))
 
 
 @_rule

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from chatui.env import BASE_DIR
-from chatui.site import brand
-from chatui.site.brand import DARK_PAPERS, LIGHT_PAPERS, MIN_CONTRAST, contrast, parse
+from chatui.site import colours
+from chatui.site.colours import DARK_PAPERS, LIGHT_PAPERS, MIN_CONTRAST, contrast, parse
 
 
 @pytest.mark.parametrize(
@@ -27,9 +27,9 @@ def test_invalid_colours_are_refused(text: str) -> None:
 def test_every_colour_is_readable_as_text_and_on_buttons_in_both_themes() -> None:
     levels = (0, 51, 102, 153, 204, 255)
     for colour in ((red, green, blue) for red in levels for green in levels for blue in levels):
-        for accent, papers in ((brand.light_accent(colour), LIGHT_PAPERS), (brand.dark_accent(colour), DARK_PAPERS)):
+        for accent, papers in ((colours.light_accent(colour), LIGHT_PAPERS), (colours.dark_accent(colour), DARK_PAPERS)):
             texts = [
-                brand.lowest_contrast(accent.colour, papers),
+                colours.lowest_contrast(accent.colour, papers),
                 contrast(accent.colour, accent.wash),
                 contrast(accent.ink, accent.colour),
                 contrast(accent.ink, accent.hover),
@@ -40,9 +40,9 @@ def test_every_colour_is_readable_as_text_and_on_buttons_in_both_themes() -> Non
 def test_a_readable_colour_is_unchanged_and_others_change_minimally() -> None:
     own, yellow = parse("#0b6355"), parse("#ffcc00")
     assert own and yellow
-    assert brand.light_accent(own).colour == own and brand.dark_accent(own).colour != own
-    assert brand.dark_accent(yellow).colour == yellow and brand.light_accent(yellow).colour != yellow
-    assert brand.lowest_contrast(brand.light_accent(yellow).colour, LIGHT_PAPERS) < 5
+    assert colours.light_accent(own).colour == own and colours.dark_accent(own).colour != own
+    assert colours.dark_accent(yellow).colour == yellow and colours.light_accent(yellow).colour != yellow
+    assert colours.lowest_contrast(colours.light_accent(yellow).colour, LIGHT_PAPERS) < 5
 
 
 def test_the_papers_are_those_of_the_style_sheet() -> None:

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from chatui.env import BASE_DIR
-from chatui.site import brand
-from chatui.site.brand import MIN_CONTRAST, Colour, contrast, parse
+from chatui.site import colours
+from chatui.site.colours import MIN_CONTRAST, Colour, contrast, parse
 
 SEEN = 3.0
 """What WCAG 1.4.11 requires between a border, a ring or an icon and what is next to it."""
@@ -71,7 +71,7 @@ def test_the_ring_in_an_operators_colour_can_be_seen_on_every_ground(theme: str)
     named = THEMES[theme]
     levels = (0, 51, 102, 153, 204, 255)
     for colour in ((red, green, blue) for red in levels for green in levels for blue in levels):
-        accent = brand.light_accent(colour) if theme == "light" else brand.dark_accent(colour)
+        accent = colours.light_accent(colour) if theme == "light" else colours.dark_accent(colour)
         grounds = [named[name] for name in (*PAPERS, *WASHES[1:])] + [accent.wash]
         assert min(contrast(accent.colour, ground) for ground in grounds) >= SEEN, colour
 
