@@ -87,7 +87,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "chatui.web.middleware.page",
+                "chatui.web.page_context.page",
             ],
             # Every template has sentences to translate, so the tags for them are always loaded.
             "builtins": ["django.templatetags.i18n", "chatui.site.templates"],

@@ -19,7 +19,6 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, tzinfo
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
@@ -39,21 +38,16 @@ from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 
-from chatui import program
-from chatui.accounts import header_sign_in, passkeys, password_links, profile, sign_in, sign_in_notices
+from chatui.accounts import header_sign_in, profile, sign_in
 from chatui.accounts.header_sign_in import SESSION_KEY
 from chatui.accounts.openid import SingleSignOnError
 from chatui.codes import ProductCode
-from chatui.display import operator_pages
-from chatui.env import ASSETS_DIR, environment
-from chatui.model_servers import connected
+from chatui.env import environment
 from chatui.observability import measures, request_ids
-from chatui.permissions import access, access_notices, administration, debug_requests, debug_views, shares
 from chatui.permissions.access import as_person
 from chatui.proxies import is_trusted, public_host, setup_faults, visitor_address
-from chatui.site.brand import brand
-from chatui.site.languages import LANGUAGES, is_available, page_language, preferred_language, tag
-from chatui.tools import rules
+from chatui.site.languages import is_available, preferred_language, tag
+from chatui.web import page_context
 from chatui.web.errors import refuse
 from chatui.web.guards import notify_sockets, visitor_of
 from chatui.web.sign_in import session
@@ -61,57 +55,6 @@ from chatui.web.sign_in.session import Entrance
 
 if TYPE_CHECKING:
     from chatui.models.user import User
-
-
-_CATALOGUES = "js/language/catalogues"
-_SPOKEN = frozenset(path.stem for path in (ASSETS_DIR / "static" / _CATALOGUES).glob("*.js"))
-"""The languages of the page's scripts besides English, their source language."""
-
-
-def page(request: HttpRequest) -> dict[str, Any]:
-    """The context processor."""
-    person = access.as_person(getattr(request, "user", None))
-    warnings = len(debug_views.unacknowledged()) if access.can_read_audit(person) else 0
-    return {
-        "announcement": operator_pages.read("announcement"),
-        "brand": brand(),
-        "page_language": page_language(),
-        "page_catalogue": catalogue_of(page_language().code),
-        "languages": LANGUAGES,
-        "language_chosen": person.language if person else request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),
-        "theme": person.theme if person else "",
-        "origin_for_passkeys": lambda: passkeys.named_origin(str(request.scheme), request.get_host()),
-        "is_demo": connected.is_demo,  # asks the database, so only where it is shown: not on an error page while that is away
-        "can_see_hidden": access.can_see_hidden(person),
-        "can_see_failures": access.can_see_failures(person),
-        "can_read_audit": access.can_read_audit(person),
-        "audit_warnings": warnings,
-        "tasks_of_staff": warnings + (debug_requests.count_to_decide(person) or 0),
-        "owners_are_notified": access_notices.are_enabled(),
-        # Evaluated only if a template uses it: pages that show a conversation have their own notice.
-        "access_news": partial(access_notices.news, person) if person else None,
-        "password_links": password_links.notices(person) if person else [],
-        "sign_in_news": sign_in_notices.notifications_of(person) if person else [],
-        "can_manage": bool(administration.parts_of(person)),
-        "may_add_servers": partial(administration.may_add_servers, person),
-        "has_tool_accounts": partial(_has_tool_accounts, person),
-        "can_share": shares.may_share(person),
-        "has_worker": environment().service_worker,
-        "version": program.version(),
-    }
-
-
-def _has_tool_accounts(person: User | None) -> bool:
-    if person is None or not rules.has_servers():
-        return False
-    from chatui.display import tool_sign_in  # takes 2 MB, and most installations have no tool servers
-
-    return tool_sign_in.has_accounts(person)
-
-
-def catalogue_of(language: str) -> str:
-    """The static path of the module with the scripts' messages in that language; empty if there is none to load."""
-    return f"{_CATALOGUES}/{language}.js" if language in _SPOKEN else ""
 
 
 MONITORED = ("/healthz", "/readyz", "/metrics")
@@ -336,9 +279,9 @@ class RefusedMethodMiddleware(MiddlewareMixin):
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if not _is_blank(response):
             return response
-        page = refuse(request, ProductCode.NOT_FOUND, response.status_code)
-        page.headers["Allow"] = response.headers["Allow"]
-        return page
+        page_context.page = refuse(request, ProductCode.NOT_FOUND, response.status_code)
+        page_context.page.headers["Allow"] = response.headers["Allow"]
+        return page_context.page
 
 
 def _is_blank(response: HttpResponseBase) -> bool:
