@@ -41,7 +41,7 @@ from chatui.turns import temporary
 from chatui.web.errors import refuse
 from chatui.web.guards import for_anybody, notify_sockets, person_of, secret_address, signed_in, visitor_of
 from chatui.web.language import back
-from chatui.web.sign_in import session
+from chatui.web.sign_in import second_step, session
 
 if TYPE_CHECKING:
     from chatui.models.user import User
@@ -82,7 +82,7 @@ class SignIn(views.LoginView):
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         """Record the sign-in first: if that fails, there is no sign-in. The page's script is told where to go on."""
         person, after = form.get_user(), session.own_path(self.request, self.get_success_url())
-        begin = session.begin if session.is_due(person) else session.enter
+        begin = second_step.begin if second_step.is_due(person) else session.enter
         response = begin(self.request, person, after=after)
         if "application/json" in self.request.headers.get("Accept", ""):
             cookies, response = response.cookies, JsonResponse({"ok": True, "url": response.headers["Location"]})
@@ -201,8 +201,8 @@ def invitation(request: HttpRequest, invitation_id: UUID, token: str) -> HttpRes
             person = invitations.create_account(
                 visitor, invitation_id, token, form.cleaned_data["username"], form.cleaned_data["password1"]
             )
-            if session.is_due(person):
-                return session.begin(request, person, "")
+            if second_step.is_due(person):
+                return second_step.begin(request, person, "")
             return session.enter(request, person, session.Entrance("by invitation"))
     except NotFoundError:
         if invitations.was_used(invitation_id, token):

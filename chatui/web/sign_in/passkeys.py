@@ -21,7 +21,7 @@ from chatui.accounts.passkeys import TIMEOUT_SECONDS, RefusedPasskeyError, Site
 from chatui.limits import CACHE_ERRORS, Throttle
 from chatui.permissions.access import NotFoundError, as_person, existing
 from chatui.web.guards import for_anybody, keep_for_tab, notify_sockets, person_of, visitor_of
-from chatui.web.sign_in import session
+from chatui.web.sign_in import second_step, session
 
 if TYPE_CHECKING:
     from chatui.models.sign_in import Passkey
@@ -94,7 +94,7 @@ def step(request: HttpRequest) -> HttpResponse:
         used = _used(request, _STEP, person)
     except RefusedPasskeyError:
         return redirect(f"{reverse('sign_in_code')}?{_REFUSED}")
-    return session.enter(request, person, _entrance("by password and passkey", used), after=session.finish(request))
+    return session.enter(request, person, _entrance("by password and passkey", used), after=second_step.finish(request))
 
 
 @for_anybody("GET", "POST")
@@ -157,7 +157,7 @@ def _add(request: HttpRequest, person: User) -> HttpResponse:
     except RefusedPasskeyError as error:
         passkeys.record_not_added(visitor, person, error)
         return redirect(f"{reverse('passkey_new')}?{_REFUSED}")
-    after = session.finish(request)
+    after = second_step.finish(request)
     if not request.user.is_authenticated:
         answer = session.enter(request, person, _entrance("by password and passkey", added), after=after)
         return render(request, "account/recovery_codes.html", {"codes": codes, "after": after}) if codes else answer
@@ -168,7 +168,7 @@ def _add(request: HttpRequest, person: User) -> HttpResponse:
 
 def _between(request: HttpRequest) -> User | None:
     """The person who has entered their password, and has a passkey for the next step."""
-    person = None if request.user.is_authenticated else session.person_of(request)
+    person = None if request.user.is_authenticated else second_step.person_of(request)
     return person if person is not None and second_factor.has_passkeys(person) else None
 
 
@@ -186,7 +186,7 @@ def _adding(request: HttpRequest) -> User | None:
     person = as_person(request.user)
     if person is not None:
         return person if session.is_recent(request) and passkeys.may_have(person) else None
-    person = session.person_of(request)
+    person = second_step.person_of(request)
     return person if person is not None and not second_factor.is_on(person) else None
 
 

@@ -19,7 +19,7 @@ from chatui.limits import MustWaitError
 from chatui.permissions.access import NotFoundError, as_person, existing
 from chatui.site.brand import brand
 from chatui.web.guards import for_anybody, person_of, signed_in, visitor_of
-from chatui.web.sign_in import session
+from chatui.web.sign_in import second_step, session
 
 if TYPE_CHECKING:
     from chatui.models.user import User
@@ -41,14 +41,14 @@ class CodeForm(forms.Form):
 @for_anybody("GET", "POST")
 def code(request: HttpRequest) -> HttpResponse:
     """The step after the password. People who need a second factor, and have none, set it up here before they can sign in."""
-    person = session.person_of(request)
+    person = second_step.person_of(request)
     if person is None or request.user.is_authenticated:
         return redirect("sign_in")
     if not accounts_second_factor.is_on(person):
         return _set_up(request, person)
     form = CodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid() and is_right(request, form, person):
-        return session.enter(request, person, _HOW, after=session.finish(request))
+        return session.enter(request, person, _HOW, after=second_step.finish(request))
     shown = {"form": form, "has_app": accounts_second_factor.has_app(person), "has_passkeys": accounts_second_factor.has_passkeys(person)}
     return session.refused_form(render(request, "account/code.html", shown), form)
 
@@ -68,7 +68,7 @@ def picture(request: HttpRequest) -> HttpResponse:
     person = as_person(request.user)
     if person is not None:
         person = person if session.is_recent(request) else None
-    elif (person := session.person_of(request)) is not None and accounts_second_factor.is_on(person):
+    elif (person := second_step.person_of(request)) is not None and accounts_second_factor.is_on(person):
         person = None  # people with a passkey must use that first
     person = existing(person)
     try:
@@ -113,7 +113,7 @@ def _set_up(request: HttpRequest, person: User) -> HttpResponse:
         except MustWaitError as wait:
             form.add_error("code", waiting(wait))
         else:
-            after = session.finish(request)
+            after = second_step.finish(request)
             if request.user.is_authenticated:
                 session.mark_authenticated(request, has_factor=True)
             else:
