@@ -100,7 +100,7 @@ def _apply_table(provider: Provider) -> int:
             GivenGroups.objects.filter(pk=given.pk).update(table=provider.table_digest)
             continue
         with transaction.atomic():
-            changed += _set_groups(SHELL, given.user, provider, None)
+            changed += try_to_set_groups(SHELL, given.user, provider, None)
     return changed
 
 
@@ -213,20 +213,20 @@ def _find_or_create(visitor: Visitor, provider: Provider, person_claims: PersonC
     sessions.readmit(visitor, person)
     _update(visitor, identity, provider, person_claims)
     if person_claims.groups is not None:
-        _set_groups(visitor, person, provider, person_claims.groups, is_admitted=True)
+        try_to_set_groups(visitor, person, provider, person_claims.groups, is_admitted=True)
     elif ProvisionedGroup.objects.filter(issuer=provider.issuer).exists():
-        _set_groups(visitor, person, provider, person_claims.directory_groups, is_admitted=True)
+        try_to_set_groups(visitor, person, provider, person_claims.directory_groups, is_admitted=True)
     else:
         if provider.managed_groups or provider.staff:
             # The person's id, not the name: names are often e-mail addresses, which only the audit log may contain.
             log.warning("the provider %r sent no groups of a person, so they stay", provider.key, extra={"person": str(person.pk)})
             record("groups not said", visitor, person.get_username(), detail=f"by {provider.key}; they stay")
         if GivenGroups.objects.filter(user=person, issuer=provider.issuer, table=GivenGroups.TURNED_AWAY).exists():
-            _set_groups(visitor, person, provider, None, is_admitted=True)
+            try_to_set_groups(visitor, person, provider, None, is_admitted=True)
     return person
 
 
-def _set_groups(
+def try_to_set_groups(
     visitor: Visitor, person: User, provider: Provider, said: frozenset[str] | None, *, is_admitted: bool | None = None
 ) -> bool:
     try:
@@ -239,7 +239,7 @@ def _set_groups(
 
 def withdraw_groups(visitor: Visitor, person: User, provider: Provider) -> bool:
     """Take back the groups that the provider gave somebody who may not enter now. Returns whether that changed anything. Recorded."""
-    return _set_groups(visitor, person, provider, None, is_admitted=False)
+    return try_to_set_groups(visitor, person, provider, None, is_admitted=False)
 
 
 def provisioned(provider: Provider, person_claims: PersonClaims) -> ProvisionedAccount | None:
@@ -383,5 +383,5 @@ def remove_identity(visitor: Visitor, identity_id: UUID, current_key: str | None
         provider = next((each for each in sign_in_file().providers if each.issuer == row.issuer), None)
         # A directory may still say what the provider said.
         if provider is not None and not ProvisionedAccount.objects.filter(user=person, issuer=row.issuer, deleted_at=None).exists():
-            _set_groups(visitor, row.user, provider, frozenset())
+            try_to_set_groups(visitor, row.user, provider, frozenset())
         row.delete()
