@@ -12,7 +12,7 @@ from functools import partial
 from django.db import transaction
 from django.utils import timezone
 
-from chatui.accounts import account_linking, account_managers, api_keys, people, sessions, sign_in_settings
+from chatui.accounts import account_managers, api_keys, people, provider_groups, sessions, sign_in_settings
 from chatui.accounts.openid import NotListedError, ProviderLogout
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import SHELL, Visitor, record
@@ -215,7 +215,7 @@ def turn_away(visitor: Visitor, provider: Provider, subject: str, error: NotList
         now = timezone.now()
         is_new = User.objects.filter(pk=person.pk, rests_since=None).update(rests_since=now)
         person.rests_since = person.rests_since or now
-        has_lost = account_linking.withdraw_groups(visitor, person, provider)
+        has_lost = provider_groups.withdraw_groups(visitor, person, provider)
         if is_new or ended or has_lost:
             detail = f"by {provider.key}: {error.why}; {ended} sessions ended, keys and share links rest"
             record(TURNED_AWAY, visitor, person.get_username(), detail=detail)

@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from chatui.accounts import account_linking, account_managers
+from chatui.accounts import account_managers, provider_groups
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor, record
 from chatui.lifecycle import scim_patches
@@ -49,7 +49,7 @@ def remove_from_all(visitor: Visitor, provider: Provider, user: User) -> None:
 
 
 def _sync(visitor: Visitor, provider: Provider, user: User, values: frozenset[str]) -> None:
-    if account_linking.set_groups(visitor, user, provider, values):
+    if provider_groups.set_groups(visitor, user, provider, values):
         transaction.on_commit(partial(send_from_thread, bus.person(user.pk), {"type": "session.check"}))
 
 

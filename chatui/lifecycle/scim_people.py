@@ -15,7 +15,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from chatui.accounts import account_linking, account_managers, free_names
+from chatui.accounts import account_linking, account_managers, free_names, provider_groups
 from chatui.accounts.openid import NotAdmittedError, NotListedError
 from chatui.accounts.provider_claims import PersonClaims
 from chatui.accounts.sign_in_settings import Provider
@@ -177,7 +177,7 @@ def _create(visitor: Visitor, provider: Provider, sent: PersonAttributes, extern
         earlier = _row_for_known_person(provider, external_id)
     if earlier is None:
         user: User = User.objects.create_user(free_names.free_name(name), email=sent.get("email", ""))
-        account_linking.remember_giver(user, provider)
+        provider_groups.remember_giver(user, provider)
         record("account created", visitor, user.get_username(), detail=f"by the directory of {provider.key}")
         earlier = ProvisionedAccount(user=user, issuer=provider.issuer, made_account=True)
     _check_may_change(earlier.user)

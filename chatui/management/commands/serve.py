@@ -19,7 +19,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, connection
 
 from chatui import starting, workers
-from chatui.accounts import account_linking, groups, passkeys
+from chatui.accounts import groups, passkeys, provider_groups
 from chatui.accounts.sign_in import new_code
 from chatui.database import connections, faults, file_locks
 from chatui.display import metrics, process_reports, readiness
@@ -89,7 +89,7 @@ class Command(BaseCommand):
                 import_module("chatui.asgi")
         if own is None or not own.number:
             groups.log_missing()
-            account_linking.apply_tables()
+            provider_groups.apply_tables()
             sweep.interrupt_abandoned()
             erasure.sweep()
         if own is None or own.number:

@@ -7,7 +7,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils import timezone
 
-from chatui.accounts import account_linking, api_keys
+from chatui.accounts import account_linking, api_keys, provider_groups
 from chatui.accounts.api_keys import KeyRefusedError, NewKeyOptions
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor
@@ -191,7 +191,7 @@ def test_a_provider_that_turned_somebody_away_gives_nothing_until_it_admits_them
     assert User.objects.get(pk=ada.pk).rests_since is None, "the password is another way in"
     for more in ({"/more": "people"}, {}):
         configure(monkeypatch, provider.table(groups=TABLE | more, **LISTING))
-        account_linking.apply_tables()
+        provider_groups.apply_tables()
         assert not ada.group_names(), "a restart with another table"
     provider.person |= {"email": "ada@example.org", "groups": None}
     configure(monkeypatch, provider.table(groups=TABLE, who_may_enter="listed", enter_domains=["example.org"]))
@@ -206,10 +206,10 @@ def test_what_another_provider_gives_stays_when_one_turns_somebody_away(
     other = provider.table(key="another", issuer=elsewhere, groups={"/b": "by hand"})
     configure(monkeypatch, provider.table(groups=TABLE, **LISTING), other)
     visitor = Visitor(None, ADDRESS, "page")
-    account_linking.remember_giver(ada, Provider.model_validate(other))
-    account_linking.set_groups(visitor, ada, Provider.model_validate(other), frozenset({"/b"}))
+    provider_groups.remember_giver(ada, Provider.model_validate(other))
+    provider_groups.set_groups(visitor, ada, Provider.model_validate(other), frozenset({"/b"}))
     provider.person |= {"groups": []}
     assert sign_in_with_provider(provider)[1].status_code == 403
     configure(monkeypatch, provider.table(groups=TABLE, **LISTING), other | {"groups": {"/b": "by hand", "/c": "people"}})
-    account_linking.apply_tables()
+    provider_groups.apply_tables()
     assert ada.group_names() == {"by hand"}

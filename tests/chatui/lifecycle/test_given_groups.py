@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Group
 
-from chatui.accounts import account_linking
+from chatui.accounts import account_linking, provider_groups
 from chatui.accounts.openid import NotListedError
 from chatui.accounts.provider_claims import PersonClaims
 from chatui.accounts.sign_in_settings import Provider, SignInFile
@@ -75,7 +75,7 @@ def test_a_changed_table_is_applied_at_the_start(directory: Directory, monkeypat
     directory.group("Later", str(by_directory.provisioned_accounts.get().pk))
     changed = TABLE | {"groups": {"Chat users": "people", "Chat admins": "people", "Later": "others"}, "staff": []}
     configure(monkeypatch, changed)
-    assert account_linking.apply_tables() == 2 and account_linking.apply_tables() == 0
+    assert provider_groups.apply_tables() == 2 and provider_groups.apply_tables() == 0
     assert names(person) == {"people"} and names(by_directory) == {"others"}, "a line that is gone, and one that came"
     assert not User.objects.get(pk=person.pk).is_staff, "it was staff by a line that is gone"
     assert AuditEvent.objects.filter(owner_name=person.username, detail="left group debuggers, says company").exists()
@@ -84,11 +84,11 @@ def test_a_changed_table_is_applied_at_the_start(directory: Directory, monkeypat
 def test_a_provider_that_is_gone_gives_nothing_and_mistakes_change_nothing(directory: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
     person = sign_in("Chat admins")
     configure(monkeypatch, problems=("the file is not TOML",))
-    assert account_linking.apply_tables() == 0 and names(person) == {"people", "debuggers"}
+    assert provider_groups.apply_tables() == 0 and names(person) == {"people", "debuggers"}
     configure(monkeypatch)
-    assert account_linking.apply_tables() == 1 and names(person) == set()
+    assert provider_groups.apply_tables() == 1 and names(person) == set()
     configure(monkeypatch, TABLE)
-    assert account_linking.apply_tables() == 1 and names(person) == {"people", "debuggers"}, "a mistake can be undone"
+    assert provider_groups.apply_tables() == 1 and names(person) == {"people", "debuggers"}, "a mistake can be undone"
     assert SignInFile().providers == ()
 
 
@@ -126,7 +126,7 @@ def test_whoever_may_not_enter_is_given_nothing_until_they_may(directory: Direct
     visitor = Visitor(None, "192.0.2.1", "page")
     closing.turn_away(visitor, Provider.model_validate(TABLE), "00u1", NotListedError("not in an admitted group"))
     configure(monkeypatch, TABLE | {"groups": {"Chat users": ["people", "others"]}})
-    account_linking.apply_tables()
+    provider_groups.apply_tables()
     directory.group("Chat users", directory.create_account())
     assert names(person) == set()
     assert names(sign_in(has_claim=False, table=TABLE)) == {"people"}, "as it was said last"

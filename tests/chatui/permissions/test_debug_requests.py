@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group, Permission
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from chatui.accounts import account_linking, groups, people
+from chatui.accounts import groups, people, provider_groups
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor
 from chatui.models.audit import AuditEvent, CountedLine
@@ -85,7 +85,7 @@ def group_itself(person: User, *, may: bool) -> None:
 
 def by_provider(person: User, *, may: bool) -> None:
     issuer = Provider.model_construct(key="x", issuer="https://x.example", staff=("admins",), groups={}, name="", client_id="")
-    account_linking.set_groups(visitor(None), person, issuer, frozenset({"admins"}) if may else frozenset())
+    provider_groups.set_groups(visitor(None), person, issuer, frozenset({"admins"}) if may else frozenset())
 
 
 def in_the_database(person: User, *, may: bool) -> None:

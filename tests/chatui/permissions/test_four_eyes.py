@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group, Permission
 from django.test import Client
 from django.utils import timezone
 
-from chatui.accounts import account_linking, invitations
+from chatui.accounts import invitations, provider_groups
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor
 from chatui.models.audit import AuditEvent
@@ -134,11 +134,11 @@ COMPANY = Provider.model_construct(key="company", name="", issuer="https://id.ex
 
 
 def by_provider(person: User, *said: str) -> None:
-    account_linking.set_groups(NOBODY, person, COMPANY, frozenset(said))
+    provider_groups.set_groups(NOBODY, person, COMPANY, frozenset(said))
 
 
 def joins_by_provider(person: User) -> None:
-    account_linking.remember_giver(person, COMPANY)
+    provider_groups.remember_giver(person, COMPANY)
     by_provider(person, "/l")
 
 
