@@ -38,7 +38,7 @@ from chatui.models.sign_in import Passkey
 from chatui.models.user import User
 from chatui.observability import tracing
 from chatui.program import command
-from chatui.site import brand, colours
+from chatui.site import brand, colours, mark
 from chatui.site.catalogues import not_compiled
 from chatui.tools import catalogue
 from chatui.tools.python import availability, packages
@@ -212,8 +212,8 @@ def brand_is_usable(env: Environment) -> Found:
         yield "E006", f"CHATUI_NAME must be one line of 1 to {brand.MAX_NAME} characters."
     try:
         if env.mark:
-            brand.read(env.mark)
-    except brand.MarkError as error:
+            mark.read(env.mark)
+    except mark.MarkError as error:
         yield "E007", str(error)
     if env.accent:
         yield from _accent(env.accent)

@@ -12,7 +12,7 @@ from django.test import Client
 from chatui.checks import brand_is_usable
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
-from chatui.site import brand
+from chatui.site import mark
 from tests.chatui.conftest import signed_in
 from tests.support.environment import change
 
@@ -100,7 +100,7 @@ def test_without_settings_no_brand_file_is_requested() -> None:
     [
         (b"", "neither SVG nor PNG"),
         (b"<html><svg></svg></html>", "neither SVG nor PNG"),
-        (b"<svg>" + b" " * brand.MAX_BYTES, "more than 64 KB"),
+        (b"<svg>" + b" " * mark.MAX_BYTES, "more than 64 KB"),
         (b"<svg><script>alert(1)</script></svg>", "an SVG with a script"),
         (b"<svg onload='alert(1)'/>", "an SVG with a script"),
         (b"<svg><foreignObject/></svg>", "an SVG with a script"),
@@ -127,7 +127,7 @@ def test_a_mark_that_cannot_be_used_is_refused_by_the_check_and_not_served(
 def test_a_gradient_within_the_picture_is_not_an_external_url(tmp_path: Path) -> None:
     path = tmp_path / "mark"
     path.write_bytes(b"<!-- made by hand --><svg><use href='#a'/><rect fill=\"url(#b)\"/></svg>")
-    assert brand.read(path).content_type == "image/svg+xml"
+    assert mark.read(path).content_type == "image/svg+xml"
 
 
 @pytest.mark.parametrize("name", ["   ", "x" * 41, "a\u202eb"])
