@@ -1,10 +1,8 @@
 """Finds or creates the account of a person who signs in with a provider; links, lists and removes the identities of a signed-in person.
 
 An account is found only by issuer and subject: somebody who can choose their name or e-mail address at a provider must not get into another
-person's account with the same one. A new account gets a free name that is made from the provider's own name for the person.
-
-A provider's claims are read strictly: a value of an unexpected type is ignored. The person's managed groups and staff status are updated
-from them, and each change is recorded.
+person's account with the same one. A new account gets a free name that is made from the provider's own name for the person. Each change is
+recorded.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Reads the claims of an ID token about a person, and checks whether the operator admits them."""
+"""Reads the claims of an ID token about a person, and checks whether the operator admits them.
+
+They are read strictly: a value of an unexpected type is ignored.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Sets people's managed groups and staff flag from the operator's tables, and notes which provider gave them."""
+"""Sets a person's managed groups and staff flag from the operator's tables, and takes back what a provider gave and gives no longer.
+
+Each change is recorded.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,7 @@
 """A person's second factor, one-time codes and recovery codes: who needs one, and how it is set up, checked and removed.
 
-People are notified when their sign-in methods change: on their pages until dismissed, and by mail if it is configured. Members of groups
-need a second factor if the operator's settings or account managers require one.
-
-The one-time codes are those of RFC 6238, with SHA-1, six digits and steps of 30 seconds, which every authenticator app supports. Codes of
-either kind work once. Each change is recorded.
+Members of groups need a second factor if the operator's settings or account managers require one. A code of either kind works once. Each
+change is recorded.
 """
 
 from __future__ import annotations

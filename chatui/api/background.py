@@ -1,8 +1,4 @@
-"""Creates background responses and resumes their interrupted streams, also of a response that another process writes.
-
-Processes only exchange the events of a reader's stream. The process that serves the stream checks the key; the one with the recording only
-reports whether it contains raw reasoning.
-"""
+"""Creates background responses and resumes their interrupted streams, also of a response that another process writes."""
 
 from __future__ import annotations
 

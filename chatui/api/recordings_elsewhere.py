@@ -1,4 +1,8 @@
-"""Follows a recording that another process has, and serves those of this process to others."""
+"""Follows a recording of another process, and serves the recordings of this process to others.
+
+Processes only exchange the events of a reader's stream. The process that serves the stream checks the key; the one with the recording only
+reports whether it contains raw reasoning.
+"""
 
 from __future__ import annotations
 

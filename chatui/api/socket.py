@@ -1,7 +1,6 @@
 """The WebSocket for programs: one response at a time, streamed as it is written.
 
-A connection's last response is remembered if it is not stored, so that the next request can continue from it. The sockets that are open in
-this process are counted per person, and all of their keys are rechecked together.
+The sockets that are open in this process are counted per person, and all of their keys are rechecked together.
 """
 
 from __future__ import annotations

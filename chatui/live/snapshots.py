@@ -1,7 +1,6 @@
 """The snapshots that a socket waits for. They are asked of the turn's process until they arrive.
 
-If that is another process and nothing is heard of it, because Redis is away, the page gets the answer as it is stored in the meantime. It
-is read and rendered once for all sockets of this process that follow the same turn.
+If that is another process and nothing is heard of it, because Redis is away, the page gets the answer as it is stored in the meantime.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""The brand that pages show: the operator's name, mark and accent colour, with the style sheets and the checks of them.
+"""The brand that pages show: the operator's name, mark and accent colour, and the style sheet with the accent.
 
-Contrast ratios are those of WCAG 2.2, and an accent colour has readable variants for the light and the dark theme. The mark (logo) is a
-small SVG or PNG file; files that could run scripts or load others are refused. One style sheet has the accent. Django
-system checks report what is wrong with the operator's settings.
+System checks report what is wrong with the operator's settings; until they are right, pages show the product's own.
 """
 
 from __future__ import annotations
@@ -72,12 +70,12 @@ def is_name(name: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _brand(name: str, path: Path | None, accent: str) -> Brand:
-    colour, mark = colours.parse(accent), _mark(path)
+    colour, picture = colours.parse(accent), _mark(path)
     files = {STYLES: sheet(colours.light_accent(colour), colours.dark_accent(colour))} if colour else {}
-    files |= {mark.name: mark} if mark else {}
+    files |= {picture.name: picture} if picture else {}
     digest = hashlib.sha256(b"".join(each.data for each in files.values())).hexdigest()[:16] if files else ""
     shown = colours.to_hex(colours.light_accent(colour).colour) if colour else ACCENT
-    return Brand(name.strip() if is_name(name) else PRODUCT, mark, shown, digest, files)
+    return Brand(name.strip() if is_name(name) else PRODUCT, picture, shown, digest, files)
 
 
 def _mark(path: Path | None) -> File | None:

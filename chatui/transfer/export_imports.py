@@ -1,4 +1,7 @@
-"""Imports another chat product's export: each of its conversations becomes one of the uploader's."""
+"""Imports another chat product's export: each of its conversations becomes one of the uploader's.
+
+One upload has limits. Conversations that were imported before are skipped, so uploading the same file again imports the rest.
+"""
 
 from __future__ import annotations
 

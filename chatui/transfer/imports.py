@@ -1,13 +1,8 @@
-"""Imports an uploaded transcript or another chat product's export as conversations of the uploader.
+"""Imports an uploaded transcript as a conversation of the uploader, completely or not at all; and stores the frames of every import.
 
-A transcript is imported completely or not at all. The gate decides visibility, as everywhere: system, developer, analysis and tool frames
-are hidden from the uploader, too. The conversation remains marked as imported, even if it is renamed. Its frames are stored in short
-transactions, and it is visible only when all of them are stored.
-
-In a tree each parent comes before its children, even if some parent keys are wrong.
-
-Each conversation of an export becomes one of the uploader's. One upload has limits. Conversations that were imported before are skipped, so
-uploading the same file again imports the rest.
+The gate decides visibility, as everywhere: system, developer, analysis and tool frames are hidden from the uploader, too. The conversation
+remains marked as imported, even if it is renamed. Its frames are stored in short transactions, and it is visible only when all of them are
+stored. In a tree each parent comes before its children, even if some parent keys are wrong.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tools that a model server runs by itself: which are offered in a turn, and which it has used."""
+"""The tools that a model server runs by itself in a person's turn: which are offered, and which it has used."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
 """Prepares a turn that begins: chooses its model server, loads its branch and its instructions, builds its first request, and tells pages
 that it has begun.
 
-The instructions are the operator's, then those of the conversation's assistant and the person's preferences, or the program's.
-
-The model server may run hosted tools by itself in a person's turn. In a program's turn, the model may call the program's functions, and the
-product's tools that its key allows. It is also decided here whether the turn's reasoning is summarized.
+The instructions are the operator's, then those of the conversation's assistant and the person's preferences, or the program's. In a
+program's turn, the model may call the program's functions, and the product's tools that its key allows. It is also decided here whether the
+turn's reasoning is summarized.
 
 Everything that a turn needs is loaded in one job of a pool, because each job waits for a thread. A first question mostly needs nothing.
 """

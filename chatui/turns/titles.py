@@ -1,12 +1,10 @@
 """Requests titles for conversations one after another, in background tasks that delay no answer, and stores them.
 
-A title is stored in the writer's transaction. The prompt for it is the first question, with as much of the answer as people see. A reply
-that is not clearly a title yields none.
+The prompt for a title is the first question, with as much of the answer as people see. A title is made of visible text alone, only for a
+conversation that still needs one, and is stored, in the writer's transaction, only if nobody has renamed it meanwhile.
 
 Titles have the lowest priority. A title is requested only while a slot is spare, and is abandoned when an answer needs the slot; the
 conversation then keeps the start of its question as its title.
-
-A title is made of visible text alone, only for a conversation that still needs one, and is stored only if nobody has renamed it meanwhile.
 """
 
 from __future__ import annotations

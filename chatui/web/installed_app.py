@@ -1,4 +1,4 @@
-"""What makes an app of the product: the manifest, the service worker, and the page that is shown without a network."""
+"""What makes an app of the product: the manifest, the service worker, and the page that is shown while the server cannot be reached."""
 
 from __future__ import annotations
 

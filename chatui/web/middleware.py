@@ -1,7 +1,6 @@
-"""What every request passes through besides Django's own middleware, and the context of every page.
+"""What every request passes through besides Django's own middleware.
 
-The context has the visitor, the operator's brand and announcement, and whether the demo is on. Header sign-in is for the person whom a
-trusted proxy names, and ends the session when the header changes. It is checked on every request.
+Header sign-in is for the person whom a trusted proxy names, and ends the session when the header changes. It is checked on every request.
 
 Some response headers have no setting in Django: those against caching, embedding, prefetching and device access. ``X-Forwarded-For`` and
 ``X-Forwarded-Proto`` are applied, but only from the proxies that the operator trusts; so is ``X-Request-ID``.
@@ -47,7 +46,6 @@ from chatui.observability import measures, request_ids
 from chatui.permissions.access import as_person
 from chatui.proxies import is_trusted, public_host, setup_faults, visitor_address
 from chatui.site.languages import is_available, preferred_language, tag
-from chatui.web import page_context
 from chatui.web.errors import refuse
 from chatui.web.guards import notify_sockets, visitor_of
 from chatui.web.sign_in import session
@@ -279,9 +277,9 @@ class RefusedMethodMiddleware(MiddlewareMixin):
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if not _is_blank(response):
             return response
-        page_context.page = refuse(request, ProductCode.NOT_FOUND, response.status_code)
-        page_context.page.headers["Allow"] = response.headers["Allow"]
-        return page_context.page
+        page = refuse(request, ProductCode.NOT_FOUND, response.status_code)
+        page.headers["Allow"] = response.headers["Allow"]
+        return page
 
 
 def _is_blank(response: HttpResponseBase) -> bool:

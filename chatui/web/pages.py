@@ -1,7 +1,6 @@
-"""The operator's pages and files (help, terms of use, mark, colours), the list of keyboard shortcuts, and what makes an app of the product.
+"""The operator's pages and files (help, terms of use, mark, colours), the list of keyboard shortcuts, and the document that draws diagrams.
 
-That is the manifest, the service worker, and the offline page. Diagrams are drawn in a document that is sandboxed, without an origin or a
-network, and with its own content security policy.
+Diagrams are drawn in a document that is sandboxed, without an origin or a network, and with its own content security policy.
 """
 
 from __future__ import annotations

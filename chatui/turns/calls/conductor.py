@@ -1,8 +1,6 @@
 """Runs the tool calls of a sample, and prepares the next request to the model, for every wire format.
 
-Calls to a program's own functions are handed back to it after checking them. They are never executed here.
-
-All tools of a turn share one time limit. Time counts only while a tool runs, not while a person decides. Every call gets a reply, either
+Calls to a program's own functions are handed back to it after checking them. They are never executed here. Every call gets a reply, either
 the tool's result or an error, so that the model can continue. A call runs at most once.
 """
 

@@ -1,4 +1,4 @@
-"""The time that the tools of one turn may take together."""
+"""The time that all tools of one turn may take together. It counts only while a tool runs, not while a person decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Between password and code: who has entered the password is stored in a session that is not signed in yet."""
+"""The step between password and code.
+
+Who has entered the password is stored in a session that is not signed in yet.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Starts a session, for every sign-in method: recorded first, with the time of authentication.
-
-Between password and code, who has entered the password is stored in a session that is not signed in yet.
-"""
+"""Starts a session, for every sign-in method: recorded first, with the time of authentication."""
 
 from __future__ import annotations
 
