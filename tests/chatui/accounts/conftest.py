@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from chatui.accounts import openid, second_factor, sign_in_settings
+from chatui.accounts import one_time_codes, openid, sign_in_settings
 from chatui.accounts.sign_in_settings import Provider, SignInFile
 from tests.chatui.accounts.scripted_provider import ScriptedProvider, running
 from tests.chatui.conftest import make_person
@@ -22,7 +22,7 @@ NOW = time.time()
 @pytest.fixture(autouse=True)
 def _still(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock of the one-time codes stands still: the earliest code that is accepted may expire between two lines of a test."""
-    monkeypatch.setattr(second_factor, "time", SimpleNamespace(time=lambda: NOW))
+    monkeypatch.setattr(one_time_codes, "time", SimpleNamespace(time=lambda: NOW))
 
 
 @pytest.fixture
