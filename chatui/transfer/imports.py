@@ -8,8 +8,8 @@ stored. In a tree each parent comes before its children, even if some parent key
 from __future__ import annotations
 
 import logging
-from collections import Counter
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
