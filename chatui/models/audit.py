@@ -82,19 +82,20 @@ class AuditEvent(models.Model):
 
 
 class CountedLine(Row):
-    """A counter for a debug view or a repeatable attempt.
-
-    ``line`` is the number of the first line. While the counter is open, ``key`` identifies it, ``counts`` has the number of each event, and
-    ``networks`` their networks. It closes at ``ends_at`` or earlier. Afterwards, ``sum_line`` is the number of the line with the sum, and
-    the other columns are empty: the row only links two lines for the page.
-    """
+    """A counter for a debug view or a repeatable attempt. It closes at ``ends_at`` or earlier. Afterwards, only ``line`` and ``sum_line``
+    have values: the row only links two lines for the page."""
 
     line = models.PositiveBigIntegerField(unique=True)
+    """The number of the first line."""
     sum_line = models.PositiveBigIntegerField(null=True, unique=True)
+    """The number of the line with the sum."""
     key = models.CharField(max_length=200, null=True, unique=True)
+    """Identifies the counter while it is open."""
     person_id = models.UUIDField(null=True)
     counts = models.JSONField(default=dict)
+    """How often each event has happened."""
     networks = models.JSONField(default=list)
+    """The networks from which they came."""
     last_at = models.DateTimeField(null=True)
     ends_at = models.DateTimeField()
 

@@ -45,28 +45,10 @@ class ImportSource(models.TextChoices):
 
 
 class Conversation(models.Model):
-    """Title and settings of a conversation. Deleting sets ``deleted_at``; a purge removes the rows later.
+    """Title and settings of a conversation.
 
-    ``choice`` is the model server, or one of its models, that its owner chose in the composer; ``model`` is the one that wrote the last
-    answer.
-
-    ``imported_at`` marks uploaded conversations, even if they are renamed later. While ``unfinished_until`` is set, an import is still
-    writing the conversation, or it is being erased: it is in the bin and cannot be restored, and the first sweep after that time erases it.
-    ``imported_from`` names the product that exported it, and ``import_key`` is the digest of its data in the export, so that nothing is
-    imported twice. ``document_header`` is the header of the imported document, as OpenChatML text. ``sampled_with`` has the sampling
-    settings of the last answer, as keys of ``generation_settings``; NULL before the first. ``answer_format``: the required format, see
-    ``json_schemas.answer_format``; NULL for text. ``has_news``: an answer has ended that no page has shown to its owner yet.
-
-    ``handed_over_at``: another account owned it before, and that person, not the owner, wrote the earlier messages.
-
-    ``without_instructions``: its owner's custom instructions do not apply.
-
-    ``began_with_assistant``: it began with an assistant, of which ``assistant_version`` applies; NULL if that was removed since.
-
-    ``temporary_until``: the conversation is in no list, and is erased then (``chatui.store.temporary``); NULL for all others.
-
-    It is in one place: in the list or in one of its owner's folders (``folder``), at the top of either if ``is_pinned``, or in the archive
-    (``archived_at``), where it cannot be pinned. Restored from the archive or the bin, it returns to its ``folder``.
+    It is in one place: in the list or in one of its owner's folders, at the top of either if ``is_pinned``, or in the archive, where it
+    cannot be pinned. Restored from the archive or the bin, it returns to its ``folder``.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
@@ -76,27 +58,45 @@ class Conversation(models.Model):
     title = models.CharField(max_length=120, blank=True)
     title_is_custom = models.BooleanField(default=False)
     choice = models.CharField(max_length=260, blank=True)
+    """The model server, or one of its models, that its owner chose in the composer."""
     model = models.CharField(max_length=200, blank=True)
+    """The model that wrote the last answer."""
     effort = models.CharField(max_length=8, choices=Effort, default=Effort.MEDIUM)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
     active_at = models.DateTimeField(_("last active"), auto_now_add=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
+    """When it was put into the bin; a purge removes the rows later."""
     imported_at = models.DateTimeField(null=True, blank=True)
+    """When it was uploaded. It stays set if the conversation is renamed."""
     unfinished_until = models.DateTimeField(null=True, blank=True)
+    """While it is set, an import is still writing the conversation, or it is being erased: it is in the bin and cannot be restored, and the
+    first sweep after that time erases it."""
     imported_from = models.CharField(max_length=16, choices=ImportSource, blank=True, default="", db_default="")
+    """The product that exported it."""
     import_key = models.CharField(max_length=64, blank=True, default="", db_default="")
+    """The digest of its data in the export, so that nothing is imported twice."""
     document_header = models.TextField(blank=True)
+    """The header of the imported document, as OpenChatML text."""
     sampled_with = models.JSONField(null=True, blank=True)
+    """The sampling settings of the last answer, as keys of ``generation_settings``; NULL before the first."""
     answer_format = models.JSONField(null=True, blank=True)
+    """The required format, see ``json_schemas.answer_format``; NULL for text."""
     has_news = models.BooleanField(default=False, db_default=False)
+    """Whether an answer has ended that no page has shown to its owner yet."""
     is_pinned = models.BooleanField(default=False, db_default=False)
     archived_at = models.DateTimeField(null=True, blank=True)
+    """When it was archived; NULL: it is not in the archive."""
     folder = models.ForeignKey(Folder, on_delete=models.SET_NULL, null=True, blank=True, related_name="conversations", db_index=False)
+    """One of its owner's folders; NULL: in the list."""
 
     handed_over_at = models.DateTimeField(null=True, blank=True)
+    """When it came from another account, whose person, not the owner, wrote the earlier messages; NULL if it never did."""
     without_instructions = models.BooleanField(default=False, db_default=False)
+    """Whether its owner's custom instructions are left out."""
     temporary_until = models.DateTimeField(null=True, blank=True)
+    """When it is erased, if it is temporary (``chatui.store.temporary``): then it is in no list. NULL for all others."""
     began_with_assistant = models.BooleanField(default=False, db_default=False)
+    """Whether it began with an assistant, of which ``assistant_version`` applies; that is NULL if the assistant was removed since."""
     assistant_version = models.ForeignKey(
         AssistantVersion, on_delete=models.SET_NULL, null=True, blank=True, related_name="conversations", db_index=False
     )

@@ -10,23 +10,23 @@ from chatui.models.keys import new_key
 
 
 class DebugRequest(models.Model):
-    """Open until ``closed_at`` or ``expires_at``, whichever comes first. Without ``expires_at`` it is only a request, and nothing is open.
-
-    ``minutes`` is the requested time. ``decided_by`` is the second person, who approved (then there is an ``expires_at``) or declined.
-    ``owner_dismissed_at`` is when the owner dismissed the access notice, where owners are notified.
-    """
+    """Open until ``closed_at`` or ``expires_at``, whichever comes first. Without ``expires_at`` it is only a request, and nothing is
+    open."""
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="debug_requests")
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     reason = models.CharField(max_length=500, blank=True)
     minutes = models.PositiveIntegerField()
+    """The requested time."""
     asked_at = models.DateTimeField(auto_now_add=True)
     decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    """The second person, who approved (then there is an ``expires_at``) or declined."""
     decided_at = models.DateTimeField(null=True, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     closed_at = models.DateTimeField(null=True, blank=True)
     owner_dismissed_at = models.DateTimeField(null=True, blank=True)
+    """When the owner dismissed the access notice, where owners are notified."""
 
     class Meta:
         indexes = [models.Index(fields=["conversation", "person"], name="debug_request_by_conversation")]

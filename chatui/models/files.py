@@ -26,19 +26,20 @@ class FileSource(models.TextChoices):
 
 class FileContent(Table):
     """The bytes of one or several files of one person. Never shared between people: the time that storing takes, and whether it uses up
-    storage, would reveal that somebody else has the same file. ``sha256`` is in hexadecimal; for a document, the hashed bytes begin with
-    the kind that it is read as. ``size`` is in bytes. ``media_type`` is detected from the bytes, never from the name. ``width`` and
-    ``height`` are in pixels, for a picture that may be shown; NULL for anything else. ``is_encrypted``: the pieces are encrypted
-    (``store.files``).
-    """
+    storage, would reveal that somebody else has the same file."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
     sha256 = models.CharField(max_length=64)
+    """In hexadecimal. For a document, the hashed bytes begin with the kind that it is read as."""
     size = models.PositiveBigIntegerField()
+    """In bytes."""
     media_type = models.CharField(max_length=100)
+    """Detected from the bytes, never from the name."""
     width = models.PositiveIntegerField(null=True, blank=True)
+    """In pixels, for a picture that may be shown; NULL for anything else."""
     height = models.PositiveIntegerField(null=True, blank=True)
     is_encrypted = models.BooleanField(default=False)
+    """Whether the pieces are encrypted (``store.files``)."""
 
     class Meta(Table.Meta):
         constraints = [models.UniqueConstraint(fields=["owner", "sha256"], name="one_content_per_owner")]
@@ -56,21 +57,23 @@ class FilePiece(Table):
 
 
 class StoredFile(Table):
-    """A file in a conversation. ``id`` is random, because it is part of a URL. ``name`` has no path and no invisible characters
-    (``store.file_names``). ``turn`` is the one whose tool made the file; NULL for an upload. ``conversation`` is NULL until a question is
-    sent with the file: an unsent file is deleted after a day (``store.uploads``). ``brought_in``: the key of the
-    conversation in whose message box the upload waits to be sent; NULL for a new conversation. ``tool_server``: the name of the tool
-    server from which the person attached it; empty for a file of their own."""
+    """A file in a conversation."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    """Random, because it is part of a URL."""
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, null=True, blank=True, related_name="files")
+    """NULL until a question is sent with the file: an unsent file is deleted after a day (``store.uploads``)."""
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, null=True, blank=True, related_name="files")
+    """The turn whose tool made the file; NULL for an upload."""
     content = models.ForeignKey(FileContent, on_delete=models.CASCADE, related_name="files")
     name = models.CharField(max_length=120)
+    """Without a path and invisible characters (``store.file_names``)."""
     source = models.CharField(max_length=8, choices=FileSource)
     brought_in = models.UUIDField(null=True, blank=True)
+    """The key of the conversation in whose message box the upload waits to be sent; NULL for a new conversation."""
     tool_server = models.CharField(max_length=20, blank=True, default="", db_default="")
+    """The name of the tool server from which the person attached it; empty for a file of their own."""
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta(Table.Meta):
@@ -78,27 +81,29 @@ class StoredFile(Table):
 
 
 class DocumentText(Table):
-    """The extracted text of a file's content, stored once for all conversations. ``state`` and ``kind`` are those of ``documents.reading``;
-    there is text only if the state is ``read``. ``reason``: a sentence for its owner. ``places``: how many pages, sheets or slides it has.
-
-    ``bytes``: the size of the whole text in UTF-8, which counts towards the owner's storage like the file. ``tokens``: of the whole text,
-    exact if ``is_counted``, otherwise estimated. ``is_cut``: the text is truncated at the limit. ``left_out``: what is hidden in the file,
-    a line with kind and name for each, what is in it but not in the text,
-    a line with kind and number; and the encoding of a text that is not ASCII.
-    """
+    """The extracted text of a file's content, stored once for all conversations."""
 
     content = models.OneToOneField(FileContent, on_delete=models.CASCADE, primary_key=True, related_name="document")
     state = models.CharField(max_length=16)
+    """A state of ``documents.reading``; there is text only if it is ``read``."""
     kind = models.CharField(max_length=40, blank=True)
+    """A kind of ``documents.reading``."""
     reason = models.CharField(max_length=300, blank=True)
+    """Why there is no text, or not all of it: a sentence for its owner."""
     places = models.PositiveIntegerField(default=0)
+    """How many pages, sheets or slides it has."""
     places_without_text = models.PositiveIntegerField(default=0)
     characters = models.PositiveIntegerField(default=0)
     bytes = models.PositiveBigIntegerField(default=0, db_default=0)
+    """The size of the whole text in UTF-8, which counts towards the owner's storage like the file."""
     tokens = models.PositiveIntegerField(default=0)
+    """How many tokens the whole text has: exact if ``is_counted``, otherwise estimated."""
     is_counted = models.BooleanField(default=False)
     is_cut = models.BooleanField(default=False)
+    """Whether the text is truncated at the limit."""
     left_out = models.TextField(blank=True, default="", db_default="")
+    """What is hidden in the file, a line with kind and name for each, what is in it but not in the text, a line with kind and number; and
+    the encoding of a text that is not ASCII."""
 
 
 class DocumentPart(Table):
@@ -125,34 +130,39 @@ class DocumentUse(models.TextChoices):
 
 
 class SentDocument(Table):
-    """A document before a question. ``message`` is its frame; ``end`` is the last document frame before the question, the question's
-    parent: all versions of a question find their documents by it.
-
-    ``file`` is NULL once its owner deleted it; then the frame says only that. ``places``: the numbers of the chosen parts, such as
-    "1-12, 15". ``tokens``: of the text in the frame.
-    """
+    """A document before a question."""
 
     message = models.OneToOneField(Message, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    """Its frame."""
     end = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="+")
+    """The last document frame before the question, which is the question's parent: all versions of a question find their documents by
+    it."""
     file = models.ForeignKey(StoredFile, on_delete=models.SET_NULL, null=True, blank=True, related_name="sent")
+    """NULL once its owner deleted it; then the frame says only that."""
     use = models.CharField(max_length=8, choices=DocumentUse, default=DocumentUse.WHOLE)
     places = models.CharField(max_length=200, blank=True)
+    """The numbers of the chosen parts, such as "1-12, 15"."""
     tokens = models.PositiveIntegerField(default=0)
+    """How many tokens the text in the frame has."""
 
 
 class DocumentPassage(Table):
-    """A searchable passage: ``length`` characters of part ``part``, from ``start`` on. ``number`` counts from 1 over the whole document.
-    ``terms`` holds the words, separated by spaces, each with the prefix of its content.
+    """A searchable passage of a document.
 
     The database's full-text index over ``terms`` is created by a migration. Only ``chatui.store.passages`` writes rows.
     """
 
     content = models.ForeignKey(FileContent, on_delete=models.CASCADE, related_name="+")
     number = models.PositiveIntegerField()
+    """Counted from 1 over the whole document."""
     part = models.PositiveIntegerField()
+    """The part of the document that it is in."""
     start = models.PositiveIntegerField()
+    """Where it begins in the part, in characters."""
     length = models.PositiveIntegerField()
+    """In characters."""
     terms = models.TextField()
+    """The words, separated by spaces, each with the prefix of its content."""
 
     class Meta(Table.Meta):
         constraints = [models.UniqueConstraint(fields=["content", "number"], name="one_passage_per_number")]

@@ -16,35 +16,36 @@ from chatui.models.turn import Turn
 
 
 class ApiKey(Row):
-    """An API key. ``prefix`` is the beginning of the key, for lookups and for people to recognize it; ``digest`` the SHA-256 of the whole,
-    in hexadecimal.
-
-    ``choices`` are the models that it may use; empty: all of its owner's. ``tools``: names of the product's tools that models may call
-    for it; empty: none. ``for_responses``, ``for_chat`` and ``for_messages``: the API formats that it may use. ``per_minute``: the limit of
-    requests.
-    ``at_once``: that of answers that are being written; None: as many as for all programs of its owner. ``views_hidden``: it may read raw
-    reasoning, as long as its owner has the permission. ``reads_all``: it may also read answers that its owner's other keys requested.
-    ``made_by_name``: who created it, if not its owner. ``last_used_on`` is a day (UTC). The key is valid while it is neither revoked nor
-    past ``expires_at``, and its owner's account is active.
-    """
+    """An API key. It is valid while it is neither revoked nor past ``expires_at``, and its owner's account is active."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, verbose_name=_("owner"), on_delete=models.CASCADE, related_name="api_keys")
     name = models.CharField(_("name"), max_length=60)
     prefix = models.CharField(_("prefix"), max_length=11, unique=True)
+    """The beginning of the key, for lookups and for people to recognize it."""
     digest = models.CharField(max_length=64, unique=True)
+    """The SHA-256 of the whole key, in hexadecimal."""
     choices = models.JSONField(_("models"), default=list, blank=True)
+    """The models that it may use; empty: all of its owner's."""
     for_responses = models.BooleanField(_("may use Responses"), default=True, db_default=True)
+    """Whether it may use this API format, as the next two."""
     for_chat = models.BooleanField(_("may use Chat Completions"), default=True, db_default=True)
     for_messages = models.BooleanField(_("may use Messages"), default=False, db_default=False)
     tools = models.JSONField(_("tools"), default=list, blank=True, db_default=Value([], models.JSONField()))
+    """Names of the product's tools that models may call for it; empty: none."""
     per_minute = models.PositiveIntegerField(_("requests per minute"), default=60, db_default=60)
+    """How many requests it may make within a minute."""
     at_once = models.PositiveIntegerField(_("answers at once"), null=True, blank=True)
+    """How many answers may be written for it at once; None: as many as for all programs of its owner."""
     views_hidden = models.BooleanField(_("may read raw reasoning"), default=False, db_default=False)
+    """Whether it may read raw reasoning, as long as its owner has the permission."""
     reads_all = models.BooleanField(_("may read responses of other keys"), default=False, db_default=False)
+    """Whether it may also read answers that its owner's other keys requested."""
     made_by_name = models.CharField(_("created by"), max_length=150, blank=True, default="", db_default="")
+    """Who created it, if not its owner."""
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
     last_used_on = models.DateField(_("last used"), null=True, blank=True)
+    """A day (UTC)."""
     revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
 
     class Meta(Row.Meta):

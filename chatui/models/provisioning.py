@@ -10,23 +10,25 @@ from chatui.models.keys import Row
 
 
 class ProvisionedAccount(Row):
-    """An account as a provider's directory knows it. ``external_id`` and ``user_name`` are the directory's values; ``name_key`` is the name
-    without case. ``made_account``: the directory created the account, so it also sets its name and address. ``deleted_at``: when the
-    directory deleted it.
-    """
+    """An account as a provider's directory knows it."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="provisioned_accounts")
     issuer = models.CharField(max_length=250)
     external_id = models.CharField(max_length=255, blank=True)
+    """The directory's value."""
     user_name = models.CharField(max_length=255)
+    """The directory's value."""
     name_key = models.CharField(max_length=255)
+    """The name without case."""
     given_name = models.CharField(max_length=150, blank=True)
     family_name = models.CharField(max_length=150, blank=True)
     email = models.CharField(max_length=254, blank=True)
     made_account = models.BooleanField(default=False, db_default=False)
+    """Whether the directory created the account, so that it also sets its name and address."""
     made_at = models.DateTimeField(auto_now_add=True)
     changed_at = models.DateTimeField(auto_now=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
+    """When the directory deleted it."""
 
     class Meta(Row.Meta):
         constraints = [

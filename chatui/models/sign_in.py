@@ -34,21 +34,24 @@ class BegunSession(Row):
 
 
 class OutsideIdentity(Row):
-    """Looked up by ``issuer`` and ``subject`` alone: names and addresses may pass to other people.
+    """A person's identity at a provider, as of the last sign-in.
 
-    As of the last sign-in: ``provider`` is the provider's key in the operator's file, ``name`` the person's name at the service, ``email``
-    their verified address there, and ``directory_id`` their id in the provider's directory (``scim_claim``). ``made_account``: the first
-    sign-in created the account, so its name and address follow the service's.
+    It is looked up by ``issuer`` and ``subject`` alone: names and addresses may pass to other people.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="outside_identities")
     issuer = models.CharField(max_length=250)
     subject = models.CharField(max_length=255)
     provider = models.CharField(max_length=40)
+    """The provider's key in the operator's file."""
     name = models.CharField(max_length=150, blank=True)
+    """The person's name at the service."""
     email = models.CharField(max_length=254, blank=True, default="", db_default="")
+    """Their verified address there."""
     directory_id = models.CharField(max_length=255, blank=True, default="", db_default="")
+    """Their id in the provider's directory (``scim_claim``)."""
     made_account = models.BooleanField(default=False, db_default=False)
+    """Whether the first sign-in created the account, so that its name and address follow the service's."""
     made_at = models.DateTimeField(auto_now_add=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
 
@@ -60,19 +63,19 @@ class OutsideIdentity(Row):
 
 
 class Passkey(Row):
-    """A passkey's public data. ``digest`` is the SHA-256 of ``credential_id``, in hexadecimal; ``public_key`` a COSE key (RFC 9052).
-    ``site``: the host it is for.
-
-    ``sign_count`` is the authenticator's counter at the last use; many always report 0.
-    """
+    """A passkey's public data."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="passkeys")
     name = models.CharField(max_length=60)
     site = models.CharField(max_length=253)
+    """The host it is for."""
     credential_id = models.BinaryField(max_length=1023)
     digest = models.CharField(max_length=64, unique=True)
+    """The SHA-256 of ``credential_id``, in hexadecimal."""
     public_key = models.BinaryField(max_length=1200)
+    """A COSE key (RFC 9052)."""
     sign_count = models.BigIntegerField(default=0, db_default=0)
+    """The authenticator's counter at the last use; many always report 0."""
     made_at = models.DateTimeField(auto_now_add=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
 

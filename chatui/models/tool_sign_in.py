@@ -13,19 +13,23 @@ from chatui.models.keys import Row
 
 
 class ToolSignIn(Row):
-    """A person's sign-in at a tool server. ``server``: the server's name, and a digest of its address. ``issuer``: where they signed in.
-    ``content``: the sealed tokens. ``renewal``: counts how often they were renewed; ``renewing_until``: while one process does so, by the
-    database's clock, and ``renewed_by`` which one. ``wanted``: the scopes that a call lacked, to be asked for with the next sign-in.
-    """
+    """A person's sign-in at a tool server."""
 
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     server = models.CharField(max_length=40)
+    """The server's name, and a digest of its address."""
     issuer = models.CharField(max_length=2000)
+    """Where they signed in."""
     content = models.TextField()
+    """The sealed tokens."""
     renewal = models.PositiveIntegerField(default=0)
+    """How often the tokens were renewed."""
     renewing_until = models.DateTimeField(null=True, blank=True)
+    """Until when one process renews them, by the database's clock."""
     renewed_by = models.UUIDField(null=True, blank=True)
+    """Which process does so."""
     wanted = models.TextField(blank=True, default="")
+    """The scopes that a call lacked, to be asked for with the next sign-in."""
     connected_at = models.DateTimeField(auto_now_add=True)
 
     class Meta(Row.Meta):

@@ -48,28 +48,29 @@ class CardKind(models.TextChoices):
 
 
 class ToolApproval(Row):
-    """A card below an answer, for the conversation's owner only: a call that needs approval, a text or a form of a tool's server, or that a
-    call needs an account of theirs (``kind``).
-
-    ``arguments``: JSON, those of the call as checked and as it would run, the text, the form, or the server. Empty if nobody is asked.
-    ``receiver``: who receives them, a host or a server's name; empty if that is nobody outside, or is not known.
-    ``answer``: what was filled in, in JSON, for whoever asked and the owner. ``title``: the tool's title for people, or the server's name;
-    empty if the model itself asks. ``fingerprint``: identifies the version of the tool that was shown. ``lapses_at``: by the database's
-    clock. ``call_id``: the call's; otherwise a key of its own.
-    """
+    """A card below an answer, for the conversation's owner only."""
 
     kind = models.CharField(max_length=8, choices=CardKind, default=CardKind.CALL, db_default=CardKind.CALL)
+    """What it is about: a call that needs approval, a text or a form of a tool's server, or an account that a call needs."""
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="approvals")
     call_id = models.CharField(max_length=128)
+    """The key of the call; otherwise a key of its own."""
     tool = models.CharField(max_length=64, blank=True)
     title = models.CharField(max_length=80)
+    """The tool's title for people, or the server's name; empty if the model itself asks."""
     fingerprint = models.CharField(max_length=32, blank=True)
+    """Identifies the version of the tool that was shown."""
     arguments = models.TextField(blank=True)
+    """In JSON: the arguments of the call, as checked and as it would run; or the text, the form, or the server. Empty if nobody is
+    asked."""
     receiver = models.CharField(max_length=300, blank=True, default="", db_default="")
+    """Who receives the arguments, a host or a server's name; empty if that is nobody outside, or is not known."""
     answer = models.TextField(blank=True, default="", db_default="")
+    """What was filled in, in JSON, for whoever asked and the owner."""
     decision = models.CharField(max_length=8, choices=Decision, default=Decision.WAITING)
     asked_at = models.DateTimeField(auto_now_add=True)
     lapses_at = models.DateTimeField()
+    """When it can no longer be answered, by the database's clock."""
     decided_at = models.DateTimeField(null=True, blank=True)
 
     class Meta(Row.Meta):
@@ -131,38 +132,40 @@ class ToolSession(Row):
 
 
 class ToolConfirmation(Row):
-    """What the operator decided last about a tool of another server, for all processes (``tools.confirmations``).
-
-    ``name``: our name. ``offer``: the confirmed ``ToolOffer`` in JSON, to the letter, and ``digest`` its digest; both empty if the
-    confirmation was withdrawn. ``place``: which server of Administration it is about (``tools.rules.StoredServer``); empty: the operator's
-    file names it. Such a row stays, so that no older decision from a file takes its place. ``decided_by``: the login of the
-    shell; empty if that is unknown, or if the account of that name was erased.
-    """
+    """What the operator decided last about a tool of another server, for all processes (``tools.confirmations``)."""
 
     name = models.CharField(max_length=64, unique=True)
+    """The tool's name here."""
     offer = models.TextField(blank=True)
+    """The confirmed ``ToolOffer`` in JSON, to the letter; empty if the confirmation was withdrawn."""
     digest = models.CharField(max_length=64, blank=True)
+    """The digest of ``offer``; empty if the confirmation was withdrawn."""
     decided_at = models.DateTimeField()
     decided_by = models.CharField(max_length=150, blank=True)
+    """The login of the shell; empty if that is unknown, or if the account of that name was erased."""
     place = models.CharField(max_length=64, blank=True, default="", db_default="")
+    """Which server of Administration it is about (``tools.rules.StoredServer``); empty: the operator's file names it. Such a row stays, so
+    that no older decision from a file takes its place."""
 
 
 class ToolSetting(Row):
     """What staff decided about a tool in Administration, for all processes (``tools.rules``).
 
-    ``name``: as in settings (``Tool.offered_as``); "search": the search engine of the browser, which alone has ``engine``, ``address`` and
-    ``sealed_key``. ``groups``: whose members have the tool, if it ``is_for_groups``; a rule for groups that are gone is for nobody.
-    ``reads_private_data`` and ``sends_outside`` override the author's facts; NULL: the author's. Of a tool that the operator's own settings
-    name, only ``is_on`` counts. The audit log names columns by their verbose names.
+    Of a tool that the operator's own settings name, only ``is_on`` counts. The audit log names columns by their verbose names.
     """
 
     name = models.CharField(max_length=64, unique=True)
+    """As in settings (``Tool.offered_as``); "search": the search engine of the browser, which alone has ``engine``, ``address`` and
+    ``sealed_key``."""
     is_on = models.BooleanField("enabled", default=True)
     is_for_groups = models.BooleanField("only for groups", default=False)
     groups = models.ManyToManyField(Group, verbose_name="groups", blank=True, related_name="+")
+    """Whose members have the tool, if it ``is_for_groups``; a rule for groups that are gone is for nobody."""
     needs_approval = models.BooleanField("asks before each call", default=True)
     reads_private_data = models.BooleanField("reads private data", null=True, blank=True)
+    """Overrides the author's fact; NULL: the author's."""
     sends_outside = models.BooleanField("sends something out", null=True, blank=True)
+    """Overrides the author's fact; NULL: the author's."""
     engine = models.CharField("search engine", max_length=20, blank=True)
     address = models.CharField("address", max_length=300, blank=True)
     sealed_key = models.TextField(blank=True, editable=False)
@@ -176,19 +179,18 @@ class ToolSetting(Row):
 
 
 class StoredToolServer(Row):
-    """An MCP server at an address that staff entered (``tools.stored_servers``).
-
-    ``header`` and ``sealed_key``: what each request carries; the key is encrypted for this row and the origin of the address. ``selected``:
-    the tools that are offered once they are confirmed, by the server's names. ``more``: what else is entered, by the words of a table
-    of the operator's file; secrets in it are sealed as the key is. ``gives_resources``: whether people who are offered one of the tools
-    may attach the server's resources.
-    """
+    """An MCP server at an address that staff entered (``tools.stored_servers``)."""
 
     name = models.CharField(max_length=20, unique=True)
     url = models.CharField("address", max_length=300)
     header = models.CharField(max_length=100, default="Authorization")
+    """The header that each request carries with the key."""
     sealed_key = models.TextField(blank=True, editable=False)
+    """The key of each request, encrypted for this row and the origin of the address."""
     selected = models.JSONField(default=list, blank=True)
+    """The tools that are offered once they are confirmed, by the server's names."""
     more = models.JSONField(default=dict, blank=True, db_default=models.Value({}, models.JSONField()))
+    """What else is entered, by the words of a table of the operator's file; secrets in it are sealed as the key is."""
     gives_resources = models.BooleanField("resources", default=False, db_default=False)
+    """Whether people who are offered one of the tools may attach the server's resources."""
     is_on = models.BooleanField("enabled", default=True)

@@ -31,21 +31,7 @@ LATEST_FIRST = (IS_RUNNING.desc(), "-started_at")
 
 
 class Turn(models.Model):
-    """State, lease, settings used, usage and times of one answer.
-
-    ``error_detail`` is for staff only: it may quote a server's reply. ``error_cause``: the product's own short text for admins, without
-    quotes. ``retry_after``: how many seconds a busy server asked to wait. ``turns_left_out``: how many of the oldest turns the model did
-    not see, because the conversation is longer than its context window. ``context_size``: the model's context window in tokens;
-    ``context_used``: how many of them the conversation takes, or a question that is too long (``backends.base.ContextUse``); NULL if
-    unknown. ``request`` is the request to the model, compressed; hidden like a hidden frame. ``continued_message`` is the truncated message
-    whose answer the turn continues. ``first_token_ms``: how many milliseconds the model server took to write something, hidden or not; NULL
-    if it never did. ``thought_seconds``: how long hidden work took before the answer began; NULL if there was none; for an
-    answer that several turns wrote, people see the sum. ``stop_requested``: somebody pressed Stop in a process other than the one that runs
-    the turn. ``is_queued``: the turn waits for a slot, and no model has been asked (``turns.slots``). ``key``: the API key of a program's
-    request; NULL for a person. ``reserved_tokens``: how many tokens of the person's limits are reserved for the turn until it ends; NULL if
-    they have no limits. ``by_server``: what the model server did by itself: the types of its ``tools``, and the ``sources`` that the answer
-    cites according to the server, each with URL and title; NULL if it did nothing.
-    """
+    """State, lease, settings used, usage and times of one answer."""
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="turns")
@@ -56,29 +42,46 @@ class Turn(models.Model):
     lease_owner = models.CharField(max_length=64, blank=True)
     lease_until = models.DateTimeField()
     stop_requested = models.BooleanField(default=False)
+    """Whether somebody pressed Stop in a process other than the one that runs the turn."""
     is_queued = models.BooleanField(default=False, db_default=False)
+    """Whether the turn waits for a slot, and no model has been asked (``turns.slots``)."""
     effort = models.CharField(max_length=8, choices=Effort)
     choice = models.CharField(max_length=260, blank=True)
     continued_message = models.ForeignKey(
         "chatui.Message", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
     )
+    """The truncated message whose answer the turn continues."""
     key = models.ForeignKey("chatui.ApiKey", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False)
+    """The API key of a program's request; NULL for a person."""
     reserved_tokens = models.PositiveBigIntegerField(null=True, blank=True)
+    """How many tokens of the person's limits are reserved for the turn until it ends; NULL if they have no limits."""
     request = models.BinaryField(null=True, blank=True)
+    """The request to the model, compressed; hidden like a hidden frame."""
     backend = models.CharField(max_length=100, blank=True)
     model = models.CharField(max_length=200, blank=True)
     input_tokens = models.PositiveIntegerField(null=True, blank=True)
     output_tokens = models.PositiveIntegerField(null=True, blank=True)
     turns_left_out = models.PositiveIntegerField(default=0)
+    """How many of the oldest turns the model did not see, because the conversation is longer than its context window."""
     context_size = models.PositiveIntegerField(null=True, blank=True)
+    """The model's context window in tokens; NULL if unknown."""
     context_used = models.PositiveIntegerField(null=True, blank=True)
+    """How many of them the conversation takes, or a question that is too long (``backends.base.ContextUse``); NULL if unknown."""
     first_token_ms = models.PositiveIntegerField(null=True, blank=True)
+    """How many milliseconds the model server took to write something, hidden or not; NULL if it never did."""
     thought_seconds = models.PositiveIntegerField(null=True, blank=True)
+    """How long hidden work took before the answer began; NULL if there was none; for an answer that several turns wrote, people see the
+    sum."""
     error_code = models.CharField(_("error code"), max_length=40, blank=True)
     error_detail = models.TextField(blank=True)
+    """For staff only: it may quote a server's reply."""
     error_cause = models.CharField(max_length=200, blank=True, db_default="")
+    """The product's own short text for admins, without quotes."""
     retry_after = models.PositiveIntegerField(null=True, blank=True)
+    """How many seconds a busy server asked to wait."""
     by_server = models.JSONField(null=True, blank=True)
+    """What the model server did by itself: the types of its ``tools``, and the ``sources`` that the answer cites according to the server,
+    each with URL and title; NULL if it did nothing."""
     started_at = models.DateTimeField(_("started"), auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 

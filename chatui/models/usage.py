@@ -46,27 +46,29 @@ class UsageKind(models.TextChoices):
 
 
 class UsageEntry(Row):
-    """A line of the ledger. ``day`` (UTC) is the day of the request. ``person`` is NULL once the person was erased, ``key`` if the request
-    did not come from a program.
-
-    ``choice``: the chosen model server, or one of its models; ``backend`` and ``model``: the names that they reported, empty if they never
-    answered. If the answer was stopped before the server reported its model, ``model`` is the chosen one, if any. ``turns`` is 1 for an
-    answer, else 0. ``cached_tokens`` are part of ``input_tokens``, reasoning is part of ``output_tokens``. ``is_estimate``: the server did
-    not report all of the counts. No line refers to a conversation, so lines remain when conversations are deleted.
-    """
+    """A line of the ledger. No line refers to a conversation, so lines remain when conversations are deleted."""
 
     day = models.DateField(db_index=True)
+    """The day of the request (UTC)."""
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False)
+    """NULL once the person was erased."""
     key = models.ForeignKey(ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False)
+    """NULL if the request did not come from a program."""
     kind = models.CharField(max_length=12, choices=UsageKind)
     choice = models.CharField(max_length=260, blank=True)
+    """The chosen model server, or one of its models."""
     backend = models.CharField(max_length=100, blank=True)
+    """The name that the model server reported; empty if it never answered."""
     model = models.CharField(max_length=200, blank=True)
+    """The name that the model reported; if the answer was stopped before, the chosen one, if any."""
     turns = models.PositiveSmallIntegerField(default=0)
+    """1 for an answer, else 0."""
     input_tokens = models.PositiveBigIntegerField(default=0)
     cached_tokens = models.PositiveBigIntegerField(default=0)
+    """Part of ``input_tokens``, as reasoning is part of ``output_tokens``."""
     output_tokens = models.PositiveBigIntegerField(default=0)
     is_estimate = models.BooleanField(default=False)
+    """Whether the server did not report all of the counts."""
 
     class Meta(Row.Meta):
         permissions = [("view_usage", "Can see how much everybody uses"), ("change_limits", "Can set limits and prices of usage")]

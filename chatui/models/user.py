@@ -74,32 +74,34 @@ class PersonManager(UserManager.from_queryset(UserQuerySet)):  # type: ignore[mi
 
 
 class User(AbstractUser):
-    """Django's user with a UUIDv7 key. A custom model since the first migration, so that it can be extended.
-
-    ``language``: of the pages, a code of ``chatui.site.languages``; empty: the language that the browser requests. ``time_zone``: an
-    IANA name; empty: UTC. ``theme``: light or dark; empty: as their system. ``choice`` and ``effort``: the model and reasoning effort of a
-    new conversation; empty: the operator's defaults. ``instructions``: the person's preferences for all conversations, which rank below the
-    operator's instructions; nobody else sees them. ``finds_documents``: their search includes the documents that they sent.
-    ``rests_since``: a provider's operator has not admitted them since then, so their keys and share links rest until they are admitted
-    again. ``is_heir``: the one account that receives the conversations of closed ones.
-    ``sessions_ended_at``: when all sessions were last ended, which also ends a sign-in that began earlier. ``sign_in_news``: changes to
-    their sign-in methods that they have not been told yet, one per line (``accounts.second_factor``).
-    """
+    """Django's user with a UUIDv7 key. A custom model since the first migration, so that it can be extended."""
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     name_skeleton = SkeletonField()
     folded_name_skeleton = SkeletonField()
     language = models.CharField(_("language"), max_length=20, blank=True, default="", db_default="")
+    """The language of the pages, a code of ``chatui.site.languages``; empty: the one that the browser requests."""
     time_zone = models.CharField(max_length=64, blank=True, default="", db_default="")
+    """An IANA name; empty: UTC."""
     theme = models.CharField(max_length=5, blank=True, default="", db_default="")
+    """Light or dark; empty: as their system."""
     choice = models.CharField(max_length=260, blank=True, default="", db_default="")
+    """The model of a new conversation; empty: the operator's default."""
     effort = models.CharField(max_length=8, blank=True, default="", db_default="")
+    """The reasoning effort of a new conversation; empty: the operator's default."""
     instructions = models.TextField(blank=True, default="", db_default="")
+    """The person's preferences for all conversations, which rank below the operator's instructions; nobody else sees them."""
     finds_documents = models.BooleanField(default=False, db_default=False)
+    """Whether their search includes the documents that they sent."""
     sessions_ended_at = models.DateTimeField(null=True, blank=True, editable=False)
+    """When all sessions were last ended, which also ends a sign-in that began earlier."""
     sign_in_news = models.TextField(blank=True, default="", db_default="", editable=False)
+    """Changes to their sign-in methods that they have not been told yet, one per line (``accounts.sign_in_notices``)."""
     rests_since = models.DateTimeField(null=True, blank=True, editable=False)
+    """Since when a provider's operator has not admitted them, so that their keys and share links rest until they are admitted again; NULL:
+    they are admitted."""
     is_heir = models.BooleanField(default=False, db_default=False, editable=False)
+    """Whether it is the one account that receives the conversations of closed ones."""
 
     objects: ClassVar[PersonManager] = PersonManager()
 
