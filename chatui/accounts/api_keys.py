@@ -83,22 +83,22 @@ class KeyRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyRights:
-    """What a key may do.
-
-    ``at_once``: how many of its answers may be written at once; None: as many as for all keys of its owner.
-    ``models``: the model choices that it may use, empty for all. ``tools``: names of the product's tools that models may call for it.
-    ``views_hidden``: it may read raw reasoning. ``reads_all``: it may also read responses that the owner's other keys requested.
-    """
+    """What a key may do."""
 
     for_responses: bool
     for_chat: bool
     for_messages: bool = False
     models: tuple[str, ...] = ()
+    """The model choices that it may use, empty for all."""
     tools: tuple[str, ...] = ()
+    """Names of the product's tools that models may call for it."""
     per_minute: int = 60
     at_once: int | None = None
+    """How many of its answers may be written at once; None: as many as for all keys of its owner."""
     views_hidden: bool = False
+    """Whether it may read raw reasoning."""
     reads_all: bool = False
+    """Whether it may also read responses that the owner's other keys requested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

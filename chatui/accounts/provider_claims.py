@@ -18,20 +18,21 @@ MAX_GROUPS = 2000
 
 @dataclass(frozen=True, slots=True)
 class PersonClaims:
-    """A person's claims; a missing text is empty.
-
-    ``subject`` is the identity. ``email`` is empty unless verified. ``groups`` is None if the claim is missing, for example because of too
-    many groups or without the scope; that differs from being in no group. ``directory_groups``: the groups from the directory, which hold
-    if the claim is missing. ``session``: the provider's id of its own session. ``directory_id``: the directory's id of the person.
-    """
+    """A person's claims; a missing text is empty."""
 
     subject: str
+    """The identity."""
     name: str
     email: str
+    """Empty unless verified."""
     groups: frozenset[str] | None
+    """None if the claim is missing, for example because of too many groups or without the scope; that differs from being in no group."""
     session: str = ""
+    """The provider's id of its own session."""
     directory_id: str = ""
+    """The directory's id of the person."""
     directory_groups: frozenset[str] = frozenset()
+    """The groups from the directory, which hold if the claim is missing."""
 
 
 def read(provider: Provider, claims: Mapping[str, Any]) -> PersonClaims:

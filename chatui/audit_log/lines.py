@@ -35,22 +35,24 @@ def filters_in_words(filters: object, names: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LineFilters:
-    """Selects lines whose columns equal these values, and whose time is in the period from ``since`` until before ``before`` (UTC).
-
-    Empty fields select everything. ``except_ways`` excludes lines with one of these ways. ``person`` and ``whose`` are names of accounts;
-    ``actor`` is an account's key.
-    """
+    """Selects lines. Empty fields select everything; lines that are selected have these values in the columns of these names."""
 
     person: str = ""
+    """The name of an account."""
     whose: str = ""
+    """The name of an account."""
     code: str = ""
     action: str = ""
     way: str = ""
     conversation: UUID | None = None
     since: datetime | None = None
+    """The beginning of the period (UTC)."""
     before: datetime | None = None
+    """The end of the period, which is not part of it (UTC)."""
     except_ways: tuple[str, ...] = ()
+    """Leaves out lines with one of these ways."""
     actor: UUID | None = None
+    """An account's key."""
 
     def __str__(self) -> str:
         names = ("since", "before", "code", "action", "way", "conversation", "person", "whose")

@@ -16,17 +16,19 @@ REPORTED_COUNTS = (100, 1000, 10_000)
 
 @dataclass(frozen=True, slots=True)
 class RepeatedAction:
-    """A repeatable action, with at most ``per_key`` lines an hour for each key, and ``total`` for all keys together.
-
-    ``over`` and ``over_all``: what the one line says that is written beyond these limits. ``reported``: which counts of a key get a line.
-    """
+    """A repeatable action, of which only so many lines are written in an hour."""
 
     action: str
     per_key: int
+    """The most lines for each key."""
     total: int
+    """The most lines for all keys together."""
     over: str = "further ones are only counted"
+    """What the one line says that is written beyond the limit of a key."""
     over_all: str = "further ones, of anybody, are not listed"
+    """What the one line says that is written beyond the limit of all keys."""
     reported: tuple[int, ...] = REPORTED_COUNTS
+    """Which counts of a key get a line."""
 
     def record(self, visitor: Visitor, key: str, about: About = None, detail: str = "", **columns: str) -> None:
         """Write the line, or only count it. Repetitions are counted by ``key``. ``columns``: another action, or a code.

@@ -33,18 +33,21 @@ MAX_ASSISTANTS = 100
 
 @dataclass(frozen=True, slots=True)
 class ShownAssistant:
-    """An assistant as everybody sees it who may use it. ``choice`` and ``effort``: what a new conversation begins with; empty if that does
-    not depend on it. ``starters``: questions to begin with. ``maker``: whose it is, if that is somebody else. ``groups``: to which its
-    owner offers it, for the owner's list."""
+    """An assistant as everybody sees it who may use it."""
 
     id: str
     name: str
     initials: str
     choice: str = ""
+    """What a new conversation begins with; empty if that does not depend on the assistant."""
     effort: str = ""
+    """What a new conversation begins with; empty if that does not depend on the assistant."""
     starters: Sequence[str] = ()
+    """Questions to begin with."""
     maker: str = ""
+    """Whose it is, if that is somebody else."""
     groups: Sequence[str] = ()
+    """To which its owner offers it, for the owner's list."""
 
 
 @dataclass(frozen=True, slots=True)

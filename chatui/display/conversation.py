@@ -120,33 +120,37 @@ class ShownThought:
 
 @dataclass(frozen=True, slots=True)
 class ShownAnswer:
-    """One answer, ready for a page. ``turn_id`` is empty for an imported answer.
-
-    ``label``: the display name of its model server, if there are several. ``is_scripted``: the demo wrote it. ``context``: how full the
-    model's context was afterwards, in per cent; None if unknown. ``continuation``: how it can be continued, a value of ``Continuation``;
-    empty for a complete answer. ``sources``: the pages that it cites, each once. ``cards``: the calls that need, or needed, the person's
-    decision. ``rated``: its rating buttons, if any. ``files``: those that its tools made. ``at``: when it ended, or the imported time, if
-    known. ``url``: that of its conversation.
-    """
+    """One answer, ready for a page."""
 
     turn_id: str
+    """Empty for an imported answer."""
     state: str
     parts: tuple[ShownPart, ...] = ()
     notice: Notice | None = None
     siblings: Siblings | None = None
     thought: ShownThought | None = None
     label: str = ""
+    """The display name of its model server, if there are several."""
     model: str = ""
     is_scripted: bool = False
+    """Whether the demo wrote it."""
     turns_left_out: int = 0
     context: int | None = None
+    """How full the model's context was afterwards, in per cent; None if unknown."""
     continuation: str = ""
+    """How it can be continued, a value of ``Continuation``; empty for a complete answer."""
     sources: tuple[CitableSource, ...] = ()
+    """The pages that it cites, each once."""
     cards: tuple[AnyCard, ...] = ()
+    """The calls that need, or needed, the person's decision."""
     rated: ShownRating | None = None
+    """Its rating buttons, if any."""
     files: tuple[ShownFile, ...] = ()
+    """The files that its tools made."""
     at: datetime | None = None
+    """When it ended, or the imported time, if known."""
     url: str = ""
+    """The address of its conversation."""
     has_question: bool = True
 
     @property

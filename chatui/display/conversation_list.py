@@ -27,48 +27,52 @@ from chatui.wire import bus
 
 @dataclass(frozen=True, slots=True)
 class ShownConversation:
-    """A conversation on its own page, and in the archive, the bin, and where several are chosen.
-
-    ``at``: the time of its last activity; in the archive and the bin, when it was put there. ``is_imported``: it was uploaded rather than
-    written here, whatever its title is now. ``imported_from``: the product that exported it, if any. ``is_running``: an answer is being
-    written in it; ``has_news``: one ended unseen. ``folder_name``: only where several are chosen. ``gone_at``: in the bin, the time from
-    which it may be removed for good, and ``is_overdue`` whether that has come.
-    """
+    """A conversation on its own page, and in the archive, the bin, and where several are chosen."""
 
     id: str
     title: str
     url: str
     at: datetime
+    """The time of its last activity; in the archive and the bin, when it was put there."""
     effort: str = ""
     is_imported: bool = False
+    """Whether it was uploaded rather than written here, whatever its title is now."""
     imported_from: str = ""
+    """The product that exported it, if any."""
     is_running: bool = False
+    """Whether an answer is being written in it."""
     has_news: bool = False
+    """Whether an answer ended that its owner has not seen."""
     is_pinned: bool = False
     is_archived: bool = False
     folder_name: str = ""
+    """The name of its folder, only where several are chosen."""
     gone_at: datetime | None = None
+    """In the bin, the time from which it may be removed for good."""
     is_overdue: bool = False
+    """Whether that time has come."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownLine:
-    """A conversation as a line of the sidebar's list. ``updated_at``: the time of its last activity, as the events write it. ``options``:
-    the name of the button that opens its menu. ``is_current``: it is the one that is open. ``has_marks``: it has one or more of those
-    that follow. ``waits``: its answer waits for the person to decide about a call; the others are as in ``ShownConversation``.
-    """
+    """A conversation as a line of the sidebar's list."""
 
     id: str
     title: str
     url: str
     updated_at: str
+    """The time of its last activity, as the events write it."""
     options: str
+    """The name of the button that opens its menu."""
     is_current: bool
+    """Whether it is the one that is open."""
     is_pinned: bool
     has_marks: bool
+    """Whether it has one or more of the marks that follow."""
     is_imported: bool
     is_running: bool
     waits: bool
+    """Whether its answer waits for the person to decide about a call. The others are as in ``ShownConversation``."""
     has_news: bool
 
 

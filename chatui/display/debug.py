@@ -83,20 +83,18 @@ class Partner:
 
 @dataclass(frozen=True, slots=True)
 class ShownFrame:
-    """A frame for the debug view. ``seen`` is the text that the end user saw of it; if that is None, ``why_hidden`` says why.
-
-    ``sections``: its text, split at the section markers. ``offset``: seconds from the start of its turn until it was stored; ``took``:
-    seconds since the frame before it, or the start. ``laid_out``: a JSON body with line breaks. ``decision``: the state of the approval, if
-    the call needs one. ``tokens`` is None if there is no vocabulary to count with.
-    """
+    """A frame for the debug view."""
 
     message_id: str
     position: int
     header: dict[str, str]
     text: VisibleText = field(repr=False)
     sections: tuple[BodySection, ...] = field(repr=False)
+    """Its text, split at the section markers."""
     laid_out: VisibleText | None = field(repr=False)
+    """A JSON body with line breaks."""
     seen: VisibleText | None = field(repr=False)
+    """The text that the end user saw of it; if that is None, ``why_hidden`` says why."""
     why_hidden: str | None
     terminator: str
     fault: ShownFault | None
@@ -104,12 +102,16 @@ class ShownFrame:
     author: str
     created_at: datetime
     offset: float | None
+    """Seconds from the start of its turn until it was stored."""
     took: float | None
+    """Seconds since the frame before it, or the start."""
     characters: int
     tokens: int | None
+    """None if there is no vocabulary to count with."""
     reply: Partner | None
     call: Partner | None
     decision: str = ""
+    """The state of the approval, if the call needs one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,38 +132,39 @@ _DIGITS = 8
 
 @dataclass(frozen=True, slots=True)
 class FailureGroup:
-    """Answers that are counted together: those that ended for one cause at one model server, with advice for an admin.
-
-    ``kind``: the cause's name, or the error code where that says more. ``server``: its name here, empty for the default one. ``page``: the
-    one of its own page, empty if the server cannot change it. ``times``: how many. ``has_failed`` is False for a limit or a busy server.
-    """
+    """Answers that are counted together: those that ended for one cause at one model server, with advice for an admin."""
 
     kind: str
+    """The cause's name, or the error code where that says more."""
     server: str
+    """Its name here, empty for the default one."""
     page: str
+    """The address of the server's own page; empty if the server cannot be changed there."""
     times: int
+    """How many answers ended so."""
     has_failed: bool
+    """False for a limit or a busy server."""
     sentence: str
     advice: str
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """One such answer. ``number``: the number that the person was shown. ``meaning``: the sentence that they read. ``evidence``: our words.
-
-    ``conversation_id``: for the address of the debug view, with the ``owner_name``; None and empty if the viewer may not open it, or there
-    is none.
-    """
+    """One such answer."""
 
     turn_id: UUID
     number: str
+    """The number that the person was shown."""
     at: datetime
     code: str
     model: str
     group: FailureGroup
     meaning: str
+    """The sentence that they read."""
     evidence: str
+    """What is known of the cause, in the product's words."""
     conversation_id: UUID | None
+    """For the address of the debug view, with the ``owner_name``; None if the viewer may not open it, or there is none."""
     owner_name: str
 
 

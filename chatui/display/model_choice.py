@@ -13,17 +13,20 @@ from chatui.models.user import User
 
 @dataclass(frozen=True, slots=True)
 class ShownChoices:
-    """``choices``: what is offered. ``chosen``: the one that is asked next unless the person chooses another; None if nothing is offered.
-    ``gone``: the name of the model that was expected there, and is not offered; empty if all is as expected. ``instead``: the name of
-    ``chosen`` beside it. ``is_linked``: the address named ``chosen``, or an assistant, which goes before what the browser
-    remembers. ``is_other``: it is not the assistant's, which is not offered to this person."""
+    """What a person may choose from for the next question, and what is chosen."""
 
     choices: tuple[ModelChoice, ...]
+    """What is offered."""
     chosen: ModelChoice | None
+    """The one that is asked next unless the person chooses another; None if nothing is offered."""
     gone: str = ""
+    """The name of the model that was expected there, and is not offered; empty if all is as expected."""
     instead: str = ""
+    """The name of ``chosen`` beside it."""
     is_linked: bool = False
+    """Whether the address named ``chosen``, or an assistant did, which goes before what the browser remembers."""
     is_other: bool = False
+    """Whether ``chosen`` is not the assistant's model, because that is not offered to this person."""
 
     @property
     def is_named(self) -> bool:

@@ -73,8 +73,7 @@ def read(text: object) -> Report | None:
 
 @dataclass(frozen=True, slots=True)
 class ShownProcess:
-    """``state`` and ``reasons`` are in words; ``slow`` names what is slow. ``running`` and ``waiting``: its answers. Times are in
-    milliseconds."""
+    """A process, as the page about the system shows it. Times are in milliseconds."""
 
     name: str
     version: str
@@ -83,16 +82,21 @@ class ShownProcess:
     is_silent: bool
     is_bad: bool
     state: str
+    """In words."""
     reasons: tuple[str, ...]
+    """In words."""
     begun: datetime
     at: datetime
     running: int
+    """How many answers it writes."""
     waiting: int
+    """How many answers wait in it."""
     pages: int
     lag: int
     database: int | None
     redis: int | None
     slow: frozenset[str]
+    """The names of what is slow."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,27 +42,32 @@ _SENTENCES: Mapping[str, Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class ListedTool:
-    """One tool. ``name``: in settings, which names the page where it is switched; empty if there is none. ``sentence``: what it does;
-    ``is_own_sentence``: in the language of the page, otherwise its author's English. ``groups``: to whose members it is offered; empty: to
-    everybody. ``why``: why it is not offered, although it is on, in our words; ``reason``: the same in English, from a log line.
-    ``packages``: what code of it can import, with versions. ``needs_person``: as of a ``Tool``."""
+    """One tool, as the list shows it."""
 
     name: str
+    """The name in settings, which names the page where it is switched; empty if there is none."""
     title: str
     sentence: str
+    """What it does."""
     is_own_sentence: bool = False
+    """Whether ``sentence`` is in the language of the page; otherwise it is its author's English."""
     is_on: bool = False
     is_from_file: bool = False
     is_paused: bool = False
     groups: tuple[str, ...] = ()
+    """To whose members it is offered; empty: to everybody."""
     asks: bool = True
     reads_private_data: bool = False
     sends_outside: bool = False
     why: str = ""
+    """Why it is not offered, although it is on, in the product's words."""
     reason: str = ""
+    """The same in English, from a log line."""
     source: str = ""
     packages: tuple[str, ...] = ()
+    """What the code that it runs can import, with versions."""
     needs_person: bool = False
+    """Whether as of a ``Tool``."""
 
     @property
     def can_be_switched(self) -> bool:

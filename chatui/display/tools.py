@@ -67,20 +67,23 @@ class ShownArgument:
 
 @dataclass(frozen=True, slots=True)
 class ShownCard:
-    """The card of a call. ``will``: what it will do. ``outcome``: the decision, in
-    words; empty while it waits. ``left_out``: how many characters of the arguments are
-    not shown. ``has_escapes``: invisible characters are shown as escapes. ``hint``: what happens without a decision, and when.
-    ``has_lapsed``: nobody decided in time."""
+    """The card of a call."""
 
     id: str
     title: VisibleText
     will: Prospect
+    """What it will do."""
     outcome: str
+    """The decision, in words; empty while it waits."""
     arguments: tuple[ShownArgument, ...]
     left_out: int
+    """How many characters of the arguments are not shown."""
     has_escapes: bool
+    """Whether invisible characters are shown as escapes."""
     hint: str
+    """What happens without a decision, and when."""
     has_lapsed: bool
+    """Whether nobody decided in time."""
 
     @property
     def is_waiting(self) -> bool:

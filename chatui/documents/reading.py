@@ -51,20 +51,22 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class FileReading:
-    """What was read from a file. With a ``reason`` there are no parts; otherwise at least one has text. ``places``: the number of pages,
-    sheets or slides, or 0. ``is_cut``: the text was truncated. ``left_out``: what is hidden in the file, kind and name of each.
-    ``unread``: how many things of each kind are neither in the text nor marked there. ``encoding``: of a text file that is not ASCII.
-    """
+    """What was read from a file. With a ``reason`` there are no parts; otherwise at least one has text."""
 
     kind: str = ""
     parts: tuple[TextPart, ...] = ()
     places: int = 0
+    """The number of pages, sheets or slides, or 0."""
     places_without_text: int = 0
     reason: NoTextReason = NoTextReason.NONE
     is_cut: bool = False
+    """Whether the text was truncated."""
     left_out: tuple[tuple[HiddenPart, str], ...] = field(default=(), repr=False)
+    """What is hidden in the file, kind and name of each."""
     unread: tuple[tuple[UnreadThing, int], ...] = ()
+    """How many things of each kind are neither in the text nor marked there."""
     encoding: str = ""
+    """The encoding of a text file that is not in ASCII."""
     is_encoding_doubtful: bool = False
 
     @property

@@ -103,20 +103,21 @@ class NoSuchModelError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """A model that a person may choose.
-
-    ``value`` is its id for programs and keys; ``effort`` is the default of a new conversation. ``label`` is the model's name, or what staff
-    call a server that has one; it names the model server beside it only where two would read alike. ``model``: the model's own
-    name; empty if it is not known. ``is_default``: new conversations begin with it. ``server``: the model server's name, as people read it.
-    """
+    """A model that a person may choose."""
 
     value: str
+    """Its id for programs and keys."""
     label: str
+    """The model's name, or what staff call a server that has one; it names the model server beside it only where two would read alike."""
     effort: str
+    """The default of a new conversation."""
     is_demo: bool
     model: str = ""
+    """The model's own name; empty if it is not known."""
     is_default: bool = False
+    """Whether new conversations begin with it."""
     server: str = ""
+    """The model server's name, as people read it."""
 
     @property
     def exact(self) -> str:

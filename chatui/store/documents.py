@@ -94,16 +94,18 @@ class TooLargeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The extracted text of a file, to be sent to a model. ``name``: cleaned. ``is_cut``: the file has more text than its parts.
-    ``left_out``, ``unread``: see there. ``tool_server``: the one from which it was attached."""
+    """The extracted text of a file, to be sent to a model."""
 
     name: str = field(repr=False)
+    """The cleaned name of the file."""
     kind: str
     parts: tuple[DocumentPart, ...] = field(repr=False)
     is_cut: bool = False
+    """Whether the file has more text than its parts."""
     left_out: tuple[tuple[HiddenPart, str], ...] = field(default=(), repr=False)
     unread: tuple[tuple[UnreadThing, int], ...] = ()
     tool_server: str = ""
+    """The name of the tool server from which it was attached."""
 
     @property
     def tokens(self) -> int:

@@ -45,23 +45,24 @@ _EVERYTHING = range(1_000_000_000)
 
 @dataclass(frozen=True, slots=True)
 class StoredExchanges:
-    """Messages of a branch, in order and without documents, with what belongs to them.
-
-    ``versions``: the answers of questions with a continued one. ``children``: by parent, the siblings of questions and of answers.
-    ``latest``: the last turn of each question below which nothing is stored. ``pages``: those that the texts may cite. ``files``: by turn,
-    those that its calls made. ``documents``: those that came with a question, by its key. ``window``: what they are of the branch, if that
-    was asked for.
-    """
+    """Messages of a branch, in order and without documents, with what belongs to them."""
 
     conversation: Conversation
     messages: Sequence[Message]
     versions: Versions
+    """The answers to each question with a continued one."""
     children: Mapping[UUID | None, Sequence[Message]]
+    """By parent, the siblings of questions and of answers."""
     latest: Mapping[UUID, Turn]
+    """The last turn of each question below which nothing is stored."""
     pages: Mapping[int, CitableSource]
+    """Those that the texts may cite."""
     files: Mapping[UUID, Sequence[StoredFile]]
+    """By turn, those that its calls made."""
     documents: Mapping[UUID, Sequence[SentDocument]]
+    """Those that came with a question, by its key."""
     window: Window | None = None
+    """Their position on the branch; None if that was not requested."""
 
 
 def at(row: Conversation, reach: range, *, anchor: UUID | None = None, leaf: UUID | None = None) -> StoredExchanges | None:

@@ -68,23 +68,25 @@ class Foreseen:
 
 @dataclass(frozen=True, slots=True)
 class CallingTurn:
-    """The turn that makes a call. Only the product's own code receives it, no package and no server. ``questions``: the person's questions
-    on this branch, oldest first. ``shared``: state that the tools of one turn share, such as a browser's open pages; it is dropped after
-    the turn. ``pages``: the pages opened in this conversation, by cursor, which may be cited; the browser adds to them. ``files``: stores
-    files for the person; None if files are off. ``documents``: the documents to search; None if there are none. ``sessions``: those with
-    tool servers. ``person``: whom a tool may speak to; None if a program asks, which has no page.
-    """
+    """The turn that makes a call. Only the product's own code receives it, no package and no server."""
 
     turn_id: UUID
     conversation_id: UUID
     asked_by_id: UUID
     questions: tuple[str, ...] = field(default=(), repr=False)
+    """The person's questions on this branch, oldest first."""
     shared: dict[str, Any] = field(default_factory=dict, repr=False)
+    """State that the tools of one turn share, such as a browser's open pages; it is dropped after the turn."""
     pages: dict[int, CitableSource] = field(default_factory=dict, repr=False)
+    """The pages opened in this conversation, by cursor, which may be cited; the browser adds to them."""
     files: TurnFiles | None = field(default=None, repr=False)
+    """Stores files for the person; None if files are off."""
     documents: TurnDocuments | None = field(default=None, repr=False)
+    """The documents to search; None if there are none."""
     sessions: TurnSessions | None = field(default=None, repr=False)
+    """The sessions with tool servers."""
     person: TurnPerson | None = field(default=None, repr=False)
+    """Whom a tool may speak to; None if a program asks, which has no page."""
 
 
 def _only_in_a_turn(arguments: Mapping[str, Any]) -> object:
@@ -93,53 +95,58 @@ def _only_in_a_turn(arguments: Mapping[str, Any]) -> object:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool. ``parameters``: a JSON Schema of an object. ``run``: receives the arguments, in its own thread or, if ``is_async``, on the
-    event loop of the tools. It must return JSON.
-
-    ``label``: the line that people see while it runs. ``{argument}`` in it is replaced with the value of that argument, which the author
-    thereby makes visible; nothing else of a call or a reply is shown. ``source``: the package that it comes from. ``seconds``: its own time
-    limit, if that is lower than the operator's. ``is_for_demo``: it is offered with the built-in demo, and only there.
-
-    A tool that gpt-oss was trained with has a ``recipient``, such as ``browser.search`` or ``python``: the model may call it by that name,
-    from analysis or commentary, and the reply is plain text, as trained. ``code_argument``: the body of such a call is code, which becomes
-    this argument. ``begin``: called once for each turn; returns the function to call instead of ``run``. ``is_ready``: whether it can be
-    used now; if not, it is not offered. It must not wait. ``title``: the title that people see; by default, the name in words.
-    ``reads_private_data``: it can return data that not everybody may know. ``sends_outside``: its arguments can leave the organization. By
-    default, a tool does both (``tools.catalogue``). ``revision``: if it differs, a call does something else, even if the definition is the
-    same. ``is_run_by_caller``: a function of the calling program. Its calls are handed back to that program, and never run here.
-    ``note``: what is known only while the product runs, and added to the description, as a sentence; empty if nothing is.
-    ``switched_with``: the name of a tool with which it goes on and off, as part of it for people.
-    ``fault``: what else is wrong with arguments that fit ``parameters``, as a message for the model; None if nothing is.
-    ``foresees``: what will happen in this turn if a call with these arguments runs, for whoever decides about it. It must not wait, and
-    raises ToolError if the call is in vain. ``may_run``: whether it still may be called, although an answer that began before has it; None:
-    it may. It is asked in a database thread before each call. ``needs_person``: all that it does is to ask the person, so no call waits for
-    approval, and programs, which have no page, are never offered it. Without a ``label``, no line says that it runs: it writes its own.
-    """
+    """A tool that a model may call."""
 
     name: str
     description: str
     parameters: Mapping[str, Any]
+    """A JSON Schema of an object."""
     run: Callable[[Mapping[str, Any]], Any] = field(default=_only_in_a_turn, repr=False)
+    """Receives the arguments, in its own thread or, if ``is_async``, on the event loop of the tools. It must return JSON."""
     is_async: bool = False
     label: str = ""
+    """The line that people see while it runs. ``{argument}`` in it is replaced with the value of that argument, which the author thereby
+    makes visible; nothing else of a call or a reply is shown."""
     source: str = ""
+    """The package that it comes from."""
     seconds: float | None = None
+    """Its own time limit, if that is lower than the operator's."""
     is_for_demo: bool = False
+    """Whether it is offered with the built-in demo, and only there."""
     recipient: str | None = None
+    """The name that gpt-oss was trained with for this tool, such as ``browser.search`` or ``python``: the model may call it by that name,
+    from analysis or commentary, and the reply is plain text, as trained."""
     code_argument: str | None = None
+    """The argument that the body of a call by ``recipient`` becomes, which is code."""
     begin: Callable[[CallingTurn], Callable[[Mapping[str, Any]], Any]] | None = field(default=None, repr=False)
+    """Called once for each turn; returns the function to call instead of ``run``."""
     is_ready: Callable[[], bool] | None = field(default=None, repr=False)
+    """Whether it can be used now; if not, it is not offered. It must not wait."""
     title: str = ""
+    """The title that people see; by default, the name in words."""
     reads_private_data: bool = True
+    """Whether it can return data that not everybody may know."""
     sends_outside: bool = True
+    """Whether its arguments can leave the organization. By default, a tool does both (``tools.catalogue``)."""
     revision: str = ""
+    """Which version of the tool it is: if it differs, a call does something else, even if the definition is the same."""
     is_run_by_caller: bool = False
+    """Whether it is a function of the calling program. Its calls are handed back to that program, and never run here."""
     note: Callable[[], str] | None = field(default=None, repr=False)
+    """A sentence that is added to the description, of what is known only while the product runs; empty if nothing is."""
     switched_with: str = ""
+    """The name of a tool with which it goes on and off, as part of it for people."""
     fault: Callable[[Mapping[str, Any]], str | None] | None = field(default=None, repr=False)
+    """What else is wrong with arguments that fit ``parameters``, as a message for the model; None if nothing is."""
     foresees: Callable[[CallingTurn, Mapping[str, Any]], Foreseen] | None = field(default=None, repr=False)
+    """What will happen in this turn if a call with these arguments runs, for whoever decides about it. It must not wait, and raises
+    ToolError if the call is in vain."""
     may_run: Callable[[], bool] | None = field(default=None, repr=False)
+    """Whether the tool still may be called, although an answer that began before has it; None: it may. Called in a database thread before
+    each call."""
     needs_person: bool = False
+    """Whether all that it does is to ask the person: then no call waits for approval, and programs, which have no page, are never offered
+    it. Without a ``label``, no line says that it runs: it writes its own."""
 
     @property
     def shown_title(self) -> str:

@@ -19,19 +19,19 @@ def noop(sentence: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of work.
-
-    ``group``: kinds of one group may compete in a passage. ``needs``: the subject that the person's own text must show before the kind is
-    possible (``gates``); empty: none. ``sentence``: the line. ``about``: what the line may name, and ``named``: the line then, with ``{}``
-    for each span.
-    """
+    """One kind of work."""
 
     name: str
     group: str
+    """Kinds of one group may compete in a passage."""
     needs: str
+    """The subject that the person's own text must show before the kind is possible (``gates``); empty: none."""
     sentence: str
+    """The line."""
     about: About = ""
+    """What the line may name."""
     named: str = ""
+    """The line if it names that, with ``{}`` for each span."""
 
 
 KINDS: dict[str, Kind] = {

@@ -26,18 +26,22 @@ _SHORT_QUESTION = 160  # characters of a question whose phrases matter at their 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What the person wrote and may see. ``question``: of this turn. ``earlier``: their questions before it, the oldest first. ``files``:
-    names of their files. ``has_tools``, ``has_image``: whether the turn offers tools, or an image is attached. ``has_new_file``: whether a
-    file came with the question. ``before``: the lines of the cut answer that the turn continues, with which its own are shown as one
-    list."""
+    """What the person wrote and may see."""
 
     question: str = field(repr=False)
+    """The question of this turn."""
     earlier: Sequence[str] = field(default=(), repr=False)
+    """Their questions before it, the oldest first."""
     files: Sequence[str] = field(default=(), repr=False)
+    """Names of their files."""
     has_tools: bool = False
+    """Whether the turn offers tools."""
     has_image: bool = False
+    """Whether an image is attached."""
     has_new_file: bool = False
+    """Whether a file came with the question."""
     before: Sequence[Activity] = ()
+    """The lines of the cut answer that the turn continues, with which its own are shown as one list."""
 
 
 class ActivityLines:

@@ -112,15 +112,18 @@ def possible_kinds(subjects: Collection[str], shown: Collection[str]) -> list[st
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a passage is read against. ``text``: all that the person wrote, in small letters with single spaces. ``words``: of the cues in
-    it, see ``cues.hits``. ``subjects``: see ``Kind.needs``. ``is_frank``: whether the text itself has a touchy word. ``has_pair``: whether
-    it asks to compare two things."""
+    """What a passage is read against."""
 
     text: str
+    """All that the person wrote, in small letters with single spaces."""
     words: frozenset[str]
+    """The cues in the text, see ``cues.hits``."""
     subjects: frozenset[str]
+    """See ``Kind.needs``."""
     is_frank: bool
+    """Whether the text itself has a touchy word."""
     has_pair: bool
+    """Whether it asks to compare two things."""
 
 
 @dataclass(frozen=True, slots=True)

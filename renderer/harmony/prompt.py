@@ -172,17 +172,18 @@ _CALLS = f"\nCalls to these tools must go to the commentary channel: '{FUNCTIONS
 
 @dataclass(frozen=True, slots=True)
 class SystemMessage:
-    """The content of the system message. ``date`` is today's, as YYYY-MM-DD; ``effort`` that of reasoning. Either may be left out.
-
-    ``browser``: the functions of the browser that are offered; ``python``: whether that is, and ``python_note``: what is said of it after
-    the trained words.
-    """
+    """The content of the system message."""
 
     date: str | None = None
+    """Today, as YYYY-MM-DD; it may be left out."""
     effort: str | None = "medium"
+    """The effort of reasoning; it may be left out."""
     browser: Collection[str] = ()
+    """The functions of the browser that are offered."""
     python: bool = False
+    """Whether the tool python is offered."""
     python_note: str = ""
+    """What is said of it after the trained words."""
 
     def text(self, *, has_functions: bool) -> str:
         """The text of the message. ``has_functions``: the developer message defines tools, which are called on commentary."""

@@ -28,18 +28,21 @@ class _Level:
 
 @dataclass(slots=True)
 class OpenStyles(Styles):
-    """``looks``: what a style says of raised and struck-out text. ``fonts``: the font of a style.
-    ``lists``: the levels of a list's style. ``outline``: those of headings.
-    ``masters``: the pages' styles that are in use, with their headers and footers. ``hidden_pages``: the styles of hidden slides.
-    """
+    """The styles of an OpenDocument file, as far as they say what is shown."""
 
     looks: dict[str, dict[str, int]] = field(default_factory=dict)
+    """What a style says of raised and struck-out text."""
     fonts: dict[str, str] = field(default_factory=dict)
+    """The font of a style."""
     lists: dict[str, dict[int, _Level]] = field(default_factory=dict)
+    """The levels of a list's style."""
     outline: dict[int, _Level] = field(default_factory=dict)
+    """The levels of headings."""
     list_names: dict[str, str] = field(default_factory=dict)
     masters: dict[str, Element] = field(default_factory=dict)
+    """The pages' styles that are in use, with their headers and footers."""
     hidden_pages: set[str] = field(default_factory=set)
+    """The styles of hidden slides."""
     _used: set[str] = field(default_factory=set)
 
     ELEMENTS = ("style", "list-style", "outline-style", "master-page")

@@ -36,18 +36,22 @@ _DOT_SHARE = 0.001
 
 @dataclass(slots=True)
 class Piece:
-    """A text that was drawn at once, in points. ``start``, ``end``: along its line; ``base``: the height of its line, upwards.
-    ``ends``: where each of its characters ends. ``turn``: the direction of the line in quarter turns. ``level``: 1 if it is raised, -1
-    if it is lowered."""
+    """A text that was drawn at once. Lengths are in points."""
 
     text: str
     start: float
+    """Where it begins, along its line."""
     end: float
+    """Where it ends, along its line."""
     base: float
+    """The height of its line, upwards."""
     size: float
     ends: list[float]
+    """Where each of its characters ends."""
     turn: int = 0
+    """The direction of the line in quarter turns."""
     level: int = 0
+    """1 if it is raised, -1 if it is lowered."""
     is_invisible: bool = False
     is_struck: bool = False
     address: str = ""

@@ -131,16 +131,20 @@ class _Presentation:
 
 @dataclass(slots=True)
 class _Shape:
-    """``is_hidden``: it is hidden, with everything in it. ``is_layout``: of a layout, whose placeholders show nothing themselves.
-    ``is_read``: its text is shown, and is not the slide's number. ``margin``: the kind of a placeholder that repeats.
-    ``before``: begins its next text. ``alt``: the description of a picture."""
+    """What is known of the shape that is being read."""
 
     is_hidden: bool = False
+    """Whether it is hidden, with everything in it."""
     is_layout: bool = False
+    """Whether it is of a layout, whose placeholders show nothing themselves."""
     is_read: bool = True
+    """Whether its text is shown, and is not the slide's number."""
     margin: str = ""
+    """The kind of a placeholder that repeats."""
     before: str = ""
+    """What begins its next text."""
     alt: str = ""
+    """The description of a picture."""
     look: Look = PLAIN
 
 

@@ -38,24 +38,28 @@ class FullError(Exception):
 
 @dataclass(slots=True)
 class TextCollector:
-    """The collected text. For each part, call ``begin``, then ``put`` its text; at the end, call ``end``. ``places``: the number of pages,
-    sheets or slides; ``without_text``: of those without text. ``max_bytes``: the limit for all text, in UTF-8. ``cpu_seconds``: the limit
-    of the process. ``is_exact``: the white space is kept as it is. ``left_out``: what is hidden in the file, kind and name of each.
-    ``unread``: how many things of each kind are neither in the text nor marked there. ``language``: that of the person. ``encoding``: of
-    a text file: before it is read, the one that the person has chosen.
-    """
+    """The collected text. For each part, call ``begin``, then ``put`` its text; at the end, call ``end``."""
 
     max_bytes: int
+    """The limit for all text, in UTF-8."""
     cpu_seconds: float
+    """The limit of the process."""
     is_exact: bool = False
+    """Whether the white space is kept as it is."""
     places: int = 0
+    """The number of pages, sheets or slides."""
     without_text: int = 0
+    """The number of those without text."""
     is_cut: bool = False
     parts: list[tuple[str, bytes]] = field(default_factory=list)
     left_out: list[tuple[HiddenPart, str]] = field(default_factory=list)
+    """What is hidden in the file, kind and name of each."""
     unread: Counter[UnreadThing] = field(default_factory=Counter)
+    """How many things of each kind are neither in the text nor marked there."""
     language: str = ""
+    """The language of the person."""
     encoding: str = ""
+    """The encoding of a text file: before it is read, the one that the person has chosen."""
     is_encoding_doubtful: bool = False
     _label: str = ""
     _pieces: list[str] = field(default_factory=list)

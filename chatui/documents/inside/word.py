@@ -179,18 +179,21 @@ _BOXES = ("inline", "anchor", "shape", "rect", "roundrect", "oval", "pict", "obj
 
 @dataclass(slots=True)
 class _Place:
-    """``by_style``: its text is hidden, unless its run says that it is not. ``says``: what a run says about itself. ``font``: that of
-    a run, if it names one. ``keeps_column``: a cell that is not shown has its place in its row. ``alt``: the
-    description of a drawing, in a list that is emptied when it is written."""
+    """What holds for the text of an element, and of what is in it."""
 
     name: str = ""
     is_hidden: bool = False
     by_style: bool = False
+    """Whether its text is hidden, unless its run says that it is not."""
     says: bool | None = None
+    """What a run says about itself."""
     look: Look = PLAIN
     font: str = ""
+    """The font of a run, if it names one."""
     keeps_column: bool = False
+    """Whether a cell that is not shown has its place in its row."""
     alt: list[str] = field(default_factory=list)
+    """The description of a drawing, in a list that is emptied when it is written."""
 
     @property
     def hides(self) -> bool:

@@ -16,16 +16,18 @@ _HEADING = re.compile(r"heading ([1-9])\Z", re.IGNORECASE)
 
 @dataclass(slots=True)
 class WordStyles(Styles):
-    """``depths``: the levels of heading styles, by style id. The id may be in any language; the style's name is always in English.
-    ``defaults``: the style of each type of element that names none. ``hides_all``: the document hides its text by default. ``looks``: what
-    a style says of raised and struck-out text. ``lists``: the list and level of a style.
-    """
+    """The styles of a Word document, as far as they say what is shown."""
 
     depths: dict[str, int] = field(default_factory=dict)
+    """The levels of heading styles, by style id. The id may be in any language; the style's name is always in English."""
     defaults: dict[str, str] = field(default_factory=dict)
+    """The style of each type of element that names none."""
     hides_all: bool = False
+    """Whether the document hides its text by default."""
     looks: dict[str, dict[str, int]] = field(default_factory=dict)
+    """What a style says of raised and struck-out text."""
     lists: dict[str, tuple[str, int | None]] = field(default_factory=dict)
+    """The list and level of a style."""
 
     def read(self, tree: Element) -> None:
         """Read a document's styles."""

@@ -36,15 +36,18 @@ def _nothing() -> None:
 
 @dataclass(eq=False, kw_only=True)
 class Beside:
-    """What is done with what a server sends beside the answer to one request. ``speaker``: the server's name. ``person``: for whom it is
-    asked, None if for nobody. ``may_speak``: the server's words may reach the person. ``on_changed``: its tools have changed. ``hidden``:
-    credentials."""
+    """What is done with what a server sends beside the answer to one request."""
 
     speaker: str = ""
+    """The server's name."""
     person: TurnPerson | None = None
+    """For whom it is asked, None if for nobody."""
     may_speak: bool = False
+    """Whether the server's words may reach the person."""
     on_changed: Callable[[], None] = _nothing
+    """Its tools have changed."""
     hidden: tuple[str, ...] = field(default=(), repr=False)
+    """The credentials, which nothing that is shown may contain."""
     _reported_at: float = float("-inf")
 
     @property

@@ -35,21 +35,25 @@ class CodeRequest:
 
 @dataclass(frozen=True, slots=True)
 class CodeOutcome:
-    """The result of running code. ``text``: the output, of bounded length. ``files``: names and sizes of files created in ``/mnt/data``.
-    ``copied_out``: the files copied out of the sandbox. ``copied_in``: names of the conversation's files copied in before the call;
-    ``not_copied_in``: names of those that could not be; ``deleted``: names of those that were deleted. ``is_new``: the interpreter had no
-    state of earlier calls. ``ended``: why the interpreter ended, and the next call has no state; empty if it still runs.
-    """
+    """The result of running code."""
 
     text: str = field(repr=False)
+    """The output, of bounded length."""
     has_failed: bool = False
     files: tuple[tuple[str, int], ...] = field(default=(), repr=False)
+    """Names and sizes of files created in ``/mnt/data``."""
     is_new: bool = False
+    """Whether the interpreter had no state of earlier calls."""
     ended: str = ""
+    """Why the interpreter ended, so that the next call has no state; empty if it still runs."""
     copied_out: CopiedFiles = field(default_factory=CopiedFiles, repr=False)
+    """The files copied out of the sandbox."""
     copied_in: tuple[str, ...] = field(default=(), repr=False)
+    """Names of the conversation's files copied in before the call."""
     not_copied_in: tuple[str, ...] = field(default=(), repr=False)
+    """Names of those that could not be."""
     deleted: tuple[str, ...] = field(default=(), repr=False)
+    """Names of those that were deleted."""
 
 
 MAX_END_BYTES = 16_000

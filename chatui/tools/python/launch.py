@@ -47,19 +47,22 @@ class CannotLaunchError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """The settings of a sandbox. ``python``: the interpreter. ``trees``: the directories with it and its libraries, except the system's
-    directories. ``hidden``: directories in either that must not be visible. Of the trees, only the environment that the product built may
-    be in one of them. ``packages``: which it has, with versions. ``user``: the user to switch to first, for tests.
-    """
+    """The settings of a sandbox."""
 
     bwrap: str
     python: str
+    """The interpreter."""
     trees: tuple[str, ...] = ()
+    """The directories with it and its libraries, except the system's directories."""
     hidden: tuple[str, ...] = ()
+    """Directories in ``trees`` or the system's that must not be visible. Of the trees, only the environment that the product built may be
+    in one of them."""
     packages: tuple[str, ...] = ()
+    """The packages that it has, with versions."""
     memory_mebibytes: int = 1024
     data_mebibytes: int = 64
     user: int | None = None
+    """The user to switch to first, for tests."""
 
     def command(self, filter_descriptor: int, info_descriptor: int) -> list[str]:
         """The program and its arguments. ``filter_descriptor``: the file descriptor from which the seccomp filter can be read."""

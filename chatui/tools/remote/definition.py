@@ -150,24 +150,24 @@ SelectedNames = Annotated[list[Annotated[str, Field(min_length=1, max_length=200
 
 
 class OAuthSpec(BaseModel):
-    """How calls of a server are authorized (OAuth 2.1).
-
-    ``grant``: each person signs in there as themselves, or the product does so for everybody (client credentials). ``issuer``: the only
-    authorization server to use; by default, the one that the server names. ``client_id`` and ``client_secret``: of the client that was
-    registered there for this installation; by default, it registers itself. ``scopes``: what to ask for; by default, what the server
-    names. ``client_document``: an authorization server that reads documents about clients may be given the address of ours.
-    ``private_addresses``: what the server's metadata names may be in private networks and without https.
-    """
+    """How calls of a server are authorized (OAuth 2.1)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     grant: Literal["person", "client_credentials"] = "person"
+    """Each person signs in there as themselves, or the product does so for everybody (client credentials)."""
     issuer: Annotated[str, AfterValidator(lambda issuer: issuer and _issuer(issuer))] = ""
+    """The only authorization server to use; by default, the one that the server names."""
     client_id: str = Field("", max_length=500)
+    """The id of the client that was registered there for this installation; by default, it registers itself."""
     client_secret: CredentialSource | None = None
+    """The secret of that client."""
     scopes: list[Annotated[str, Field(pattern=r"^[\x21\x23-\x5b\x5d-\x7e]{1,200}$")]] = Field(default_factory=list, max_length=50)
+    """What to ask for; by default, what the server names."""
     client_document: bool = True
+    """Whether an authorization server that reads documents about clients may be given the address of ours."""
     private_addresses: bool = False
+    """Whether what the server's metadata names may be in private networks and without https."""
 
     @model_validator(mode="after")
     def _names_whom_it_trusts(self) -> OAuthSpec:
@@ -188,20 +188,20 @@ def _issuer(issuer: str) -> str:
 
 
 class ServerSpec(BaseModel):
-    """The fields that both kinds of tool servers have.
-
-    ``selected``: what is offered, by the server's names. ``labels``: the lines that people read, by the same. ``seconds``: the time limit
-    of one call. ``oauth``: how its calls are authorized, if not by ``headers`` alone.
-    """
+    """The fields that both kinds of tool servers have."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field(pattern=f"^{SERVER_NAME.pattern}$")
     selected: SelectedNames
+    """What is offered, by the server's names."""
     headers: Headers = Field(default_factory=dict)
     labels: dict[str, str] = Field(default_factory=dict)
+    """The lines that people read, by the server's names."""
     seconds: float = Field(30.0, gt=0, le=600, strict=True)
+    """The time limit of one call."""
     oauth: OAuthSpec | None = None
+    """How its calls are authorized, if not by ``headers`` alone."""
     _place: str = PrivateAttr("")
 
     @property
@@ -250,19 +250,22 @@ class OpenApiSpec(ServerSpec):
 
 
 class McpSpec(ServerSpec):
-    """An MCP server, from an ``[[mcp]]`` table. It has either ``url`` (streamable HTTP) or ``command`` (stdio), which is started with only
-    the variables in ``environment``. ``sessions``: who has a session or program of their own. ``programs``: the most programs at a time in
-    one process of the product. ``speaks_to_person``: whether the server's words may reach the person whose turn it is. ``resources``:
-    whether people who are offered one of its tools may attach its resources."""
+    """An MCP server, from an ``[[mcp]]`` table. It has either ``url`` or ``command``."""
 
     url: Annotated[str, AfterValidator(lambda url: url and _address(url))] = ""
+    """Where it is reached (streamable HTTP)."""
     command: list[str] = Field(default_factory=list)
+    """What starts it (stdio), with only the variables in ``environment``."""
     environment: dict[str, CredentialSource] = Field(default_factory=dict)
     directory: FilePath | None = None
     sessions: Literal["conversation", "person", "shared"] = "conversation"
+    """Who has a session or program of their own."""
     programs: int = Field(20, ge=1, le=1000, strict=True)
+    """The most programs at a time in one process of the product."""
     speaks_to_person: bool = False
+    """Whether the server's words may reach the person whose turn it is."""
     resources: bool = False
+    """Whether people who are offered one of its tools may attach its resources."""
     selected: SelectedNames = Field(alias="tools")
 
     @property

@@ -40,29 +40,32 @@ class ArgumentPlace(BaseModel):
 
 
 class ToolOffer(BaseModel):
-    """A server's tool, as it can be offered. ``name``: our name. ``remote``: the server's name. ``method`` and ``path``: of an OpenAPI
-    operation; otherwise empty.
-
-    ``parameters``: a JSON Schema of an object, see ``schemas.reduced``. ``places``: by argument name. ``left_out``: what of the server's
-    schema the model is not shown. ``original``: the server's schema of the arguments, as far as it can be checked; None if ``parameters``
-    says all. That of an MCP server has its own names, that of an OpenAPI operation the model's, since places can share names. ``encoding``:
-    how fields of a form are written, if not as text.
-    """
+    """A server's tool, as it can be offered."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field(pattern=f"^{NAME.pattern}$")
+    """The tool's name here."""
     server: str
     remote: str
+    """The server's name for it."""
     description: str = Field(max_length=DESCRIPTION_CHARS)
     parameters: dict[str, Any]
+    """A JSON Schema of an object, see ``schemas.reduced``."""
     places: dict[str, ArgumentPlace] = Field(default_factory=dict)
+    """Where each argument goes in the request, by its name."""
     method: str = ""
+    """The method of an OpenAPI operation; otherwise empty."""
     path: str = ""
+    """The path of an OpenAPI operation; otherwise empty."""
     content_type: str = ""
     left_out: tuple[str, ...] = ()
+    """What of the server's schema the model is not shown."""
     original: dict[str, Any] | None = Field(None, repr=False)
+    """The server's schema of the arguments, as far as it can be checked; None if ``parameters`` says all. That of an MCP server has its own
+    names, that of an OpenAPI operation the model's, since places can share names."""
     encoding: dict[str, Literal["json", "deepObject", "form", "spaceDelimited", "pipeDelimited", "file"]] = Field(default_factory=dict)
+    """How fields of a form are written, if not as text."""
 
     def digest(self) -> str:
         """A digest over everything that the model is shown and everything that affects requests."""

@@ -54,18 +54,22 @@ def scopes_of(found: object) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Authorizer:
-    """An authorization server. ``registration`` and ``revocation`` are empty if it has none; ``methods``: how clients show their secret.
-    ``names_issuer``: its answers name the issuer (RFC 9207). ``reads_documents``: it takes the address of a document about a client as the
-    client's id (MCP specification of 2025-11-25, client id metadata documents)."""
+    """An authorization server."""
 
     issuer: str
     authorization: str
     token: str
     registration: str = ""
+    """Where clients register; empty if it has no such address."""
     revocation: str = ""
+    """Where tokens are revoked; empty if it has no such address."""
     methods: tuple[str, ...] = ("client_secret_basic",)
+    """How clients show their secret."""
     names_issuer: bool = False
+    """Whether its answers name the issuer (RFC 9207)."""
     reads_documents: bool = False
+    """Whether it takes the address of a document about a client as the client's id (MCP specification of 2025-11-25, client id metadata
+    documents)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,19 +35,20 @@ only stood still, must not add to this text what it contains already. It asks th
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """The visible frames of a running turn, each with the key of its message.
-
-    ``pages``: those that they may cite. ``unfinished``: the messages that are still being written. ``seconds``: how old the text may be.
-    ``elapsed``: milliseconds since the turn began. ``has_withdrawn``: text that was shown may have been withdrawn.
-    """
+    """The visible frames of a running turn, each with the key of its message."""
 
     turn_id: UUID
     frames: Sequence[tuple[UUID, Frame]] = field(repr=False)
     pages: dict[int, CitableSource] = field(repr=False)
+    """The pages that they may cite."""
     unfinished: frozenset[UUID]
+    """The messages that are still being written."""
     seconds: float
+    """How old the text may be."""
     elapsed: int
+    """Milliseconds since the turn began."""
     has_withdrawn: bool
+    """Whether text that was shown may have been withdrawn."""
 
     @property
     def has_answer(self) -> bool:

@@ -39,18 +39,20 @@ _changes = Throttle("ways-to-sign-in", attempts=30, seconds=600)
 
 @dataclass(frozen=True, slots=True)
 class Entrance:
-    """How somebody signed in. ``how``: for the audit log, empty for a password; ``hours``: the session's lifetime, 0 for the default.
-
-    ``has_factor``: they gave a second factor, or a passkey. ``is_confirmed``: they were asked for something; a provider may have signed
-    them in without a question. ``mark``: of the session, where that is not ``how``. ``origin``: as for ``sessions.store_origin``.
-    """
+    """How somebody signed in."""
 
     how: str = ""
+    """For the audit log, empty for a password."""
     hours: int = 0
+    """The session's lifetime, 0 for the default."""
     has_factor: bool = False
+    """Whether they gave a second factor, or a passkey."""
     is_confirmed: bool = True
+    """Whether they were asked for something; a provider may have signed them in without a question."""
     mark: str = ""
+    """The session's mark, where that is not ``how``."""
     origin: str = ""
+    """As for ``sessions.store_origin``."""
 
 
 BY_PASSWORD = Entrance()
