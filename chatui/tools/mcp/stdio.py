@@ -28,10 +28,10 @@ from uuid import UUID, uuid4
 from weakref import WeakSet
 
 from chatui.processes import kill_group
-from chatui.tools.kept import Kept, KeptPrograms
 from chatui.tools.mcp import messages
 from chatui.tools.mcp.beside import NOBODY, Beside
 from chatui.tools.mcp.messages import KeptSession, ServerRefusedError
+from chatui.tools.program_pool import PooledProgram, ProgramPool
 from chatui.tools.remote.definition import PRIVATE
 from chatui.tools.remote.offers import Moment, ServerError, TooLongError, sent, without_arguments
 from chatui.tools.tool import ToolError
@@ -449,7 +449,7 @@ _SHARE = 3
 _FULL = "Too many programs of this tool are running, so the call was not made. Try again later in this answer, or go on without it."
 
 
-_all: WeakSet[KeptPrograms[Program]] = WeakSet()
+_all: WeakSet[ProgramPool[Program]] = WeakSet()
 
 
 class Programs:
@@ -458,8 +458,8 @@ class Programs:
     def __init__(self, launch: Launch, limit: int) -> None:
         self._launch = launch
         self._limit = limit
-        self._kept: KeptPrograms[Program] = KeptPrograms()
-        _all.add(self._kept)
+        self._pool: ProgramPool[Program] = ProgramPool()
+        _all.add(self._pool)
 
     async def ask(self, key: UUID, person_id: UUID, session: KeptSession, ask: tuple[str, Mapping[str, Any], Beside]) -> dict[str, Any]:
         """The result of a request (its method, its parameters, what is done beside it), of the program that this conversation or person
@@ -472,7 +472,7 @@ class Programs:
         """
         async with session.lock:
             before = await session.last()
-            kept = self._kept.by_key.get(key)
+            kept = self._pool.by_key.get(key)
             if kept is None or kept.program is None or not kept.is_alive or kept.program.run != before:
                 # A program that is not the last one has old state: another process has answered calls since.
                 kept = await self._started(key, person_id, session, before)
@@ -483,18 +483,18 @@ class Programs:
                 raise ServerError("the program has ended")
             return await program.ask(*ask)
         finally:
-            self._kept.release(kept, IDLE_SECONDS)
+            self._pool.release(kept, IDLE_SECONDS)
 
-    async def _started(self, key: UUID, person_id: UUID, session: KeptSession, before: str | None) -> Kept[Program]:
-        if old := self._kept.by_key.get(key):
-            self._kept.drop(old)
+    async def _started(self, key: UUID, person_id: UUID, session: KeptSession, before: str | None) -> PooledProgram[Program]:
+        if old := self._pool.by_key.get(key):
+            self._pool.drop(old)
         self._make_room(person_id)
-        kept = self._kept.add(Kept[Program](key=key, person_id=person_id, waiting=1))
+        kept = self._pool.add(PooledProgram[Program](key=key, person_id=person_id, waiting=1))
         try:
             kept.program = await self._launch.begin()
             await session.replace(before, kept.program.run)
         except BaseException:
-            self._kept.drop(kept, at_once=True)
+            self._pool.drop(kept, at_once=True)
             raise
         kept.waiting -= 1
         return kept
@@ -502,27 +502,27 @@ class Programs:
     def _make_room(self, person_id: UUID) -> None:
         """End the longest idle programs of the same person until there is room: nobody loses state because of somebody else."""
         while True:
-            own = [each for each in self._kept.by_key.values() if each.person_id == person_id]
-            is_full = len(self._kept.by_key) >= self._limit or sum(len(each.open) for each in _all) >= MAX_IN_ALL
+            own = [each for each in self._pool.by_key.values() if each.person_id == person_id]
+            is_full = len(self._pool.by_key) >= self._limit or sum(len(each.open) for each in _all) >= MAX_IN_ALL
             if not is_full and len(own) < max(1, self._limit // _SHARE):
                 return
-            if not self._kept.make_room(own):
+            if not self._pool.make_room(own):
                 raise ToolError(_FULL)
 
     async def answers_ping(self, key: UUID) -> bool:
         """Whether the program of this conversation or person is running and answers. One that does not answer is killed, and no other."""
-        kept = self._kept.by_key.get(key)
+        kept = self._pool.by_key.get(key)
         if kept is None or kept.program is None:
             return False
         kept.waiting += 1
         try:
             return await kept.program.answers_ping()
         finally:
-            self._kept.release(kept, IDLE_SECONDS)
+            self._pool.release(kept, IDLE_SECONDS)
 
     def end(self, key: UUID) -> None:
         """End the program of a conversation or person that is gone."""
-        self._kept.forget(key)
+        self._pool.forget(key)
 
     async def close(self) -> None:
-        await self._kept.close()
+        await self._pool.close()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from chatui.tools.file_access import TurnFiles
-from chatui.tools.kept import Kept, KeptPrograms
+from chatui.tools.program_pool import PooledProgram, ProgramPool
 from chatui.tools.python.answers import CodeOutcome, CodeRequest
 from chatui.tools.python.data_files import CopiedFiles
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
@@ -28,7 +28,7 @@ class SessionLimits:
     max_copied_bytes: int = 0
 
 
-Session = Kept[Interpreter]
+Session = PooledProgram[Interpreter]
 """A conversation's place, and its interpreter."""
 
 
@@ -38,8 +38,8 @@ class Sessions:
     def __init__(self, start: Callable[[], Awaitable[Interpreter]], limits: SessionLimits) -> None:
         self._start = start
         self._limits = limits
-        self._kept: KeptPrograms[Interpreter] = KeptPrograms()
-        self._sessions = self._kept.by_key
+        self._pool: ProgramPool[Interpreter] = ProgramPool()
+        self._sessions = self._pool.by_key
 
     async def run(self, asked: CodeRequest) -> CodeOutcome:
         """Run code. The calls of one conversation run one after the other. If this is cancelled, the code ends within a second.
@@ -53,11 +53,11 @@ class Sessions:
             async with session.lock:
                 return await self._run(session, asked)
         finally:
-            self._kept.release(session, self._limits.idle_seconds)
+            self._pool.release(session, self._limits.idle_seconds)
 
     async def forget(self, conversation_id: UUID) -> None:
         """End the interpreter of a conversation. Never raises."""
-        self._kept.forget(conversation_id)
+        self._pool.forget(conversation_id)
 
     async def delete_files(self, conversation_id: UUID, names: Sequence[str]) -> None:
         """Remove files that the person has deleted. Any variable may hold data from one, so the interpreter is killed. Never raises."""
@@ -68,7 +68,7 @@ class Sessions:
         return conversation_id in self._sessions
 
     async def close(self) -> None:
-        await self._kept.close()
+        await self._pool.close()
 
     async def _run(self, session: Session, asked: CodeRequest) -> CodeOutcome:
         before = session.program if session.is_alive else None
@@ -85,7 +85,7 @@ class Sessions:
         return replace(about, text=answer.text, has_failed=answer.has_failed, files=answer.files, copied_out=copied)
 
     async def _begun(self, session: Session, asked: CodeRequest) -> Interpreter:
-        self._kept.end(session)
+        self._pool.end(session)
         try:
             session.program = interpreter = await self._start()
         except CannotLaunchError:
@@ -129,7 +129,7 @@ class Sessions:
         if found := self._sessions.get(asked.conversation_id):
             return found
         own = [session for session in self._sessions.values() if session.person_id == asked.person_id]
-        is_own_full = len(own) >= self._limits.max_of_person and not self._kept.make_room(own)
-        if is_own_full or (len(self._sessions) >= self._limits.most and not self._kept.make_room(self._sessions.values())):
+        is_own_full = len(own) >= self._limits.max_of_person and not self._pool.make_room(own)
+        if is_own_full or (len(self._sessions) >= self._limits.most and not self._pool.make_room(self._sessions.values())):
             raise ToolError("Too many interpreters are at work. Try again later in this answer, or answer without Python.")
-        return self._kept.add(Session(key=asked.conversation_id, person_id=asked.person_id))
+        return self._pool.add(Session(key=asked.conversation_id, person_id=asked.person_id))

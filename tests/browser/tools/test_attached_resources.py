@@ -117,7 +117,7 @@ def test_more_of_a_list_and_a_template_and_what_cannot_be_attached(place: tuple[
     _, server = place
     page = visits.open(server, "bela", color_scheme="dark")
     page.goto("/")
-    page.get_by_role("textbox", name="Message").fill("Kept")
+    page.get_by_role("textbox", name="Message").fill("PooledProgram")
     dialog = opened(page)
     entries, status = dialog.get_by_role("listitem"), dialog.get_by_role("status")
     dialog.get_by_role("button", name="Show more").click()
@@ -138,7 +138,7 @@ def test_more_of_a_list_and_a_template_and_what_cannot_be_attached(place: tuple[
     page.keyboard.press("Enter")
     expect(dialog).to_be_hidden()
     expect(page.locator(".chip")).to_contain_text(["a book Ada_.._x Engines.txt"])
-    expect(page.get_by_role("textbox", name="Message")).to_have_value("Kept")
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("PooledProgram")
 
 
 ATTACH = """async ([server, pick]) => (await (await fetch(`/files/servers/${server}/`, {method: "POST",

@@ -119,10 +119,10 @@ def test_deleting_a_folder_keeps_its_conversations(ada: User, work: Folder, monk
     now = timezone.now()
     for number in range(5):
         Conversation.objects.create(owner=ada, title=f"Talk {number}", folder=work)
-    Conversation.objects.create(owner=ada, title="Kept", folder=work, archived_at=now)
+    Conversation.objects.create(owner=ada, title="PooledProgram", folder=work, archived_at=now)
     Conversation.objects.create(owner=ada, title="Thrown", folder=work, deleted_at=now)
     signed_in(ada).post(f"/folders/{work.pk}/delete/")
-    assert listed_places(ada) == {"list": [f"Talk {number}" for number in range(4, -1, -1)], "archive": ["Kept"]}
+    assert listed_places(ada) == {"list": [f"Talk {number}" for number in range(4, -1, -1)], "archive": ["PooledProgram"]}
     assert [each.title for each in conversation_list.shown_bin(ada).conversations] == ["Thrown"]
 
 

@@ -141,7 +141,7 @@ def test_a_long_bin_has_pages(ada: User) -> None:
 
 
 def test_only_its_owner_can_erase_from_the_bin_after_confirming(ada: User, bela: User) -> None:
-    row, other = binned(ada, "Sums"), Conversation.objects.create(owner=ada, title="Kept")
+    row, other = binned(ada, "Sums"), Conversation.objects.create(owner=ada, title="PooledProgram")
     client = signed_in(ada)
     for refused, key in ((client, other.pk), (signed_in(bela), row.pk)):
         assert [refused.get(f"/c/{key}/erase/").status_code, refused.post(f"/c/{key}/erase/").status_code] == [404, 404]

@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
 
-class Program(Protocol):
+class KeepsState(Protocol):
     """A program that keeps state."""
 
     @property
@@ -20,11 +20,11 @@ class Program(Protocol):
         """End it, and wait until it has ended."""
 
 
-P = TypeVar("P", bound=Program)
+P = TypeVar("P", bound=KeepsState)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Kept(Generic[P]):
+class PooledProgram(Generic[P]):
     """The place of a program. ``key``: its conversation or person. ``program``: None until it has started, and after it was ended.
     ``waiting``: how many calls use it or wait for it. ``lock``: for calls that must not run at the same time."""
 
@@ -41,27 +41,27 @@ class Kept(Generic[P]):
         return self.program is not None and self.program.is_alive
 
 
-class KeptPrograms(Generic[P]):
+class ProgramPool(Generic[P]):
     """Use them on one event loop. ``by_key``: those that take calls. ``open``: with those that only answer the calls they have."""
 
     def __init__(self) -> None:
-        self.by_key: dict[UUID, Kept[P]] = {}
-        self.open: set[Kept[P]] = set()
+        self.by_key: dict[UUID, PooledProgram[P]] = {}
+        self.open: set[PooledProgram[P]] = set()
         self._ending: set[asyncio.Task[None]] = set()
 
-    def add(self, kept: Kept[P]) -> Kept[P]:
+    def add(self, kept: PooledProgram[P]) -> PooledProgram[P]:
         self.by_key[kept.key] = kept
         self.open.add(kept)
         return kept
 
-    def make_room(self, among: Iterable[Kept[P]]) -> bool:
+    def make_room(self, among: Iterable[PooledProgram[P]]) -> bool:
         """End the program that has been idle longest. Returns whether any of them is idle."""
         idle = min((each for each in among if not each.waiting), key=lambda each: each.used_at, default=None)
         if idle is not None:
             self.drop(idle)
         return idle is not None
 
-    def release(self, kept: Kept[P], idle_seconds: float) -> None:
+    def release(self, kept: PooledProgram[P], idle_seconds: float) -> None:
         """After a call, for which ``waiting`` was counted up: end the program if it is not the current one or not alive any more; otherwise
         when it has been idle for a while."""
         kept.waiting -= 1
@@ -76,7 +76,7 @@ class KeptPrograms(Generic[P]):
             kept.idle.cancel()
         kept.idle = loop.call_later(idle_seconds, lambda: None if kept.waiting else self.drop(kept))
 
-    def drop(self, kept: Kept[P], *, at_once: bool = False) -> None:
+    def drop(self, kept: PooledProgram[P], *, at_once: bool = False) -> None:
         """Take no more calls for this program, and end it after those that it is answering."""
         if self.by_key.get(kept.key) is kept:
             del self.by_key[kept.key]
@@ -91,7 +91,7 @@ class KeptPrograms(Generic[P]):
         if kept := self.by_key.get(key):
             self.drop(kept, at_once=True)
 
-    def end(self, kept: Kept[P]) -> None:
+    def end(self, kept: PooledProgram[P]) -> None:
         """End a program in the background."""
         program, kept.program = kept.program, None
         if program is not None:
