@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from chatui.accounts import api_keys, sign_in, sign_in_settings
 from chatui.audit_log.record import Visitor
 from chatui.limits import GuessLimit, MustWaitError, Scope
-from chatui.models.user import LOOKS_TAKEN, check_looks
+from chatui.models.user import LOOKS_TAKEN, check_lookalikes
 
 # Codes belong to no account, so guesses are counted by network address only.
 CODE_GUESSES = GuessLimit("code", address=Scope(free=9, longest=600, window=3600))
@@ -95,7 +95,7 @@ class InvitedForm(NewAccountForm):
         name = ".".join(invited.split())
         try:
             get_user_model()._meta.get_field("username").run_validators(name)
-            check_looks(name)
+            check_lookalikes(name)
         except forms.ValidationError:
             return ""
         return "" if sign_in_settings.is_emergency(name) else name

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 
 from chatui.accounts import sign_in_settings
 from chatui.models.keys import new_key
-from chatui.models.user import User, check_looks
+from chatui.models.user import User, check_lookalikes
 
 _NOT_OURS = re.compile(r"[^\w.@+-]+")
 _TRIES = 100
@@ -31,7 +31,7 @@ def free_name(wanted: str, account: User | None = None) -> str:
 def _is_free(name: str, account: User | None) -> bool:
     try:
         User._meta.get_field("username").run_validators(name)
-        check_looks(name, account)
+        check_lookalikes(name, account)
     except ValidationError:
         return False
     return True

@@ -57,7 +57,7 @@ class PersonManager(UserManager.from_queryset(UserQuerySet)):  # type: ignore[mi
 
     def _create_user(self, username: str, email: str | None, password: str | None, **extra_fields: Any) -> User:
         # createsuperuser shows this message, where it would otherwise fail with the database's error.
-        check_looks(self.model.normalize_username(username))
+        check_lookalikes(self.model.normalize_username(username))
         user: User = super()._create_user(username, email, password, **extra_fields)
         return user
 
@@ -116,7 +116,7 @@ class User(AbstractUser):
         """Check that no other account's name looks like this one. Called by forms and ``full_clean``."""
         super().validate_unique({*(exclude or ()), *SKELETONS})
         if "username" not in (exclude or ()):
-            check_looks(self.username, self)
+            check_lookalikes(self.username, self)
 
     def set_password(self, raw_password: str | None) -> None:
         """Set the password in normalized form, so that it is the same however a keyboard composes accented letters."""
@@ -132,7 +132,7 @@ class User(AbstractUser):
         return await super().acheck_password(form) or (form != raw_password and await super().acheck_password(raw_password))
 
 
-def check_looks(name: str, account: User | None = None) -> None:
+def check_lookalikes(name: str, account: User | None = None) -> None:
     """Raise ValidationError if the name looks like that of an account other than ``account``."""
     alike = Q(name_skeleton=skeleton(name)) | Q(folded_name_skeleton=folded_skeleton(name))
     others = User.objects.filter(alike)
