@@ -48,7 +48,7 @@ def _names_reasoning(included: object) -> bool:
     return any(isinstance(name, str) and name.startswith("reasoning") and name != ENCRYPTED for name in names)
 
 
-WAYS_TO_ASK: Mapping[str, Callable[[Any], bool]] = {
+RAW_REASONING_FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "include": _names_reasoning,
     "include[]": _names_reasoning,
     "include_reasoning": lambda value: value is True or str(value).lower() == "true",
@@ -59,7 +59,7 @@ WAYS_TO_ASK: Mapping[str, Callable[[Any], bool]] = {
 
 def asks_for_reasoning(fields: Mapping[str, Any]) -> bool:
     """Whether the fields of a body, or of a query (lists), ask for raw reasoning in any of these ways."""
-    return any(name in fields and asks(fields[name]) for name, asks in WAYS_TO_ASK.items())
+    return any(name in fields and asks(fields[name]) for name, asks in RAW_REASONING_FIELDS.items())
 
 
 MAX_STOP_TEXTS, STOP_CHARS = 16, 256
@@ -143,7 +143,7 @@ class ProgramRequest(BaseModel):
     def names(cls) -> frozenset[str]:
         """The names of the fields that a body may have."""
         own = {field.alias or name for name, field in cls.model_fields.items()}
-        return frozenset(own - {"asks_for_reasoning", "ignored"} | WAYS_TO_ASK.keys())
+        return frozenset(own - {"asks_for_reasoning", "ignored"} | RAW_REASONING_FIELDS.keys())
 
     @property
     def stop_texts(self) -> tuple[str, ...]:

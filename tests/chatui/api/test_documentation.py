@@ -8,7 +8,7 @@ import pytest_django
 from django.test import Client
 
 from chatui.api.documentation import BODIES, document
-from chatui.api.request_parts import WAYS_TO_ASK, ProgramRequest
+from chatui.api.request_parts import RAW_REASONING_FIELDS, ProgramRequest
 from chatui.api.urls import urlpatterns
 from chatui.models.user import User
 from tests.chatui.conftest import signed_in
@@ -29,7 +29,7 @@ def test_every_address_with_every_method_and_field_is_described() -> None:
         fields = model.names() if issubclass(model, ProgramRequest) else {field.alias or name for name, field in model.model_fields.items()}
         described_fields = set(schemas[model.__name__]["properties"])
         assert described_fields <= fields and not described_fields & {"asks_for_reasoning", "ignored"}
-        assert fields - described_fields <= WAYS_TO_ASK.keys()
+        assert fields - described_fields <= RAW_REASONING_FIELDS.keys()
 
 
 def test_what_is_streamed_may_be_whole_as_well() -> None:

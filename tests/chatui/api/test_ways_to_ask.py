@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from chatui.api.request_parts import WAYS_TO_ASK
+from chatui.api.request_parts import RAW_REASONING_FIELDS
 from chatui.api.urls import urlpatterns
 from chatui.models.audit import AuditEvent
 from chatui.models.user import User
@@ -60,7 +60,7 @@ def attempts(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 async def test_the_tables_name_every_way_and_every_address() -> None:
-    assert IN_A_BODY.keys() == WAYS_TO_ASK.keys()
+    assert IN_A_BODY.keys() == RAW_REASONING_FIELDS.keys()
     asked = {path.removeprefix("/v1/").replace("{}", "<slug:answer_id>").partition("?")[0] for path in (*BODIES, *READ)}
     assert asked | WITHOUT_ANSWERS | {*OF_CONVERSATIONS} == {str(each.pattern) for each in urlpatterns}
 
