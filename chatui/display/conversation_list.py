@@ -238,15 +238,15 @@ def listed(row: Conversation, *, is_running: bool = False) -> wire.Listed:
 
 def shown_archive(person: User, start: str = "") -> ShownList:
     """A page of the person's archive, the last put there first."""
-    return latest_of(access.own_archive(person), "archived_at", start, put_away)
+    return latest_of(access.own_archive(person), "archived_at", start, shown_outside_list)
 
 
 def shown_bin(person: User, start: str = "") -> ShownList:
     """A page of the person's bin."""
-    return replace(latest_of(access.own_bin(person), "deleted_at", start, put_away), days=environment().bin_days)
+    return replace(latest_of(access.own_bin(person), "deleted_at", start, shown_outside_list), days=environment().bin_days)
 
 
-def put_away(row: Conversation) -> ShownConversation:
+def shown_outside_list(row: Conversation) -> ShownConversation:
     at = row.deleted_at or row.archived_at or timezone.now()
     gone_at = at + timedelta(days=environment().bin_days)
     return replace(shown_conversation(row), at=at, gone_at=gone_at, is_overdue=gone_at <= timezone.now())

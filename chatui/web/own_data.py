@@ -87,7 +87,7 @@ def erase(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         conversation_actions.erase(person, conversation_id)
         return redirect(f"{reverse('bin')}?erased=1")
     row = conversation_actions.in_bin(person, conversation_id)
-    return render(request, "sidebar/erase.html", {"conversation": conversation_list.put_away(row)})
+    return render(request, "sidebar/erase.html", {"conversation": conversation_list.shown_outside_list(row)})
 
 
 @signed_in("GET", "POST")
