@@ -41,7 +41,7 @@ def question(message: Message, versions: Sequence[UUID], language: str, sent: Se
         return _rendered("exchange/_question.html", message.conversation_id, question=shown)
 
 
-class Below(NamedTuple):
+class AnswerFooter(NamedTuple):
     """The part below an answer, as the event that ends a turn carries it; empty if pages have to fetch it."""
 
     row: wire.AnswerRow | None = None
@@ -49,7 +49,7 @@ class Below(NamedTuple):
     language: str | None = None
 
 
-def answer_end(ended: EndedTurn, language: str, sources: Sequence[CitableSource] = ()) -> Below:
+def answer_end(ended: EndedTurn, language: str, sources: Sequence[CitableSource] = ()) -> AnswerFooter:
     """The part below the answer of a turn that has ended. Takes at most five statements, and none if ``reads_nothing``. ``sources``: those
     that the answer cites."""
     with translation.override(language):
@@ -57,10 +57,10 @@ def answer_end(ended: EndedTurn, language: str, sources: Sequence[CitableSource]
         if sources:
             answer = replace(answer, sources=tuple(sources))
         if not (answer.files or answer.sources or answer.notice or answer.siblings):
-            return Below(answer.row, None, language)
+            return AnswerFooter(answer.row, None, language)
         can_see_failures = answer.notice is not None and access.can_see_failures(ended.turn.asked_by)
         shown = {"answer": answer, "can_see_failures": can_see_failures}
-        return Below(answer.row, _rendered("exchange/_answer_end.html", ended.turn.conversation_id, **shown), language)
+        return AnswerFooter(answer.row, _rendered("exchange/_answer_end.html", ended.turn.conversation_id, **shown), language)
 
 
 def _rendered(template: str, conversation_id: UUID, **values: object) -> SafeHtml:

@@ -179,11 +179,11 @@ async def _store(running: RunningTurn, publisher: Publisher, frames: FrameRecord
     await publisher.saving(writer.post(ledger.finish, running, order=order))
 
 
-async def _below(running: RunningTurn, turn: Turn, publisher: Publisher, frames: FrameRecorder | None) -> fragments.Below:
+async def _below(running: RunningTurn, turn: Turn, publisher: Publisher, frames: FrameRecorder | None) -> fragments.AnswerFooter:
     """The part below the answer of the ended ``turn``. Empty if no page shows the whole answer, or if it cannot be read in time: pages then
     fetch it."""
     if not publisher.is_shown_whole:
-        return fragments.Below()
+        return fragments.AnswerFooter()
     texts = [show(frame, Audience.END_USER) for frame in (frames.written if frames else ()) if is_answer(frame.header)]
     sources = sources_of(texts, publisher.pages, [turn])
     stored = frames.stored if frames else []
@@ -198,4 +198,4 @@ async def _below(running: RunningTurn, turn: Turn, publisher: Publisher, frames:
         log.warning("turn %s: the part below its answer could not be read in time", turn.pk)
     except Exception as error:  # noqa: BLE001 - the answer is stored all the same, and the page loads it from there
         log_without_content(log, turn.pk, error)
-    return fragments.Below()
+    return fragments.AnswerFooter()
