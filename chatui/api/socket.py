@@ -127,7 +127,7 @@ class Connection:
         self._send = send
         self._chain = Chain()
         self._waiting: asyncio.Queue[str | None] = asyncio.Queue()
-        self._last_words: asyncio.Future[tuple[ApiError | None, int]] = asyncio.get_running_loop().create_future()
+        self._close_reason: asyncio.Future[tuple[ApiError | None, int]] = asyncio.get_running_loop().create_future()
         self._is_busy = False
 
     async def run(self, receive: Receive) -> None:
@@ -244,15 +244,15 @@ class Connection:
         await self._send({"type": "websocket.send", "text": json.dumps(body, ensure_ascii=False, separators=(",", ":"))})
 
     async def _end(self) -> None:
-        error, code = await self._last_words
+        error, code = await self._close_reason
         if error is not None:
             await self._tell(_error(error))
         await self._send({"type": "websocket.close", "code": code})
 
     def close(self, error: ApiError | None, code: int) -> None:
         """End the connection, with an error for the program if there is one."""
-        if not self._last_words.done():
-            self._last_words.set_result((error, code))
+        if not self._close_reason.done():
+            self._close_reason.set_result((error, code))
 
     def _too_old(self) -> None:
         sentence = "A connection lasts an hour. Open another one."

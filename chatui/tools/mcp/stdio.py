@@ -170,7 +170,7 @@ class Program:
         self._tell = tell
         self._end = "the program ended"
         self._skipped = 0
-        self._last_words = bytearray()
+        self._last_output = bytearray()
         self._waiting: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
         self._besides: dict[int, Beside] = {}
         self._answering: dict[asyncio.Task[None], Beside] = {}
@@ -308,7 +308,7 @@ class Program:
     async def _listen(self) -> None:
         """Keep the end of what the program writes to its standard error."""
         while piece := await self._stderr.read(MAX_LINE_BYTES):
-            self._last_words = (self._last_words + piece)[-LAST_BYTES:]
+            self._last_output = (self._last_output + piece)[-LAST_BYTES:]
             await asyncio.sleep(0.01)  # a program that floods it must not keep the tools' loop busy
 
     async def _report(self) -> None:
@@ -319,8 +319,8 @@ class Program:
                 await asyncio.sleep(GRACE_SECONDS / 100)
         code = self._process.returncode
         skipped = f", {self._skipped} lines skipped" if self._skipped else ""
-        words = bytes(self._last_words).decode("utf-8", "replace").splitlines()
-        if len(self._last_words) == LAST_BYTES:
+        words = bytes(self._last_output).decode("utf-8", "replace").splitlines()
+        if len(self._last_output) == LAST_BYTES:
             words = words[1:]  # it may begin in the middle of a credential, which would then not be recognized
         self._tell(f"{self._end} (exit code {'not known' if code is None else code}{skipped})", words[-LAST_LINES:])
 
