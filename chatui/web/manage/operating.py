@@ -122,8 +122,8 @@ def conversations(request: HttpRequest, form: ConversationsForm) -> Shown:
     return redirect("debug", found[0].id) if found and len(found) == 1 else {"found": found, "most": debug_search.MOST}
 
 
-@list_page(AdminPart.DEBUG_VIEWS, "manage/looks.html", AccessesForm)
-def looks(request: HttpRequest, form: AccessesForm) -> Shown:
+@list_page(AdminPart.DEBUG_VIEWS, "manage/debug_views.html", AccessesForm)
+def debug_views(request: HttpRequest, form: AccessesForm) -> Shown:
     """Who opened hidden channels of whose conversation, why, and what they saw."""
     if not form.is_valid():
         return {"found": lines.LinePage((), None, None)}

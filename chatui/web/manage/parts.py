@@ -40,7 +40,7 @@ PARTS = {
     AdminPart.RATINGS: (_("Ratings"), "ratings"),
     AdminPart.CONVERSATIONS: (_("Conversations"), "manage_conversations"),
     AdminPart.REQUESTS: (_("Debug requests"), "debug_requests"),
-    AdminPart.DEBUG_VIEWS: (_("Debug views"), "manage_looks"),
+    AdminPart.DEBUG_VIEWS: (_("Debug views"), "manage_debug_views"),
     AdminPart.AUDIT: (_("Audit log"), "audit"),
     AdminPart.SETTINGS: (_("Current settings"), "manage_settings"),
     AdminPart.SYSTEM: (_("System"), "manage_system"),
