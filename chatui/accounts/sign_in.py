@@ -159,7 +159,7 @@ def _key_of(person: User | None) -> str:
 def _log_outcome(outcome: str, visitor: Visitor, person: User | None) -> None:
     """Log the outcome for system administrators, with the id of the account but neither its name nor an address."""
     measures.SIGN_INS.labels(outcome).inc()
-    log.info("sign-in", extra={"outcome": outcome, "way": visitor.way, "person": _key_of(person)})
+    log.info("sign-in", extra={"outcome": outcome, "way": visitor.via, "person": _key_of(person)})
 
 
 def record_provider_sign_in_refused(visitor: Visitor, detail: str, account: str = "") -> None:

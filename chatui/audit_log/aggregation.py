@@ -194,7 +194,7 @@ def _sum_of(row: CountedLine, first_line: AuditEvent, visitor: Visitor | None) -
     if first_line.code:
         action, way, address = first_line.action, first_line.way, first_line.address
     elif visitor:
-        action, way, address = "close debug view", visitor.way, visitor.address
+        action, way, address = "close debug view", visitor.via, visitor.address
     else:
         action, way, address = "debug view ended", SERVER_WAY, ""
     is_elsewhere = MORE_ELSEWHERE in row.counts

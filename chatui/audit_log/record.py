@@ -38,26 +38,26 @@ NOT_BY_PERSON = tuple(cause.value for cause in RequestCause if cause is not Requ
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """The origin of a request: the person (None: not signed in), the network address, the way, and the cause.
-
-    The ways are page, socket, download, program, admin and shell; server for sum lines that the product writes by itself. Old lines say
-    office for admin. An attempt that the person did not make themselves has its cause as its way. ``device``: what the browser was given at
-    an earlier sign-in (``accounts.sign_in``), or empty; it is in no line.
-    """
+    """The origin of a request."""
 
     user: User | None
+    """None: not signed in."""
     address: str
-    way: str
+    """The network address."""
+    via: str
+    """What the request came by, the ``way`` of a line: page, socket, download, program, admin or shell; server for sum lines that the
+    product writes by itself. Old lines say office for admin. An attempt that the person did not make themselves has its cause instead."""
     cause: RequestCause = RequestCause.PERSON
     device: str = field(default="", repr=False)
+    """What the browser was given at an earlier sign-in (``accounts.sign_in``), or empty; it is in no line."""
 
     def of(self, user: User) -> Visitor:
         """The same origin, for this person."""
-        return Visitor(user, self.address, self.way, device=self.device)
+        return Visitor(user, self.address, self.via, device=self.device)
 
     def as_nobody(self) -> Visitor:
         """The same origin without a person, for events before anybody has authenticated."""
-        return Visitor(None, self.address, self.way, device=self.device)
+        return Visitor(None, self.address, self.via, device=self.device)
 
 
 SHELL = Visitor(None, "", "shell")
@@ -95,7 +95,7 @@ def record(action: str, visitor: Visitor, about: About = None, *, code: str = ""
     event = AuditEvent(
         action=action,
         code=code,
-        way=visitor.way,
+        way=visitor.via,
         actor=visitor.user,
         actor_name=visitor.user.get_username() if visitor.user else "",
         conversation_id=conversation_id,

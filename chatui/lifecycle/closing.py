@@ -47,7 +47,7 @@ def _end_tool_accounts(person: User, by: Visitor) -> None:
     if ToolSignIn.objects.filter(person=person).exists():
         from chatui.tools import tool_accounts  # takes 2 MB, and most installations have no tool servers
 
-        tool_accounts.end_all(person.pk, waits=by.way == SHELL.way)
+        tool_accounts.end_all(person.pk, waits=by.via == SHELL.via)
 
 
 def end_running_work(person: User) -> None:

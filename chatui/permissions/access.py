@@ -386,7 +386,7 @@ def refuse(visitor: Visitor, conversation_id: object, action: str) -> NoReturn:
     """Record the attempt, then raise RefusedError."""
     key = key_in(conversation_id)
     conversation = Conversation.objects.select_related("owner").filter(pk=key).first() if key else None
-    if conversation and visitor.way == "socket" and _lost_view(visitor, conversation):
+    if conversation and visitor.via == "socket" and _lost_view(visitor, conversation):
         # The page was open when the permission was revoked, and its socket has reconnected by itself.
         visitor = replace(visitor, cause=RequestCause.RECONNECT)
     if conversation and visitor.user and not may_view_hidden(visitor.user, conversation):

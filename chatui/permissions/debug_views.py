@@ -106,7 +106,7 @@ def record_attempt(visitor: Visitor, target: Conversation | UUID | None, action:
     ``target``: the conversation, or the id of one that does not exist.
     """
     aggregation.close_expired()
-    visitor = Visitor(visitor.user, visitor.address, visitor.cause or visitor.way, visitor.cause)
+    visitor = Visitor(visitor.user, visitor.address, visitor.cause or visitor.via, visitor.cause)
     if visitor.user is None:
         _strangers.record(visitor, address_group(visitor.address), target, action=action, code=Code.PERM_VISIBILITY)
         return
@@ -143,7 +143,7 @@ def _record_person(visitor: Visitor, person: User, target: Conversation | UUID |
     # Attempts that another site caused have a separate limit, so that no site can use up the lines for a person's own attempts.
     kind = f"{'attempt' if visitor.cause is RequestCause.PERSON else 'caused'}:{person.pk}:"
     conversation_id = target.pk if isinstance(target, Conversation) else target
-    key, ends_at = f"{kind}{visitor.way}:{action}:{conversation_id or ''}", timezone.now() + COUNTING_PERIOD
+    key, ends_at = f"{kind}{visitor.via}:{action}:{conversation_id or ''}", timezone.now() + COUNTING_PERIOD
 
     def line(detail: str = "") -> AuditEvent:
         return record(action, visitor, target, code=Code.PERM_VISIBILITY, detail=detail)
@@ -155,7 +155,7 @@ def _record_person(visitor: Visitor, person: User, target: Conversation | UUID |
             aggregation.count(key, aggregation.MORE, visitor, ends_at, line)
         else:
             # One counter for each action, so that twenty harmless attempts do not hide that another action was tried.
-            further = f"further {kind}{visitor.way}:{action}"
+            further = f"further {kind}{visitor.via}:{action}"
             aggregation.count(further, aggregation.MORE_ELSEWHERE, visitor, ends_at, lambda: line(ONLY_COUNTED))
 
 
@@ -168,7 +168,7 @@ def _is_first(visitor: Visitor, person: User, target: Conversation | UUID | None
     if not isinstance(target, Conversation):
         return False
     lines = AuditEvent.objects.filter(conversation_id=target.pk, actor=person.pk, code=Code.PERM_VISIBILITY)
-    return not lines.filter(action=action, way=visitor.way).exists()
+    return not lines.filter(action=action, way=visitor.via).exists()
 
 
 def _warn(person: User) -> None:
