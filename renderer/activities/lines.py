@@ -10,7 +10,7 @@ from functools import cached_property
 from renderer.activities import cues, gates, spans
 from renderer.activities.activity import Activity
 from renderer.activities.kinds import KINDS
-from renderer.activities.reading import Asked, Passage, Reading, plain, possible_kinds
+from renderer.activities.reading import PassageReading, PersonText, ReasoningPassage, plain, possible_kinds
 from renderer.activities.requests import Request, request_of
 
 TICKS = (3.0, 6.0, 9.0, 13.5, 20.0, 30.0, 45.0, 68.0)
@@ -65,12 +65,12 @@ class ActivityLines:
         return spans.pair(self._question) or ()
 
     @cached_property
-    def _asked(self) -> Asked:
+    def _asked(self) -> PersonText:
         return _asked(self._written, has_pair=bool(self._pair))
 
     @cached_property
-    def _passage(self) -> Passage:
-        return Passage(self._asked)
+    def _passage(self) -> ReasoningPassage:
+        return ReasoningPassage(self._asked)
 
     @cached_property
     def request(self) -> Request:
@@ -122,7 +122,7 @@ class ActivityLines:
     def _names_shown(self) -> set[str]:
         return {line.doing for line in self._all()}
 
-    def _about(self, doing: str, reading: Reading) -> tuple[str, ...]:
+    def _about(self, doing: str, reading: PassageReading) -> tuple[str, ...]:
         about = KINDS[doing].about
         if about == "pair":
             return self._pair
@@ -138,12 +138,12 @@ class ActivityLines:
         return (name,) if name else ()
 
 
-def _asked(written: Written, *, has_pair: bool) -> Asked:
+def _asked(written: Written, *, has_pair: bool) -> PersonText:
     subjects = gates.subjects_of(written.question, written.earlier)
     subjects.update(name for name, shown in _circumstances(written) if shown)
     text = "\n".join([written.question[: gates.READ], *(question[: gates.READ] for question in written.earlier[-gates.EARLIER :])])
     words = frozenset(word for _, word, _ in cues.hits(cues.words_of(text)))
-    return Asked(plain(text), words, frozenset(subjects), gates.names_touchy_subject(text), has_pair)
+    return PersonText(plain(text), words, frozenset(subjects), gates.names_touchy_subject(text), has_pair)
 
 
 def _circumstances(written: Written) -> Iterator[tuple[str, bool]]:

@@ -111,7 +111,7 @@ def possible_kinds(subjects: Collection[str], shown: Collection[str]) -> list[st
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PersonText:
     """What a passage is read against."""
 
     text: str
@@ -137,10 +137,10 @@ class _Sentence:
     is_hidden: bool = False
 
 
-class Passage:
+class ReasoningPassage:
     """The newest sentences of the reasoning since the last line."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: PersonText) -> None:
         self._asked = asked
         self._rest = ""
         self._kept: deque[tuple[int, str]] = deque()
@@ -166,9 +166,9 @@ class Passage:
         self._kept.clear()
         self._length = 0
 
-    def read(self) -> Reading:
+    def read(self) -> PassageReading:
         """What the passage shows."""
-        return Reading([_sentence(length, text, self._asked) for length, text in self._kept], self._asked)
+        return PassageReading([_sentence(length, text, self._asked) for length, text in self._kept], self._asked)
 
     def _keep(self, text: str) -> None:
         for at in range(0, len(text), _SENTENCE):
@@ -183,10 +183,10 @@ class Passage:
             self._length += length
 
 
-class Reading:
+class PassageReading:
     """A passage that was read."""
 
-    def __init__(self, sentences: list[_Sentence], asked: Asked) -> None:
+    def __init__(self, sentences: list[_Sentence], asked: PersonText) -> None:
         self._sentences = sentences
         self._asked = asked
         self._length = sum(sentence.length for sentence in sentences)
@@ -307,7 +307,7 @@ def _leads(ranked: list[tuple[float, str]]) -> bool:
     return all(score >= _LEAD * other for other, name in ranked[1:] if KINDS[name].group != KINDS[best].group)
 
 
-def _sentence(length: int, text: str, asked: Asked) -> _Sentence:
+def _sentence(length: int, text: str, asked: PersonText) -> _Sentence:
     hits = tuple(cues.hits(cues.words_of(text)))
     kinds = {kind for kind, *_ in hits}
     if "hidden" in kinds or ("touchy" in kinds and not asked.is_frank) or _HIDDEN_ELSEWHERE.search(text):

@@ -15,7 +15,7 @@ from renderer.events import violates_constraint
 from renderer.frame_kinds import may_answer
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.ocml.document_header import DocumentHeader, Profile
-from renderer.ocml.frame_header import Fault, fault_of_terminator
+from renderer.ocml.frame_header import HeaderFault, fault_of_terminator
 from renderer.strict_json import JsonError, JsonValue
 
 TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -99,14 +99,14 @@ class Pairing:
         self._recipients: dict[str, str] = {}
         self._answered: set[str] = set()
 
-    def opened(self, header: Header) -> Iterator[Fault]:
+    def opened(self, header: Header) -> Iterator[HeaderFault]:
         """The errors known when a frame with this header begins."""
         if header.role == Role.ASSISTANT:
             yield from self._channel_faults(header)
         elif header.role == Role.TOOL:
             yield from self._reply_faults(header)
 
-    def closed(self, header: Header, terminator: Terminator) -> Fault | None:
+    def closed(self, header: Header, terminator: Terminator) -> HeaderFault | None:
         """Remember a call when its frame ends, so that its id is not used twice and its reply is recognized."""
         if terminator is not Terminator.CALL:
             return None
@@ -115,28 +115,28 @@ class Pairing:
         call_id = header.call_id or ""
         if call_id in self._recipients:
             # It hides nothing: what one message may show must not depend on whether another was understood.
-            return Fault(Code.CALL_SCHEMA, "the call id was already used by an earlier call", hides=False)
+            return HeaderFault(Code.CALL_SCHEMA, "the call id was already used by an earlier call", hides=False)
         self._recipients[call_id] = header.recipient or ""
         return None
 
-    def _channel_faults(self, header: Header) -> Iterator[Fault]:
+    def _channel_faults(self, header: Header) -> Iterator[HeaderFault]:
         profile, channel, recipient = self._profile, header.channel, header.recipient
         if profile.require_channels is not None and channel not in profile.require_channels:
             if channel is None:
-                yield Fault(Code.PARSE_CHANNEL_MISSING, "the profile requires a channel, and the message has none")
+                yield HeaderFault(Code.PARSE_CHANNEL_MISSING, "the profile requires a channel, and the message has none")
             else:
-                yield Fault(Code.PARSE_HEADER, "the profile does not allow this channel")
+                yield HeaderFault(Code.PARSE_HEADER, "the profile does not allow this channel")
         if recipient is None:
             return
         if recipient.startswith(FUNCTIONS):
             allowed = profile.tool_calls_in
             if channel not in (allowed or {Channel.COMMENTARY.value}):
                 hint, is_refused = "function calls are not allowed on this channel", allowed is not None
-                yield Fault(Code.CALL_SCHEMA, hint, hides=False, is_refused=is_refused)
+                yield HeaderFault(Code.CALL_SCHEMA, hint, hides=False, is_refused=is_refused)
         elif recipient.split(".")[0] in BUILT_INS and profile.builtins_in is not None and channel not in profile.builtins_in:
-            yield Fault(Code.CALL_SCHEMA, "this built-in tool cannot be called on this channel", hides=False)
+            yield HeaderFault(Code.CALL_SCHEMA, "this built-in tool cannot be called on this channel", hides=False)
 
-    def _reply_faults(self, header: Header) -> Iterator[Fault]:
+    def _reply_faults(self, header: Header) -> Iterator[HeaderFault]:
         call_id = header.call_id
         if call_id is None:
             yield _flagged("a reply that does not say which call it answers")
@@ -150,16 +150,16 @@ class Pairing:
                 yield _flagged("a reply from a different tool than the one that was called")
 
 
-def body_faults(frame: Frame) -> Iterator[Fault]:
+def body_faults(frame: Frame) -> Iterator[HeaderFault]:
     """The errors in the body of a complete frame."""
     if violates_constraint(frame):
-        yield Fault(Code.BODY_CONSTRAINT_VIOLATION, "the body does not match its constraint", hides=False)
+        yield HeaderFault(Code.BODY_CONSTRAINT_VIOLATION, "the body does not match its constraint", hides=False)
     if frame.terminator is Terminator.CALL:
         yield from _call_faults(frame)
     elif frame.header.role == Role.TOOL and ("E-TOOL-" in frame.body or "\\u" in frame.body):  # JSON may write a letter as an escape
         code = read_reply(frame).error
         if code is not None:
-            yield Fault(code, _TOOL_ERROR_HINTS[code], hides=False, is_refused=False)
+            yield HeaderFault(code, _TOOL_ERROR_HINTS[code], hides=False, is_refused=False)
 
 
 _TOOL_ERROR_HINTS = {
@@ -168,7 +168,7 @@ _TOOL_ERROR_HINTS = {
 }
 
 
-def _call_faults(frame: Frame) -> Iterator[Fault]:
+def _call_faults(frame: Frame) -> Iterator[HeaderFault]:
     if not _is_json_call(frame):
         return
     value = _json_or_none(frame)
@@ -177,9 +177,9 @@ def _call_faults(frame: Frame) -> Iterator[Fault]:
             yield _flagged("the arguments of a call are not a JSON object")
         return
     if not strict_json.is_json(frame.body, exact=True):
-        yield Fault(Code.CALL_SCHEMA, "the arguments of a call have a duplicate key or a number that cannot be represented exactly")
+        yield HeaderFault(Code.CALL_SCHEMA, "the arguments of a call have a duplicate key or a number that cannot be represented exactly")
     if "tool_calls" in value:
-        yield Fault(Code.CALL_SCHEMA, "the call body also contains tool_calls")
+        yield HeaderFault(Code.CALL_SCHEMA, "the call body also contains tool_calls")
     if "deadline_ms" in value and _milliseconds(value["deadline_ms"]) is None:
         yield _flagged("deadline_ms is not a number of milliseconds from 1 to a day")
 
@@ -206,5 +206,5 @@ def _json_or_none(frame: Frame) -> JsonValue:
         return None
 
 
-def _flagged(hint: str) -> Fault:
-    return Fault(Code.CALL_SCHEMA, hint, hides=False, is_refused=False)
+def _flagged(hint: str) -> HeaderFault:
+    return HeaderFault(Code.CALL_SCHEMA, hint, hides=False, is_refused=False)

@@ -23,7 +23,7 @@ from renderer.frames import Frame, Header, Role, Terminator, Transcript
 from renderer.ocml import calls, document_header, frame_header
 from renderer.ocml.calls import Pairing
 from renderer.ocml.document_header import DocumentHeader
-from renderer.ocml.frame_header import Fault, canonical
+from renderer.ocml.frame_header import HeaderFault, canonical
 from renderer.ocml.plain_values import SURROGATE
 from renderer.ocml.reader import Reader
 from renderer.ocml.scanning import DocumentOpened, ProblemFound, ReaderEvent
@@ -37,14 +37,14 @@ class DocumentRules:
         self._is_version_1 = document.is_version_1
         self._pairing = Pairing(document.profile)
 
-    def at_start(self, frame: Frame) -> Iterator[Fault]:
+    def at_start(self, frame: Frame) -> Iterator[HeaderFault]:
         """The errors in the next frame's header and, in a document of version 1, in its end; refused or flagged."""
         if self._is_version_1 and _is_version_2(frame):
             self._is_version_1 = False
-            yield Fault(Code.PARSE_HEADER, "a version 2 feature in a transcript of another version", hides=False)
+            yield HeaderFault(Code.PARSE_HEADER, "a version 2 feature in a transcript of another version", hides=False)
         yield from self._pairing.opened(frame.header)
 
-    def at_end(self, frame: Frame) -> Fault | None:
+    def at_end(self, frame: Frame) -> HeaderFault | None:
         """The error in how the frame ends, if any. Otherwise the frame is recorded if it is a call."""
         return self._pairing.closed(frame.header, frame.terminator)
 

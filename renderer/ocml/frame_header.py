@@ -43,7 +43,7 @@ _NOT_IN_A_HEADER = re.compile(r"[^\x20-\x7e\t]")
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class HeaderFault:
     """An error in a header, or in how calls and replies are used. ``at`` is a character offset into the raw header, or None for the frame.
 
     ``hides``: a lenient reader hides the frame. ``is_refused`` is false if a strict reader keeps the frame and flags it.
@@ -65,7 +65,7 @@ class HeaderReading:
     """The parts of a header that could be understood. ``is_version_2``: it uses a feature that version 1 did not have."""
 
     header: Header
-    faults: tuple[Fault, ...]
+    faults: tuple[HeaderFault, ...]
     is_version_2: bool
 
 
@@ -119,14 +119,14 @@ def _before_token(text: str) -> str:
     return f"{text} " if text.endswith("<") else text
 
 
-def fault_of_terminator(header: Header, terminator: Terminator) -> Fault | None:
+def fault_of_terminator(header: Header, terminator: Terminator) -> HeaderFault | None:
     """The reason why ``terminator`` may not end this frame, or None: ``<|call|>`` needs an assistant, a tool and a call id."""
     if terminator is not Terminator.CALL:
         return None
     if header.recipient is None or header.call_id is None:
-        return Fault(Code.PARSE_HEADER, "a call without to= or call_id=")
+        return HeaderFault(Code.PARSE_HEADER, "a call without to= or call_id=")
     if header.role != Role.ASSISTANT or header.recipient in PEOPLE:
-        return Fault(Code.CALL_SCHEMA, "only an assistant can call a tool, and the recipient must be a tool")
+        return HeaderFault(Code.CALL_SCHEMA, "only an assistant can call a tool, and the recipient must be a tool")
     return None
 
 
@@ -140,7 +140,7 @@ class _Reading:
 
     def __init__(self, raw: str) -> None:
         self.values: dict[str, str] = {}
-        self.faults: list[Fault] = []
+        self.faults: list[HeaderFault] = []
         self.role = ""
         if foreign := _NOT_IN_A_HEADER.search(raw):
             self._fault("a character that is not allowed in a header", foreign.start())
@@ -218,4 +218,4 @@ class _Reading:
             self._fault("an attribute that must come before the channel", at, hides=False)
 
     def _fault(self, hint: str, at: int, *, hides: bool = True) -> None:
-        self.faults.append(Fault(Code.PARSE_HEADER, hint, at, hides))
+        self.faults.append(HeaderFault(Code.PARSE_HEADER, hint, at, hides))

@@ -28,7 +28,7 @@ from renderer.frames import Channel, Frame, Header, Role, Terminator, Transcript
 from renderer.ocml import calls, document_header, frame_header
 from renderer.ocml.document import DocumentRules, Reading, check_frame, check_written
 from renderer.ocml.document_header import DocumentHeader, FutureVersionError
-from renderer.ocml.frame_header import Fault
+from renderer.ocml.frame_header import HeaderFault
 from renderer.ocml.plain_values import SURROGATE, plain_mapping
 from renderer.strict_json import JsonError, JsonValue
 
@@ -222,7 +222,7 @@ def _hidden(item: Finished, error: Code) -> Finished:
     return replace(item, frame=frame, error=item.error or error)
 
 
-def _checked(frame: Frame, rules: DocumentRules) -> tuple[Frame, list[Fault]]:
+def _checked(frame: Frame, rules: DocumentRules) -> tuple[Frame, list[HeaderFault]]:
     """Check the rules that the text reader checks beyond the grammar, in its order. Returns the frame as it is kept, and what is wrong."""
     faults = list(rules.at_start(frame))
     header = hidden(frame.header) if any(fault.hides for fault in faults) else frame.header
@@ -236,7 +236,7 @@ class _Message:
     """One message being read. A fault that hides applies to all of its frames: none is returned before all of it was read."""
 
     def __init__(self) -> None:
-        self.faults: list[Fault] = []
+        self.faults: list[HeaderFault] = []
         self._hides = False
 
     def frames(self, message: JsonValue) -> list[Frame]:
@@ -272,7 +272,7 @@ class _Message:
         yield self._call(call, given, header)
 
     def _fault(self, hint: str, code: Code = Code.PARSE_HEADER, *, hides: bool = True) -> None:
-        self.faults.append(Fault(code, hint, hides=hides))
+        self.faults.append(HeaderFault(code, hint, hides=hides))
         self._hides = self._hides or hides
 
     def _check_keys(self, message: dict[str, JsonValue]) -> None:

@@ -55,7 +55,7 @@ _ENDS_ANSWER = re.compile(rb',\s*"id"\s*:\s*([0-9]{1,15})\s*(?:,\s*%b\s*)?\}\s*\
 it, which has other braces around it."""
 _BEGINS_MESSAGE = re.compile(rb'\{\s*"(?:jsonrpc|id|result|error)"\s*:')
 
-_running: dict[int, Program] = {}
+_running: dict[int, ServerProgram] = {}
 """All programs, by their process ids."""
 
 
@@ -72,7 +72,7 @@ Tell = Callable[[str, Sequence[str]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class ProgramLaunch:
     """How a program is started. ``environment``: returns its variables. It is called at each start, since credentials may change.
     ``tell``: tells the operator what happens to the program. ``beside``: what is done with what it sends while it is asked nothing."""
 
@@ -82,7 +82,7 @@ class Launch:
     tell: Tell
     beside: Beside = NOBODY
 
-    async def begin(self) -> Program:
+    async def begin(self) -> ServerProgram:
         """A program that has been started, and has answered the handshake.
 
         Raises:
@@ -97,7 +97,7 @@ class Launch:
                 raise
             return program
 
-    async def _start(self) -> Program:
+    async def _start(self) -> ServerProgram:
         environment = self.environment()
         texts = (*self.command, *environment.values())
         place = tempfile.mkdtemp(dir=_home()) if any(PRIVATE in text for text in texts) else ""
@@ -118,15 +118,15 @@ class Launch:
             if not isinstance(error, (OSError, ValueError)):
                 raise
             raise ServerError(f"the program could not be started ({type(error).__name__})") from None
-        return Program(process, place, self.tell, self.beside)
+        return ServerProgram(process, place, self.tell, self.beside)
 
 
 class StdioPeer:
     """An MCP server that runs as one local program, started when it is asked. Used on one event loop."""
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: ProgramLaunch) -> None:
         self._launch = launch
-        self._program: Program | None = None
+        self._program: ServerProgram | None = None
         self._is_starting = asyncio.Lock()
 
     @property
@@ -148,7 +148,7 @@ class StdioPeer:
         if self._program is not None:
             await self._program.end()
 
-    async def _started(self) -> Program:
+    async def _started(self) -> ServerProgram:
         async with self._is_starting:
             if self._program is None or not self._program.is_alive:
                 await self.close()
@@ -156,7 +156,7 @@ class StdioPeer:
             return self._program
 
 
-class Program:
+class ServerProgram:
     """One run of a program. ``place``: its private directory, if it has one."""
 
     def __init__(self, process: asyncio.subprocess.Process, place: str, tell: Tell, beside: Beside) -> None:
@@ -449,16 +449,16 @@ _SHARE = 3
 _FULL = "Too many programs of this tool are running, so the call was not made. Try again later in this answer, or go on without it."
 
 
-_all: WeakSet[ProgramPool[Program]] = WeakSet()
+_all: WeakSet[ProgramPool[ServerProgram]] = WeakSet()
 
 
 class Programs:
     """The programs of one server: one for each conversation or person. Used on one event loop."""
 
-    def __init__(self, launch: Launch, limit: int) -> None:
+    def __init__(self, launch: ProgramLaunch, limit: int) -> None:
         self._launch = launch
         self._limit = limit
-        self._pool: ProgramPool[Program] = ProgramPool()
+        self._pool: ProgramPool[ServerProgram] = ProgramPool()
         _all.add(self._pool)
 
     async def ask(self, key: UUID, person_id: UUID, session: KeptSession, ask: tuple[str, Mapping[str, Any], Beside]) -> dict[str, Any]:
@@ -485,11 +485,11 @@ class Programs:
         finally:
             self._pool.release(kept, IDLE_SECONDS)
 
-    async def _started(self, key: UUID, person_id: UUID, session: KeptSession, before: str | None) -> PooledProgram[Program]:
+    async def _started(self, key: UUID, person_id: UUID, session: KeptSession, before: str | None) -> PooledProgram[ServerProgram]:
         if old := self._pool.by_key.get(key):
             self._pool.drop(old)
         self._make_room(person_id)
-        kept = self._pool.add(PooledProgram[Program](key=key, person_id=person_id, waiting=1))
+        kept = self._pool.add(PooledProgram[ServerProgram](key=key, person_id=person_id, waiting=1))
         try:
             kept.program = await self._launch.begin()
             await session.replace(before, kept.program.run)

@@ -13,7 +13,7 @@ from functools import cache
 from chatui.env import BASE_DIR, environment
 from chatui.tools.python import examination
 from chatui.tools.python import launch as launching
-from chatui.tools.python.launch import CannotLaunchError, Launch, LaunchLimits
+from chatui.tools.python.launch import CannotLaunchError, LaunchLimits, SandboxLaunch
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ def why_off() -> str:
 
 
 @cache
-def launch() -> Launch:
+def launch() -> SandboxLaunch:
     """The command that starts the sandbox, from the settings.
 
     Raises:

@@ -13,7 +13,7 @@ from typing import Any
 
 from chatui import sandbox
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
-from chatui.tools.python.launch import MEBIBYTE, CannotLaunchError, Launch
+from chatui.tools.python.launch import MEBIBYTE, CannotLaunchError, SandboxLaunch
 
 SECONDS = 30.0
 MIN_ATTEMPTS = 80
@@ -21,7 +21,7 @@ MIN_ATTEMPTS = 80
 _MAX_CHARS = 100_000
 
 
-async def attempts(launch: Launch) -> dict[str, bool]:
+async def attempts(launch: SandboxLaunch) -> dict[str, bool]:
     """The escape attempts by name, each made in a separate sandbox, and whether it succeeded. Takes about half a second.
 
     Raises:
@@ -43,7 +43,7 @@ async def attempts(launch: Launch) -> dict[str, bool]:
     return {str(name): has_succeeded is not False for name, has_succeeded in made.items()}
 
 
-def _code(launch: Launch, tcp: int, abstract: str) -> str:
+def _code(launch: SandboxLaunch, tcp: int, abstract: str) -> str:
     machine = os.uname().machine
     tables = (sandbox.REFUSED, sandbox.UNIMPLEMENTED, sandbox.RESTRICTED)
     host: dict[str, Any] = {

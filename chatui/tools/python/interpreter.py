@@ -21,14 +21,14 @@ from chatui.processes import kill_group, memory_file
 from chatui.tools.file_access import ConversationFile
 from chatui.tools.python.answers import AnswerReader, CodeOutcome
 from chatui.tools.python.data_files import CopiedFiles, DataFiles
-from chatui.tools.python.launch import MEBIBYTE, CannotLaunchError, Launch
+from chatui.tools.python.launch import MEBIBYTE, CannotLaunchError, SandboxLaunch
 
 MAX_INFO_BYTES = 4000
 MAX_WORDS = 500
 READ_BYTES = 65_536
 
 
-async def started(launch: Launch) -> tuple[asyncio.subprocess.Process, int]:
+async def started(launch: SandboxLaunch) -> tuple[asyncio.subprocess.Process, int]:
     """Start a sandbox. Returns bubblewrap's process, which leads its own process group and session, and the host's id of the first process
     in the sandbox.
 
@@ -79,7 +79,7 @@ async def _all_of(pipe: IO[bytes]) -> bytes:
     return received
 
 
-async def _spawned(launch: Launch, filter_end: int, write_end: int) -> asyncio.subprocess.Process:
+async def _spawned(launch: SandboxLaunch, filter_end: int, write_end: int) -> asyncio.subprocess.Process:
     identity: dict[str, Any] = {} if launch.user is None else {"user": launch.user, "group": launch.user, "extra_groups": []}
     creating = asyncio.create_subprocess_exec(
         *launch.command(filter_end, write_end),
@@ -142,7 +142,7 @@ class Interpreter:
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @classmethod
-    async def start(cls, launch: Launch) -> Interpreter:
+    async def start(cls, launch: SandboxLaunch) -> Interpreter:
         """Start a sandbox with an interpreter that waits for code. Takes about 50 ms.
 
         Raises:

@@ -46,7 +46,7 @@ class CannotLaunchError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class SandboxLaunch:
     """The settings of a sandbox."""
 
     bwrap: str
@@ -131,7 +131,7 @@ class LaunchLimits:
     data_mebibytes: int
 
 
-def found(python: str, hidden: Sequence[Path], limits: LaunchLimits, data_dir: Path | None = None) -> Launch:
+def found(python: str, hidden: Sequence[Path], limits: LaunchLimits, data_dir: Path | None = None) -> SandboxLaunch:
     """The launch settings for this machine. ``python``: the path of an interpreter; empty for that of the environment in ``data_dir``, or
     else the system's. Takes a few milliseconds.
 
@@ -155,7 +155,7 @@ def found(python: str, hidden: Sequence[Path], limits: LaunchLimits, data_dir: P
     secret = [str(path.resolve()) for path in hidden]
     _check(trees, secret, str(packages.place(data_dir)) if own and data_dir else "")
     has = tuple(f"{name} {version}" for name, version in versions.items())
-    return Launch(bwrap, program, trees, tuple(secret), has, limits.memory_mebibytes, limits.data_mebibytes)
+    return SandboxLaunch(bwrap, program, trees, tuple(secret), has, limits.memory_mebibytes, limits.data_mebibytes)
 
 
 def _check(trees: Sequence[str], hidden: Sequence[str], own: str) -> None:

@@ -4,11 +4,11 @@ from renderer.activities.activity import Activity
 from renderer.activities.frame import frame_of, lines_in
 from renderer.activities.kinds import KINDS
 from renderer.activities.lines import MOST_LINES, ActivityLines, Written
-from renderer.activities.reading import Asked, Passage
+from renderer.activities.reading import PersonText, ReasoningPassage
 from tests.renderer.activities.passages import kinds, shows
 from tests.support.cost import relative_cost
 
-ASKED = Asked("", frozenset(), frozenset(), is_frank=False, has_pair=False)
+ASKED = PersonText("", frozenset(), frozenset(), is_frank=False, has_pair=False)
 
 
 def test_a_continued_answer_shows_no_kind_twice_and_no_more_lines_than_any_other():
@@ -42,7 +42,7 @@ def test_a_long_text_costs_as_little_as_its_end():
     for piece in ("\n", "a. ", "比较。", "x"):
 
         def read(length: int, piece: str = piece) -> None:
-            passage = Passage(ASKED)
+            passage = ReasoningPassage(ASKED)
             passage.feed(piece * length)
             passage.read()
 

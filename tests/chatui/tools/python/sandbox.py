@@ -14,7 +14,7 @@ from chatui.env import BASE_DIR
 from chatui.tools.python import launch, packages
 from chatui.tools.python.answers import CodeOutcome
 from chatui.tools.python.interpreter import Interpreter
-from chatui.tools.python.launch import Launch, LaunchLimits
+from chatui.tools.python.launch import LaunchLimits, SandboxLaunch
 from tests.support.places import CACHE
 from tests.tools import fault_programs, not_run
 
@@ -25,7 +25,7 @@ MEMORY_MEBIBYTES = 256
 DATA_MEBIBYTES = 16
 
 
-def sandbox() -> Launch:
+def sandbox() -> SandboxLaunch:
     """The sandbox of this machine. Tests fail without one, because what they verify must not be assumed."""
     if not sys.platform.startswith("linux"):
         pytest.skip("The sandbox needs Linux.")
@@ -33,7 +33,7 @@ def sandbox() -> Launch:
     return _as_ordinary_user(launch.found("/usr/bin/python3", (BASE_DIR,), LaunchLimits(MEMORY_MEBIBYTES, DATA_MEBIBYTES)))
 
 
-def sandbox_with_packages(memory_mebibytes: int) -> Launch:
+def sandbox_with_packages(memory_mebibytes: int) -> SandboxLaunch:
     """The sandbox of ``make python-tool``, which is built in the cache, the first time only. Where that is not possible, the test is
     skipped."""
     assert fault_programs.find("bwrap"), fault_programs.why_not("bwrap")
@@ -48,7 +48,7 @@ def sandbox_with_packages(memory_mebibytes: int) -> Launch:
     return _as_ordinary_user(launch.found("", (BASE_DIR, CACHE), LaunchLimits(memory_mebibytes, DATA_MEBIBYTES), CACHE))
 
 
-def _as_ordinary_user(found: Launch) -> Launch:
+def _as_ordinary_user(found: SandboxLaunch) -> SandboxLaunch:
     return replace(found, user=NOBODY) if os.geteuid() == 0 else found
 
 
@@ -57,7 +57,7 @@ def as_nobody() -> dict[str, Any]:
     return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
 
 
-def within(task: Callable[[Interpreter], Awaitable[T]], how: Launch | None = None) -> T:
+def within(task: Callable[[Interpreter], Awaitable[T]], how: SandboxLaunch | None = None) -> T:
     """The result of a task with an interpreter. ``how``: of another sandbox."""
 
     async def run() -> T:

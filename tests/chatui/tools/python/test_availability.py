@@ -17,7 +17,7 @@ from chatui.env import BASE_DIR
 from chatui.tools import catalogue
 from chatui.tools.python import availability, examination, launch, tool
 from chatui.tools.python.interpreter import Interpreter
-from chatui.tools.python.launch import CannotLaunchError, Launch, LaunchLimits
+from chatui.tools.python.launch import CannotLaunchError, LaunchLimits, SandboxLaunch
 from chatui.tools.tool import CallingTurn, ToolError
 from tests.chatui.tools.python.sandbox import sandbox
 from tests.support import environment
@@ -83,7 +83,7 @@ def test_a_service_without_an_address_does_not(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_one_escape_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def leaks(_: Launch) -> dict[str, bool]:
+    async def leaks(_: SandboxLaunch) -> dict[str, bool]:
         return {"read /etc/passwd": True, "call bpf": False}
 
     monkeypatch.setattr(availability, "launch", sandbox)
@@ -120,7 +120,7 @@ def test_errors_of_bubblewrap_are_shown_with_a_remedy(words: str, remedy: str) -
     with pytest.MonkeyPatch.context() as patch:
         offer(patch)
         forget()
-        patch.setattr(Launch, "command", lambda *_: [program, "-c", f"echo '{words}'"])
+        patch.setattr(SandboxLaunch, "command", lambda *_: [program, "-c", f"echo '{words}'"])
         patch.setattr(availability, "launch", sandbox)
         reason = availability.why_off()
     assert words in reason and remedy in reason
