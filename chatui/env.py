@@ -54,7 +54,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
         "must give private, outside, private|outside or neither for each tool",
     ),
 }
-"""What a setting must be, unless it is empty, and what is said of one that is not, without quoting it."""
+"""Validation rules of settings that are not empty: predicate and message. Messages never quote the value."""
 
 
 class Environment(BaseModel):

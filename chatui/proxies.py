@@ -68,14 +68,14 @@ def is_only_here(request: HttpRequest) -> bool:
 
 
 def is_this_computer(host: str) -> bool:
-    """Whether a browser that opens this host reaches the computer that it runs on (RFC 6761: ``localhost`` and what is below it)."""
+    """Whether this host name always means the computer of the browser that opens it (RFC 6761: ``localhost`` and what is below it)."""
     address = address_of(host)
     return host == "localhost" or host.endswith(".localhost") or (address is not None and address.is_loopback)
 
 
 def public_host(host: str) -> str:
-    """The host and port that people use for a request with this Host header: if it lacks the port of an origin, or has the process's own
-    port, those of the only origin with that name; otherwise ``host``."""
+    """The host and port that people use, for a request with this Host header. If it lacks the port of an origin, or has the process's own
+    port, they are those of the only origin with that name; otherwise they are ``host``."""
     places = {urlsplit(origin).netloc for origin in environment().origins}
     if host in places:
         return host

@@ -68,7 +68,8 @@ RawEvent = FrameOpened | FrameText | FrameWithdrawn | FrameClosed
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A frame assembled from events: whether it is complete, the rule it breaks, where it began, and when it ended, if that is known."""
+    """A frame assembled from events, with what is known of it: whether it is complete, the rule it breaks, where it began, and when it
+    ended."""
 
     frame: Frame
     complete: bool = True

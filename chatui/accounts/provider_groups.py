@@ -20,8 +20,8 @@ from chatui.permissions import debug_requests, four_eyes
 
 
 def set_groups(visitor: Visitor, person: User, provider: Provider, said: frozenset[str] | None, *, is_admitted: bool | None = None) -> bool:
-    """Give the person the groups, and the staff status, that the operator's table has for what the provider or its directory says, and take
-    back what it gave them before and does not give now. Call it in a transaction. Recorded. Returns whether anything changed.
+    """Set the person's groups and staff flag from the operator's table. Groups and a flag that this provider gave earlier and no longer
+    reports are removed. Call it in a transaction. Recorded. Returns whether anything changed.
 
     ``said`` None: as it said last; the table may have changed since. Groups that staff gave stay, and so does what another provider gives.
     ``is_admitted``: whether the person may enter with this provider, None for what its last sign-in showed. Whoever may not is given

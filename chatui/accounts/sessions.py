@@ -127,7 +127,8 @@ def record_start(person: User, key: str, visitor: Visitor, user_agent: str, sign
 
 
 def store_origin(key: str | None, outside_id: str) -> None:
-    """Store the provider's own id of a session that it started, so that the provider can end it; or the id of the passkey that did."""
+    """Store where a session comes from: the provider's own id of it, so that the provider can end it; or the id of the passkey that began
+    it."""
     BegunSession.objects.filter(key=stored_key(key)).update(outside_id=outside_id)
 
 

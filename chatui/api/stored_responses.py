@@ -201,8 +201,8 @@ def _uuid(answer_id: str) -> UUID:
 
 
 def object_of(answer: StoredProgramAnswer, audience: Audience = Audience.PROGRAM) -> Item:
-    """The response object of a stored answer, read for this audience, with all of its text so far if it is still being written: what this
-    process has recorded, or what the process that writes it has stored, about once a second."""
+    """The response object of a stored answer, read for this audience. An answer that is still being written has all of its text so far:
+    from this process what it has recorded, from another what that has stored, about once a second."""
     head = ResponseHead(answer.id, answer.model, answer.created_at, answer.given)
     is_running = answer.state == "running"
     recording = recordings.recording_of(answer.id) if is_running and audience is Audience.PROGRAM else None

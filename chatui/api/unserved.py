@@ -49,7 +49,8 @@ SENTENCES: Mapping[str, str] = {
 
 
 def sentence_for(address: str) -> str:
-    """What is said of an address, given without ``/v1/``: the longest beginning in SENTENCES, or a list of what there is."""
+    """The sentence for an address that is not served, given without ``/v1/``: that of the longest beginning in SENTENCES, or a list of what
+    there is."""
     parts = [part for part in address.lower().split("/") if part]
     for length in range(len(parts), 0, -1):
         if found := SENTENCES.get("/".join(parts[:length])):

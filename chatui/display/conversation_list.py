@@ -206,9 +206,8 @@ _EVENTS_TOGETHER = 100
 
 
 def placed(row: Conversation) -> list[wire.Event]:
-    """The conversation was put into the list, a folder or the archive, or pinned, or it was restored from the bin to its old place; with
-    the marks that it has there, since an answer may be running in it.
-    """
+    """The event that a conversation was put into the list, a folder or the archive, was pinned, or was restored from the bin; with the
+    marks that it has there, since an answer may be running in it."""
     row.is_running, row.waits = access.marks_of(row)
     return all_placed([row])
 

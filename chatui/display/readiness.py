@@ -88,7 +88,7 @@ def seconds_of(requirement: str) -> float | None:
 
 
 def _find_unless_recent() -> Findings:
-    """For one thread at a time: those that waited for it find what it found."""
+    """Check, one thread at a time. Threads that waited for a check use its result."""
     if not _cache.is_recent():
         _cache.findings, _cache.at = _find(), time.monotonic()
     return _cache.findings

@@ -121,8 +121,8 @@ class ModelChoice:
 
     @property
     def exact(self) -> str:
-        """What pages send, and conversations remember: it names the model, if that is known, also of a server that has only one. A server
-        whose list of models changes is then not asked for another."""
+        """The value that pages send and conversations remember. It names the model, if that is known, even if the server has only one. A
+        server whose list of models changes is then not asked for another."""
         return f"{split_choice(self.value)[0]}/{self.model}" if self.model else self.value
 
     @property
@@ -146,7 +146,8 @@ def choices_for(user: User | None) -> tuple[ModelChoice, ...]:
 
 
 def _told_apart(choices: Sequence[ModelChoice]) -> tuple[ModelChoice, ...]:
-    """Those that read alike name their model servers: by what people call these, and if that is the same, by what is unique."""
+    """Choices whose labels would read alike, with the names of their model servers added: the names that people see, or the unique ones if
+    those are the same."""
     for server_of in (lambda each: each.server, lambda each: split_choice(each.value)[0]):
         alike = Counter(each.label for each in choices)
         choices = [

@@ -87,7 +87,7 @@ class FaultySettingsError(ValueError):
 
 
 def find_row(name: str) -> StoredBackend | None:
-    """The model server of that name that staff keep, if there is one; not one that the operator's own configuration replaces."""
+    """The row of the model server of that name; None if there is none, or if the operator's own configuration replaces it."""
     if name in {known.name for known in configured.operator_backends(environment())}:
         return None
     return StoredBackend.objects.filter(name=name).first()
@@ -111,7 +111,7 @@ def problems_of(row: StoredBackend) -> tuple[str, ...]:
 
 
 def values_of(row: StoredBackend | None) -> dict[str, Any]:
-    """What a form begins with: the values of that model server, or those of a new one."""
+    """The values that a form begins with: those of the model server, or of a new one."""
     if row is None:
         # The only one is the default anyway. Any other is not, until somebody says so.
         is_first = not StoredBackend.objects.exists() and not configured.operator_backends(environment())
@@ -160,8 +160,8 @@ def proposed_name(*known: str) -> str:
 
 
 def held_key(typed: str, held: str, url: str, staff: str, before: StoredBackend | None) -> str:
-    """What the form that is sent back holds: a typed key, sealed for this address and this member of staff, else what it held before, if
-    that is for this address. Empty: the form shows its field, and no key is used unless one is typed there."""
+    """The key that the form holds when it is sent back: a typed key, sealed for this address and this member of staff; else the one that it
+    held before, if that is for this address. Empty: the form shows its field, and no key is used unless one is typed there."""
     if address_problem(url):
         return "" if typed else held
     if not typed and held == STORED_KEY:

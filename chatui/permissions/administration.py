@@ -110,8 +110,8 @@ ADMINISTRATOR = "administrator"
 
 
 def roles_for(staff: User) -> tuple[Role, ...]:
-    """The roles that they may give: those of which they have all permissions, after *Administrator*, which is every permission that they
-    have, if that is more than each of them."""
+    """The roles that they may give: those whose permissions they all have. *Administrator*, with every permission that they have, comes
+    first if that is more than each of them."""
     held = frozenset(DESCRIPTIONS) if staff.is_superuser else DESCRIPTIONS.keys() & staff.get_all_permissions()
     roles = tuple(role for role in ROLES if role.permissions <= held)
     everything = Role(ADMINISTRATOR, noop("Administrator"), noop("May do everything that you may do"), frozenset(held))

@@ -36,7 +36,7 @@ class ToolsHere:
     has_foreign_text: bool = False
 
     def together(self) -> Combination:
-        """Those that a model may call: of tools that exclude each other only one kind."""
+        """The tools that a model may call together: if some exclude each other, only one kind of them."""
         wanted = {name: tool for name, tool in self.offered.items() if name not in self.off and tool.switched_with not in self.off}
         return catalogue.combine(wanted, self.used, has_foreign_text=self.has_foreign_text)
 

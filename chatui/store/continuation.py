@@ -67,8 +67,8 @@ def cut_answer(turn: Turn) -> Message | None:
 
 
 def came_apart(cut: Message | None) -> bool:
-    """Whether reasoning came in a place of its own before a cut answer, in the turn that wrote it or in one whose answer that continued:
-    then the answer is none, whatever a continuation brings."""
+    """Whether reasoning came in a place of its own before a cut answer, in the turn that wrote it or in a turn that it continues. Then the
+    answer is no reasoning, whatever a continuation brings."""
     while cut is not None and cut.turn is not None:
         if cut.turn.messages.filter(channel=Channel.ANALYSIS, intent="", position__lt=cut.position).exists():
             return True

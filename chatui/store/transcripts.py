@@ -257,7 +257,8 @@ def of_turn(turn: Turn) -> list[Message]:
 
 
 def among(keys: Collection[UUID], turns: QuerySet[Turn]) -> list[Message]:
-    """Those of these messages that belong to the turns: to an answer, to its question, or to what a program sent before it."""
+    """Those of these messages that belong to one of the turns: to its answer, to its question, or to the messages that a program sent
+    before the question."""
     asked = Turn.objects.filter(question=OuterRef("pk"))
     in_reach = Q(turn__in=turns) | Q(turn=None) & (~Exists(asked) | Exists(asked.filter(pk__in=turns)))
     replies = Message.objects.filter(turn=OuterRef("turn"), role=Role.TOOL, call_id=OuterRef("call_id")).exclude(call_id="")

@@ -152,7 +152,8 @@ class Target:
 
 
 def receiver(address: str) -> str:
-    """The receiver of requests to an address that the operator or staff entered; empty if nothing can be sent there."""
+    """The host that receives the request, as a person judges it: in letters that look like no others (``xn--…``), with its port if that is
+    not the usual one."""
     try:
         read = httpx.URL(address)
         return Target(read.scheme, read.raw_host.decode("ascii").lower(), read.port or PORTS[read.scheme], "").receiver

@@ -121,8 +121,8 @@ class ServerConnection:
             raise ToolError(f"{sentence} It said: {error.said}" if error.said else sentence) from None
 
     async def asked_apart(self, person_id: UUID, work: Callable[[McpServer], Awaitable[T]]) -> T:
-        """What ``work`` reads at an MCP server for this person, as that person, in a session that no call has: calls neither wait for it
-        nor see anything of it. Only a server whose state all people share is asked in its own.
+        """Run ``work`` at an MCP server for this person, as that person, in a session of its own, and return what it read: calls neither
+        wait for that session nor see anything of it. Only a server whose state all people share is asked in its own.
 
         Raises:
             ServerError: there is no answer, or none in time.

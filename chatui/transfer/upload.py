@@ -85,7 +85,8 @@ def refuse(code: ErrorCode, hint: str) -> NoReturn:
 
 
 def what_it_is(data: bytes) -> str:
-    """What a file that is not a readable transcript seems to be, and what can be imported instead, in words that quote nothing of it."""
+    """A sentence about a file that is not a readable transcript: what it seems to be, and what can be imported instead. It quotes nothing
+    of the file."""
     if data.startswith(b"%PDF") or b"\0" in data[:_PIECE]:
         return _("This is a document or a picture, not a conversation. To ask about it, attach it to a message.")
     if _LINE_OF_A_FRAME.search(data):

@@ -29,8 +29,8 @@ MAX_CHARS = 100_000
 
 
 def has_marks(text: str) -> bool:
-    """Whether a text has what would mark hidden text in an answer, or ends within such a mark, which the model would complete: a model
-    that continues it could go on as if it were thinking, where everybody reads it. Takes time with a long text."""
+    """Whether a text has a mark of hidden text, or ends within one, which the model would complete. A model that continues such a text
+    could go on as if it were thinking, where everybody reads it. Takes time with a long text."""
     view = bare(folded(text))
     beginning = view.strip()[:_LABEL_CHARS]
     if beginning == _ROLE or any(label_of(beginning + end) for end in ("", ":")):

@@ -115,7 +115,7 @@ def _folded(text: str) -> str:
 
 
 def _is_decorated(text: str) -> bool:
-    """Whether ``text`` in one line has a character that looks like another or hides one, so that it could carry a message."""
+    """Whether ``text``, on one line, has a character that hides another or looks like one, so that it could carry a message."""
     if _STRAY_MARK.search(unicodedata.normalize("NFC", text)):
         return True
     marks = symbols = 0

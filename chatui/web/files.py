@@ -77,7 +77,8 @@ _TEMPORARY = ("busy", "unchecked", NoTextReason.SLOW, NoTextReason.UNAVAILABLE)
 
 @signed_in("GET", "POST")
 def files(request: HttpRequest) -> HttpResponse:
-    """Upload one file for the message box of ``conversation``, or list those that wait there, or those sent with its ``question``."""
+    """Upload one file for the message box of ``conversation``; or list the files that wait there, or that were sent with its
+    ``question``."""
     person, choice, question = person_of(request), request.GET.get("choice", ""), request.GET.get("question", "")
     if request.method == "GET" and question:
         # Before the conversation is: naming a hidden message is an attempt, whoever owns the conversation.

@@ -33,7 +33,7 @@ class Activity:
         return filled(self.pattern, self.about)
 
     def seen_in(self, texts: Iterable[str]) -> Activity:
-        """The line as a page may show it that contains ``texts``: without its spans, if one of them is in none of them."""
+        """The line as a page that contains ``texts`` may show it: without all of its spans, if one of them is in none of the texts."""
         if not self.about or _are_in(self.about, [text.casefold() for text in texts]):
             return self
         return Activity(self.doing)

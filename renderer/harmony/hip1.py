@@ -246,9 +246,8 @@ def _would_be_seen(header: Header, body: str, *, completion: bool) -> bool:
 
 
 def pieces_of_frame(frame: Frame) -> list[Piece]:
-    """One frame as openai-harmony writes it, without two of its mistakes: a recipient that is not a tool does not end in a call, and a bare
-    content type without a recipient is omitted, because it would be read as a recipient.
-    """
+    """The pieces of one frame, as openai-harmony writes it, but for two of its mistakes: here a recipient that is not a tool does not end
+    in a call, and a bare content type without a recipient is omitted, because it would be read as a recipient."""
     return [Marker(Token.START), *_header_pieces(frame.header), Marker(Token.MESSAGE), *_body(frame.body), Marker(_stop(frame))]
 
 

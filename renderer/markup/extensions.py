@@ -82,7 +82,8 @@ GROWS = "grows"
 
 
 def closing_lines(lines: Iterable[tuple[int, str]], marker: str, *, in_pairs: bool = True) -> tuple[int | None, int | None]:
-    """Of numbered lines without indentation, the one that closes a fence if fences pair, and the first that may close it; None for neither.
+    """Two line numbers of a fence among lines without indentation: the line that closes it if fences pair, and the first that may close it;
+    None for neither.
 
     Models write fences into fences of the same length. A fence with text after its marker cannot close anything, so it opens a fence
     inside, and the next closing line ends that one. ``in_pairs``: False if they do not, so that the first one closes it.

@@ -64,7 +64,7 @@ def linked(text: str, address: str) -> str:
 
 
 def spread(cell: str, columns: int) -> list[str]:
-    """The cells of a merged one, so that what is below it and beside it keeps its columns."""
+    """The cells that a merged cell covers, so that the cells beside and below it keep their columns."""
     return [cell, *[cell if len(cell) <= SPAN_CHARS else ""] * (columns - 1)]
 
 

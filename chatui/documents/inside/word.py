@@ -197,7 +197,8 @@ class _Place:
 
     @property
     def hides(self) -> bool:
-        """Of the programs that show a document, not all let a style that hides text undo another one: one of them is enough."""
+        """Whether a text is hidden. Programs differ in whether a style that hides text can undo another one; it is hidden if one of them
+        hides it."""
         return self.is_hidden or (self.by_style if self.says is None else self.says)
 
 

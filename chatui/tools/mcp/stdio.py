@@ -201,7 +201,8 @@ class ServerProgram:
             self._is_stateless = True
 
     async def ask(self, method: str, params: Mapping[str, Any], beside: Beside = NOBODY) -> dict[str, Any]:
-        """The result of a request. ``beside``: what is done with what comes beside it."""
+        """Send a request to the program that this conversation or person (``key``) used last, or to a new one if that has ended or runs in
+        another process; return the result. ``beside``: what is done with what comes beside it."""
         if not self.is_alive:
             raise ServerError("the program has ended")
         number = next(self._numbers)

@@ -163,7 +163,7 @@ class _Changed:
 
 
 def _change_pyplot(pyplot: Any) -> None:
-    """As in notebooks, ``show`` shows all open figures and closes them, so that the next plot begins with an empty one."""
+    """Make ``show`` show all open figures and close them, as in notebooks, so that the next plot begins with an empty one."""
     pyplot.show = lambda *_, **__: _save_figures(None)
     # The first font has neither Chinese nor Korean characters. Matplotlib takes those that one font lacks from the next in the list.
     from matplotlib.font_manager import fontManager

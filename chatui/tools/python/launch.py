@@ -98,7 +98,7 @@ class SandboxLaunch:
             raise CannotLaunchError(str(error)) from None
 
     def shown(self) -> dict[str, list[str]]:
-        """The directories above the trees, and the names in them that lead there: all that code can see of them."""
+        """The directories above the trees, with the names in them that lead to the trees: all of the file system that code can list."""
         found: dict[str, list[str]] = {}
         for tree in self.trees:
             for path in (Path(tree), *Path(tree).parents):

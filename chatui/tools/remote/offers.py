@@ -237,7 +237,8 @@ NAME_CHARS = 200
 
 
 def is_name(found: object) -> TypeGuard[str]:
-    """Whether it can be a server's name for a tool on a page and in a line of the audit log: one line that looks like what it is."""
+    """Whether it can be a server's name for a tool on a page and in the audit log: one line of characters that cannot be taken for
+    others."""
     return isinstance(found, str) and 0 < len(found) <= NAME_CHARS and cleaned(found, NAME_CHARS) == found
 
 

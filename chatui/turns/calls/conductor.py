@@ -298,7 +298,7 @@ class Conductor:
         self._cancel("The answer was asked for at once, so the tool was not run. It had no effect.")
 
     def close(self) -> None:
-        """End the turn's calls: those without a reply get one that says so, so that the record is complete. Never raises."""
+        """End the turn's calls. Those without a reply get one that says so, so that the record is complete. Never raises."""
         if self._person is not None:
             self._person.close()
         try:

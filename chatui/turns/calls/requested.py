@@ -45,7 +45,7 @@ def unanswered(frames: Sequence[Frame]) -> list[Frame]:
 
 
 def requested(frame: Frame, tools: Mapping[str, Tool], *, over_ids: bool) -> Requested | ToolReply:
-    """The call in a frame; or a reply that says why it cannot be run, so that the model can correct it.
+    """The call in a frame; or, if it cannot be run, a reply that says why, so that the model can correct it.
 
     ``over_ids``: the model reads prompts of token ids, in which a built-in tool has the name that it was trained with.
     """
