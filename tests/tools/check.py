@@ -22,11 +22,13 @@ MANAGE = [sys.executable, "-W", "error", "manage.py"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: its name, the command, which exits with 0 on success, and a sentence if it cannot be run."""
+    """One check: its name, the command, which exits with 0 on success, and a sentence if it cannot be run. ``tells``: its output is
+    printed if it succeeds, too."""
 
     name: str
     command: Callable[[], list[str]]
     why_not: Callable[[], str | None] = lambda: None
+    tells: bool = False
 
 
 def checks() -> list[Check]:
@@ -37,6 +39,7 @@ def checks() -> list[Check]:
         Check("dockerfile", lambda: [str(BIN / "hadolint"), "--failure-threshold", "style", "Dockerfile"], _no_hadolint),
         Check("templates", lambda: [str(BIN / "djlint"), "templates", "--lint", "--quiet"]),
         Check("imports", lambda: [str(BIN / "lint-imports"), "--cache-dir", ".cache/import-linter"]),
+        Check("black-boxes", lambda: [sys.executable, "-m", "tests.tools.black_boxes"], tells=True),
         Check("unused", lambda: [sys.executable, "-m", "tests.tools.unused"]),
         Check("messages", lambda: [sys.executable, "-m", "tests.tools.messages", "check"]),
         Check("settings", lambda: [*MANAGE, "check", "--fail-level", "WARNING"]),
@@ -96,7 +99,8 @@ def _run(check: Check, environment: dict[str, str]) -> bool:
     except subprocess.CalledProcessError as error:
         output, good = error.stdout, False
     line = f"  {check.name:18} {'good' if good else 'FAILED'}  {time.monotonic() - started:5.1f} s"
-    print(line if good else f"{line}\n{output}", flush=True)
+    told = f"  {output.strip()}" if check.tells else ""
+    print(f"{line}{told}" if good else f"{line}\n{output}", flush=True)
     return good
 
 

@@ -1,0 +1,57 @@
+"""Counts the test files that hold the product by nothing but tables, codes and settings, and survive any change inside.
+
+Usage: ``python -m tests.tools.black_boxes``, as ``make check`` runs it.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.support.places import ROOT
+
+LEAST_PERCENT = 29
+"""Whoever makes the share fall below this says why in the commit that lowers it."""
+_DOORS = ("chatui.codes", "chatui.env", "chatui.models", "chatui.settings", "renderer.errors")
+_PRODUCT = ("chatui", "renderer")
+
+
+def is_black_box(source: str) -> bool:
+    """Whether a test file imports nothing of the product but ``_DOORS``."""
+    return all(f"{name}.".startswith(tuple(f"{door}." for door in _DOORS)) for name in _imported(source))
+
+
+def _imported(source: str) -> Iterator[str]:
+    """Every module of the product that is imported, or named as a string to be patched, such as ``"chatui.turns.titles.read"``."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import(names=names):
+                found = [each.name for each in names]
+            case ast.ImportFrom(module=str(module), names=names):
+                found = [f"{module}.{each.name}" for each in names]
+            case ast.Call(func=ast.Attribute(attr="setattr"), args=[ast.Constant(value=str(place)), *_]):
+                found = [place]
+            case _:
+                continue
+        yield from (name for name in found if name.partition(".")[0] in _PRODUCT)
+
+
+def files() -> list[Path]:
+    """All files with tests."""
+    return sorted((ROOT / "tests").rglob("test_*.py"))
+
+
+def main() -> int:
+    """Print the share; 1 if it fell."""
+    every = files()
+    count = sum(is_black_box(path.read_text(encoding="utf-8")) for path in every)
+    percent = 100 * count / len(every)
+    print(f"{count} of {len(every)} test files are black boxes ({percent:.1f} %)")
+    if percent >= LEAST_PERCENT:
+        return 0
+    print(f"That is less than {LEAST_PERCENT} %: say why in the commit, and lower LEAST_PERCENT in tests/tools/black_boxes.py.")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
