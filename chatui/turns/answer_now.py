@@ -13,7 +13,7 @@ from dataclasses import replace
 from chatui.backends.base import SampleRequest
 from chatui.codes import ProductCode
 from chatui.turns.frame_recorder import FrameRecorder
-from chatui.turns.sampling import Stage
+from chatui.turns.stages import Stage
 from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import ANSWER, BROKEN

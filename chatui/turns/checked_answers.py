@@ -13,7 +13,7 @@ from chatui.backends.base import SampleRequest
 from chatui.json_schemas import AnswerFormat
 from chatui.models.turn import TurnState
 from chatui.turns.running_turn import RunningTurn, TurnOutcome
-from chatui.turns.sampling import Stage
+from chatui.turns.stages import Stage
 from renderer import history
 from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent

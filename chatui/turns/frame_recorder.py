@@ -23,7 +23,7 @@ from chatui.turns import ledger
 from chatui.turns.leases import leases
 from chatui.turns.publisher import Publisher
 from chatui.turns.running_turn import RunningTurn
-from chatui.turns.sampling import TextBeforeCut
+from chatui.turns.stages import TextBeforeCut
 from chatui.turns.summarizing import Summarizing
 from renderer.errors import Code, ErrorCode
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from chatui.turns.sampling import Stage
+from chatui.turns.stages import Stage
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import is_answer, is_preamble
 from renderer.frames import Terminator

@@ -21,7 +21,7 @@ from chatui.model_servers import connected
 from chatui.models.usage import UsageKind
 from chatui.turns import sampling
 from chatui.turns.running_turn import RunningTurn
-from chatui.turns.sampling import Stage
+from chatui.turns.stages import Stage
 from chatui.usage import settling
 from chatui.usage.counting import Charge, Spent
 from renderer import strict_json

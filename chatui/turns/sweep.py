@@ -30,7 +30,7 @@ from chatui.store import continuation, hidden_text, transcripts
 from chatui.turns import ledger, slots
 from chatui.turns.calls import claims
 from chatui.turns.leases import frames_in_pieces, leases, lines_in
-from chatui.turns.sampling import TextBeforeCut
+from chatui.turns.stages import TextBeforeCut
 from chatui.usage import counting, settling
 from renderer.activities import frame as summary_frame
 from renderer.errors import Code

@@ -10,12 +10,13 @@ import httpx
 from chatui.backends.answer_format import as_chat, as_json, tool_choice
 from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleRequest, Taker
 from chatui.backends.chat.deltas import Deltas
-from chatui.backends.chat.joining import StreamReader, TextBackend, asked_of, text_of_chunk
 from chatui.backends.chat.messages import messages
 from chatui.backends.continuation import has_text
 from chatui.backends.http import WHOLE
+from chatui.backends.joining import text_of_chunk
 from chatui.backends.raw_frames import new_call_id
 from chatui.backends.sse import ServerSentEvent
+from chatui.backends.text_backend import StreamReader, TextBackend, asked_of
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.events import RawEvent

@@ -12,13 +12,13 @@ from typing import Any
 
 from chatui.backends.answer_format import as_chat, as_json, as_responses, tool_choice
 from chatui.backends.base import BackendError, Endpoint, GivenReasoning, SampleRequest
-from chatui.backends.chat.joining import StreamReader, TextBackend, asked_of
 from chatui.backends.chat.messages import AnsweredCall, orders, told
 from chatui.backends.http import WHOLE
 from chatui.backends.raw_frames import new_call_id
 from chatui.backends.responses.reducer import Reducer
 from chatui.backends.responses.speech import ServerTools, TokenLimit
 from chatui.backends.sse import ServerSentEvent
+from chatui.backends.text_backend import StreamReader, TextBackend, asked_of
 from renderer.errors import Code
 from renderer.events import RawEvent
 from renderer.frames import Frame

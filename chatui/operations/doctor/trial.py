@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest, Taker
-from chatui.backends.chat.joining import Repetitions, text_of_chunk
+from chatui.backends.joining import Repetitions, text_of_chunk
 from chatui.backends.recording import RecordedExchange, Recorder
 from chatui.backends.responses.backend import text_of_event
 from chatui.backends.separation import Separation

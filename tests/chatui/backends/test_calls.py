@@ -14,7 +14,7 @@ import pytest
 
 from chatui.backends.base import Endpoint, Taker
 from chatui.backends.chat.backend import ChatCompletionsBackend
-from chatui.turns.sampling import ModelFrames, WayBack
+from chatui.turns.stages import ModelFrames, WayBack
 from renderer.events import RawEvent
 from tests.support.cost import Calls
 from tests.support.sampling import PATIENT, sample_request

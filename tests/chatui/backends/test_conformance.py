@@ -12,7 +12,7 @@ import pytest
 from chatui import prompts
 from chatui.backends.base import EndReason, GivenReasoning, SampleLimits, Taker
 from chatui.codes import ProductCode
-from chatui.turns.sampling import ModelFrames
+from chatui.turns.stages import ModelFrames
 from renderer.errors import Code, ErrorCode
 from renderer.events import FrameText, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER

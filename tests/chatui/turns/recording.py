@@ -16,7 +16,7 @@ from chatui.turns import frame_recorder
 from chatui.turns.asks import Ask, AskKind
 from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.running_turn import RunningTurn
-from chatui.turns.sampling import ModelFrames, WayBack
+from chatui.turns.stages import ModelFrames, WayBack
 from renderer.activities.activity import Activity
 from renderer.errors import ErrorCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent

@@ -16,7 +16,7 @@ from chatui.backends.spec import BackendSpec
 from chatui.codes import ProductCode
 from chatui.model_servers import connected
 from chatui.turns import summarizing
-from chatui.turns.sampling import ModelFrames
+from chatui.turns.stages import ModelFrames
 from chatui.turns.summarizing import MAX_FAILURES, kind_in, newest_heading, summary_of, written_of
 from chatui.usage import settling
 from chatui.usage.counting import Attribution

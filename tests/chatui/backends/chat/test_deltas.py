@@ -10,8 +10,9 @@ import pytest
 
 from chatui.backends.answer_format import arguments, as_json
 from chatui.backends.base import EndReason, GivenReasoning, Usage
-from chatui.backends.chat.deltas import Deltas, ReasoningCollector
+from chatui.backends.chat.deltas import Deltas
 from chatui.backends.chat.messages import messages
+from chatui.backends.chat.reasoning import ReasoningCollector
 from chatui.backends.leaks.labels import Asked
 from chatui.backends.separation import Separation
 from chatui.backends.speaker import REASONING_FIELDS, REASONING_TEXTS

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatui.backends.chat.deltas import Deltas
-from chatui.backends.chat.joining import joined
+from chatui.backends.joining import joined
 from chatui.backends.sse import ServerSentEvent
 from renderer.events import Assembler, RawEvent
 
