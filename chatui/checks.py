@@ -34,7 +34,7 @@ from chatui.documents import reading
 from chatui.env import Environment, environment
 from chatui.model_servers import configured, connected, vocabulary
 from chatui.models.model_servers import StoredBackend
-from chatui.models.sign_in import Passkey
+from chatui.models.passkeys import Passkey
 from chatui.models.user import User
 from chatui.observability import tracing
 from chatui.program import command

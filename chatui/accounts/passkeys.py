@@ -31,7 +31,7 @@ from chatui.accounts import second_factor, sessions, sign_in, sign_in_notices, s
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.limits import GuessLimit, MustWaitError, Scope
-from chatui.models.sign_in import Passkey
+from chatui.models.passkeys import Passkey
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError, person_of
 from chatui.proxies import address_of, is_this_computer

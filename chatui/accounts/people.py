@@ -32,7 +32,8 @@ from chatui.accounts.api_keys import CreatedKey, NewKeyOptions
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
-from chatui.models.sign_in import Passkey, RequiredFactor, SecondFactor
+from chatui.models.passkeys import Passkey
+from chatui.models.sign_in import RequiredFactor, SecondFactor
 from chatui.models.usage import UsageEntry
 from chatui.models.user import User
 from chatui.permissions import administration, debug_requests, four_eyes

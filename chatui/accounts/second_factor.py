@@ -22,7 +22,8 @@ from chatui.accounts.secret_texts import digest_of
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.limits import Guess, GuessLimit
-from chatui.models.sign_in import Passkey, RecoveryCode, RequiredFactor, SecondFactor
+from chatui.models.passkeys import Passkey
+from chatui.models.sign_in import RecoveryCode, RequiredFactor, SecondFactor
 from chatui.models.user import User
 from chatui.permissions import administration, four_eyes
 from chatui.permissions.access import NotFoundError, person_of

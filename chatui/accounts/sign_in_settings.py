@@ -28,7 +28,8 @@ from pydantic import (
 )
 
 from chatui.env import environment
-from chatui.models.sign_in import OutsideIdentity, Passkey
+from chatui.models.passkeys import Passkey
+from chatui.models.sign_in import OutsideIdentity
 from chatui.models.user import User
 from chatui.operator_files import FilePath, OperatorFile
 from chatui.proxies import address_of

@@ -13,21 +13,13 @@ from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, Fil
 from chatui.models.machine_keys import MachineKey
 from chatui.models.message import Message, OpenedPage, SearchEntry
 from chatui.models.model_servers import Examination, SeparationProof, StoredBackend
+from chatui.models.passkeys import Passkey
 from chatui.models.programs import ApiKey, ProgramAnswer, ProgramConversation
 from chatui.models.provisioning import GivenGroups, ProvisionedAccount, ProvisionedGroup, ProvisioningToken
 from chatui.models.ratings import Rating
 from chatui.models.saved_prompts import SavedPrompt
 from chatui.models.shares import ShareLink
-from chatui.models.sign_in import (
-    BegunSession,
-    Invitation,
-    OutsideIdentity,
-    Passkey,
-    PasswordLink,
-    RecoveryCode,
-    RequiredFactor,
-    SecondFactor,
-)
+from chatui.models.sign_in import BegunSession, Invitation, OutsideIdentity, PasswordLink, RecoveryCode, RequiredFactor, SecondFactor
 from chatui.models.tool_sign_in import ToolClient, ToolSignIn
 from chatui.models.tools import StoredToolServer, ToolApproval, ToolCall, ToolConfirmation, ToolRule, ToolSession, ToolSetting
 from chatui.models.turn import Turn, TurnPiece

@@ -24,7 +24,7 @@ from chatui.web.guards import for_anybody, keep_for_tab, notify_sockets, person_
 from chatui.web.sign_in import second_step, session
 
 if TYPE_CHECKING:
-    from chatui.models.sign_in import Passkey
+    from chatui.models.passkeys import Passkey
     from chatui.models.user import User
 
 

@@ -10,8 +10,9 @@ from django.contrib.auth.models import Group
 from django.test import Client
 
 from chatui.accounts import second_factor
+from chatui.models.passkeys import Passkey
 from chatui.models.programs import ApiKey
-from chatui.models.sign_in import Passkey, RequiredFactor, SecondFactor
+from chatui.models.sign_in import RequiredFactor, SecondFactor
 from chatui.models.user import User
 from tests.canary.asking import ADDRESS, places, rolled_back, whole
 from tests.canary.conftest import World

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.test import Client
 
-from chatui.models.sign_in import Passkey
+from chatui.models.passkeys import Passkey
 from chatui.models.user import User
 from tests.chatui.conftest import PASSWORD
 from tests.support.authenticator import Authenticator

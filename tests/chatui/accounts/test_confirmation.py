@@ -9,8 +9,9 @@ from django.core import mail
 from django.test import Client
 
 from chatui.accounts import sign_in_notices
+from chatui.models.passkeys import Passkey
 from chatui.models.programs import ApiKey
-from chatui.models.sign_in import OutsideIdentity, Passkey
+from chatui.models.sign_in import OutsideIdentity
 from chatui.models.user import User
 from tests.chatui.accounts.conftest import configure, sign_in_with_provider, start_sign_in
 from tests.chatui.accounts.people import is_in, owned, sign_in

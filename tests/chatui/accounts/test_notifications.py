@@ -13,8 +13,9 @@ from chatui.accounts import mail as accounts_mail
 from chatui.accounts import passkeys, second_factor, sessions, sign_in_notices
 from chatui.audit_log.record import SHELL, Visitor
 from chatui.models.audit import AuditEvent
+from chatui.models.passkeys import Passkey
 from chatui.models.programs import ApiKey
-from chatui.models.sign_in import Passkey, RecoveryCode
+from chatui.models.sign_in import RecoveryCode
 from chatui.models.user import User
 from tests.chatui.accounts.people import after_password, is_in, owned, sign_in
 from tests.chatui.accounts.test_second_factor import password, switched_on

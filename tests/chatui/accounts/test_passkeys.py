@@ -15,7 +15,8 @@ from chatui.checks import passkeys_match_host
 from chatui.lifecycle.erasure import erase
 from chatui.limits import GuessLimit, Scope
 from chatui.models.audit import AuditEvent
-from chatui.models.sign_in import OutsideIdentity, Passkey, RecoveryCode, SecondFactor
+from chatui.models.passkeys import Passkey
+from chatui.models.sign_in import OutsideIdentity, RecoveryCode, SecondFactor
 from chatui.models.user import User
 from tests.chatui.accounts.people import add, after_password, browser, enter, is_in, options, owned, sign_in
 from tests.chatui.accounts.test_second_factor import code_of
