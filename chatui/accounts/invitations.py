@@ -22,7 +22,7 @@ from chatui.accounts import account_managers, mail, secret_texts
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.limits import CACHE_ERRORS, Throttle
-from chatui.models.sign_in import Invitation
+from chatui.models.invitations import Invitation
 from chatui.models.user import User
 from chatui.permissions import administration, four_eyes
 from chatui.permissions.access import NotFoundError, existing, person_of

@@ -16,7 +16,8 @@ from chatui.accounts import account_managers, api_keys, people, provider_groups,
 from chatui.accounts.openid import NotListedError, ProviderLogout
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import SHELL, Visitor, record
-from chatui.models.sign_in import Invitation, OutsideIdentity, PasswordLink
+from chatui.models.invitations import Invitation
+from chatui.models.sign_in import OutsideIdentity, PasswordLink
 from chatui.models.tool_sign_in import ToolSignIn
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import ClosedAccount, ClosingCause, User

@@ -35,12 +35,13 @@ from chatui.models.audit import AttemptWarning
 from chatui.models.conversation import ActiveLeaf, Conversation, Folder
 from chatui.models.debug_requests import DebugRequest
 from chatui.models.files import StoredFile
+from chatui.models.invitations import Invitation
 from chatui.models.message import Message
 from chatui.models.programs import ApiKey
 from chatui.models.ratings import Rating
 from chatui.models.saved_prompts import SavedPrompt
 from chatui.models.shares import ShareLink
-from chatui.models.sign_in import Invitation, PasswordLink
+from chatui.models.sign_in import PasswordLink
 from chatui.models.tools import ToolConfirmation
 from chatui.models.turn import Turn
 from chatui.models.user import AccountChange, ClosedAccount, User

@@ -10,6 +10,7 @@ from chatui.models.audit import AttemptWarning, AuditEvent, CountedLine
 from chatui.models.conversation import ActiveLeaf, Conversation, Folder
 from chatui.models.debug_requests import DebugRequest
 from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, FileContent, FilePiece, SentDocument, StoredFile
+from chatui.models.invitations import Invitation
 from chatui.models.machine_keys import MachineKey
 from chatui.models.message import Message, OpenedPage, SearchEntry
 from chatui.models.model_servers import Examination, SeparationProof, StoredBackend
@@ -19,7 +20,7 @@ from chatui.models.provisioning import GivenGroups, ProvisionedAccount, Provisio
 from chatui.models.ratings import Rating
 from chatui.models.saved_prompts import SavedPrompt
 from chatui.models.shares import ShareLink
-from chatui.models.sign_in import BegunSession, Invitation, OutsideIdentity, PasswordLink, RecoveryCode, RequiredFactor, SecondFactor
+from chatui.models.sign_in import BegunSession, OutsideIdentity, PasswordLink, RecoveryCode, RequiredFactor, SecondFactor
 from chatui.models.tool_sign_in import ToolClient, ToolSignIn
 from chatui.models.tools import StoredToolServer, ToolApproval, ToolCall, ToolConfirmation, ToolRule, ToolSession, ToolSetting
 from chatui.models.turn import Turn, TurnPiece

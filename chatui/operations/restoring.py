@@ -34,9 +34,10 @@ from chatui.lifecycle import erasure
 from chatui.lifecycle.closing import CannotCloseError, close_account
 from chatui.lifecycle.erasure import ACTION as ERASED
 from chatui.lifecycle.erasure import Erasure, erase
+from chatui.models.invitations import Invitation
 from chatui.models.programs import ApiKey
 from chatui.models.shares import ShareLink
-from chatui.models.sign_in import Invitation, PasswordLink
+from chatui.models.sign_in import PasswordLink
 from chatui.models.tool_sign_in import ToolSignIn
 from chatui.models.user import ClosingCause, User
 from chatui.operations import backups, machine_keys

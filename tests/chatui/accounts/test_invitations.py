@@ -13,7 +13,7 @@ from django.utils import timezone
 from chatui.accounts import invitations
 from chatui.audit_log.record import Visitor
 from chatui.models.audit import AuditEvent
-from chatui.models.sign_in import Invitation
+from chatui.models.invitations import Invitation
 from chatui.models.user import User
 from chatui.permissions import four_eyes
 from tests.chatui.accounts.conftest import configure, start_sign_in

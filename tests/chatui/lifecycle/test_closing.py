@@ -19,9 +19,10 @@ from chatui.lifecycle.closing import CannotCloseError
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.debug_requests import DebugRequest
+from chatui.models.invitations import Invitation
 from chatui.models.message import Message
 from chatui.models.shares import ShareLink
-from chatui.models.sign_in import Invitation, PasswordLink
+from chatui.models.sign_in import PasswordLink
 from chatui.models.turn import Turn
 from chatui.models.user import ClosedAccount, ClosingCause, User
 from chatui.permissions import debug_requests

@@ -21,10 +21,11 @@ from chatui.lifecycle import erasure as lifecycle_erasure
 from chatui.models.audit import AttemptWarning, AuditEvent
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.debug_requests import DebugRequest
+from chatui.models.invitations import Invitation
 from chatui.models.message import Message
 from chatui.models.programs import ApiKey
 from chatui.models.saved_prompts import SavedPrompt
-from chatui.models.sign_in import Invitation, PasswordLink
+from chatui.models.sign_in import PasswordLink
 from chatui.models.tools import ToolConfirmation
 from chatui.models.turn import TurnState
 from chatui.models.user import AccountChange, User

@@ -9,8 +9,9 @@ from chatui.accounts import account_managers
 from chatui.audit_log.record import SHELL, Visitor
 from chatui.lifecycle import closing
 from chatui.models.audit import AuditEvent
+from chatui.models.invitations import Invitation
 from chatui.models.programs import ApiKey
-from chatui.models.sign_in import Invitation, PasswordLink, RequiredFactor
+from chatui.models.sign_in import PasswordLink, RequiredFactor
 from chatui.models.user import ClosingCause, User
 from chatui.permissions.access import NotFoundError
 from tests.chatui.conftest import PASSWORD, make_person, signed_in

@@ -24,10 +24,11 @@ from chatui.lifecycle.closing import close_account
 from chatui.lifecycle.erasure import erase
 from chatui.models.conversation import Conversation
 from chatui.models.files import StoredFile
+from chatui.models.invitations import Invitation
 from chatui.models.message import Message
 from chatui.models.programs import ApiKey
 from chatui.models.shares import ShareLink
-from chatui.models.sign_in import Invitation, PasswordLink
+from chatui.models.sign_in import PasswordLink
 from chatui.models.tools import ToolConfirmation
 from chatui.models.user import ClosingCause, User
 from chatui.operations import backups, machine_keys

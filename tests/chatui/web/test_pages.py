@@ -19,8 +19,8 @@ from chatui.codes import code_of
 from chatui.display.failures import number
 from chatui.model_servers import connected
 from chatui.models.conversation import ActiveLeaf, Conversation
+from chatui.models.invitations import Invitation
 from chatui.models.message import Author, Message
-from chatui.models.sign_in import Invitation
 from chatui.models.turn import Turn
 from chatui.models.user import FirstAccountCode, User
 from chatui.permissions import administration

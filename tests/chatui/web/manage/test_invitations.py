@@ -11,7 +11,7 @@ from django.test import Client
 from chatui.accounts import invitations
 from chatui.accounts import mail as accounts_mail
 from chatui.models.audit import AuditEvent
-from chatui.models.sign_in import Invitation
+from chatui.models.invitations import Invitation
 from chatui.models.user import User
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
 from tests.support.environment import change

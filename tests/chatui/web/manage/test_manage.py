@@ -20,9 +20,10 @@ from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
+from chatui.models.invitations import Invitation
 from chatui.models.message import Author
 from chatui.models.passkeys import Passkey
-from chatui.models.sign_in import Invitation, SecondFactor
+from chatui.models.sign_in import SecondFactor
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access, debug_requests
