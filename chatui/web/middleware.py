@@ -25,7 +25,6 @@ from csp.middleware import CSPMiddleware
 from django.conf import settings
 from django.contrib import auth
 from django.contrib.auth.middleware import AuthenticationMiddleware
-from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed, HttpResponsePermanentRedirect
@@ -111,24 +110,20 @@ def _headers(request: HttpRequest) -> Iterator[tuple[bytes, bytes]]:
 
 
 class _OnTheLoop(MiddlewareMixin):
-    """The steps of a middleware that never waits, on the event loop. Django's would take each to a thread and back: twenty times for a
+    """The steps of a middleware that rarely waits, on the event loop. Django's would take each to a thread and back: twenty times for a
     request, and each costs more than the step."""
 
     async def __acall__(self, request: HttpRequest) -> Any:
         """See Django."""
         before, after = getattr(self, "process_request", None), getattr(self, "process_response", None)
         response = (before(request) if before else None) or await self.get_response(request)  # type: ignore[misc]
-        return after(request, response) if after else response
+        if after is None:
+            return response
+        return await sync_to_async(after)(request, response) if self._stores(request) else after(request, response)
 
-
-class _OnTheLoopForPrograms(_OnTheLoop):
-    """The same for steps that wait for the database, but not for requests without a session."""
-
-    async def __acall__(self, request: HttpRequest) -> Any:
-        """See Django."""
-        if request.path_info.startswith(_WITHOUT_SESSIONS):
-            return await super().__acall__(request)
-        return await MiddlewareMixin.__acall__(self, request)
+    def _stores(self, request: HttpRequest) -> bool:
+        """Whether what follows the response waits for the database."""
+        return False
 
 
 class FrameOptionsMiddleware(_OnTheLoop, XFrameOptionsMiddleware):
@@ -140,19 +135,30 @@ class ContentPolicyMiddleware(_OnTheLoop, CSPMiddleware):
 
 
 class CsrfMiddleware(_OnTheLoop, CsrfViewMiddleware):
-    """Django's."""
+    """Django's, which reads the form of a request that changes something."""
+
+    def __init__(self, get_response: Handler) -> None:
+        super().__init__(get_response)
+        if self.async_mode:
+            self.process_view = self._checked  # type: ignore[assignment,method-assign]
+
+    async def _checked(self, request: HttpRequest, *view: Any) -> HttpResponse | None:
+        check = super().process_view
+        return check(request, *view) if request.method in _SAFE else await sync_to_async(check)(request, *view)
+
+
+_SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
 
 
 class PersonMiddleware(_OnTheLoop, AuthenticationMiddleware):
     """Django's: the person is read when somebody asks."""
 
 
-class StoredSessionMiddleware(_OnTheLoopForPrograms, SessionMiddleware):
-    """Django's."""
+class StoredSessionMiddleware(_OnTheLoop, SessionMiddleware):
+    """Django's: the session is read when somebody asks."""
 
-
-class NotesMiddleware(_OnTheLoopForPrograms, MessageMiddleware):
-    """Django's."""
+    def _stores(self, request: HttpRequest) -> bool:
+        return bool(request.session.modified)
 
 
 class SecurityMiddleware(_OnTheLoop, DjangoSecurity):
@@ -293,8 +299,16 @@ _IN_UTC = re.compile(r"/(audit|admin)/")
 """What several people compare, line by line, is in one time zone."""
 
 
-class LanguageMiddleware(_OnTheLoopForPrograms):
+class LanguageMiddleware(_OnTheLoop):
     """Runs after the session and authentication middleware. Responses that may differ by language have a ``Vary`` header."""
+
+    async def __acall__(self, request: HttpRequest) -> Any:
+        """See Django. In a thread where a page has a language, because that reads who asks for it."""
+        if _has_language(request):
+            await sync_to_async(self.process_request)(request)
+        else:
+            self.process_request(request)
+        return self.process_response(request, await self.get_response(request))  # type: ignore[misc]
 
     def process_request(self, request: HttpRequest) -> None:
         timezone.activate(UTC)
