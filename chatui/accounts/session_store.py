@@ -13,6 +13,8 @@ from django.contrib.sessions.base_session import AbstractBaseSession
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
+from chatui.database.statements import read
+
 
 def stored_key(key: str | None) -> str:
     """What the database has in place of a session's key: as much of its SHA-256 as the column holds. Empty for no session."""
@@ -45,10 +47,11 @@ class SessionStore(db.SessionStore):
         return row
 
     def _get_session_from_db(self) -> Session | None:
-        row = Session.objects.filter(pk=stored_key(self.session_key), expire_date__gt=timezone.now()).first()
-        if row is None:
+        found = read(Session, "session_key = %s AND expire_date > %s", stored_key(self.session_key), timezone.now())
+        if not found:
             self._session_key = None
-        return row
+            return None
+        return found[0][0]
 
     async def _aget_session_from_db(self) -> Session | None:
         row = await Session.objects.filter(pk=stored_key(self.session_key), expire_date__gt=timezone.now()).afirst()

@@ -195,4 +195,5 @@ def as_parameter(key: UUID) -> UUID | str:
 
 
 def as_uuid(value: object) -> UUID:
-    return value if isinstance(value, UUID) else UUID(str(value))
+    """A key as the database has it."""
+    return value if isinstance(value, UUID) else UUID(int=int(str(value), 16))

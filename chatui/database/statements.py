@@ -158,9 +158,26 @@ def _reading(model: type[Model], vendor: str, without: tuple[str, ...]) -> _Colu
     converters = tuple(
         (name, convert, column)
         for name, column in columns
-        for convert in (*connection.ops.get_db_converters(column), *column.get_db_converters(connection))
+        for convert in (*_from_database(column, connection), *column.get_db_converters(connection))
     )
     return _Columns(", ".join(f'{table}."{each.column}"' for each in fields), tuple(name for name, _ in columns), converters)
+
+
+def _from_database(column: Any, connection: Any) -> Sequence[Callable[..., Any]]:
+    """What Django converts a value with; but SQLite's driver has made times and truth values already, as the columns are declared."""
+    own = _OF_SQLITE.get(column.output_field.get_internal_type()) if connection.vendor == "sqlite" else None
+    return connection.ops.get_db_converters(column) if own is None else own
+
+
+def _key(value: str, *_: object) -> UUID:
+    return UUID(int=int(value, 16))
+
+
+def _time(value: datetime, *_: object) -> datetime:
+    return value.replace(tzinfo=UTC)
+
+
+_OF_SQLITE: Mapping[str, Sequence[Callable[..., Any]]] = {"UUIDField": [_key], "DateTimeField": [_time], "BooleanField": []}
 
 
 def _read(model: type[M], columns: _Columns, values: Sequence[Any], connection: Any) -> M:
