@@ -15,7 +15,7 @@ import contextlib
 import re
 from collections.abc import Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from django.core.files.storage import Storage, storages
 from django.template import Engine, Node, Origin, Template, base
 from django.template.base import DebugLexer, FilterExpression, Lexer, NodeList, TextNode, Token, TokenType, VariableNode
 from django.template.context import Context
-from django.template.defaulttags import CommentNode, LoadNode, URLNode
+from django.template.defaulttags import CommentNode, IfNode, LoadNode, TemplateLiteral, URLNode
 from django.template.library import InclusionNode, SimpleNode
 from django.template.loader_tags import IncludeNode
 from django.template.loaders import filesystem
@@ -118,6 +118,8 @@ class Value(FilterExpression):
         is_name = self.is_var and not self.filters and self.var.lookups
         self._first: str | None = self.var.lookups[0] if is_name else None
         self._others: Sequence[str] = self.var.lookups[1:] if is_name else ()
+        self.eval = partial(self.resolve, ignore_failures=True)
+        """Its value in a condition."""
 
     def resolve(self, context: Context, ignore_failures: bool = False) -> Any:
         for values in reversed(context.dicts):
@@ -128,16 +130,21 @@ class Value(FilterExpression):
             is_nowhere = self._first is not None and not hasattr(context, self._first)
             return (None if ignore_failures else "") if is_nowhere else super().resolve(context, ignore_failures)
         for name in self._others:
-            if type(found) is dict and name in found:
+            kind = type(found)
+            if kind is dict and name in found:
                 found = found[name]
-            elif hasattr(type(found), "__getitem__"):
+            elif "__dataclass_fields__" not in kind.__dict__ and hasattr(kind, "__getitem__"):
                 return super().resolve(context, ignore_failures)
             else:
                 try:
                     found = getattr(found, name)
                 except Exception:  # noqa: BLE001 # Django knows which are shown as nothing
                     return super().resolve(context, ignore_failures)
-        return super().resolve(context, ignore_failures) if callable(found) or self.var.translate else found
+        is_shown = type(found) in _NEVER_CALLED or not callable(found)
+        return found if is_shown and not self.var.translate else super().resolve(context, ignore_failures)
+
+
+_NEVER_CALLED = frozenset({str, bool, int, type(None), tuple, list})
 
 
 class ValueNode(VariableNode):
@@ -180,6 +187,11 @@ class Parser(base.Parser):
             node = self._part(node)
         elif type(node) is VariableNode:
             node = ValueNode(node.filter_expression)
+        elif isinstance(node, IfNode):
+            node.conditions_nodelists = [(_plain(condition), nodes) for condition, nodes in node.conditions_nodelists]
+        if not self._page.engine.debug and not isinstance(node, TextNode | ValueNode):
+            # Django's notes where a template failed, for a page that only debugging shows.
+            node.render_annotated = node.render  # type: ignore[method-assign]
         if _is_constant(node):
             with contextlib.suppress(NoReverseMatch):  # the address may be that of a page that this deployment lacks
                 node = TextNode(node.render(self._nothing))
@@ -195,6 +207,14 @@ class Parser(base.Parser):
             return node
         part = self._page.engine.get_template(node.template.resolve(self._nothing))
         return PartNode(part.nodelist, node.extra_context) if isinstance(part, Page) else node
+
+
+def _plain(condition: Any) -> Any:
+    """A condition that asks for its values themselves."""
+    for side in ("first", "second"):
+        if part := getattr(condition, side, None):
+            setattr(condition, side, _plain(part))
+    return condition.value if isinstance(condition, TemplateLiteral) else condition
 
 
 def _is_constant(node: Node) -> bool:
