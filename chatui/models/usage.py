@@ -21,7 +21,9 @@ from chatui.models.programs import ApiKey
 
 
 class UsageCount(Table):
-    """A person's usage counts for ``day`` and ``month`` (its first day), in UTC; counts of a past day or month are treated as 0.
+    """A person's usage counts for ``day`` and ``month`` (its first day), in UTC. Counted anew from the ledger with the first question of a
+    day, and from then on kept up to date as long as there are limits: ``since`` is the key of the oldest limit at that time. A count of
+    another day or with another ``since`` may lack something.
 
     Tokens are the sum of input and output. Reservations belong to no day: they count until their turn ends.
     """
@@ -35,6 +37,7 @@ class UsageCount(Table):
     month_turns = models.BigIntegerField(default=0)
     reserved_tokens = models.BigIntegerField(default=0)
     reserved_turns = models.BigIntegerField(default=0)
+    since = models.BigIntegerField(default=0, db_default=0)
 
 
 class UsageKind(models.TextChoices):

@@ -10,12 +10,14 @@ from dataclasses import astuple, dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from uuid import UUID
 
+from django.db.models import Count, F, Q, Sum
 from django.utils import timezone
 
 from chatui.codes import ProductCode
 from chatui.database.connections import as_uuid
 from chatui.database.statements import query
-from chatui.models.usage import UsageCount
+from chatui.models.turn import Turn, TurnState
+from chatui.models.usage import UsageCount, UsageEntry
 from chatui.models.user import User
 
 KINDS = (("day", "tokens"), ("day", "turns"), ("month", "tokens"), ("month", "turns"))
@@ -45,6 +47,7 @@ class _Cache:
     at: float = float("-inf")
     by_group: dict[int | None, UsageLimits] = field(default_factory=dict)
     by_person: dict[UUID, UsageLimits] = field(default_factory=dict)
+    oldest: int = 0
 
 
 _cache = _Cache()
@@ -68,6 +71,12 @@ def limits_of(person: User) -> UsageLimits:
     return by_group.get(None, UsageLimits())
 
 
+def oldest() -> int:
+    """The key of the oldest limit; 0 if there are none, and nothing needs to be counted."""
+    _refresh()
+    return _cache.oldest
+
+
 def clear_cache() -> None:
     """Make this process read the limits again at the next use. Other processes do so within CACHE_SECONDS."""
     _cache.at = float("-inf")
@@ -77,10 +86,11 @@ def _refresh() -> None:
     now = time.monotonic()
     if now - _cache.at < CACHE_SECONDS:
         return
-    rows = query("SELECT person_id, group_id, day_tokens, day_turns, month_tokens, month_turns FROM chatui_usagelimit")
-    found = [(person, group, UsageLimits(*numbers)) for person, group, *numbers in rows]
+    rows = query("SELECT id, person_id, group_id, day_tokens, day_turns, month_tokens, month_turns FROM chatui_usagelimit")
+    found = [(person, group, UsageLimits(*numbers)) for _key, person, group, *numbers in rows]
     _cache.by_person = {as_uuid(person): limits for person, _group, limits in found if person is not None}
     _cache.by_group = {group: limits for person, group, limits in found if person is None}
+    _cache.oldest = min((key for key, *_ in rows), default=0)
     _cache.at = now
 
 
@@ -136,17 +146,31 @@ class LimitLine:
 
 
 def lines(person: User, limits: UsageLimits, period: Period) -> list[LimitLine]:
-    """The existing limits, each with the person's usage so far: answers that are being written count as one turn each. One statement."""
-    row = UsageCount.objects.filter(person=person).first() or UsageCount(day=period.day, month=period.month)
+    """The existing limits, each with the person's usage so far: answers that are being written count as one turn each. One statement, and
+    two more if their count is none of today."""
+    row = UsageCount.objects.filter(person=person, day=period.day, since=oldest()).first() or counted(person, period)
     found = []
     for span, what in KINDS:
         limit = getattr(limits, f"{span}_{what}")
         if limit is not None:
-            counted = getattr(row, f"{span}_{what}") if getattr(row, span) >= getattr(period, span) else 0
             running = row.reserved_turns if what == "turns" else 0
             code, until = (ProductCode.QUOTA_DAY, period.day_ends) if span == "day" else (ProductCode.QUOTA_MONTH, period.month_ends)
-            found.append(LimitLine(code, what, counted + running, limit, until))
+            found.append(LimitLine(code, what, getattr(row, f"{span}_{what}") + running, limit, until))
     return found
+
+
+def counted(person: User, period: Period) -> UsageCount:
+    """What the person has used and reserved, counted anew from the ledger and from their running turns. Two statements, and no row."""
+    tokens, is_of_day = F("input_tokens") + F("output_tokens"), Q(day=period.day)
+    used = UsageEntry.objects.filter(person=person, day__gte=period.month, day__lt=period.month_ends.date()).aggregate(
+        day_tokens=Sum(tokens, filter=is_of_day, default=0),
+        day_turns=Sum("turns", filter=is_of_day, default=0),
+        month_tokens=Sum(tokens, default=0),
+        month_turns=Sum("turns", default=0),
+    )
+    running = Turn.objects.filter(asked_by=person, state=TurnState.RUNNING, reserved_tokens__isnull=False)
+    reserved = running.aggregate(reserved_turns=Count("pk"), reserved_tokens=Sum("reserved_tokens", default=0))
+    return UsageCount(person=person, day=period.day, month=period.month, since=oldest(), **used, **reserved)
 
 
 def status_of(person: User) -> list[LimitLine]:

@@ -7,15 +7,13 @@ and the database runs them one after the other.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 
-from django.db.models import Case, Count, F, OuterRef, Q, Subquery, Sum, Value, When
+from django.db.models import F, Q, Value
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Coalesce
 from django.db.models.lookups import LessThanOrEqual
 
 from chatui.codes import ProductCode
-from chatui.models.turn import Turn, TurnState
 from chatui.models.usage import UsageCount
 from chatui.models.user import User
 from chatui.usage import limits as usage_limits
@@ -61,20 +59,17 @@ def reserve(person: User, limits: UsageLimits, tokens: int) -> Reserved:
 
 def _try_to_reserve(person: User, limits: UsageLimits, tokens: int, period: Period) -> bool:
     """Run the statement that decides. Returns whether the tokens and the answer are reserved now."""
-    within = Q(person=person)
+    within = Q(person=person, day=period.day, since=usage_limits.oldest())
     for span, name in usage_limits.KINDS:
-        wanted = tokens if name == "tokens" else 1
-        within &= _within(span, getattr(period, span), name, getattr(limits, f"{span}_{name}"), wanted)
+        within &= _within(f"{span}_{name}", f"reserved_{name}", getattr(limits, f"{span}_{name}"), tokens if name == "tokens" else 1)
     more = {"reserved_tokens": F("reserved_tokens") + tokens, "reserved_turns": F("reserved_turns") + 1}
     return bool(UsageCount.objects.filter(within).update(**more))
 
 
-def _within(span: str, begins: date, name: str, limit: int | None, wanted: int) -> Q:
+def _within(used: str, reserved: str, limit: int | None, wanted: int) -> Q:
     if limit is None:
         return Q()
-    used: Combinable = Case(When(**{f"{span}__gte": begins}, then=F(f"{span}_{name}")), default=Value(0))
-    fits = Q(_le(used + F(f"reserved_{name}") + wanted, limit))
-    return fits | Q(_le(used + 1, limit), reserved_turns=0)
+    return Q(_le(F(used) + F(reserved) + wanted, limit)) | Q(_le(F(used) + 1, limit), reserved_turns=0)
 
 
 def _le(count: Combinable, limit: int) -> Q:
@@ -82,17 +77,13 @@ def _le(count: Combinable, limit: int) -> Q:
 
 
 def _begin(person: User, period: Period) -> None:
-    """Create the person's first row, or count the reservations again: a turn that was lost before it was settled must not keep its
-    reservation.
+    """Count the person's day and month anew, and what is reserved: there is no count of today yet, it began before there were limits, or a
+    turn that was lost before it was settled has kept its reservation.
     """
-    first = UsageCount(person=person, day=period.day, month=period.month)
-    UsageCount.objects.bulk_create([first], ignore_conflicts=True)
-    running = Turn.objects.filter(asked_by=OuterRef("pk"), state=TurnState.RUNNING, reserved_tokens__isnull=False).order_by()
-    held = running.values("asked_by")
-    UsageCount.objects.filter(person=person).update(
-        reserved_turns=Coalesce(Subquery(held.annotate(count=Count("pk")).values("count")), 0),
-        reserved_tokens=Coalesce(Subquery(held.annotate(sum=Sum("reserved_tokens")).values("sum")), 0),
-    )
+    UsageCount.objects.bulk_create([UsageCount(person=person, day=period.day, month=period.month)], ignore_conflicts=True)
+    # Locked first: what ends meanwhile waits, and is added to the new count.
+    UsageCount.objects.select_for_update(no_key=True).get(person=person)
+    usage_limits.counted(person, period).save(force_update=True)
 
 
 def _reached(person: User, limits: UsageLimits, period: Period) -> LimitReachedError:

@@ -28,8 +28,8 @@ def attribution_of(turn: Turn) -> Attribution:
 
 
 def settle(attribution: Attribution, state: str, charges: Sequence[Charge]) -> None:
-    """Book a turn that has just ended, in the same transaction; the first of ``charges`` is its answer's. Two statements, and two more for
-    a person's first turn. It counts as one answer, or as none if it failed without a result.
+    """Book a turn that has just ended, in the same transaction; the first of ``charges`` is its answer's. One statement, another if there
+    are limits, and two more for a person's first turn. It counts as one answer, or as none if it failed without a result.
     """
     failed = state in (TurnState.FAILED, TurnState.INTERRUPTED) and not charges[0].spent.tokens
     charges = (replace(charges[0], turns=0 if failed else 1), *charges[1:])
@@ -77,11 +77,12 @@ def _entry(attribution: Attribution, charge: Charge) -> UsageEntry:
 
 
 def _add_to_counters(attribution: Attribution, tokens: int, turns: int) -> None:
+    """Add to the person's count, and release the reservation. Not without limits: the first question under one counts from the ledger."""
+    if attribution.reserved_tokens is None and not limits.oldest():
+        return
     period = limits.Period(attribution.day)
-    values: list[object] = []
-    for begins in (period.day, period.month):
-        values += [begins, begins, begins, begins, tokens, tokens, begins, begins, turns, turns]
     released, is_released = attribution.reserved_tokens or 0, int(attribution.reserved_tokens is not None)
+    values: list[object] = [period.day, tokens, period.day, turns, period.month, tokens, period.month, turns]
     values += [released, released, is_released, is_released, attribution.person_id]
     if not execute(_ADD, values):
         first = UsageCount(person_id=attribution.person_id, day=period.day, month=period.month)
@@ -89,14 +90,12 @@ def _add_to_counters(attribution: Attribution, tokens: int, turns: int) -> None:
         execute(_ADD, values)
 
 
-# A turn that ends after its day still counts for that day, whose counter is no longer checked.
+# A turn that ends after its day still counts for its month; its day is no longer checked.
 _ADD = (
-    "UPDATE chatui_usagecount SET day = CASE WHEN day < %s THEN %s ELSE day END, "
-    "day_tokens = CASE WHEN day > %s THEN day_tokens WHEN day = %s THEN day_tokens + %s ELSE %s END, "
-    "day_turns = CASE WHEN day > %s THEN day_turns WHEN day = %s THEN day_turns + %s ELSE %s END, "
-    "month = CASE WHEN month < %s THEN %s ELSE month END, "
-    "month_tokens = CASE WHEN month > %s THEN month_tokens WHEN month = %s THEN month_tokens + %s ELSE %s END, "
-    "month_turns = CASE WHEN month > %s THEN month_turns WHEN month = %s THEN month_turns + %s ELSE %s END, "
+    "UPDATE chatui_usagecount SET day_tokens = day_tokens + CASE WHEN day = %s THEN %s ELSE 0 END, "
+    "day_turns = day_turns + CASE WHEN day = %s THEN %s ELSE 0 END, "
+    "month_tokens = month_tokens + CASE WHEN month = %s THEN %s ELSE 0 END, "
+    "month_turns = month_turns + CASE WHEN month = %s THEN %s ELSE 0 END, "
     "reserved_tokens = CASE WHEN reserved_tokens > %s THEN reserved_tokens - %s ELSE 0 END, "
     "reserved_turns = CASE WHEN reserved_turns > %s THEN reserved_turns - %s ELSE 0 END WHERE person_id = %s"
 )

@@ -18,12 +18,12 @@ from chatui.codes import ProductCode
 from chatui.model_servers import connected
 from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
-from chatui.models.usage import UsageCount, UsageEntry
+from chatui.models.usage import UsageCount, UsageEntry, UsageLimit
 from chatui.models.user import User
 from chatui.permissions import shares
 from chatui.turns import running, summarizing, sweep
 from chatui.turns.leases import Pieces, leases, lines_in
-from chatui.usage import counting
+from chatui.usage import counting, limits
 from renderer.activities.activity import Activity
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import ASIDE, PREAMBLE, SUMMARY, SUMMARY_NAME
@@ -289,6 +289,8 @@ BROKEN: dict[str, Says] = {"it hangs": 60.0, "it fails": BackendError(ProductCod
 async def test_a_broken_summarizer_delays_no_answer_and_its_usage_is_booked(
     name: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    await UsageLimit.objects.acreate(month_turns=100_000)
+    limits.clear_cache()
     gate, summarizer = asyncio.Event(), Summarizer(BROKEN[name])
     install(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)

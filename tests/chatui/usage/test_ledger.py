@@ -27,7 +27,7 @@ from chatui.models.user import User
 from chatui.store import erasure
 from chatui.turns import ledger, running, sweep
 from chatui.turns import sampling as turns_sampling
-from chatui.turns.asks import Ask, AskKind
+from chatui.turns.asks import Ask, AskKind, AskRefusedError
 from chatui.turns.sampling import Sampling, account_of
 from chatui.usage import limits, settling
 from chatui.usage.counting import MAX_TOKENS, Attribution, Charge, Spent, spent_on
@@ -44,11 +44,18 @@ def ask(text: str = "What is 2 + 2?", **fields: Any) -> Ask:
     return Ask(AskKind.SEND, uuid4(), "medium", text=text, **fields)
 
 
+async def set_limit() -> None:
+    """Turns are added to a person's count only while there are limits."""
+    await database_sync_to_async(UsageLimit.objects.create)(month_turns=100_000)
+    limits.clear_cache()
+
+
 async def entries() -> list[UsageEntry]:
     return [entry async for entry in UsageEntry.objects.order_by("pk")]
 
 
 async def test_a_finished_turn_is_one_line_with_what_the_server_counted(ada: User, backend: ScriptedBackend) -> None:
+    await set_limit()
     backend.script = [*answer()[:-1], SampleEnded(EndReason.STOP, Usage(10, 20, 4), "scripted-model")]
     await running.ask(ada, ask())
     await running.settle()
@@ -187,6 +194,7 @@ async def test_the_end_of_a_turn_locks_the_count_before_the_conversation_as_its_
 
 
 async def test_a_line_of_the_products_own_is_booked_once_and_for_nobody_who_was_erased(ada: User) -> None:
+    await set_limit()
     key, charge = uuid4(), Charge(UsageKind.TITLE, Spent(5, 0, 6))
 
     @database_sync_to_async
@@ -209,6 +217,7 @@ async def test_a_turn_that_ends_after_midnight_counts_for_the_day_of_its_questio
     def settle(day: Any) -> None:
         settling.settle(Attribution(ada.pk, day), TurnState.COMPLETED, [Charge(UsageKind.ANSWER, Spent(1, 0, 2))])
 
+    await set_limit()
     await settle(today)
     await settle(last_month)
     row = await UsageCount.objects.aget()
@@ -216,7 +225,32 @@ async def test_a_turn_that_ends_after_midnight_counts_for_the_day_of_its_questio
     assert {entry.day for entry in await entries()} == {today, last_month}
 
 
+async def test_without_limits_the_ledger_alone_has_what_was_used_and_the_first_limit_finds_it(ada: User, backend: ScriptedBackend) -> None:
+    limits.clear_cache()
+    await running.ask(ada, ask())
+    await running.settle()
+    assert not await UsageCount.objects.aexists()
+    rule = await database_sync_to_async(UsageLimit.objects.create)(day_turns=2)
+    limits.clear_cache()
+    [line] = await database_sync_to_async(limits.status_of)(ada)
+    assert line.used == 1
+    await running.ask(ada, ask())
+    await running.settle()
+    with pytest.raises(AskRefusedError):
+        await running.ask(ada, ask())
+    await rule.adelete()
+    limits.clear_cache()
+    await running.ask(ada, ask())
+    await running.settle()
+    await database_sync_to_async(UsageLimit.objects.create)(day_turns=3)
+    limits.clear_cache()
+    with pytest.raises(AskRefusedError):
+        await running.ask(ada, ask())
+    assert [entry.turns for entry in await entries()] == [1, 1, 1], "the one without a limit counts, too"
+
+
 async def test_a_person_who_is_erased_leaves_numbers_without_a_name(ada: User, backend: ScriptedBackend) -> None:
+    await set_limit()
     await running.ask(ada, ask())
     await running.settle()
     await database_sync_to_async(erase)(SHELL, ada)
@@ -256,8 +290,7 @@ async def test_the_ledger_is_what_the_server_counted_over_many_turns(ada: User, 
     """Successful answers are booked exactly. Each of the others is one line that is marked as an estimate, and nothing stays reserved."""
     server = Counting()
     monkeypatch.setattr("chatui.model_servers.connected.backend", lambda choice="": server)
-    await database_sync_to_async(UsageLimit.objects.create)(month_turns=100_000)
-    limits.clear_cache()
+    await set_limit()
     crashed = 0
     for number in range(example_count(100)):
         turns = [(await running.ask(ada, ask(f"Question {number}"))).turn for _ in range(4)]

@@ -1,7 +1,7 @@
 """Limits: who may ask, who may not and until when; and any number of tabs gets no more than is left."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -14,12 +14,13 @@ from chatui.api.errors import of_code, of_refusal
 from chatui.backends.base import BackendError
 from chatui.codes import ProductCode
 from chatui.models.conversation import Conversation
-from chatui.models.turn import Turn
-from chatui.models.usage import UsageCount, UsageLimit
+from chatui.models.turn import Turn, TurnState
+from chatui.models.usage import UsageCount, UsageEntry, UsageKind, UsageLimit
 from chatui.models.user import User
 from chatui.turns import running, start
 from chatui.turns.asks import Ask, AskKind, AskRefusedError
-from chatui.usage import limits, reserving
+from chatui.usage import limits, reserving, settling
+from chatui.usage.counting import Attribution, Charge, Spent
 from chatui.usage.limits import Period, UsageLimits, limits_of
 from chatui.usage.reserving import LimitReachedError
 from tests.chatui.conftest import store
@@ -115,14 +116,26 @@ def test_a_limit_of_nothing_refuses_everything_and_no_limit_nothing(ada: User, b
 
 
 @pytest.mark.django_db
-def test_a_new_day_and_a_new_month_begin_at_nothing(ada: User) -> None:
+def test_a_new_day_and_a_new_month_begin_at_nothing(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     held = UsageLimits(day_turns=1, month_turns=3)
-    yesterday = DAY.day - timedelta(days=1)
-    UsageCount.objects.create(person=ada, day=yesterday, month=DAY.month, day_turns=1, month_turns=2)
-    assert reserving._try_to_reserve(ada, held, 100, DAY)
-    UsageCount.objects.update(reserved_turns=0, reserved_tokens=0, month_turns=3)
-    assert not reserving._try_to_reserve(ada, held, 100, DAY)
-    assert reserving._try_to_reserve(ada, held, 100, Period(datetime(2026, 12, 1, tzinfo=UTC).date()))
+
+    def answered(day: datetime, turns: int) -> None:
+        """Some turns that have ended then, and the time right after."""
+        monkeypatch.setattr("django.utils.timezone.now", lambda: day)
+        for _ in range(turns):
+            settling.settle(Attribution(ada.pk, day.date()), TurnState.COMPLETED, [Charge(UsageKind.ANSWER, Spent(1, 0, 2))])
+
+    answered(datetime(2026, 11, 20, 12, tzinfo=UTC), 2)
+    with pytest.raises(LimitReachedError):
+        take(ada, held)
+    answered(datetime(2026, 11, 21, 12, tzinfo=UTC), 0)
+    take(ada, held)
+    answered(datetime(2026, 11, 21, 13, tzinfo=UTC), 1)
+    with pytest.raises(LimitReachedError) as reached:
+        take(ada, held)
+    assert reached.value.code == ProductCode.QUOTA_MONTH
+    answered(datetime(2026, 12, 1, tzinfo=UTC), 0)
+    take(ada, held)
 
 
 @pytest.mark.django_db
@@ -153,7 +166,7 @@ def test_if_only_running_answers_are_in_the_way_neither_a_limit_nor_a_day_is_nam
         1,
         of_code(ProductCode.TOO_MANY).may_retry,
     )
-    UsageCount.objects.update(day_tokens=20_000)
+    UsageEntry.objects.create(person=ada, day=limits.now().day, input_tokens=20_000)
     with pytest.raises(AskRefusedError) as refused:
         store(ada, ask())
     assert refused.value.code == ProductCode.QUOTA_DAY, "where a limit is reached as well, it is named"
@@ -162,9 +175,10 @@ def test_if_only_running_answers_are_in_the_way_neither_a_limit_nor_a_day_is_nam
 @pytest.mark.django_db
 def test_whoever_has_anything_left_may_ask_once_however_long_the_answer_may_get(ada: User) -> None:
     held = UsageLimits(day_tokens=1000)
-    UsageCount.objects.create(person=ada, day=limits.now().day, month=limits.now().month, day_tokens=999)
+    used = UsageEntry.objects.create(person=ada, day=limits.now().day, input_tokens=999)
     take(ada, held, 6000)
-    UsageCount.objects.update(day_tokens=1000, reserved_turns=0, reserved_tokens=0)
+    used.input_tokens = 1000
+    used.save()
     with pytest.raises(LimitReachedError):
         take(ada, held, 1)
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from chatui.models.audit import AuditEvent
 from chatui.models.programs import ApiKey
-from chatui.models.usage import ModelPrice, UsageCount, UsageEntry, UsageLimit
+from chatui.models.usage import ModelPrice, UsageEntry, UsageLimit
 from chatui.models.user import User
 from chatui.usage import limits
 from tests.chatui.conftest import make_person, signed_in
@@ -45,7 +45,7 @@ def test_a_person_sees_the_limits_in_force_and_their_use(ada: User, monkeypatch:
     today = timezone.now().date()
     UsageLimit.objects.create(day_turns=10, month_tokens=2_000_000)
     limits.clear_cache()
-    UsageCount.objects.create(person=ada, day=today, month=today.replace(day=1), day_turns=8, month_tokens=500_000)
+    UsageEntry.objects.create(person=ada, day=today, turns=8, input_tokens=400_000, output_tokens=100_000)
     page = signed_in(ada).get("/usage/").content.decode()
     assert "8 of 10 answers" in page and "500,000 of 2,000,000 tokens" in page and "Ask it@example.org." in page
     assert page.count('class="usage-near"') == 1

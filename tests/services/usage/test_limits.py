@@ -47,13 +47,15 @@ print("ANSWER" + json.dumps([asked.count(True), asked.count("E-X-QUOTA-DAY"), Tu
 """
 HOLD = """
 today = limits.now()
-UsageCount.objects.update_or_create(person=bela, defaults={"day": today.day, "month": today.month})
+UsageCount.objects.update_or_create(person=bela, defaults={"day": today.day, "month": today.month, "since": limits.oldest()})
 held = twenty(lambda: reserving._try_to_reserve(bela, UsageLimits(day_turns=3, month_tokens=1_000_000), 10, today))
 row = UsageCount.objects.get(person=bela)
 print("ANSWER" + json.dumps([held.count(True), row.reserved_turns, row.reserved_tokens]))
 """
 SETTLE = """
 UsageCount.objects.all().delete()
+UsageLimit.objects.get_or_create(day_turns=1)
+limits.clear_cache()
 today = limits.now().day
 charge = Charge("answer", Spent(100, 10, 50))
 twenty(lambda: settling.settle(Attribution(bela.pk, today), "completed", [charge]) or True)
