@@ -74,12 +74,12 @@ class Writer:
         self._is_in_trouble = False
 
     async def run(self, write: Callable[..., T], *arguments: Any, order: Hashable = None, patience: float | None = None) -> T:
-        """Run a write and return its result once it is committed; see ``post``.
+        """Run a write and return its result once it is committed; see ``post``. The write takes place even if this wait is cancelled.
 
         Raises:
             DatabaseBusyError: it could not be committed within ``patience`` seconds.
         """
-        return await asyncio.shield(self.post(write, *arguments, order=order, patience=patience))
+        return await self.post(write, *arguments, order=order, patience=patience)
 
     def post(self, write: Callable[..., T], *arguments: Any, order: Hashable = None, patience: float | None = None) -> asyncio.Future[T]:
         """Queue a write. The future is done once it is committed.

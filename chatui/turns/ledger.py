@@ -6,7 +6,6 @@ The writer runs each of them in a transaction, and may run it again if the resul
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from typing import Any
 from uuid import UUID
 
@@ -170,8 +169,8 @@ def is_news(state: TurnState) -> bool:
 
 
 def ended(running: RunningTurn) -> Turn:
-    """The turn as ``finish`` has stored it, with the columns that pages show. Reads nothing from the database."""
-    turn = copy(running.turn)
+    """The turn, from now on as ``finish`` has stored it, with the columns that pages show. Reads nothing from the database."""
+    turn = running.turn
     for name, value in _shown(running.outcome, running.account).items():
         setattr(turn, name, value)
     return turn

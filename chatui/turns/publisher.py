@@ -221,7 +221,7 @@ class Publisher:
         """Wait for a write of the answer, and tell pages if that takes long. It continues even if this wait is cancelled."""
         show_saving = self._loop.call_later(SAVING_SECONDS, self.add_event, wire.Delayed("chatui:saving"))
         try:
-            return await asyncio.shield(write)
+            return await write
         finally:
             show_saving.cancel()
 

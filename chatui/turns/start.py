@@ -36,7 +36,7 @@ from chatui.store.documents import NoSuchFileError, PlacesError, TooLargeError
 from chatui.store.transcripts import TreePosition
 from chatui.turns import program_start, sweep
 from chatui.turns.asks import Ask as Ask
-from chatui.turns.asks import AskKind, ProgramAsk
+from chatui.turns.asks import AskKind
 from chatui.turns.asks import AskRefusedError as AskRefusedError
 from chatui.turns.leases import LEASE
 from chatui.turns.program_start import BegunProgram
@@ -145,15 +145,12 @@ def start(person: User, ask: Ask, lease_owner: str, is_queued: bool = False) -> 
     turn, started.groups, started.near = started.turn, groups, reservation.near if reservation else None
     turn.client_id, turn.key_id, turn.reserved_tokens = ask.client_id, ask.key, reservation.tokens if reservation else None
     turn.lease_owner, turn.is_queued = lease_owner, is_queued
-    started.ask = replace(ask, documents=(), program=_without_messages(ask.program))  # they may be large, and are stored
+    if ask.documents or (ask.program and ask.program.before):  # they may be large, and are stored
+        started.ask = replace(ask, documents=(), program=ask.program and replace(ask.program, before=()))
     insert([turn], lease_until=connections.after_sql(LEASE))
     if sent:
         started.place_id = program_start.complete(person, sent, turn)
     return started
-
-
-def _without_messages(program: ProgramAsk | None) -> ProgramAsk | None:
-    return replace(program, before=()) if program and program.before else program
 
 
 def _locked(person: User, ask: Ask) -> tuple[User, bool, int, frozenset[str]]:
