@@ -141,8 +141,18 @@ def surroundings(content_id: int, number: int) -> Surroundings | None:
 
 
 def _row(content_id: int, number: int, chunk: Chunk) -> DocumentPassage:
-    terms = " ".join(_prefix(content_id) + term for term in search_index.terms(chunk.text, _TERM_BYTES))
+    terms = _terms(content_id, chunk.text)
     return DocumentPassage(content_id=content_id, number=number, part=chunk.number, start=chunk.start, length=len(chunk.text), terms=terms)
+
+
+def terms_of(row: DocumentPassage) -> str:
+    """The words of a stored passage as its row holds them, from the text of its document."""
+    part = DocumentPart.objects.filter(content=row.content_id, number=row.part)
+    return _terms(row.content_id, part.annotate(cut=Substr("text", row.start + 1, row.length)).values_list("cut", flat=True).first() or "")
+
+
+def _terms(content_id: int, text: str) -> str:
+    return " ".join(_prefix(content_id) + term for term in search_index.terms(text, _TERM_BYTES))
 
 
 def _sent(conversation_id: UUID) -> QuerySet[SentDocument]:

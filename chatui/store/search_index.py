@@ -4,6 +4,9 @@ A text is split into words, and these are folded: case and accents do not matter
 its beginning. Soft hyphens and characters without width do not part a word; the parts between them are found, too. Chinese, Japanese, Thai
 and similar scripts have no spaces: there a run of characters is split into pairs, so that any part of it is found.
 
+Words are also found inside longer ones where a language writes them together: in Korean, and in words with a capital letter, which German
+compounds have and hardly any long English word (``_inside``).
+
 Every word is stored with a prefix that belongs to the owner of the conversation. A search therefore reads only that person's part of the
 index: other people's text is not found, not counted, and does not slow a search down.
 """
@@ -14,7 +17,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from django.db import connection
@@ -35,18 +38,23 @@ class Word:
     """A word of a text.
 
     ``start`` and ``end`` are offsets in the text; in a ``run``, characters of ``folded`` and of the text correspond one to one.
+    ``has_capital``: whether it begins with a capital letter.
     """
 
     folded: str
     start: int
     end: int
     run: bool
+    has_capital: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
+    """``inner``: with what the part of a longer word begins that has the term; empty for a term that is found only at a beginning."""
+
     text: str
     is_prefix: bool
+    inner: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +92,7 @@ class Query:
 def query(text: str, limit: int = 8) -> Query:
     """Parse the text of a search field: at most ``limit`` different words. All other characters are ignored."""
     found: dict[tuple[str, bool], Word] = {}
-    for word in _words(_WORD.finditer(text)):
+    for word in map(_as_asked, _words(_WORD.finditer(text))):
         found.setdefault((word.folded, word.run), word)
         if len(found) == limit:
             break
@@ -92,10 +100,15 @@ def query(text: str, limit: int = 8) -> Query:
 
 
 def terms(text: str, limit: int) -> list[str]:
-    """The different terms of ``text`` in the order of their first appearance, at most ``limit`` bytes of them altogether."""
+    """The different terms of ``text`` in the order of their first appearance, at most ``limit`` bytes of them altogether. Those of parts
+    inside words come last."""
     found: dict[str, None] = {}
+    long: set[tuple[str, bool]] = set()
     room = limit
-    for folded, is_run in map(_folded, _with_parts(text)):
+    for match in _with_parts(text):
+        folded, is_run = _folded(match)
+        if not is_run and (not folded.isascii() or match[0][0].isupper()):
+            long.add((folded, match[0][0].isupper()))
         # Of a run each pair of neighbours, and the last character alone, so that each character begins a term.
         for term in (folded[at : at + 2] for at in range(len(folded))) if is_run else (folded,):
             if not term or term in found:
@@ -104,7 +117,21 @@ def terms(text: str, limit: int) -> list[str]:
             if room < 0:
                 return list(found)
             found[term] = None
-    return list(found)
+    return [*found, *_inner_terms(long, room)] if long else list(found)
+
+
+def _inner_terms(long: set[tuple[str, bool]], limit: int) -> Iterator[str]:
+    """The different terms of parts inside these words, folded and whether they have a capital; at most ``limit`` bytes of them."""
+    found: set[str] = set()
+    for folded, has_capital in sorted(long):
+        for at in _inside(folded, has_capital=has_capital):
+            term = _INNER + _beginning(folded[at:])
+            limit -= 0 if term in found else len(term.encode()) + 1
+            if limit < 0:
+                return
+            if term not in found:
+                found.add(term)
+                yield term
 
 
 def words(text: str) -> Iterator[Word]:
@@ -123,7 +150,7 @@ def _words(matches: Iterable[re.Match[str]]) -> Iterator[Word]:
     for match in matches:
         folded, is_run = _folded(match)
         if folded:
-            yield Word(folded, match.start(), match.end(), is_run)
+            yield Word(folded, match.start(), match.end(), is_run, match[0][0].isupper())
 
 
 def _folded(match: re.Match[str]) -> tuple[str, bool]:
@@ -135,8 +162,8 @@ def _folded(match: re.Match[str]) -> tuple[str, bool]:
 
 def _asked(word: Word) -> Iterator[Term]:
     if not word.run:
-        # Too many words begin with any single letter.
-        yield Term(word.folded, is_prefix=len(word.folded) > 1)
+        inner = _beginning(word.folded) if _may_be_inside(word.folded) else ""
+        yield Term(word.folded, is_prefix=_may_begin(word.folded), inner=inner)
     elif len(word.folded) == 1:
         yield Term(word.folded, is_prefix=True)
     else:
@@ -147,14 +174,55 @@ def _places(word: Word, wanted: Word) -> Iterator[tuple[int, int]]:
     if word.run != wanted.run:
         return
     if not word.run:
-        is_there = word.folded.startswith(wanted.folded) if len(wanted.folded) > 1 else word.folded == wanted.folded
-        if is_there:
+        is_there = word.folded.startswith(wanted.folded) if _may_begin(wanted.folded) else word.folded == wanted.folded
+        if is_there or _has_inside(word, wanted.folded):
             yield word.start, word.end
         return
     at = word.folded.find(wanted.folded)
     while at >= 0:
         yield word.start + at, word.start + at + len(wanted.folded)
         at = word.folded.find(wanted.folded, at + len(wanted.folded))
+
+
+def _as_asked(word: Word) -> Word:
+    """A word of a query, without what people do not look for: a particle behind a Korean word, and a syllable that they begin to type."""
+    return replace(word, folded=_ENDING.sub("", word.folded)) if _ENDING.search(word.folded) else word
+
+
+def _inside(folded: str, *, has_capital: bool) -> Iterator[int]:
+    """Where a part of a word may begin that is found by itself.
+
+    In Korean at each syllable, since nouns are written together, with particles behind them. In other scripts only from the fourth letter
+    of a word with a capital: all German nouns have one. So *folgende* is not found as *Ende*, nor *comfortable* as *table*.
+    """
+    is_compound = has_capital and len(folded) <= _COMPOUND_CHARS and folded.isalpha()  # no key, and no number
+    for at in range(1, len(folded) - 1):
+        if _is_hangul(folded[at]) or (is_compound and _PART_BEFORE <= at <= len(folded) - _PART_CHARS):
+            yield at
+
+
+def _has_inside(word: Word, wanted: str) -> bool:
+    if not _may_be_inside(wanted) or wanted not in word.folded:
+        return False
+    return any(word.folded.startswith(wanted, at) for at in _inside(word.folded, has_capital=word.has_capital))
+
+
+def _may_begin(wanted: str) -> bool:
+    """Whether a longer word is found by this beginning: too many begin with any single letter."""
+    return len(wanted) > 1 or _is_hangul(wanted)
+
+
+def _may_be_inside(wanted: str) -> bool:
+    return len(wanted) >= (2 if _is_hangul(wanted[0]) else _PART_CHARS)
+
+
+def _beginning(part: str) -> str:
+    """What is stored of a part inside a word: enough to tell it from most others."""
+    return part[: 3 if _is_hangul(part[0]) else 6]
+
+
+def _is_hangul(character: str) -> bool:
+    return "\uac00" <= character <= "\ud7a3"
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -213,6 +281,18 @@ _PART = re.compile(rf"{_LETTERS}(?:{_LETTERS}|[{_marks()}])*")
 _WORD = re.compile(rf"(?P<run>[{_WITHOUT_SPACES}]+)|{_PART.pattern}(?:{_UNSEEN}+{_PART.pattern})*")
 _IN_A_WORD = re.compile(rf"[^\W_]|[{_marks()}]")
 
+_PART_BEFORE = 3
+"""Letters of a compound before its second part: with fewer, a prefix such as *be* or *in*."""
+_PART_CHARS = 4
+"""Letters of a part that is found by itself: shorter ones are in too many words."""
+_COMPOUND_CHARS = 40
+_INNER = "Ø"
+"""Begins the terms of parts inside words. A capital, so that no folded word begins with it; FTS5 keeps it, as it is not ASCII."""
+_ENDING = re.compile(
+    r"(?<=[\uac00-\ud7a3])[\u1100-\u1112]+$|(?<=[\uac00-\ud7a3]{2})(?:에서는|으로는|에서|에게|으로|까지|부터|에는|을|를|은|는|에)$"
+)
+"""Particles that end hardly any noun: not 이, 가, 의, 로, 도, 과, 만, as in 고양이, 전문가, 회의."""
+
 
 ENTRY_BYTES = 400_000
 """How much of one message is indexed, in bytes of words: PostgreSQL's limit is 1 MB with what it adds. Later words are not found."""
@@ -239,7 +319,7 @@ def add(messages: Iterable[tuple[Message, VisibleText]]) -> None:
 
 def entry(message: Message, text: VisibleText) -> SearchEntry | None:
     """The row of a visible message, not yet stored; None if it has no word."""
-    found = _terms(message.conversation, text)
+    found = terms_of(message.conversation, text)
     return new(SearchEntry, conversation_id=message.conversation_id, message_id=message.pk, terms=found) if found else None
 
 
@@ -250,12 +330,12 @@ def remove(messages: Iterable[UUID]) -> None:
 
 def put_title(conversation: Conversation, title: VisibleText) -> None:
     """Index a title that its owner wrote, replacing an earlier one. A title that is the beginning of a message is found by that message."""
-    SearchEntry.objects.update_or_create(conversation=conversation, message=None, defaults={"terms": _terms(conversation, title)})
+    SearchEntry.objects.update_or_create(conversation=conversation, message=None, defaults={"terms": terms_of(conversation, title)})
 
 
 def put_first_title(conversation: Conversation, title: VisibleText) -> None:
     """Index a title that a model wrote, in one statement. An existing title by its owner stays."""
-    entry = SearchEntry(conversation=conversation, message=None, terms=_terms(conversation, title))
+    entry = SearchEntry(conversation=conversation, message=None, terms=terms_of(conversation, title))
     SearchEntry.objects.bulk_create([entry], ignore_conflicts=True)
 
 
@@ -316,7 +396,8 @@ _FIND_POSTGRESQL = (
 )
 
 
-def _terms(conversation: Conversation, text: VisibleText) -> str:
+def terms_of(conversation: Conversation, text: VisibleText) -> str:
+    """The words of a text of this conversation as a row holds them."""
     prefix = _prefix(conversation.owner_id)
     return " ".join(prefix + term for term in terms(with_whole_words(text), ENTRY_BYTES))
 
@@ -341,11 +422,18 @@ def expression(prefixed: Iterable[tuple[str, Term]], *, needs_all: bool) -> str:
 
     A term consists of letters, digits and marks, which have no special meaning in either language, quoted or not.
     """
-    if connection.vendor == "sqlite":
-        words, quote, more = (" AND " if needs_all else " OR "), '"', "*"
-    else:
-        words, quote, more = (" & " if needs_all else " | "), "'", ":*"
-    return words.join(f"{quote}{prefix}{term.text}{quote}{more if term.is_prefix else ''}" for prefix, term in prefixed)
+    is_sqlite = connection.vendor == "sqlite"
+    either, quote, more = (" OR ", '"', "*") if is_sqlite else (" | ", "'", ":*")
+    words = (" AND " if is_sqlite else " & ") if needs_all else either
+
+    def of(prefix: str, term: Term) -> str:
+        whole = f"{quote}{prefix}{term.text}{quote}{more if term.is_prefix else ''}"
+        if not term.inner:
+            return whole
+        is_cut = len(term.inner) < len(term.text)
+        return f"({whole}{either}{quote}{prefix}{_INNER}{term.inner}{quote}{'' if is_cut else more})"
+
+    return words.join(of(prefix, term) for prefix, term in prefixed)
 
 
 def _uuid(value: UUID | str) -> UUID:

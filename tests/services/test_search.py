@@ -22,7 +22,8 @@ for owner in (ada, bela):
         parent = transcripts.append(row, parent, Frame(Header("user"), f"Cabbage number {number} of {owner.username}"), "person")
     thought = transcripts.append(row, parent, Frame(Header("assistant", channel="analysis"), "walruses"), "model")
     header = Header("assistant", channel="final")
-    short = "R\\u00e9sum\\u00e9 \\u6771\\u4eac\\u90fd\\u5e81 'quoted' " + "x" * 5000
+    short = "Mietvertrag \\uc815\\uae30\\ud68c\\uc758\\ub85d\\uc5d0\\uc11c R\\u00e9sum\\u00e9 \\u6771\\u4eac\\u90fd\\u5e81 'quoted' "
+    short += "x" * 5000
     final = transcripts.append(row, thought, Frame(header, short), "model")
     transcripts.append(row, final, Frame(header, " ".join(f"w\\u00f6rd{n}" for n in range(70000))), "model")
 """
@@ -67,6 +68,10 @@ FOUND = {
     "東庁": 0,
     "walruses": 0,
     "wörd77": 1,
+    "vertrag": 1,
+    "회의": 1,
+    "회의록을": 1,
+    "정록": 0,
     "cabbage:* | walruses": 0,
     "'quoted' & !x": 0,
     "quoted'": 1,
@@ -94,6 +99,31 @@ def test_the_index_is_used(deployment: Deployment, database: str) -> None:
             "EXPLAIN SELECT id FROM chatui_searchentry WHERE array_to_tsvector(string_to_array(terms, ' ')) @@ '''x'':*'::tsquery"
         ).fetchall()
     assert "chatui_words" in str(rows)
+
+
+OLD = """
+import json
+from io import StringIO
+from django.core.management import call_command
+from chatui.display import search
+from chatui.models import Reindexing, SearchEntry, User
+from chatui.store import search_index
+new = dict(SearchEntry.objects.values_list("pk", "terms"))
+for row in SearchEntry.objects.filter(terms__contains=search_index._INNER):
+    row.terms = " ".join(term for term in row.terms.split() if search_index._INNER not in term)
+    row.save()
+ada, out = User.objects.get(username="ada"), StringIO()
+before = len(search.search(ada, "vertrag").hits)
+Reindexing.objects.create(index="messages", below=2**63 - 1)
+call_command("reindex", stdout=out)
+after = len(search.search(ada, "vertrag").hits)
+print("ANSWER" + json.dumps([before, after, out.getvalue(), new == dict(SearchEntry.objects.values_list("pk", "terms"))]))
+"""
+
+
+def test_rows_of_an_earlier_release_are_indexed_again(deployment: Deployment) -> None:
+    before, after, said, is_new = answer_of(deployment, OLD)
+    assert (before, after, is_new) == (0, 1, True) and "Indexed 604 " in said
 
 
 def test_deleted_conversations_leave_no_row_in_the_index(deployment: Deployment, database: str) -> None:

@@ -41,16 +41,30 @@ const OPTIONAL = new RegExp(
   "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]", "gu",
 );
 const MAX_WORDS = 8;
+const HANGUL = /^[\uac00-\ud7a3]/;
+/** Letters of a compound before the part that is found by itself, of such a part, and of the whole. */
+const [BEFORE_PART, PART_CHARS, COMPOUND_CHARS] = [3, 4, 40];
+/** A particle behind a Korean word, or a syllable that is only begun: nobody looks for them. */
+const ENDING = new RegExp(
+  "(?<=[\uac00-\ud7a3])[\u1100-\u1112]+$|" +
+  "(?<=[\uac00-\ud7a3]{2})(?:에서는|으로는|에서|에게|으로|까지|부터|에는|을|를|은|는|에)$",
+);
+
+/**
+ * @typedef {{ start: number, end: number, isRun: boolean, hasCapital: boolean, folded: string }} Word `isRun`: of a
+ * script without spaces; `hasCapital`: at its beginning
+ */
 
 /**
  * Every place of any word of `typed` in `text`, without overlap, if all of them are in it: case and accents do not
- * matter, and a word is found by its beginning, but in scripts without spaces by any part.
+ * matter, and a word is found by its beginning, or inside a Korean word or a compound; in scripts without spaces by any
+ * part.
  * @param {string} text
  * @param {string} typed
  * @returns {[number, number][]}
  */
 export function placesOfWords(text, typed) {
-  const wanted = wordsOf(typed).slice(0, MAX_WORDS);
+  const wanted = wordsOf(typed).slice(0, MAX_WORDS).map((word) => ({ ...word, folded: word.folded.replace(ENDING, "") }));
   const missing = new Set(wanted);
   /** @type {[number, number][]} */
   const places = [];
@@ -65,27 +79,29 @@ export function placesOfWords(text, typed) {
   return missing.size ? [] : apart(places).slice(0, MAX_MATCHES);
 }
 
-/** @param {string} text */
+/** @param {string} text @returns {Word[]} */
 function wordsOf(text) {
   return [...text.matchAll(WORD)].map(({ 0: word, index, groups }) => {
     const isRun = groups?.run !== undefined;
-    return { start: index, end: index + word.length, isRun, folded: isRun ? word : folded(word) };
+    const place = { start: index, end: index + word.length };
+    return { ...place, isRun, hasCapital: /^\p{Lu}/u.test(word), folded: isRun ? word : folded(word) };
   });
 }
 
 /**
  * The parts of a word between unseen characters, each a word that is found, too.
- * @param {{ start: number, end: number, isRun: boolean }} word
+ * @param {Word} word
  * @param {string} text
+ * @returns {Word[]}
  */
 function partsOf({ start, end, isRun }, text) {
   const parts = text.slice(start, end).split(UNSEEN_INSIDE);
   if (isRun || parts.length === 1) return [];
   let at = start;
   return parts.map((part) => {
-    const place = { start: at, end: at + part.length, isRun: false, folded: folded(part) };
+    const place = { start: at, end: at + part.length };
     at = place.end + 1;
-    return place;
+    return { ...place, isRun: false, hasCapital: /^\p{Lu}/u.test(part), folded: folded(part) };
   });
 }
 
@@ -96,16 +112,32 @@ function folded(word) {
 }
 
 /**
- * @param {{ start: number, end: number, isRun: boolean, folded: string }} word
+ * @param {Word} word
  * @param {string} wanted
  * @returns {[number, number][]}
  */
 function placesInWord(word, wanted) {
   if (!word.isRun) {
-    const isFound = wanted.length > 1 ? word.folded.startsWith(wanted) : word.folded === wanted;
-    return isFound ? [[word.start, word.end]] : [];
+    const mayBegin = wanted.length > 1 || HANGUL.test(wanted);
+    const isFound = mayBegin ? word.folded.startsWith(wanted) : word.folded === wanted;
+    return isFound || isInside(word, wanted) ? [[word.start, word.end]] : [];
   }
   return placesOf(word.folded, wanted).map(([start, end]) => [word.start + start, word.start + end]);
+}
+
+/**
+ * Whether a part of a word that is found by itself begins with `wanted`: at any syllable of Korean; otherwise from the
+ * fourth letter of a word with a capital, as all German nouns have one.
+ * @param {Word} word
+ * @param {string} wanted
+ */
+function isInside({ folded, hasCapital }, wanted) {
+  if (wanted.length < (HANGUL.test(wanted) ? 2 : PART_CHARS)) return false;
+  const isCompound = hasCapital && folded.length <= COMPOUND_CHARS && /^\p{L}+$/u.test(folded);
+  for (let at = folded.indexOf(wanted, 1); at > 0; at = folded.indexOf(wanted, at + 1)) {
+    if (HANGUL.test(folded.slice(at)) || (isCompound && at >= BEFORE_PART)) return true;
+  }
+  return false;
 }
 
 /**

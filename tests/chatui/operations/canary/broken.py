@@ -105,7 +105,7 @@ def patch() -> None:
         for row in access.all_own_conversations(person):
             yield f"{row.pk}.ocml", exports.transcript(row, person, Audience.DEBUG)
 
-    sound_terms = search_index._terms
+    sound_terms = search_index.terms_of
 
     def indexes_everything(row: Conversation, text: Any) -> str:
         hidden = Message.objects.filter(conversation=row, is_visible=False).values_list("text", flat=True)
@@ -130,7 +130,7 @@ def patch() -> None:
     # A late label, or a late sign, takes nothing back; and a label in the answer field is not looked at.
     while_broken("not withdrawn", FrameWriter, "withdraw", lambda writer: [])
     while_broken("label", deltas, "other_label", lambda part, **_: None)
-    while_broken("index", search_index, "_terms", indexes_everything)
+    while_broken("index", search_index, "terms_of", indexes_everything)
     while_broken("summary", ActivityLines, "judge", naming_what_they_heard())
     while_broken("archive", exports, "all_files", everything)
     while_broken("notice", conversation, "_notice", quotes)
