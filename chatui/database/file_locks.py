@@ -1,5 +1,5 @@
-"""Lock files beside a SQLite database, for tasks that only one process may do at a time: serve, migrate, back up, restore, purge; and one
-beside the directory of static files. With PostgreSQL, the database itself holds the lock.
+"""Lock files beside a SQLite database, for tasks that only one process may do at a time: serve, migrate, back up, restore, purge,
+reindex; and one beside the directory of static files. With PostgreSQL, the database itself holds the lock.
 
 The operating system, or the database, releases a lock when its process ends, even after a crash. SQLite's own locks only last for a
 statement.
@@ -21,10 +21,11 @@ SERVING = "serving"
 MIGRATING = "migrating"
 BACKING_UP = "backing-up"
 PURGING = "purging"
+REINDEXING = "reindexing"
 COLLECTING = "collecting"
 """Held while static files are collected, and until a process that serves them has listed them."""
 
-_NUMBERS = {MIGRATING: 0x6D696772, PURGING: 0x70757267}
+_NUMBERS = {MIGRATING: 0x6D696772, PURGING: 0x70757267, REINDEXING: 0x72656964}
 """Of PostgreSQL's locks: any numbers that no other program uses; the audit log uses another."""
 
 

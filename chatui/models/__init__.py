@@ -12,7 +12,7 @@ from chatui.models.debug_requests import DebugRequest
 from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, FileContent, FilePiece, SentDocument, StoredFile
 from chatui.models.invitations import Invitation
 from chatui.models.machine_keys import MachineKey
-from chatui.models.message import Message, OpenedPage, SearchEntry
+from chatui.models.message import Message, OpenedPage, Reindexing, SearchEntry
 from chatui.models.model_servers import Examination, SeparationProof, StoredBackend
 from chatui.models.passkeys import Passkey
 from chatui.models.programs import ApiKey, ProgramAnswer, ProgramConversation

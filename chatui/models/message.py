@@ -108,6 +108,18 @@ class SearchEntry(Table):
         ]
 
 
+class Reindexing(Table):
+    """How much of a search index has to be written anew, because a release stores other words of a text: rows with an id below ``below``.
+    Newer rows are of this release. Without a row for an index, or with 0, all of it is.
+
+    ``index``: ``messages`` (SearchEntry) or ``passages`` (DocumentPassage). A migration sets ``below``, ``chatui.store.reindexing`` lowers
+    it.
+    """
+
+    index = models.CharField(max_length=16, primary_key=True)
+    below = models.BigIntegerField()
+
+
 class OpenedPage(Row):
     """A page that a model opened. ``cursor``: its number in the conversation, which citations use. ``url``: empty for a list of
     results.

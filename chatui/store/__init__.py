@@ -6,7 +6,7 @@ shows of it. Each append passes what is visible of a message to ``search_index``
 question, ``context_use`` computes what fits, and ``passages`` indexes the text of a document that is to be searched, before its question is
 stored.
 
-Whatever takes long here works in short transactions (``bulk_append``, ``erasure``, ``ownership_transfer``): nobody waits for somebody
-else's import or deletion. An import is hidden until it is complete. Temporary conversations are in no list, because every list starts from
-``permissions.access``; ``temporary`` has their end.
+Whatever takes long here works in short transactions (``bulk_append``, ``erasure``, ``ownership_transfer``, ``reindexing``): nobody waits
+for somebody else's import or deletion. An import is hidden until it is complete. Temporary conversations are in no list, because every list
+starts from ``permissions.access``; ``temporary`` has their end.
 """

@@ -20,8 +20,8 @@ READERS = {
     "Message": (
         *(*_ALWAYS, "chatui/turns/ledger.py", "chatui/turns/opening.py", "chatui/turns/sweep.py"),
         *("chatui/store/bulk_append.py", "chatui/store/erasure.py", "chatui/lifecycle/erasure.py"),
-        # what was temporary, and is to be found from now on
-        "chatui/store/temporary.py",
+        # what was temporary, and is to be found from now on; what an upgrade indexes again
+        *("chatui/store/temporary.py", "chatui/store/reindexing.py"),
         # what is hidden, and has been stored for long enough; what turned out to be reasoning
         "chatui/store/hidden_text.py",
     ),
@@ -35,6 +35,8 @@ READERS = {
         *("chatui/permissions/access.py", "chatui/store/temporary.py", "chatui/turns/temporary.py"),
         # whose person has left, and somebody else's from now on
         "chatui/store/ownership_transfer.py",
+        # whose title is indexed again
+        "chatui/store/reindexing.py",
     ),
     # collected and read; written once a second, when a process ends, and when a turn ends; erased
     "TurnPiece": (

@@ -25,7 +25,7 @@ from chatui.display import system
 from chatui.env import environment
 from chatui.lifecycle import closed_accounts
 from chatui.lifecycle import erasure as lifecycle_erasure
-from chatui.store import assistants, erasure, hidden_text, saved_prompts
+from chatui.store import assistants, erasure, hidden_text, reindexing, saved_prompts
 from chatui.turns import temporary
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ _tasks: set[asyncio.Task[None]] = set()
 
 
 def begin() -> None:
-    """Start to purge daily, on the running event loop."""
+    """Start to purge daily, and to index older messages again after an upgrade, on the running event loop."""
     task = asyncio.get_running_loop().create_task(_daily(), name="purge")
     _tasks.add(task)
     task.add_done_callback(_tasks.discard)
@@ -49,13 +49,19 @@ async def _daily() -> None:
     """Purge once a day while this process serves, in a process of its own: its memory is freed, and its work delays no page."""
     while True:
         try:
-            if environment().purge_daily and await pools.reaper.run_or_busy(system.purge_is_due):
-                child = await asyncio.create_subprocess_exec(sys.executable, sys.argv[0], "purge", "--if-due", stdout=DEVNULL)
-                if code := await child.wait():
-                    log.error("the daily purge failed (exit code %d); it is tried again in an hour", code)
+            is_due = environment().purge_daily and await pools.reaper.run_or_busy(system.purge_is_due)
+            if is_due and (code := await _ended("purge", "--if-due")):
+                log.error("the daily purge failed (exit code %d); it is tried again in an hour", code)
+            if await pools.reaper.run_or_busy(reindexing.is_due) and (code := await _ended("reindex")):
+                log.error("indexing older messages again failed (exit code %d); it is continued in ten minutes", code)
         except (DatabaseBusyError, DatabaseError, OSError) as error:
             log.warning("the daily purge could not begin (%s)", type(error).__name__)
         await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _ended(*command: str) -> int:
+    child = await asyncio.create_subprocess_exec(sys.executable, sys.argv[0], *command, stdout=DEVNULL)
+    return await child.wait()
 
 
 class Command(BaseCommand):

@@ -64,7 +64,8 @@ const ENDING = new RegExp(
  * @returns {[number, number][]}
  */
 export function placesOfWords(text, typed) {
-  const wanted = wordsOf(typed).slice(0, MAX_WORDS).map((word) => ({ ...word, folded: word.folded.replace(ENDING, "") }));
+  const wanted = wordsOf(typed).slice(0, MAX_WORDS);
+  for (const word of wanted) word.folded = word.folded.replace(ENDING, "");
   const missing = new Set(wanted);
   /** @type {[number, number][]} */
   const places = [];
