@@ -107,16 +107,25 @@ class SampleRequest:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts from the server; None if it gave none. ``cached_tokens``: those of the prompt that came from its cache."""
+    """Token counts from the server; None if it gave none."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cached_tokens: int | None = None
+    """Those of the prompt that came from its cache."""
+    reasoning_tokens: int | None = None
+    """Those of the completion that are reasoning."""
 
     @classmethod
-    def reported(cls, counts: Mapping[str, Any], prompt: str, written: str, details: str = "") -> Usage:
-        """What a server reports under these names."""
-        return cls(number(counts.get(prompt)), number(counts.get(written)), number(object_of(counts.get(details)).get("cached_tokens")))
+    def reported(cls, counts: Mapping[str, Any], prompt: str, written: str) -> Usage:
+        """What a server reports under these names, with the details of each under the same name."""
+        of_prompt, of_written = object_of(counts.get(f"{prompt}_details")), object_of(counts.get(f"{written}_details"))
+        return cls(
+            number(counts.get(prompt)),
+            number(counts.get(written)),
+            number(of_prompt.get("cached_tokens")),
+            number(of_written.get("reasoning_tokens")),
+        )
 
 
 @dataclass(frozen=True, slots=True)

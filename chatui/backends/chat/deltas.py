@@ -137,7 +137,7 @@ class Deltas:
         """The events of this chunk. Unknown fields are ignored, which hides them."""
         self.model, usage = text_of(chunk.get("model")) or self.model, chunk.get("usage")
         if isinstance(usage, dict):
-            self.usage = Usage.reported(usage, "prompt_tokens", "completion_tokens", "prompt_tokens_details")
+            self.usage = Usage.reported(usage, "prompt_tokens", "completion_tokens")
         if (names := [*map(chunk.get, UPSTREAM_FIELDS)]) != self._names:  # nearly all chunks say the same
             self._names, self._named = names, upstream_of(chunk) or self._named
         choice, self.error = choice_of(chunk), chunk.get("error")

@@ -154,7 +154,7 @@ class Reducer:
         self.error = response.get("error")
         usage, details, output = response.get("usage"), response.get("incomplete_details"), response.get("output")
         if isinstance(usage, dict):
-            self.usage = Usage.reported(usage, "input_tokens", "output_tokens", "input_tokens_details")
+            self.usage = Usage.reported(usage, "input_tokens", "output_tokens")
         self._cut = text_of(object_of(details).get("reason")) or self._cut
         matched = self.items.matched(tables(output)[:_MAX_ITEMS])
         for item in self.items:

@@ -109,9 +109,9 @@ def _lost_reasoning(trial: Trial) -> str | None:
     """The evidence of lost reasoning; None if reasoning arrived, or there is no evidence."""
     if trial.error or trial.thought or trial.caught or not trial.visible:
         return None
-    if trial.observed.reasoned:
-        return f"The server counts {trial.observed.reasoned} tokens of reasoning and sends none of them."
-    sampled = trial.observed.sampled or 0
+    if reasoned := trial.usage.reasoning_tokens:
+        return f"The server counts {reasoned} tokens of reasoning and sends none of them."
+    sampled = trial.usage.completion_tokens or 0
     if sampled > _TOKENS_BESIDE_TEXT + len(trial.visible):
         return f"The server counts {sampled} tokens for an answer of {len(trial.visible)} characters."
     return None
@@ -121,7 +121,7 @@ def judge_cut(trial: Trial) -> Iterator[DetectedFault]:
     """Whether the server reports a cut answer as cut, and keeps the length limit."""
     if trial.error or trial.ended is None:
         return
-    sampled = trial.observed.sampled or 0
+    sampled = trial.usage.completion_tokens or 0
     is_too_long = sampled > 2 * CUT_AT or trial.observed.chars > _MAX_CHARS_OF_A_TOKEN * CUT_AT
     if is_too_long or re.search(r"\b(?:199|200)\b", trial.visible):
         detail = f"{sampled} tokens came" if sampled else "Much more came"
@@ -233,7 +233,7 @@ def fault_of(error: BackendError) -> DetectedFault:
 
 def judge_ids(trial: Trial, product: str | None) -> DetectedFault | None:
     """Whether all ids arrived. Streams from llama.cpp always have gaps, which its dialect handles."""
-    ids, sampled = trial.observed.ids, trial.observed.sampled
+    ids, sampled = trial.observed.ids, trial.usage.completion_tokens
     if trial.error or product != "vLLM" or ids is None or sampled is None or ids >= sampled - 1:
         return None
     return DetectedFault(ServerFault.IDS_INCOMPLETE, Level.UNUSABLE, f"It counts {sampled} tokens and sent {ids} ids.")

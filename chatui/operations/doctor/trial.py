@@ -1,7 +1,7 @@
 """The doctor's test questions to a model server, and each answer: its frames as the real backend parsed them, and its raw bytes.
 
-From the bytes it is read what frames do not contain: the end reason, token counts, summaries and token ids. The questions have fresh random
-marker words, so that reports quote nothing else.
+From the bytes it is read what backends do not report: the server's word for the end, its pace, summaries and token ids. The questions have
+fresh random marker words, so that reports quote nothing else.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest, Taker
+from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest, Taker, Usage
 from chatui.backends.joining import Repetitions, text_of_chunk
 from chatui.backends.recording import RecordedExchange, Recorder
 from chatui.backends.responses.backend import text_of_event
@@ -49,8 +49,6 @@ class Observed:
     began: float | None = None
     ended: float | None = None
     is_stream: bool = False
-    sampled: int | None = None
-    reasoned: int | None = None
     ids: int | None = None
     text: str = field(default="", repr=False)
     thought: str = field(default="", repr=False)
@@ -65,7 +63,6 @@ def observe(exchange: RecordedExchange) -> Observed:
     repetitions = [Repetitions(text_of_chunk), Repetitions(text_of_event)]
     for seconds, chunk in _chunks(exchange, is_stream=observed.is_stream):
         before = observed.pieces
-        _counts(observed, chunk)
         _chat(observed, chunk)
         _tokens(observed, chunk)
         _responses(observed, chunk)
@@ -99,16 +96,6 @@ def _texts_of(exchange: RecordedExchange) -> Iterator[tuple[float, str]]:
         at += size
     for event in decoder.finish():
         yield seconds, event.data
-
-
-def _counts(observed: Observed, chunk: Mapping[str, Any]) -> None:
-    usage = object_of(chunk.get("usage")) or object_of(object_of(chunk.get("response")).get("usage"))
-    details = object_of(usage.get("completion_tokens_details")) or object_of(usage.get("output_tokens_details"))
-    counts = [usage.get("completion_tokens"), usage.get("output_tokens"), chunk.get("tokens_predicted")]
-    counts.append(object_of(chunk.get("meta_info")).get("completion_tokens"))
-    observed.sampled = next((count for count in counts if type(count) is int), observed.sampled)
-    if type(details.get("reasoning_tokens")) is int:
-        observed.reasoned = details["reasoning_tokens"]
 
 
 def _chat(observed: Observed, chunk: Mapping[str, Any]) -> None:
@@ -212,6 +199,11 @@ class Trial:
         """The reasoning that arrived separately from the answer, in any field."""
         frames = (frame for frame in self.frames if frame.header.channel == Channel.ANALYSIS and frame.header.intent is None)
         return "\n\n".join([*(frame.body for frame in frames), self.observed.summary])
+
+    @property
+    def usage(self) -> Usage:
+        """The server's counts; none of them without an answer."""
+        return (self.ended and self.ended.usage) or Usage()
 
     @property
     def was_cut(self) -> bool:
