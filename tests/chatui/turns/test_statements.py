@@ -25,8 +25,8 @@ from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-BEFORE_FIRST_TOKEN, IN_ALL = 11, 21
-"""For any kind of turn, including the start of a transaction. The ledger has two at the end, and two more in a person's first turn.
+BEFORE_FIRST_TOKEN, IN_ALL = 11, 20
+"""For any kind of turn, including the start of a transaction, of somebody without limits.
 
 One of them reads which tools are switched off in the conversation, because the demo offers some. Without tools it is not sent."""
 
