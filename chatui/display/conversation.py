@@ -33,6 +33,7 @@ from chatui.models.conversation import Conversation, Effort
 from chatui.models.message import Author, Message
 from chatui.models.turn import Turn, TurnState
 from chatui.permissions import access
+from chatui.permissions.files import titled
 from chatui.store import bulk_append, context_use, continuation, exchanges, transcripts
 from chatui.store.exchanges import StoredExchanges, Versions
 from renderer.activities.activity import from_stored
@@ -299,6 +300,7 @@ class _Page:
         # A call is stored before the person is asked about it, so a page without calls needs no statement for this.
         callers = {message.turn_id for message in found.messages if message.terminator == Terminator.CALL and message.turn_id}
         self._cards = tools.of_turns(callers) if callers else {}
+        self._pages = titled(self._row, found.pages) if found.pages else found.pages
 
     def exchanges(self) -> list[ShownExchange]:
         groups: list[tuple[Message | None, list[Message]]] = []
@@ -329,7 +331,7 @@ class _Page:
         turns = dict.fromkeys(message.turn_id for message in messages if message.turn_id)
         texts = [_text_of(message) for message in shown]
         written = list(dict.fromkeys(message.turn for message in messages if message.turn))
-        parts = tuple(_part(message, text, found.pages) for message, text in zip(shown, texts, strict=True))
+        parts = tuple(_part(message, text, self._pages) for message, text in zip(shown, texts, strict=True))
         answers = [text for part, text in zip(parts, texts, strict=True) if part.kind == "final"]
         key, state = (str(turn.pk), turn.state) if turn else ("", TurnState.COMPLETED)
         return _ending(
@@ -342,7 +344,7 @@ class _Page:
             has_question=question is not None,
             at=turn.finished_at if turn else bulk_append.written_at(self._row, shown),
             rated=unrated(self._row, key, state, _finals(parts)),
-            sources=sources_of(answers, found.pages, written),
+            sources=sources_of(answers, self._pages, written),
             siblings=_answer_siblings(question, messages, found.versions, found.children),
             thought=_thought({turn, *written} if turn else set(), messages, lambda: self._named(question)),
             cards=tuple(card for key in turns for card in self._cards.get(key, ())),

@@ -16,9 +16,11 @@ from django.db import transaction
 
 from chatui.database.connections import short_transaction
 from chatui.display.conversation_list import ShownLines, shown_list
+from chatui.models.collections import Collection
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.user import User
 from chatui.permissions import access
+from chatui.store import collections
 from renderer.characters import CONTROLS, is_seen, one_line
 
 
@@ -119,7 +121,7 @@ def change(person: User, folder_id: object, name: str, instructions: str) -> Fol
 
 
 def delete(person: User, folder_id: object) -> None:
-    """Delete a folder with its instructions. Its conversations go back to the list; those in the archive and the bin stay there.
+    """Delete a folder with its instructions and files. Its conversations go back to the list; those in the archive and the bin stay there.
 
     This runs in short transactions, so that others can write in between. If it is interrupted, it can simply be repeated.
     """
@@ -127,6 +129,8 @@ def delete(person: User, folder_id: object) -> None:
     while keys := list(row.conversations.values_list("pk", flat=True)[:_BATCH_SIZE]):
         with short_transaction():
             row.conversations.filter(pk__in=keys).update(folder=None)
+    if files := Collection.objects.filter(folder=row).first():
+        collections.empty(files)
     with transaction.atomic():
         # The lock waits for moves into the folder; those conversations then go back to the list too.
         Folder.objects.select_for_update().filter(pk=row.pk).first()

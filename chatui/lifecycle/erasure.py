@@ -32,6 +32,7 @@ from chatui.database.connections import short_transaction
 from chatui.lifecycle import closing
 from chatui.models.assistants import Assistant
 from chatui.models.audit import AttemptWarning
+from chatui.models.collections import Collection
 from chatui.models.conversation import ActiveLeaf, Conversation, Folder
 from chatui.models.debug_requests import DebugRequest
 from chatui.models.files import StoredFile
@@ -54,6 +55,7 @@ _COUNTED = {
     "conversations": ngettext_lazy("%(count)d conversation", "%(count)d conversations", "count"),
     "folders": ngettext_lazy("%(count)d folder", "%(count)d folders", "count"),
     "assistants": ngettext_lazy("%(count)d assistant", "%(count)d assistants", "count"),
+    "collections": ngettext_lazy("%(count)d collection", "%(count)d collections", "count"),
     "saved prompts": ngettext_lazy("%(count)d saved prompt", "%(count)d saved prompts", "count"),
     "messages": ngettext_lazy("%(count)d message", "%(count)d messages", "count"),
     "turns": ngettext_lazy("%(count)d turn", "%(count)d turns", "count"),
@@ -84,6 +86,7 @@ def contents_of(person: User) -> Contents:
         "conversations": Conversation.objects.filter(owner=person),
         "folders": Folder.objects.filter(owner=person),
         "assistants": Assistant.objects.filter(owner=person),
+        "collections": Collection.objects.filter(owner=person),
         "saved prompts": SavedPrompt.objects.filter(owner=person),
         "messages": Message.objects.filter(conversation__owner=person),
         "turns": Turn.objects.filter(conversation__owner=person),
@@ -191,6 +194,7 @@ def _erase_rows(person: User, name: str) -> None:
         Rating.objects.filter(person=person),
     ):
         files.delete_rows(theirs)
+    Collection.objects.filter(owner=person).delete()  # their documents are gone already
     files.delete_rows(Folder.objects.filter(owner=person))
     Assistant.objects.filter(owner=person).delete()  # conversations of others go on without it, and say so
     files.delete_rows(SavedPrompt.objects.filter(owner=person))

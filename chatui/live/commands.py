@@ -188,6 +188,7 @@ def _ask_of(command: wire.AskCommand, caller: Caller) -> Ask:
         client_id,
         getattr(command, "effort", ""),
         **ids,
+        collections=tuple(map(_uuid, asked.split(","))) if (asked := getattr(command, "collections", None)) else (),
         tools_off=catalogue.names_of(off) if (off := getattr(command, "tools_off", None)) else frozenset(),
         choice=getattr(command, "choice", None),
         stays_with=getattr(command, "stays_with", None),

@@ -21,6 +21,7 @@ import asyncio
 import contextlib
 import gc
 import json
+import re
 import resource
 import signal
 import socket
@@ -47,7 +48,7 @@ from chatui.model_servers import connected
 from chatui.observability import tracing
 from chatui.proxies import setup_faults
 from chatui.transfer.saved_prompts import MAX_FILE_BYTES
-from chatui.transfer.upload import MAX_EXPORT_BYTES
+from chatui.transfer.upload import MAX_EXPORT_BYTES, max_form_bytes
 from chatui.turns import running
 from chatui.wire import relay
 from chatui.wire.bus import bus
@@ -354,7 +355,9 @@ FILES = b"/files/"
 """The path prefix for uploads."""
 
 _UPLOADS = {b"/import/": MAX_EXPORT_BYTES, b"/prompts/import/": MAX_FILE_BYTES}
-"""The only pages with a form that may have a large file, and how many bytes each accepts."""
+"""The pages with a form that may have a large file, and how many bytes each accepts."""
+_DOCUMENTS = re.compile(rb"/(?:collections|folders)/[0-9a-f-]{36}/documents/")
+"""Those for documents of a collection or a folder: ``max_form_bytes``."""
 
 SERVER_ERRORS = 500
 """Statuses from this one on are server errors."""
@@ -392,7 +395,11 @@ def max_bytes_read(path: bytes) -> int:
     refused there with a page that says why: a browser would not show a reply that comes before it has sent everything.
     """
     decoded = unquote_to_bytes(path)
-    allowed = _UPLOADS.get(decoded) or _max_bytes(decoded) or settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    allowed = (
+        _UPLOADS.get(decoded)
+        or (max_form_bytes() if _DOCUMENTS.fullmatch(decoded) else _max_bytes(decoded))
+        or settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    )
     return allowed + settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
 

@@ -7,6 +7,7 @@ A table holds no behaviour beyond its constraints. ``Message.text`` is the truth
 
 from chatui.models.assistants import Assistant, AssistantVersion
 from chatui.models.audit import AttemptWarning, AuditEvent, CountedLine
+from chatui.models.collections import Collection
 from chatui.models.conversation import ActiveLeaf, Conversation, Folder
 from chatui.models.debug_requests import DebugRequest
 from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, FileContent, FilePiece, SentDocument, StoredFile

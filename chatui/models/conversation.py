@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from chatui.models.assistants import AssistantVersion
+from chatui.models.collections import Collection
 from chatui.models.keys import Row, new_key
 
 
@@ -100,6 +101,10 @@ class Conversation(models.Model):
     assistant_version = models.ForeignKey(
         AssistantVersion, on_delete=models.SET_NULL, null=True, blank=True, related_name="conversations", db_index=False
     )
+    has_collections = models.BooleanField(default=False, db_default=False)
+    collections = models.ManyToManyField(Collection, blank=True, related_name="conversations")
+    """Those that its owner chose to ask in it, whether or not they still may; none if not ``has_collections``. The files of its folder are
+    asked besides."""
     is_running = waits = False
     """Not stored; see ``permissions.access.own_chosen``."""
 
@@ -150,6 +155,11 @@ class Conversation(models.Model):
             ("view_hidden_channels", "Can see hidden channels in the debug view"),
             ("view_any_conversation", "Can open conversations of other people"),
         ]
+
+    @property
+    def may_ask_collections(self) -> bool:
+        """Whether it may ask any (``permissions.collections``), as far as this row says: most conversations ask none."""
+        return self.has_collections or self.folder_id is not None
 
     @property
     def has_words_of_others(self) -> bool:

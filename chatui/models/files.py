@@ -11,6 +11,7 @@ import uuid
 from django.conf import settings
 from django.db import models
 
+from chatui.models.collections import Collection
 from chatui.models.conversation import Conversation
 from chatui.models.keys import Table
 from chatui.models.message import Message
@@ -57,7 +58,7 @@ class FilePiece(Table):
 
 
 class StoredFile(Table):
-    """A file in a conversation."""
+    """A file in a conversation, or in a collection."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     """Random, because it is part of a URL."""
@@ -74,10 +75,22 @@ class StoredFile(Table):
     """The key of the conversation in whose message box the upload waits to be sent; NULL for a new conversation."""
     tool_server = models.CharField(max_length=20, blank=True, default="", db_default="")
     """The name of the tool server from which the person attached it; empty for a file of their own."""
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, null=True, blank=True, related_name="documents", db_index=False)
+    """The one whose document it is; NULL for any other file."""
+    replaced_at = models.DateTimeField(null=True, blank=True)
+    """When a newer version took its place in the collection; until it is erased, citations still open it."""
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta(Table.Meta):
-        constraints = [models.UniqueConstraint(fields=["turn", "name"], name="one_file_per_name_of_turn")]
+        indexes = [models.Index(fields=["collection"], name="file_of_collection", condition=models.Q(collection__isnull=False))]
+        constraints = [
+            models.UniqueConstraint(fields=["turn", "name"], name="one_file_per_name_of_turn"),
+            models.UniqueConstraint(
+                fields=["collection", "name"],
+                condition=models.Q(collection__isnull=False, replaced_at=None),
+                name="one_document_per_name_of_collection",
+            ),
+        ]
 
 
 class DocumentText(Table):

@@ -37,6 +37,7 @@ GROUPS: dict[str, dict[str, str]] = {
     noop("Assistants and saved prompts"): {
         "chatui.offer_assistants": noop("Offer assistants and saved prompts of their own to groups"),
     },
+    noop("Documents"): {"chatui.offer_collections": noop("Offer collections of documents of their own to groups")},
     noop("Usage"): {
         "chatui.view_usage": noop("See how much everybody uses, and export it"),
         "chatui.change_limits": noop("Set usage limits and model prices"),

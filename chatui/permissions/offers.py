@@ -1,4 +1,4 @@
-"""Decides who may offer assistants and saved prompts of theirs to groups, and what is offered to a person now.
+"""Decides who may offer assistants, saved prompts and collections of theirs to groups, and what is offered to a person now.
 
 An offer counts as long as its owner has the permission, and that is checked with each use.
 """
@@ -16,24 +16,26 @@ from chatui.models.user import User
 from chatui.permissions.access import is_staff_with
 
 OFFER = "offer_assistants"
+"""The permission for assistants and saved prompts."""
+OFFER_COLLECTIONS = "offer_collections"
 
 
-def may_offer(person: User | None) -> bool:
-    """Whether this person may offer assistants and saved prompts of theirs to groups."""
-    return is_staff_with(person, f"chatui.{OFFER}")
+def may_offer(person: User | None, permission: str = OFFER) -> bool:
+    """Whether this person may offer assistants and saved prompts of theirs to groups, or what else the ``permission`` is for."""
+    return is_staff_with(person, f"chatui.{permission}")
 
 
-def groups_to_offer(person: User) -> QuerySet[Group]:
+def groups_to_offer(person: User, permission: str = OFFER) -> QuerySet[Group]:
     """The groups to which the person may offer what is theirs: all or none."""
     rows = Group.objects.order_by("name")
-    return rows if may_offer(person) else rows.none()
+    return rows if may_offer(person, permission) else rows.none()
 
 
-def offered_to(person: UUID, table: str, offers: str = "", key: str = "id") -> RawSQL:
+def offered_to(person: UUID, table: str, offers: str = "", key: str = "id", permission: str = OFFER) -> RawSQL:
     """The keys of a table's rows that are offered to the person's groups by owners for whom ``may_offer`` holds, or would if their account
     were open. ``offers``: the table that has the groups, where that is another, and its column ``key``."""
     statement = _OFFERED.format(table=table, offers=offers or table, key=key)
-    return RawSQL(statement, [User._meta.pk.get_db_prep_value(person, connection), OFFER])  # noqa: S611 - all of it is ours
+    return RawSQL(statement, [User._meta.pk.get_db_prep_value(person, connection), permission])  # noqa: S611 - all of it is ours
 
 
 # In plain SQL, as each new conversation asks it.

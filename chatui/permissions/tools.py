@@ -12,9 +12,9 @@ from chatui.models.conversation import Conversation
 from chatui.models.tools import CardKind, ToolApproval, ToolCall, ToolRule
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.permissions import access
+from chatui.permissions import access, collections
 from chatui.store import documents, passages
-from chatui.tools import catalogue, rules
+from chatui.tools import catalogue, document_search, rules
 from chatui.tools.catalogue import Combination
 from chatui.tools.document_search import FIND
 from chatui.tools.tool import Tool
@@ -54,10 +54,13 @@ class ToolsHere:
 
 
 def tools_here(person: User, conversation: Conversation | None, *, is_demo: bool) -> ToolsHere:
-    """The tools for this person in that conversation (None: a new one). At most five statements, and only one if no tool is available."""
+    """The tools for this person in that conversation (None: a new one). At most six statements, and only one if no tool is available."""
     offered = access.usable_tools(person, is_demo=is_demo)
-    if conversation is not None and not is_demo and passages.are_in(conversation.pk):
-        offered[FIND.name] = FIND
+    if conversation is not None and not is_demo:
+        if conversation.may_ask_collections and (asked := collections.described_in(person, conversation.pk)):
+            offered[FIND.name] = document_search.over(asked)
+        elif passages.are_in(conversation.pk):
+            offered[FIND.name] = FIND
     if not offered or conversation is None:
         return ToolsHere(offered)
     switched_off = ToolRule.objects.filter(conversation=conversation, is_allowed=False).values_list("tool", flat=True)

@@ -55,6 +55,7 @@ def erase_conversation(key: UUID, *, only_from_bin: bool = False) -> int:
     with short_transaction():
         for rows in _ROWS_OF_TURN:
             delete_rows(rows._default_manager.filter(turn__conversation=key))
+        delete_rows(Conversation.collections.through._default_manager.filter(conversation=key))
         for table in (SearchEntry, ActiveLeaf, ShareLink, DebugRequest, ToolRule, ToolSession, ProgramConversation, Turn):
             delete_rows(table.objects.filter(conversation=key))
         delete_rows(Conversation.objects.filter(pk=key))

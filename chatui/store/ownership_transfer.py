@@ -1,5 +1,5 @@
 """Transfers a person's conversations to another person, one per transaction, into a new folder, with everything that belongs to them, and
-the assistants that they offered to groups."""
+the assistants and collections that they offered to groups."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from chatui.database.connections import short_transaction
 from chatui.models.assistants import Assistant
+from chatui.models.collections import Collection
 from chatui.models.conversation import ActiveLeaf, Conversation, Folder
 from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, FileContent, FilePiece, StoredFile
 from chatui.models.message import SearchEntry
@@ -32,15 +33,25 @@ def transfer(person: User, heir: User, *, with_summaries: bool) -> int:
     with the permission can see them. Deleted and temporary conversations are not transferred, and will be erased. Folder instructions are
     personal, and are not transferred. Share links are revoked: the person responsible for them has left.
 
-    Assistants that are offered to groups become the heir's, so that whoever uses them keeps them. The others are personal, and will be
-    erased: the transferred conversations that began with one go on without it, and say so.
+    Assistants and collections that are offered to groups become the heir's, so that whoever uses them keeps them. The others are personal,
+    and will be erased: the transferred conversations that began with such an assistant go on without it, and say so.
     """
     Assistant.objects.filter(owner=person, deleted_at=None, pk__in=Assistant.groups.through.objects.values("assistant")).update(owner=heir)
+    for row in Collection.objects.filter(owner=person, deleted_at=None, pk__in=Collection.groups.through.objects.values("collection")):
+        _transfer_collection(row, heir)
     keys = list(_theirs(person).values_list("pk", flat=True))
     if not keys:
         return 0
     folder = Folder.objects.create(owner=heir, name=_free_name(heir, person.get_username()))
     return sum(_transfer(key, person, folder, with_summaries=with_summaries) for key in keys)
+
+
+def _transfer_collection(row: Collection, heir: User) -> None:
+    with short_transaction():
+        to_index = _transfer_files(StoredFile.objects.filter(collection=row), heir)
+        Collection.objects.filter(pk=row.pk).update(owner=heir)
+    for content in to_index:
+        passages.index(content)
 
 
 def _free_name(heir: User, wanted: str) -> str:
@@ -67,7 +78,7 @@ def _transfer(key: UUID, person: User, folder: Folder, *, with_summaries: bool) 
         ToolRule.objects.filter(conversation=row, is_allowed=True).delete()
         ActiveLeaf.objects.filter(conversation=row, person=person).update(person=folder.owner)
         Turn.objects.filter(conversation=row, asked_by=person).update(asked_by=folder.owner)
-        to_index = _transfer_files(row, person, folder.owner)
+        to_index = _transfer_files(StoredFile.objects.filter(conversation=row, owner=person), folder.owner)
         row.owner, row.folder, row.import_key, row.is_pinned, row.handed_over_at = folder.owner, folder, "", False, timezone.now()
         row.save(update_fields=[*_CHANGED])
         # For tools, none of the text counts as the heir's: it may contain addresses that the heir has never seen.
@@ -80,12 +91,12 @@ def _transfer(key: UUID, person: User, folder: Folder, *, with_summaries: bool) 
     return True
 
 
-def _transfer_files(row: Conversation, person: User, heir: User) -> list[int]:
+def _transfer_files(rows: QuerySet[StoredFile], heir: User) -> list[int]:
     """Each content is stored once per person: the heir may have the same one, and the person keeps theirs while another file uses it.
 
     The number of statements does not depend on the number of files. Returns the keys of contents whose passages must be indexed again.
     """
-    files = list(StoredFile.objects.filter(conversation=row, owner=person).select_related("content"))
+    files = list(rows.select_related("content"))
     if not files:
         return []
     contents = {file.content_id: file.content for file in files}

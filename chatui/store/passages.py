@@ -7,6 +7,7 @@ documents are searched as part of their own search, if they have enabled it.
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -84,10 +85,12 @@ def are_in(conversation_id: UUID) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SearchedBranch:
-    """The scope of a search: a message and those above it. Documents of other branches are not searched."""
+    """The scope of a search: a message and those above it. Documents of other branches are not searched. ``also``: documents from
+    elsewhere, such as of collections, by content: file and name."""
 
     conversation_id: UUID
     message_id: UUID
+    also: Mapping[int, tuple[UUID, str]] = field(default_factory=dict, repr=False)
 
 
 def names_in(branch: SearchedBranch) -> list[str]:
@@ -122,6 +125,33 @@ def _ranked(
 def address(file_id: UUID, number: int) -> str:
     """The address at which the owner of a file can read one of its passages."""
     return f"{reverse('passage', args=[file_id, number])}#here"
+
+
+_ADDRESS = re.compile(r"/documents/([0-9a-f-]{36})/([0-9]{1,7})/")
+
+
+def place_of(url: str) -> tuple[UUID, int] | None:
+    """The file and the number of the passage that ``address`` was given; None for another address."""
+    match = _ADDRESS.match(url)
+    return (UUID(match[1]), int(match[2])) if match else None
+
+
+def title(name: str, label: str) -> str:
+    """What a citation of a passage is called."""
+    return f"{name}, {label}" if label else name
+
+
+def labels(places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], str]:
+    """The labels of the parts with these passages, by content and number. Two statements; none for none."""
+    wanted = set(places)
+    contents = {content for content, _ in wanted}
+    if not wanted:
+        return {}
+    rows = DocumentPassage.objects.filter(content__in=contents, number__in={number for _, number in wanted})
+    parts = {(content, number): part for content, number, part in rows.values_list("content", "number", "part")}
+    named = DocumentPart.objects.filter(content__in=contents, number__in=set(parts.values())).values_list("content", "number", "label")
+    known = {(content, number): label for content, number, label in named}
+    return {place: known.get((place[0], parts[place]), "") for place in wanted if place in parts}
 
 
 def surroundings(content_id: int, number: int) -> Surroundings | None:
@@ -164,7 +194,7 @@ def _named(branch: SearchedBranch) -> dict[int, tuple[UUID, str]]:
     sent = _sent(branch.conversation_id).order_by("message__position")
     rows = list(sent.values_list("message", "file__content", "file", "file__name"))
     above = set(transcripts.path(branch.conversation_id, branch.message_id)) if rows else set()
-    return {content: (file, name) for message, content, file, name in rows if message in above}
+    return {**branch.also, **{content: (file, name) for message, content, file, name in rows if message in above}}
 
 
 def _scores(contents: Collection[int], terms: Iterable[Term]) -> dict[int, float]:

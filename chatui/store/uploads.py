@@ -33,7 +33,7 @@ _BATCH = 500
 
 def of_person(person_id: UUID) -> QuerySet[StoredFile]:
     """The files that wait."""
-    return StoredFile.objects.filter(owner=person_id, conversation=None, turn=None, source=FileSource.PERSON)
+    return StoredFile.objects.filter(owner=person_id, conversation=None, turn=None, collection=None, source=FileSource.PERSON)
 
 
 def or_sent(person_id: UUID, kept: Collection[UUID]) -> QuerySet[StoredFile]:
@@ -74,7 +74,7 @@ def _delete(person_id: UUID, files: QuerySet[StoredFile]) -> bool:
 
 def sweep() -> int:
     """Delete files that have waited too long; returns their number."""
-    old = StoredFile.objects.filter(conversation=None, turn=None, created_at__lt=timezone.now() - KEPT)
+    old = StoredFile.objects.filter(conversation=None, turn=None, collection=None, created_at__lt=timezone.now() - KEPT)
     found = list(old.values_list("pk", "owner"))
     for key, owner in found:
         # Files that were sent meanwhile are no longer included.

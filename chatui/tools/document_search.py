@@ -7,11 +7,13 @@ allows that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from chatui.tools.file_access import Excerpt
-from chatui.tools.tool import CallingTurn, Tool, ToolError
+from chatui.tools.tool import CallingTurn, Tool, ToolError, one_line
 from renderer.markup.citations import CitableSource
 
 NAME = "find_in_documents"
@@ -43,7 +45,7 @@ def _shown(pages: dict[int, CitableSource], excerpt: Excerpt) -> str:
     throughout a conversation."""
     title = f"{excerpt.document}{', ' if excerpt.place else ''}{excerpt.place}"
     cited = CitableSource(excerpt.url, title)
-    cursor = next((cursor for cursor, page in pages.items() if page == cited), max(pages, default=-1) + 1)
+    cursor = next((cursor for cursor, page in pages.items() if page.url == cited.url), max(pages, default=-1) + 1)
     pages[cursor] = cited
     lines = "\n".join(f"L{number}: {line}" for number, line in enumerate(excerpt.text.splitlines()))
     return f"[{cursor}] {title}\n{lines}"
@@ -72,3 +74,15 @@ FIND = Tool(
     reads_private_data=True,
     sends_outside=False,
 )
+
+
+def over(collections: Iterable[tuple[str, str]]) -> Tool:
+    """The same for a conversation that asks collections, each given with name and description. Their makers wrote these, so each is quoted
+    as data. Replies are not kept: whoever may ask a collection today may not tomorrow."""
+    named = "; ".join(f"{_quoted(name)}{f' ({_quoted(about)})' if about else ''}" for name, about in collections)
+    note = f"It also searches these collections of documents, which are not in the conversation, named by whoever made them: {named}."
+    return replace(FIND, note=lambda: note, keeps_replies=False)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(one_line(text), ensure_ascii=False)

@@ -128,6 +128,15 @@ def succeeded(content: str, provenance: Provenance, note: str = "") -> ToolReply
     return ToolReply(f'{{"ok": true, {noted}"content": {content}, "error": null, "provenance": {_ENCODER.encode(provenance.as_json())}}}')
 
 
+_NOT_KEPT = "What the tool found is not kept. Call it again to read it."
+
+
+def not_kept(reply: ToolReply) -> ToolReply:
+    """What the record has in the place of a reply that is not kept (``Tool.keeps_replies``)."""
+    here = Provenance("chatui")
+    return failed(reply.error, _NOT_KEPT, here) if reply.error else succeeded(_ENCODER.encode(_NOT_KEPT), here)
+
+
 def plain_text_reply(content: str) -> ToolReply:
     """The reply of a tool that the model was trained with: no envelope, and strings have no quotes. ``content``: see ``bounded_json``."""
     value = json.loads(content)

@@ -147,6 +147,9 @@ class Tool:
     needs_person: bool = False
     """Whether all that it does is to ask the person: then no call waits for approval, and programs, which have no page, are never offered
     it. Without a ``label``, no line says that it runs: it writes its own."""
+    keeps_replies: bool = True
+    """If not, its replies are for the turn alone, and the record has a mark in their place: the person may lose the right to what they
+    say."""
 
     @property
     def shown_title(self) -> str:

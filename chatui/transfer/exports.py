@@ -29,7 +29,7 @@ from chatui.models.user import User
 from chatui.permissions import access, assistants
 from chatui.store import transcripts
 from chatui.store.file_names import DEVICES, shortened
-from chatui.transfer import files, saved_prompts, shares
+from chatui.transfer import collections, files, saved_prompts, shares
 from renderer.characters import one_line
 from renderer.frame_kinds import is_preamble
 from renderer.frames import Frame, Role, Transcript
@@ -74,8 +74,8 @@ def all_files(person: User) -> Iterator[tuple[str, Content]]:
     """The names and contents of all files of a person's archive, one at a time; ``ABOUT``, the first, says what they are.
 
     ``folders.json`` has the name and instructions of each folder and the names of the files in it, without extensions; ``assistants.json``
-    the newest version of each assistant that the person made; ``prompts.json``
-    their saved prompts; ``settings.json`` the person's settings and instructions, if any;
+    the newest version of each assistant that the person made; ``collections.json`` their collections, and ``collections/`` the documents
+    in them; ``prompts.json`` their saved prompts; ``settings.json`` the person's settings and instructions, if any;
     ``account.json`` their account, keys and share links, without secrets.
     """
     # In the language of the request, which is over when the last files are read.
@@ -95,6 +95,10 @@ def _all_files(person: User) -> Iterator[tuple[str, Content]]:
         yield "folders.json", _json({"folders": listed})
     if made := list(assistants.own_all(person)):
         yield "assistants.json", _json({"assistants": [_assistant(version) for version in made]})
+    described, documents = collections.for_archive(person)
+    if described:
+        yield "collections.json", _json({"collections": described})
+    yield from documents
     if prompts := saved_prompts.written(person):
         yield "prompts.json", prompts
     if any((own := asdict(profile.settings_of(person))).values()):
@@ -206,6 +210,8 @@ def _about() -> str:
         ("bin/", _("the same of the conversations in the bin")),
         ("folders.json", _("your folders")),
         ("assistants.json", _("the assistants that you made")),
+        ("collections.json", _("your collections of documents, and the files of your folders")),
+        ("collections/", _("their documents, in the newest version")),
         ("prompts.json", _("your saved prompts, which “Import” on their page reads")),
         ("settings.json", _("your settings and instructions, if you have any")),
         ("account.json", _("your account, your API keys, your shared links and your connected accounts")),

@@ -60,8 +60,8 @@ class Download:
 
 
 def own(user: User | None, file_id: UUID) -> Download:
-    """The person's own file. Raises as ``files.own_file``."""
-    return _download(files.own_file(user, file_id))
+    """The person's own file, or a document of a collection. Raises as ``files.readable_file``."""
+    return _download(files.readable_file(user, file_id))
 
 
 def hidden(visitor: Visitor, conversation_id: UUID, file_id: UUID) -> Download:
@@ -279,9 +279,9 @@ def _read(file: StoredFile, data: bytes, encoding: str = "") -> None:
 
 
 def text_of(user: User | None, file_id: UUID) -> VisibleText:
-    """The extracted text of the person's own file, with a label above each part. Raises NotFoundError as ``files.own_file``, and if there
-    is no text."""
-    parts = documents.parts_of(files.own_file(user, file_id))
+    """The extracted text of a file that the person may open, with a label above each part. Raises NotFoundError as
+    ``files.readable_file``, and if there is no text."""
+    parts = documents.parts_of(files.readable_file(user, file_id))
     if not parts:
         raise NotFoundError
     return transcripts.own_words("\n\n".join(documents.labelled(parts)))
@@ -289,7 +289,8 @@ def text_of(user: User | None, file_id: UUID) -> VisibleText:
 
 @dataclass(frozen=True, slots=True)
 class PassageInContext:
-    """A passage of the person's own document, with the text before and after it. It is passage ``number`` of ``count``."""
+    """A passage of a document that the person may open, with the text before and after it. It is passage ``number`` of ``count``.
+    ``is_replaced``: a newer version took the document's place in its collection."""
 
     name: str = field(repr=False)
     file_id: UUID
@@ -299,14 +300,16 @@ class PassageInContext:
     after: VisibleText = field(repr=False)
     number: int
     count: int
+    is_replaced: bool = False
 
 
 def passage_of(user: User | None, file_id: UUID, number: int) -> PassageInContext:
-    """A passage of the person's own file. Raises NotFoundError as ``files.own_file``, and if it has no such passage."""
-    file = files.own_file(user, file_id)
+    """A passage of a file that the person may open. Raises NotFoundError as ``files.readable_file``, and if it has no such passage."""
+    file = files.readable_file(user, file_id)
     found = existing(passages.surroundings(file.content_id, number))
     before, text, after = (transcripts.own_words(each) for each in (found.before, found.text, found.after))
-    return PassageInContext(file.name, file.pk, found.label, before, text, after, found.number, found.count)
+    is_replaced = file.replaced_at is not None
+    return PassageInContext(file.name, file.pk, found.label, before, text, after, found.number, found.count, is_replaced)
 
 
 def delete(person: User, file_id: UUID) -> None:

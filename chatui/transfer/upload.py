@@ -19,6 +19,7 @@ from django.core.files.uploadhandler import FileUploadHandler
 from django.utils.translation import gettext as _
 
 from chatui.codes import ProductCode
+from chatui.env import environment
 from renderer.errors import ErrorCode, OpenChatMLError, Problem
 from renderer.events import Finished
 from renderer.ocml import interchange
@@ -169,6 +170,11 @@ _LINE_OF_A_FRAME = re.compile(rb"^<\|start\|>", re.MULTILINE)
 _JSON_MARK = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[{,]', re.DOTALL)
 
 
+def max_form_bytes() -> int:
+    """The most bytes that all files of a form may have together."""
+    return max(MAX_EXPORT_BYTES, environment().file_mb * 1024 * 1024)
+
+
 class BoundedUploadHandler(FileUploadHandler):
     """Keeps one byte more than is allowed, for all files of a request together, and drops the rest. By the extra byte, the reader of the
     file sees that it is too large. Django parses uploads before any view runs, even those of anonymous visitors, who cannot import
@@ -181,7 +187,7 @@ class BoundedUploadHandler(FileUploadHandler):
         super().new_file(*args, **kwargs)  # type: ignore[arg-type]
         if self._room is None:
             user = getattr(self.request, "user", None)
-            self._room = 1 + (MAX_EXPORT_BYTES if user is not None and user.is_authenticated else MAX_BYTES)
+            self._room = 1 + (max_form_bytes() if user is not None and user.is_authenticated else MAX_BYTES)
         self._file = BytesIO()
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:

@@ -38,7 +38,7 @@ class AskKind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Ask:
     """What a person or a program asks for. ``client_id`` makes it idempotent; ``conversation`` None starts a new one, in ``folder``, with
-    the newest version of ``assistant``.
+    the newest version of ``assistant``, which asks the ``collections``.
 
     ``continued_turn``: the turn whose answer is to be continued, with the settings of that turn. If ``question`` is set too, its answer
     continues after the last stored message instead, with the settings of this request. ``choice``: a model server or one of its models;
@@ -60,6 +60,7 @@ class Ask:
     stays_with: str | None = None
     folder: UUID | None = None
     assistant: UUID | None = None
+    collections: tuple[UUID, ...] = ()
     tools_off: frozenset[str] = frozenset()
     answer_format: AnswerFormat | None = None
     temporary: bool = False

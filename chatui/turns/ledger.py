@@ -133,7 +133,7 @@ def _end(running: RunningTurn) -> int | None:
         "output_tokens": account.output_tokens,
         "first_token_ms": account.first_token_ms,
         "thought_seconds": account.thought_seconds,
-        "request": requests.pack(*account.request) if account.request and keeps else None,
+        "request": requests.pack(*account.request) if account.request and keeps and running.keeps_replies else None,
     }
     if found := updated("chatui_turn", columns, _MINE, running.turn.pk, running.turn.lease_owner, read=_NEXT):
         return int(found[0][0])

@@ -35,7 +35,7 @@ from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.observability.error_reports import log_without_content
-from chatui.permissions import assistants, shares
+from chatui.permissions import assistants, files, shares
 from chatui.permissions.tools import tools_in
 from chatui.prompts import format_assistant_instructions, format_preferences, format_program_instructions
 from chatui.store import continuation, document_headers, documents, opened_pages, transcripts
@@ -295,8 +295,10 @@ def today(person: User) -> date | None:
 
 def _pages(running: RunningTurn) -> Mapping[int, CitableSource]:
     texts = [frame.body for frame in (*running.request.frames, *(frame for _, frame in running.shown_before))]
-    if _has_documents(running) or catalogue.is_on("browser") or any(map(citations.may_cite, texts)):
-        return opened_pages.of_conversation(running.turn.conversation_id)
+    turn = running.turn
+    may_cite = _has_documents(running) or turn.conversation.may_ask_collections or catalogue.is_on("browser")
+    if may_cite or any(map(citations.may_cite, texts)):
+        return files.titled(turn.conversation, opened_pages.of_conversation(turn.conversation_id))
     return {}
 
 
@@ -305,7 +307,8 @@ def _tools(running: RunningTurn, spec: BackendSpec) -> Mapping[str, Tool]:
     turn = running.turn
     if (program := running.ask.program) is not None:
         return _tools_of_program(turn, program, is_demo=spec.is_demo)
-    if running.request.cut_answer is not None or not (_has_documents(running) or spec.is_demo or catalogue.has_any(is_demo=False)):
+    is_any = spec.is_demo or catalogue.has_any(is_demo=False) or _has_documents(running) or turn.conversation.may_ask_collections
+    if running.request.cut_answer is not None or not is_any:
         return {}
     return tools_in(turn.asked_by, turn.conversation, is_demo=spec.is_demo).offered
 

@@ -130,6 +130,11 @@ class RunningTurn:
         self.pieces = Pieces(self.turn.pk)
 
     @property
+    def keeps_replies(self) -> bool:
+        """Whether the replies of all its tools, and so its request, may be stored."""
+        return all(tool.keeps_replies for tool in self.tools.values())
+
+    @property
     def has_new_question(self) -> bool:
         """Whether the question was new, so that it has no other answer."""
         return self.is_new and self.ask.kind in (AskKind.SEND, AskKind.EDIT)

@@ -29,7 +29,8 @@ from chatui.models.message import Author, Message
 from chatui.models.tools import ToolRule
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
-from chatui.permissions import access, assistants
+from chatui.permissions import access, assistants, collections
+from chatui.permissions.collections import MAX_ASKED
 from chatui.store import context_use, continuation, passages, temporary, transcripts
 from chatui.store import documents as store_documents
 from chatui.store.documents import NoSuchFileError, PlacesError, TooLargeError
@@ -127,7 +128,7 @@ def start(person: User, ask: Ask, lease_owner: str, is_queued: bool = False) -> 
         IntegrityError: another process was faster, with the same request or another one in this conversation; see ``started_before``.
         AskRefusedError: the person has been signed out or has reached a limit, the text is empty or too long, an answer is being written in
             this conversation or too many in others, the answer cannot be continued, or the model is not available to this person.
-        access.NotFoundError: the conversation, the folder, the assistant, the question or the answer does not belong to this person.
+        access.NotFoundError: the conversation, the folder, the assistant, a collection, the question or the answer is not this person's.
         Others: of a program, see ``program_start.begin``.
     """
     if ask.kind is not AskKind.CONTINUE and ask.effort not in Effort:
@@ -364,6 +365,7 @@ def _chosen_before(person: User, cut: Turn, conversation: Conversation) -> str:
 def _new_conversation(person: User, ask: Ask, choice: str) -> Conversation:
     folder = access.own_folder(person, ask.folder, locked=True) if ask.folder and not ask.temporary else None
     version = assistants.to_begin_with(person, ask.assistant, locked=True) if ask.assistant else None
+    asked = [collections.to_use(person, key) for key in ask.collections[:MAX_ASKED]]
     # A temporary conversation has no title, because it would appear in the browser's history.
     title, until = ("", temporary.end()) if ask.temporary else (transcripts.first_title(ask.text), None)
     answers = ask.answer_format.stored() if ask.answer_format else None
@@ -378,8 +380,11 @@ def _new_conversation(person: User, ask: Ask, choice: str) -> Conversation:
         temporary_until=until,
         began_with_assistant=version is not None,
         assistant_version=version,
+        has_collections=bool(asked),
     )
     insert([row])
+    if asked:
+        row.collections.set(asked)
     if ask.tools_off:
         ToolRule.objects.bulk_create(ToolRule(conversation=row, tool=name, is_allowed=False) for name in sorted(ask.tools_off))
     return row

@@ -18,7 +18,7 @@ from django.utils.translation import gettext
 
 from chatui import wire
 from chatui.accounts import people, sign_in
-from chatui.display import assistants, conversation_actions, conversation_list, files, operator_pages, tools, windows
+from chatui.display import assistants, collections, conversation_actions, conversation_list, files, operator_pages, tools, windows
 from chatui.display.assistants import ShownAssistant
 from chatui.display.conversation import BLANK_EXCHANGE, EFFORTS, shown_exchange, visible_text
 from chatui.display.conversation_list import ShownConversation, blank_conversation, blank_list, shown_conversation
@@ -33,6 +33,7 @@ from chatui.proxies import is_only_here
 from chatui.turns import running, sweep, temporary
 from chatui.web import downloads
 from chatui.web.answer_format import stored_schema
+from chatui.web.collections import begins_with
 from chatui.web.guards import done, for_anybody, person_of, signed_in, visitor_of
 from chatui.web.pages import draws_diagrams
 
@@ -162,7 +163,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "welcome": operator_pages.read("welcome"),
         "assistant": assistant,
         "no_assistant": bool(wanted) and assistant is None,
-        **_begins(request, row, assistant),
+        **_begins(request, person, row, assistant),
         "assistant_here": assistants.here(row) if row and row.began_with_assistant else None,
         "assistants": [] if row or assistant else assistants.listed(person),
         "examples": _examples(row, assistant),
@@ -191,20 +192,37 @@ def _assistant(person: User, wanted: str) -> ShownAssistant | None:
         return None
 
 
+def _documents_asked(request: HttpRequest, person: User, row: Conversation | None) -> dict[str, object]:
+    """The collections that a conversation asks, or a new one will, and the address at which they are chosen."""
+    if row is not None:
+        return {"asked_here": collections.here(row), "choose_documents": reverse("conversation_documents", args=[row.pk])}
+    named = request.GET.getlist("collection")
+    asked = collections.to_begin_with(person, named) if named else []
+    query = urlencode([*begins_with(request), *(("collection", each.id) for each in asked)])
+    return {
+        "asked_names": [each.name for each in asked],
+        "begins_asking": ",".join(each.id for each in asked),
+        "choose_documents": reverse("collections_choose") + (f"?{query}" if query else ""),
+    }
+
+
 def _model_of(assistant: ShownAssistant | None) -> tuple[str, str]:
     """The model with which it begins, and its maker, for ``shown_choices``."""
     return (assistant.choice, assistant.maker) if assistant else ("", "")
 
 
-def _begins(request: HttpRequest, row: Conversation | None, assistant: ShownAssistant | None) -> dict[str, str]:
-    """The addresses of this page with an assistant, whose id is to follow, without one, and of the other kind of new conversation."""
+def _begins(request: HttpRequest, person: User, row: Conversation | None, assistant: ShownAssistant | None) -> dict[str, object]:
+    """What a conversation asks; for a new one also the addresses of this page with an assistant, whose id is to follow, without one, and of
+    the other kind of new conversation."""
+    asked = _documents_asked(request, person, row)
     if row is not None:
-        return {}
+        return asked
     other = {"temporary": "" if "temporary" in request.GET else "1", "assistant": assistant.id if assistant else ""}
     query = urlencode({name: value for name, value in other.items() if value})
     place = [(name, value) for name in ("folder", "temporary", "format") if (value := request.GET.get(name))]
     without = f"?{urlencode(place)}" if place else reverse("home")
     return {
+        **asked,
         "begin_with": f"?{urlencode([*place, ('assistant', '')])}",
         "begin_without": without,
         "other_kind": reverse("home") + (f"?{query}" if query else ""),

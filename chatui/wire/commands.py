@@ -43,13 +43,15 @@ class AskCommand(Command):
 @dataclass(frozen=True, slots=True)
 class Send(AskCommand):
     """A new message. Without a ``conversation`` it starts a new one, with these settings. ``folder``: where to put it. ``assistant``: with
-    which it begins. ``tools_off``: names of tools to turn off, separated by commas. ``temporary``: keep it out of all lists, and erase it
-    soon. ``answer_format``: the JSON schema for its answers. ``files``: those that the person has uploaded for the message."""
+    which it begins. ``collections``: the ids of those that it asks, and ``tools_off``: names of tools to turn off, separated by commas.
+    ``temporary``: keep it out of all lists, and erase it soon. ``answer_format``: the JSON schema for its answers. ``files``: those that
+    the person has uploaded for the message."""
 
     type = "send"
     conversation: Reference | None
     folder: Reference | None
     assistant: Reference | None
+    collections: str | None
     text: str
     effort: str
     choice: str | None

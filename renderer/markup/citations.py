@@ -29,8 +29,8 @@ Each repeats the whole address, so a few characters of a model's text could beco
 
 @dataclass(frozen=True, slots=True)
 class CitableSource:
-    """A page that was opened, or a passage of the reader's own document. ``url`` is empty if there is nothing to open, as for a list of
-    search results.
+    """A page that was opened, or a passage of a document. ``url`` is empty if there is nothing to open, as for a list of search results;
+    ``title`` if it is a document that the reader may not know.
     """
 
     url: str
@@ -109,5 +109,5 @@ def _tokens(page: CitableSource | None) -> Iterator[Token]:
 def _href(page: CitableSource) -> str:
     """The address of the page, if a link may lead there."""
     if page.is_document:
-        return page.url
+        return page.url if page.title else ""
     return page.url if page.url.lower().startswith(("http://", "https://")) and links.permitted(page.url) else ""

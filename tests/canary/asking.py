@@ -19,6 +19,7 @@ from chatui.accounts import api_keys, invitations, password_links
 from chatui.audit_log.record import Visitor, record
 from chatui.models.assistants import Assistant
 from chatui.models.audit import AttemptWarning
+from chatui.models.collections import Collection
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.debug_requests import DebugRequest
 from chatui.models.files import StoredFile
@@ -30,7 +31,7 @@ from chatui.models.tools import ToolApproval
 from chatui.models.usage import ModelPrice, UsageLimit
 from chatui.models.user import User
 from chatui.permissions import debug_requests
-from chatui.store import assistants, passages
+from chatui.store import assistants, collections, passages
 from chatui.store import files as store_files
 from chatui.store.files import FileDestination, NewFile
 from renderer.frames import Header
@@ -122,6 +123,7 @@ def places(world: World) -> dict[str, str]:
         "foreign_folder": str(Folder.objects.create(owner=bystander, name="Somebody's folder").pk),
         **_assistants(world, bystander),
         **_prompts(owner, bystander),
+        **_collections(world, bystander),
         "conversation": str(world.planted.conversation.pk),
         "deleted": str(world.deleted.conversation.pk),
         "temporary": str(Conversation.objects.create(owner=owner, temporary_until=timezone.now() + timedelta(hours=1)).pk),
@@ -188,6 +190,33 @@ def _assistants(world: World, bystander: User) -> dict[str, str]:
         "offered_prompt": str(prompt.pk),
         "assisted": str(assisted.pk),
     }
+
+
+def _collections(world: World, bystander: User) -> dict[str, str]:
+    """Collections of the owner, one of them deleted and one of a folder; of somebody else, whose document is hidden from all; and one that
+    is offered to everybody of the world. The owner's conversation chose all of them, whether or not they may be asked."""
+    conversation = world.planted.conversation
+    found: dict[str, str] = {}
+    owner, offerer = conversation.owner, make_person("librarian", "offer_collections", staff=True)
+    hidden = world.canary.plant("document of somebody's collection")
+    for key, person, text in (
+        ("collection", owner, "visible words"),
+        ("deleted_collection", owner, "more visible words"),
+        ("foreign_collection", bystander, hidden),
+        ("offered_collection", offerer, "words that are offered"),
+    ):
+        row = Collection.objects.create(owner=person, name=hidden[:50] if person == bystander else "A visible collection")
+        file = uploaded(person, f"{hidden[:50] if person == bystander else key}.txt", text)
+        passages.index(file.content_id)
+        collections.put(row, file)
+        conversation.collections.add(row)
+        found |= {key: str(row.pk), f"document_of_{key}": str(file.pk)}
+    Collection.objects.filter(pk=found["deleted_collection"]).update(deleted_at=timezone.now())
+    Conversation.objects.filter(pk=conversation.pk).update(has_collections=True)
+    group = Group.objects.create(name="readers of a collection")
+    group.user_set.add(*filter(None, world.people.values()))
+    Collection.objects.get(pk=found["offered_collection"]).groups.add(group)
+    return found
 
 
 def _prompts(owner: User, bystander: User) -> dict[str, str]:

@@ -52,6 +52,7 @@ def olga(db: None) -> User:
         *BACKENDS,
         "view_usage",
         "offer_assistants",
+        "offer_collections",
         "change_limits",
         *TOOLS,
         "view_conversation",

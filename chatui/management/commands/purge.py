@@ -25,7 +25,7 @@ from chatui.display import system
 from chatui.env import environment
 from chatui.lifecycle import closed_accounts
 from chatui.lifecycle import erasure as lifecycle_erasure
-from chatui.store import assistants, erasure, hidden_text, reindexing, saved_prompts
+from chatui.store import assistants, collections, erasure, hidden_text, reindexing, saved_prompts
 from chatui.turns import temporary
 
 log = logging.getLogger(__name__)
@@ -99,6 +99,7 @@ class Command(BaseCommand):
         record(system.PURGE, visitor, detail=f"conversations deleted before {before:%Y-%m-%d %H:%M}: {count}{hidden}")
         removed = erasure.erase_expired(before)
         assistants.erase_expired(before)
+        collections.erase_expired(before)
         saved_prompts.erase_expired(before)
         erasure.sweep()
         if done := hidden_text.forget_old():

@@ -19,6 +19,7 @@ from django.urls import reverse
 
 from chatui.codes import ProductCode
 from chatui.models.assistants import AssistantVersion
+from chatui.models.collections import Collection
 from chatui.models.saved_prompts import SavedPrompt
 from chatui.models.shares import ShareLink
 from chatui.models.user import User
@@ -291,8 +292,17 @@ class Journey:
         if not self._watch.seen["owner"]:
             self._problems.append("No visible marker is kept in the database that this command sees.")
 
+    def _collection(self) -> Values:
+        """Let the owner make a collection; returns its parameter."""
+        address = reverse("collection_new")
+        self._owner.get(address, address)
+        if self._owner.post(address, f"POST {address}", {"name": "A canary's collection"}).status_code != 302:
+            self._problems.append("No collection could be made.")
+        row = Collection.objects.filter(owner=self._guests.owner).first()
+        return {"collection_id": str(row.pk)} if row else {}
+
     def _crawl(self) -> None:
-        shared, own = self._share(), {**self._folder(), **self._assistant(), **self._prompt()}
+        shared, own = self._share(), {**self._folder(), **self._assistant(), **self._prompt(), **self._collection()}
         self._watch.seen.clear()
         known = [{**values, **shared, **own} for values in self._known()]
         few = [known[0], next(values for values in known if values["is_visible"])]

@@ -41,8 +41,9 @@ from chatui.turns.sampling import Sampling
 from renderer import history
 from renderer.errors import Code
 from renderer.frame_kinds import TOOL_LINE, is_thought
-from renderer.frames import Frame
+from renderer.frames import Frame, Role
 from renderer.gate import Audience, may_see
+from renderer.markup.citations import CitableSource
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +77,7 @@ class Conductor:
         # A program has no page on which it could find files.
         has_files = program is None and environment().files_of_answer
         files = FilesOfTurn(row, lambda count: publisher.add_event(wire.FilesCame(count))) if has_files else None
-        documents = DocumentsOfTurn(row.conversation_id, row.question_id)
+        documents = DocumentsOfTurn(row, asks_collections=not running.keeps_replies)
         of_turn = (row.pk, row.conversation_id, row.asked_by_id, running.own_questions)
         self._person = PersonOfTurn(running, frames, publisher, self.waiting) if program is None else None
         turn = CallingTurn(*of_turn, pages=pages, files=files, documents=documents, sessions=SessionsOfTurn(row), person=self._person)
@@ -90,6 +91,8 @@ class Conductor:
         self.has_handed_back = False
         """Whether they were handed back, so that the turn is over and their replies will come in another request."""
         self._given_back: dict[str, GivenReasoning] = {}
+        self._not_kept: dict[str | None, Frame] = {}
+        """Replies that the record does not have, as the model reads them in this turn, by the ids of their calls."""
         self._calls_left = min(filter(None, (environment().tool_calls, program.offer.max_calls if program else None)))
         self._time = ToolTime(environment().tool_turn_seconds)
         self._failed_rounds = 0
@@ -114,7 +117,10 @@ class Conductor:
         if self._hand_back():
             return None
         self._failed_rounds += not has_run
-        frames = history.frames_for_prompt((*self._running.request.frames, *self._frames.written))
+        written = self._frames.written
+        if self._not_kept:
+            written = [self._not_kept.get(each.header.call_id, each) if each.header.role == Role.TOOL else each for each in written]
+        frames = history.frames_for_prompt((*self._running.request.frames, *written))
         # Once one of our tools has run, the model may answer: if it still had to call tools, it never could.
         must_call = request.must_call and not has_run
         # The prompt leaves out some of the reasoning so far, which the model may repeat.
@@ -126,6 +132,8 @@ class Conductor:
         opened = {cursor: page for cursor, page in list(self._pages.items()) if cursor not in self._stored_pages}
         if not opened:
             return
+        if not self._running.keeps_replies:  # titles are names of documents
+            opened = {cursor: CitableSource(page.url, "") if page.is_document else page for cursor, page in opened.items()}
         try:
             await writer.run(claims.store_pages, self._running.turn, opened, order=self._running.turn.pk, patience=CLAIM_PATIENCE)
         except DatabaseBusyError:
@@ -255,10 +263,11 @@ class Conductor:
         if isinstance(result, str):
             is_plain = call.tool.recipient is not None
             enveloped = replies.succeeded(result, call.provenance(took), execution.note)
-            self._reply(call.frame, replies.plain_text_reply(result) if is_plain else enveloped)
+            reply = replies.plain_text_reply(result) if is_plain else enveloped
         else:
             code, sentence = result
-            self._reply(call.frame, replies.failed(code, sentence, call.provenance(took)))
+            reply = replies.failed(code, sentence, call.provenance(took))
+        self._reply(call.frame, reply, keeps=call.tool.keeps_replies)
 
     def _waits_for_person(self, is_waiting: bool) -> None:
         self._loop.call_soon_threadsafe(self._time.pauses if is_waiting else self._time.goes_on)
@@ -284,13 +293,17 @@ class Conductor:
             log.warning("turn %s: a tool failed (%s)", self._running.turn.pk, error)
             return ProductCode.TOOL_FAILED, f"The tool failed ({error})."
 
-    def _reply(self, frame: Frame, reply: ToolReply) -> None:
-        """Record the reply to a call. A second reply is dropped, because the model has read the first one."""
+    def _reply(self, frame: Frame, reply: ToolReply, *, keeps: bool = True) -> None:
+        """Record the reply to a call. A second reply is dropped, because the model has read the first one. ``keeps``: if not, the record
+        only says that there was one."""
         if frame not in unanswered(self._frames.written):
             log.warning("turn %s: a reply to a call that waits for none was dropped", self._running.turn.pk)
             return
         if reply.error:
             log.info("turn %s: a call of a tool failed: %s", self._running.turn.pk, counted([reply.error]))
+        if not keeps:
+            self._not_kept[frame.header.call_id] = reply_frame(frame.header, reply)
+            reply = replies.not_kept(reply)
         self._frames.add(reply_frame(frame.header, reply), reply.error)
 
     def skip_calls(self) -> None:

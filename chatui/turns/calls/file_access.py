@@ -21,6 +21,7 @@ from chatui.database.writer import writer
 from chatui.models.files import FileSource, StoredFile
 from chatui.models.tools import ToolSession
 from chatui.models.turn import Turn
+from chatui.permissions import collections
 from chatui.store import documents, files, passages
 from chatui.store.files import FileDestination, FileRefusedError, NewFile, NoKeyError
 from chatui.store.passages import SearchedBranch
@@ -117,17 +118,23 @@ T = TypeVar("T")
 
 
 class DocumentsOfTurn:
-    """A ``TurnDocuments`` that finds only documents of its own conversation, above its question."""
+    """A ``TurnDocuments`` that finds only documents of its own conversation, above its question, and of the collections that are asked in
+    it. Which of them the person may ask is looked up for each call."""
 
-    def __init__(self, conversation_id: UUID, question_id: UUID) -> None:
-        self._branch = SearchedBranch(conversation_id, question_id)
+    def __init__(self, turn: Turn, *, asks_collections: bool) -> None:
+        self._turn, self._asks_collections = turn, asks_collections
 
     async def find(self, query: str, document: str, most: int) -> Sequence[Excerpt]:
-        found = await _read(lambda: passages.find(self._branch, query, document, most))
+        found = await _read(lambda: passages.find(self._branch(), query, document, most))
         return [Excerpt(each.name, each.label, each.text, each.url) for each in found]
 
     async def names(self) -> Sequence[str]:
-        return await _read(lambda: passages.names_in(self._branch))
+        return await _read(lambda: passages.names_in(self._branch()))
+
+    def _branch(self) -> SearchedBranch:
+        turn = self._turn
+        asked = collections.documents_asked(turn.asked_by, turn.conversation_id) if self._asks_collections else {}
+        return SearchedBranch(turn.conversation_id, turn.question_id, asked)
 
 
 async def _read(reading: Callable[[], T]) -> T:

@@ -17,6 +17,7 @@ from django.utils import timezone
 from chatui import wire
 from chatui.database import connections
 from chatui.models.turn import Turn, TurnState
+from chatui.permissions import files
 from chatui.store import opened_pages, transcripts
 from chatui.turns.leases import FRESH, LEASE, frames_in_pieces
 from chatui.turns.streams.end_user import kind_of
@@ -77,7 +78,7 @@ def stored_answer(turn_id: UUID) -> StoredAnswer | None:
     return StoredAnswer(
         turn_id,
         frames,
-        opened_pages.cited_by(turn.conversation_id, [frame.body for _, frame in frames]),
+        dict(files.titled(turn.conversation, opened_pages.cited_by(turn.conversation_id, [frame.body for _, frame in frames]))),
         frozenset(unfinished),
         (LEASE - vars(turn)["left"]).total_seconds(),
         max(0, round((timezone.now() - turn.started_at).total_seconds() * 1000)),

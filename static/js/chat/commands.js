@@ -58,7 +58,8 @@ export class Commands {
     const off = conversation ? null : toolsOff();
     const format = conversation ? null : (this.#around.composer.dataset.format ?? null);
     const command = { client_id: clientId, conversation, folder, assistant, text, effort, choice, files, temporary };
-    this.#ask({ type: "send", ...command, tools_off: off, answer_format: format });
+    const collections = conversation ? null : this.#around.open.collections;
+    this.#ask({ type: "send", ...command, collections, tools_off: off, answer_format: format });
   }
 
   /** @param {EditRequest} asked */

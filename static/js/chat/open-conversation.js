@@ -51,6 +51,11 @@ export class OpenConversation {
     return this.#page.dataset.folder ?? null;
   }
 
+  /** The collections that a new conversation asks. */
+  get collections() {
+    return this.#page.dataset.collections ?? null;
+  }
+
   /** The assistant that a new conversation begins with. */
   get assistant() {
     return this.#page.dataset.assistant ?? null;

@@ -11,8 +11,8 @@
  * @typedef {{ has: string[], finals: string[], facts: string[], at?: string | null, verdict?: string | null }}
  *   AnswerRow
  * @typedef {{ type: "send", client_id: string, conversation: string | null, folder: string | null,
- *   assistant: string | null, text: string, effort: string, choice: string | null, tools_off: string | null,
- *   answer_format: string | null, temporary: boolean | null, files: FileUse[] | null }} Send
+ *   assistant: string | null, collections: string | null, text: string, effort: string, choice: string | null,
+ *   tools_off: string | null, answer_format: string | null, temporary: boolean | null, files: FileUse[] | null }} Send
  * @typedef {{ type: "edit", client_id: string, conversation: string, question: string, text: string, effort: string,
  *   choice: string | null, files: FileUse[] | null }} Edit
  * @typedef {{ type: "regenerate", client_id: string, conversation: string, question: string, effort: string,

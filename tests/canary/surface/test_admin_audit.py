@@ -97,7 +97,10 @@ def test_deleting_one_account(admin_pages: Client) -> None:
     key = other.pk
     assert admin_pages.post(page_of(other, "erase"), {"name": "other"}).status_code == 200
     assert not User.objects.filter(pk=key).exists()
-    counted = "0 conversations, 0 folders, 0 assistants, 0 saved prompts, 0 messages, 0 turns, 0 files, 0 share links, 0 debug requests"
+    counted = (
+        "0 conversations, 0 folders, 0 assistants, 0 collections, 0 saved prompts, "
+        "0 messages, 0 turns, 0 files, 0 share links, 0 debug requests"
+    )
     assert recorded("other") == [("account erased", f"id {key}: {counted}")]
 
 

@@ -122,7 +122,7 @@ def test_the_audit_log_keeps_the_name_and_records_the_erasure(ada: User, written
     lifecycle_erasure.erase(SHELL, ada)
     line = AuditEvent.objects.order_by("number").last()
     assert line is not None and (line.action, line.way, line.owner_name) == ("account erased", "shell", "ada")
-    mine = "2 conversations, 1 folders, 1 assistants, 1 saved prompts"
+    mine = "2 conversations, 1 folders, 1 assistants, 0 collections, 1 saved prompts"
     assert line.detail == f"id {key}: {mine}, 8 messages, 4 turns, 0 files, 2 share links, 4 debug requests"
     assert AuditEvent.objects.filter(actor_name="ada").count() == before
     assert chain.verify().is_intact
@@ -220,7 +220,9 @@ def test_a_superuser_erases_somebody_who_has_written_much(root: User, ada: User)
     client = signed_in(root)
     page = client.get(page_of(ada)).content.decode()
     assert (
-        "1 conversation, 0 folders, 0 assistants, 0 saved prompts, 60 messages, 30 turns, 0 files, 1 share link, 1 debug request." in page
+        "1 conversation, 0 folders, 0 assistants, 0 collections, 0 saved prompts, "
+        "60 messages, 30 turns, 0 files, 1 share link, 1 debug request."
+        in page
         and "cabbage" not in page
     )
     wrong = client.post(page_of(ada), {"name": "adam"})
@@ -251,7 +253,10 @@ def test_nobody_erases_themselves_or_accounts_with_more_permissions(grace: User,
 
 
 def test_a_dry_run_counts_and_erases_nothing(ada: User, written: Conversation) -> None:
-    there_is = "2 conversations, 1 folders, 1 assistants, 1 saved prompts, 8 messages, 4 turns, 0 files, 2 share links, 4 debug requests"
+    there_is = (
+        "2 conversations, 1 folders, 1 assistants, 0 collections, 1 saved prompts, "
+        "8 messages, 4 turns, 0 files, 2 share links, 4 debug requests"
+    )
     assert output_of("erase_person", "ada", "--dry-run") == f"ada: {there_is}\n"
     assert User.objects.filter(pk=ada.pk).exists() and not AuditEvent.objects.exists()
 
