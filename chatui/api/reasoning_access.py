@@ -23,6 +23,7 @@ from renderer.gate import Audience
 
 
 def stream_for(key: LiveKey, wanted: ResponsesRequest | ChatRequest | MessagesRequest, offer: FunctionOffer) -> ProgramStream:
+    """The stream of a program's answer. It has raw reasoning only if the request asks for it and the key may read it."""
     match wanted:
         case ResponsesRequest():
             seals, asks = wanted.wants_sealed, wanted.asks_for_reasoning

@@ -219,17 +219,21 @@ _UPLOADS = {
 
 @dataclass(slots=True)
 class ParsedMessages:
-    """The parsed messages of a request: the program's instructions (``orders``), the earlier messages, and the question. ``places``: after
-    how many messages each instruction stands. ``calls``: the ids of calls in the earlier messages."""
+    """The parsed messages of a request."""
 
     orders: list[str] = field(default_factory=list, repr=False)
+    """The program's instructions."""
     places: list[int] = field(default_factory=list)
+    """After how many of ``messages`` each instruction stands."""
     messages: list[EarlierMessage | EarlierCall | EarlierReply] = field(default_factory=list, repr=False)
+    """The earlier messages and the question, in order."""
     calls: set[str] = field(default_factory=set)
+    """The ids of calls in the earlier messages."""
     asks_by_itself: bool = False
     """Whether the last item was an instruction, or a note, which may be answered without a message of the user."""
 
     def take(self, role: object, text: str, where: str, *, is_preamble: bool = False) -> None:
+        """Add one message. ``where``: its place in the request, for the error about an unknown role. Raises ApiError."""
         self.asks_by_itself = role in ("system", "developer")
         match role:
             case "user":

@@ -481,6 +481,7 @@ class HttpChannel(HTTPChannel):
         super().connectionLost(reason)  # type: ignore[no-untyped-call]
 
     def timeoutConnection(self) -> None:  # noqa: N802 - Twisted's name
+        """The time is over. A head or body that is too slow ends the connection; a response that is read fast enough gets more time."""
         if self._body_timer is not None:
             self._refuse_body()
             return

@@ -142,8 +142,8 @@ def _safe_message(record: logging.LogRecord) -> str:
 
 
 def _named(arg: object) -> object:
-    """An argument of a line; an exception, and what Python shows by its insides (a task with its coroutine, a request with its address), by
-    its type."""
+    """An argument of a log line, as it is reported. Only the type is reported of an exception, and of an object whose repr shows what is in
+    it (a task with its coroutine, a request with its address)."""
     if isinstance(arg, BaseException):
         return type(arg).__qualname__
     shown = _SHOWN.match(str(arg))

@@ -95,7 +95,7 @@ class RatingSums:
 
 
 def sums(filters: RatingFilters) -> RatingSums:
-    """Two statements. Nothing that anybody wrote is read."""
+    """The numbers of good and bad ratings by model, and of bad ones by reason, in two statements. Nothing that anybody wrote is read."""
     rows = _rows(filters).order_by()
     is_bad = Q(verdict=DOWN)
     model = Coalesce("message__turn__model", Value(""))

@@ -167,7 +167,8 @@ def _split(row: str, searched: str) -> list[str]:
 
 
 def _push_body(state: StateBlock, first: int, end: int, aligned: Sequence[str]) -> int:
-    """Push the rows from line ``first`` on, up to what ends a quotation, too; returns the line after them."""
+    """Push the rows of a table from line ``first`` on. It ends where a row does not fit, or where a quotation would end. Returns the line
+    after it."""
     rules = [rule for rule in state.md.block.ruler.getRules("blockquote") if rule is not lines_below.new_paragraph]
     has_bars = _row(state, first - 2).startswith("|")
     line, empty = first, 0

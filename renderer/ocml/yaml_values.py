@@ -115,7 +115,7 @@ class _Scanner(yaml.SafeLoader):
         super().fetch_block_scalar(style)
 
     def _check_indentation(self, *, is_quoted: bool = False) -> None:
-        """Refuse what stands first in its line and is not indented with spaces as far as it must be."""
+        """Refuse the first token of a line if its indentation is too small, or has tabs. Each line is checked once."""
         if self.line == self._checked_line or self.peek() == "\0":
             return
         self._checked_line = self.line
