@@ -41,7 +41,7 @@ OF_TESTS = {
 }
 TOGETHER = ("tests/llama/", "tests/browser/accessibility/")
 # The cases of this test are long pieces of work, for each of which a server of its own is started.
-SPREAD = "tests/chatui/operations/canary/test_runs.py::test_a_broken_deployment_is_found_out_with_the_place_of_each_fault"
+SPREAD = "tests/chatui/operations/canary/test_runs.py::test_every_planted_leak_is_found_out_with_its_place"
 # These wait for leases, timers and other processes most of the time, so that many of them can run at once. The longest are first.
 WAITING = (
     "tests/services/test_canary.py",

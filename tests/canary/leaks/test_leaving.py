@@ -65,6 +65,17 @@ def test_searching_hidden_words_looks_and_costs_the_same_as_searching_nothing(na
         assert search(text) == nothing, text
 
 
+def test_finding_hidden_words_in_a_conversation_finds_nothing(world: World) -> None:
+    client, path = client_for(world.people["owner"]), f"/c/{world.planted.conversation.pk}/find/"
+
+    def find(text: str) -> bytes:
+        return client.get(path, {"q": text}).content.replace(text.encode(), b"")
+
+    assert find("visible") != find(NONSENSE), "the premise: what is visible is found"
+    for marker in [*world.canary.planted][::7]:
+        assert find(marker) == find(NONSENSE), marker
+
+
 def test_the_premise_only_the_owner_finds_visible_text(world: World) -> None:
     for name in ("owner", "other", "both"):
         page = client_for(world.people[name]).get("/search/", {"q": "visible answer"}).content.decode()

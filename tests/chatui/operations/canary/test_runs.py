@@ -18,6 +18,7 @@ from django.core.management import CommandError, call_command
 
 from chatui.operations.canary.crawl import FOR_STAFF, LAST
 from chatui.operations.canary.watch import Canary
+from tests.canary.planted_leaks import LEAKS
 from tests.canary.reviewed import COMMANDS
 from tests.chatui.operations.canary.broken import SETTING
 from tests.chatui.operations.canary.telling import ADDRESSES, KINDS, ONE_IN
@@ -181,64 +182,42 @@ def test_nothing_stays_behind_but_two_lines_in_the_audit_log(sound: Sound) -> No
     assert [line[3] for line in sound.lines] == ["begins", "ends: clean, 0 findings"]
 
 
-CONVERSATION = "c/<uuid:conversation_id>/"
-LOOKED_AT = {"home", "conversation", "exchange", "download", "download_everything", "sign_in", *FOR_STAFF, *LAST}
-"""Where the faults below must be found, what is refused, and what takes something away. The sound run has looked at every address."""
-# Faults that do not cover one another, each with where it must be found: the place, who sees it there, and what of it or in what. And the
-# kinds of answers that are played for it: the sound run has played all.
-FAULTS: list[tuple[str, dict[str, set[tuple[str, str, str]]]]] = [
-    (
-        "chat,responses",
-        {
-            "gate": {
-                ("socket", "owner", "chat: reasoning_content"),
-                (CONVERSATION, "owner", "chat: arguments of a call"),
-                (f"{CONVERSATION}download/", "owner", "responses: content of a reasoning item"),
-                ("s/…/", "holder of a share link", "chat: reasoning"),
-                ("search", "owner", "a search tells that a hidden word is there"),
-            },
-        },
-    ),
-    (
-        "chat,responses,harmony,summarized,chat-shapes",
-        {
-            "guard": {("socket", "owner", "chat: think-tag in the answer"), ("socket", "owner", "responses: think tag in a message")},
-            "archive": {("download/", "owner", "harmony: analysis before the final")},
-            "header": {(f"{CONVERSATION}download/", "owner", "header x-thoughts")},
-            "secret": {("sign-in/", "anonymous", "instructions")},
-            "group's secret": {(f"{CONVERSATION}download/", "owner", "instructions of the group sworn, line 2 in header x-group")},
-            "summary": {("socket", "owner", "summarized: reasoning that a summarizer copies")},
-            "notice": {
-                (CONVERSATION, "owner", "responses: body of a refusal"),
-                (f"{CONVERSATION}turns/<uuid:turn_id>/", "owner", "chat: body of a refusal"),
-            },
-            "not refused": {(f"{CONVERSATION}debug/", "owner", "not refused, but answered 200")},
-            "search": {("search", "owner", "a search tells that a hidden word is there")},
-            "find": {("find", "owner", "a find tells that a hidden word is there")},
-            "not recorded": {("audit log", "owner", "attempts were not recorded"), ("audit log", "stranger", "attempts were not recorded")},
-            "not owned": {(CONVERSATION, "stranger", "what the owner may read"), ("socket", "stranger", "subscribe was not refused")},
-            # Whether it was also sent on a socket depends on when the tab subscribed.
-            "not withdrawn": {("database", "owner", "Message.text")},
-            "label": {("socket", "owner", "on a part"), ("database", "owner", "on a part")},
-            "index": {("database", "owner", "SearchEntry.terms")},
-            "not revoked": {("s/…/", "holder of a share link", "a share link that was taken back still opens")},
-        },
-    ),
+LOOKED_AT = {
+    "home",
+    "conversation",
+    "exchange",
+    "message_text",
+    "download",
+    "download_everything",
+    "sign_in",
+    "message",
+    "api_responses",
+    *FOR_STAFF,
+    *LAST,
+}
+"""Where the leaks below must be found, what is refused, and what takes something away. The sound run has looked at every address."""
+# Leaks that do not cover one another, with the kinds of answers that are played for them: the sound run has played all.
+ALONE = ("gate", "debug events", "copy")
+TOGETHER = [
+    ("chat,responses", ALONE),
+    ("chat,responses,harmony,summarized,chat-shapes", tuple(name for name in LEAKS if name not in ALONE)),
 ]
 
 
-@pytest.mark.parametrize(("kinds", "faults"), FAULTS, ids=[", ".join(faults) for _, faults in FAULTS])
-def test_a_broken_deployment_is_found_out_with_the_place_of_each_fault(
-    kinds: str, faults: dict[str, set[tuple[str, str, str]]], product: Product
-) -> None:
+@pytest.mark.parametrize(("kinds", "leaks"), TOGETHER, ids=[", ".join(leaks) for _, leaks in TOGETHER])
+def test_every_planted_leak_is_found_out_with_its_place(kinds: str, leaks: tuple[str, ...], product: Product) -> None:
     before = product.rows()
-    with product.broken(*faults):
+    with product.broken(*leaks):
         ran = product.canary(*PATIENT, "--shapes", "6", kinds=kinds, addresses=LOOKED_AT)
     assert (ran.code, ran.report.get("outcome")) == (1, "leak"), ran.output
-    for fault, places in faults.items():
-        for place, viewer, what in places:
-            found = [one for one in ran.report["findings"] if (one["place"], one["viewer"]) == (place, viewer)]
-            assert any(what in f"{one['what']} in {one['part']}" for one in found), (fault, place, viewer, what)
+    found = [(one["place"], one["viewer"], f"{one['what']} in {one['part']}") for one in ran.report["findings"]]
+    missed = {
+        (leak, *wanted)
+        for leak in leaks
+        for wanted in LEAKS[leak].found
+        if not any(one[:2] == wanted[:2] and wanted[2] in one[2] for one in found)
+    }
+    assert not missed
     assert "what nobody may read" not in ran.output and not any(secret in ran.output for secret in (INSTRUCTIONS, "marmalade")), (
         "the report quotes nothing"
     )
