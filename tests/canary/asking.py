@@ -7,6 +7,7 @@ from http.cookies import SimpleCookie
 from typing import Any
 from uuid import uuid4
 
+import httpx
 from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
 from django.core.cache import cache
@@ -30,6 +31,8 @@ from chatui.models.saved_prompts import SavedPrompt
 from chatui.models.tools import ToolApproval
 from chatui.models.usage import ModelPrice, UsageLimit
 from chatui.models.user import User
+from chatui.operations.canary.browser import Deployment, SimulatedBrowser
+from chatui.operations.canary.watch import Canary, Clock, LeakWatch
 from chatui.permissions import debug_requests
 from chatui.store import assistants, collections, passages
 from chatui.store import files as store_files
@@ -246,6 +249,31 @@ def rolled_back(*clients: Client) -> Iterator[None]:
     for cookie, client in zip(cookies, clients, strict=True):
         client.cookies = cookie
     cache.clear()
+
+
+class InProcess(httpx.BaseTransport):
+    """Takes the canary's requests to the product in this process, as one client. ``answers``: every byte of each response.
+    ``rolls_back``: whether changes are rolled back. ``accept`` takes the place of a browser's header."""
+
+    def __init__(self, client: Client, *, rolls_back: bool = True, accept: str = "") -> None:
+        self.answers: list[tuple[str, bytes]] = []
+        self._client = client
+        self._rolls_back = rolls_back
+        self._accept = accept
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        path, headers = request.url.raw_path.decode(), {"accept": self._accept or request.headers["accept"]}
+        kind = request.headers.get("content-type", "application/x-www-form-urlencoded")
+        with rolled_back(self._client) if self._rolls_back else contextlib.nullcontext():
+            response = self._client.generic(request.method, path, request.read(), content_type=kind, headers=headers)
+            head, _, body = (sent := whole(response)).partition(b"\n\n")
+        self.answers.append((f"{request.method} {path}", sent))
+        return httpx.Response(response.status_code, headers=[*response.items()], content=body, extensions={"reason_phrase": head})
+
+
+def visitor(viewer: str, transport: InProcess) -> SimulatedBrowser:
+    """The canary's browser in this process. What it notes is dropped: the transport keeps what it was answered."""
+    return SimulatedBrowser(viewer, Deployment("http://testserver", LeakWatch(Canary(), Canary(), {}), Clock(600), transport))
 
 
 def whole(response: HttpResponseBase) -> bytes:

@@ -34,11 +34,13 @@ File = tuple[str, bytes, str]
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """The visited deployment: its ``origin`` (scheme, host and port), the Watch that checks its output, and the remaining time."""
+    """The visited deployment: its ``origin`` (scheme, host and port), the Watch that checks its output, and the remaining time.
+    ``transport``: how requests get there, if not over the network."""
 
     origin: str
     watch: LeakWatch
     clock: Clock
+    transport: httpx.BaseTransport | None = None
 
 
 class HttpVisitor(contextlib.ExitStack):
@@ -55,7 +57,9 @@ class HttpVisitor(contextlib.ExitStack):
         self.clock = deployment.clock
         self._certificates = ssl.create_default_context()
         # No proxy and no .netrc from the environment: only this deployment gets requests.
-        self._client = self.enter_context(httpx.Client(base_url=self.origin, headers=headers, trust_env=False, verify=self._certificates))
+        self._client = self.enter_context(
+            httpx.Client(base_url=self.origin, headers=headers, trust_env=False, verify=self._certificates, transport=deployment.transport)
+        )
 
     def fetch(self, method: str, path: str, place: str, **content: Any) -> httpx.Response:
         """One request, with httpx's parameters for its content; ``place``: its name in the report."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
 import httpx
 from django.urls import Resolver404, URLPattern, URLResolver, get_resolver, resolve
 
+from chatui.models.user import User
 from chatui.operations.canary.browser import SimulatedBrowser, is_html
 from chatui.operations.canary.watch import CanaryError
 
@@ -114,6 +115,27 @@ def places(address: Address, known: Iterable[Values]) -> list[str]:
     """The paths of a route for all known values, each once."""
     paths = dict.fromkeys(address.path(values) for values in known)
     return [path + query for path in paths for query in ("", *QUERIES.get(address.name, ()))]
+
+
+_LOOKED_AT = 4
+"""How many messages of a long conversation are checked one by one; its pages show all of them."""
+
+
+def known_of(owner: User, long: Container[str] = ()) -> list[dict[str, str]]:
+    """The ids of the owner's messages, the hidden ones first, and of their turns. A message without a turn gets the id of any turn.
+    ``long``: the conversations of which only some are returned."""
+    known: list[dict[str, str]] = []
+    for row in owner.conversations.order_by("created_at"):
+        turns = [str(key) for key in row.turns.order_by("started_at").values_list("pk", flat=True)]
+        some = turns[0] if turns else str(row.pk)
+        messages = list(row.messages.order_by("is_visible", "position").values_list("pk", "turn_id", "is_visible"))
+        if str(row.pk) in long:
+            turns, messages = turns[:_LOOKED_AT], [*messages[:_LOOKED_AT], *messages[-_LOOKED_AT:]]
+        for key, turn, is_visible in messages:
+            ids = {"conversation_id": str(row.pk), "message_id": str(key), "turn_id": some if turn is None else str(turn)}
+            known.append({**ids, "is_visible": "yes" if is_visible else ""})
+        known += [{**known[-1], "turn_id": turn} for turn in turns]
+    return known
 
 
 _LINK = re.compile(r'(?:href|src|action|data-[\w-]+)="(/[^"]*)"')

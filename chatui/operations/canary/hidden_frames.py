@@ -1,9 +1,12 @@
-"""A frame of every kind that people without the permission must not see: stored and streamed by tests."""
+"""A frame of every kind that people without the permission must not see: imported by the command, stored and streamed by the tests."""
 
 from __future__ import annotations
 
+from chatui.operations.canary.scripts import Planter
 from chatui.operations.canary.watch import Canary
-from renderer.frames import Header
+from renderer.frame_kinds import SUMMARY_NAME
+from renderer.frames import Frame, Header, Terminator, Transcript
+from renderer.ocml import document
 
 
 def hidden_headers(canary: Canary) -> dict[str, Header]:
@@ -43,3 +46,17 @@ def hidden_headers(canary: Canary) -> dict[str, Header]:
         "broken recipient": Header("assistant", channel="final", recipient=f"<{canary.plant('broken recipient')}>"),
         "broken intent": Header("assistant", channel="final", intent=f"{canary.plant('broken intent')}\n"),
     }
+
+
+def transcript(planter: Planter) -> str:
+    """A document with all of them, as nearly as one can be written, and with a summary that is not the product's own. It ends with an
+    answer."""
+    headers = {**hidden_headers(planter.hidden), "summary": Header("assistant", channel="commentary", name=SUMMARY_NAME)}
+    hidden = [Frame(header, planter.filled(f"{{?{name}}}"), Terminator.END) for name, header in headers.items()]
+    frames = [
+        *hidden[:2],
+        Frame(Header("user"), "What does the canary import?", Terminator.END),
+        *hidden[2:],
+        Frame(Header("assistant", channel="final"), planter.filled("Imported {+final}."), Terminator.RETURN),
+    ]
+    return document.dump(Transcript(tuple(map(document.writable, frames))))

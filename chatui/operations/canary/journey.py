@@ -25,7 +25,7 @@ from chatui.models.shares import ShareLink
 from chatui.models.user import User
 from chatui.operations.canary import fixtures
 from chatui.operations.canary.browser import Deployment, NoEventError, SimulatedBrowser, Tab
-from chatui.operations.canary.crawl import Crawl, Values
+from chatui.operations.canary.crawl import Crawl, Values, known_of
 from chatui.operations.canary.fixtures import Guests
 from chatui.operations.canary.peer import CanaryServer
 from chatui.operations.canary.programs import Programs
@@ -46,8 +46,6 @@ _HOLDER = "holder of a share link"
 _ANSWERS_OF_A_TALK = 40
 _ANSWERS_OF_A_TAB = 7
 """A new tab may send that many commands at once."""
-_LOOKED_AT = 4
-"""How many messages of a long conversation are also checked one by one; its pages show all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +228,8 @@ class Journey:
         self._owner.get(address, address)
         file = ("canary.ocml", self._planted.transcript.encode(), "text/plain")
         answer = self._owner.post(address, f"POST {address}", {}, {"file": file})
-        if answer.status_code != 302:
+        # A page that lists what does not follow the format, or the conversation itself.
+        if not self._guests.owner.conversations.exclude(imported_at=None).exists():
             self._problems.append(f"The transcript could not be imported: the page answered {answer.status_code}.")
 
     def _share(self) -> Values:
@@ -363,18 +362,7 @@ class Journey:
                 self._watch.note(f"{self._refused[viewer] - recorded} attempts were not recorded", viewer, "audit log")
 
     def _known(self) -> list[dict[str, str]]:
-        """The ids of the owner's messages, the hidden ones first, and of their turns. A message without a turn gets the id of any turn."""
-        known: list[dict[str, str]] = []
-        for row in self._guests.owner.conversations.order_by("created_at"):
-            turns = [str(key) for key in row.turns.order_by("started_at").values_list("pk", flat=True)]
-            some = turns[0] if turns else str(row.pk)
-            messages = list(row.messages.order_by("is_visible", "position").values_list("pk", "turn_id", "is_visible"))
-            if str(row.pk) in self._many:
-                turns, messages = turns[:_LOOKED_AT], [*messages[:_LOOKED_AT], *messages[-_LOOKED_AT:]]
-            for key, turn, is_visible in messages:
-                ids = {"conversation_id": str(row.pk), "message_id": str(key), "turn_id": some if turn is None else str(turn)}
-                known.append({**ids, "is_visible": "yes" if is_visible else ""})
-            known += [{**known[-1], "turn_id": turn} for turn in turns]
+        known = known_of(self._guests.owner, self._many)
         if not known:
             raise CanaryError("Nothing was asked and kept, so there is nothing to look at.")
         return known

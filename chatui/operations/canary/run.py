@@ -21,7 +21,7 @@ from chatui.audit_log.record import SHELL, record
 from chatui.env import environment
 from chatui.models.turn import TurnState
 from chatui.models.user import User
-from chatui.operations.canary import fixtures
+from chatui.operations.canary import fixtures, hidden_frames
 from chatui.operations.canary.answers import SERVERS
 from chatui.operations.canary.browser import Deployment, origin_of
 from chatui.operations.canary.fixtures import Guests
@@ -37,14 +37,6 @@ FEW_SHAPES = 16
 """How many shapes of the catalogue, and labels with an answer of their own, a run plays in each wire format by default."""
 _MIN_SECRET_CHARS = 24
 _SETTLE_SECONDS = 5.0
-_TRANSCRIPT = """version: "2.2"
-<|start|>system<|message|>{?system}<|end|>
-<|start|>developer<|message|>{?developer}<|end|>
-<|start|>user<|message|>What does the canary import?<|end|>
-<|start|>assistant<|channel|>analysis<|message|>{?analysis}<|end|>
-<|start|>assistant name=reasoning_summary<|channel|>commentary<|message|>{?summary}<|end|>
-<|start|>assistant<|channel|>final<|message|>Imported {+final}.<|return|>
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +120,7 @@ def _plant(hidden: Canary, visible: Canary, shapes: int | None, seed: int) -> tu
             scripts[name] = server.scripts(planters[name])
         except VocabularyError:
             left_out.append(f"{name}: the vocabulary is not on this machine")
-    return Planted(scripts, planters["import"].filled(_TRANSCRIPT), visible, bait), tuple(left_out)
+    return Planted(scripts, hidden_frames.transcript(planters["import"]), visible, bait), tuple(left_out)
 
 
 def _secrets() -> dict[str, str]:

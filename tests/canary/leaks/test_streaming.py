@@ -5,10 +5,12 @@ import json
 import logging
 import threading
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
+from django.contrib.auth.models import Group
 from pytest_django import Settings
 
 from chatui.backends.base import BackendError, EndReason, SampleEnded
@@ -18,10 +20,11 @@ from chatui.models.audit import AuditEvent
 from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
+from chatui.operations.canary.crawl import Crawl
 from chatui.turns import leases, publisher, running
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Header
-from tests.canary.asking import client_for, whole
+from tests.canary.asking import InProcess, client_for, visitor, whole
 from tests.canary.listening import BusRecorder, assert_allowed, hidden_steps, open_debug_view
 from tests.canary.markers import Canary
 from tests.support.browser_socket import ENDS, BrowserSocket
@@ -53,20 +56,19 @@ def pages_of(person: User | None, *paths: str) -> list[bytes]:
     return [whole(client.get(path)) for path in paths]
 
 
-async def everything_of(person: User | None, accepted: dict[str, str]) -> list[bytes]:
-    """Everything that a person can fetch of a conversation, whatever its state."""
-    at, turn = f"/c/{accepted['conversation']}/", f"turns/{accepted['turn']}/"
-    hidden = [key async for key in Message.objects.filter(is_visible=False).values_list("pk", flat=True)][:4]
-    return await pages_of(
-        person,
-        "/",
-        at,
-        f"{at}{turn}",
-        f"{at}download/",
-        f"{at}download/whole/",
-        f"{at}debug/",
-        *(f"{at}messages/{key}/text/" for key in hidden),
-    )
+@database_sync_to_async
+def everything_of(person: User | None, accepted: dict[str, str], but: str = "nothing") -> list[bytes]:
+    """Everything that a person can fetch of a conversation, whatever its state, ``but`` the page with this name."""
+    ids = {"conversation_id": accepted["conversation"], "turn_id": accepted["turn"]}
+    hidden = Message.objects.filter(is_visible=False).values_list("pk", flat=True)[:4]
+    transport = InProcess(client_for(person), rolls_back=False)
+    with visitor("somebody", transport) as browser:
+        Crawl(browser, signed_in=person is not None).pages_of(
+            [{**ids, "message_id": str(key)} for key in hidden] or [{**ids, "message_id": accepted["question"]}]
+        )
+        for place in ("download/whole/", "debug/"):
+            browser.get(f"/c/{accepted['conversation']}/{place}", place)
+    return [answer for request, answer in transport.answers if not request.endswith(f"/{but}/")]
 
 
 async def begin(socket: BrowserSocket, **fields: object) -> dict[str, str]:
@@ -305,6 +307,29 @@ async def test_the_operators_secrets_do_not_leak(
     await open_debug_view(grace, accepted["conversation"])
     shown = (await pages_of(grace, f"/c/{accepted['conversation']}/debug/"))[0]
     assert canary.found(shown) == ["instructions"]
+
+
+@pytest.mark.asyncio
+async def test_the_instructions_of_a_group_do_not_leak(
+    canary: Canary,
+    layer: BusRecorder,
+    ada: User,
+    backend: ScriptedBackend,
+    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path,
+    settings: Settings,
+) -> None:
+    place, told = tmp_path / "groups.toml", canary.plant("second line of a group's instructions")
+    place.write_text(f'[groups]\nsworn = """One.\n{told}"""\n')
+    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"group_instructions_file": place})
+    await database_sync_to_async(lambda: ada.groups.add(Group.objects.create(name="sworn")))()
+    async with BrowserSocket(ada) as tab:
+        accepted = await begin(tab)
+        await tab.until(*ENDS, "chatui:idle")
+        await running.settle()
+        pages = await everything_of(ada, accepted)
+        assert_silent(canary, layer, caplog, [tab], *pages)
+    assert told in backend.requests[0].frames[0].body, "the premise: the model gets them"
 
 
 @pytest.mark.parametrize("what", ["unknown role", "tool without a name", "tool with a broken name", "legacy tool role", "broken role"])

@@ -32,6 +32,10 @@ from tests.support.scripted import ANALYSIS, ScriptedBackend, Step, answer, ende
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
+CHOOSING = "tools"
+"""The page on which people choose among the tools that the operator offers, which it names."""
+
+
 @pytest.fixture
 def remote(canary: Canary, tmp_path: Path) -> Iterator[dict[str, Tool]]:
     with remote_tools(canary, tmp_path) as tools:
@@ -115,12 +119,12 @@ async def test_only_a_tools_status_line_is_visible(
         accepted = await begin(socket)
         while not await Message.objects.filter(name="tool_activity").aexists():
             await asyncio.sleep(0.02)
-        midway = [*await everything_of(ada, accepted), *await everything_of(bela, accepted)]
+        midway = [*await everything_of(ada, accepted, but=CHOOSING), *await everything_of(bela, accepted)]
         await socket.until(*ENDS)
     turn = await Turn.objects.aget(pk=accepted["turn"])
     replies = {row.error_code async for row in Message.objects.filter(turn=turn, role="tool")}
     assert replies == {"", "E-X-TOOL-FAILED", "E-TOOL-TIMEOUT", "E-CALL-SCHEMA"}, "the premise: every kind of reply"
-    pages = [*await everything_of(ada, accepted), *await everything_of(bela, accepted)]
+    pages = [*await everything_of(ada, accepted, but=CHOOSING), *await everything_of(bela, accepted)]
     search = await pages_of(ada, f"/search/?q={hidden}")
     assert "a tool failed (ValueError)" in caplog.text, "the premise: the log is not empty"
     assert_silent(canary, layer, caplog, [socket, stranger], *midway, *pages)
