@@ -217,7 +217,7 @@ def test_every_planted_leak_is_found_out_with_its_place(kinds: str, leaks: tuple
         for wanted in LEAKS[leak].found
         if not any(one[:2] == wanted[:2] and wanted[2] in one[2] for one in found)
     }
-    assert not missed
+    assert not missed, ran.report["problems"]
     assert "what nobody may read" not in ran.output and not any(secret in ran.output for secret in (INSTRUCTIONS, "marmalade")), (
         "the report quotes nothing"
     )
