@@ -48,6 +48,8 @@ class ShownAssistant:
     """Whose it is, if that is somebody else."""
     groups: Sequence[str] = ()
     """To which its owner offers it, for the owner's list."""
+    tools: Collection[str] | None = None
+    """The names of those that are on where a conversation begins with it; None if that does not depend on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class AssistantHere:
 
 @dataclass(frozen=True, slots=True)
 class AssistantText:
-    """What an assistant is, for its owner's form. ``starters``: one in each line."""
+    """What an assistant is, for its owner's form. ``starters``: one in each line. ``tools`` as for ``ShownAssistant``."""
 
     name: str = ""
     initials: str = ""
@@ -69,6 +71,7 @@ class AssistantText:
     choice: str = ""
     effort: str = ""
     starters: str = ""
+    tools: Sequence[str] | None = None
 
 
 def listed(person: User) -> list[ShownAssistant]:
@@ -123,7 +126,7 @@ def use_newest(conversation: Conversation) -> None:
 
 def text_of(person: User, assistant_id: object) -> AssistantText:
     row = permissions.own(person, assistant_id)
-    return AssistantText(row.name, row.initials, row.instructions, row.choice, row.effort, "\n".join(row.starters))
+    return AssistantText(row.name, row.initials, row.instructions, row.choice, row.effort, "\n".join(row.starters), row.tools)
 
 
 def deleted(person: User, assistant_id: object) -> ShownAssistant:
@@ -221,7 +224,7 @@ def starters_of(text: str) -> list[str]:
 
 def _columns(text: AssistantText) -> dict[str, object]:
     alike = {name: getattr(text, name) for name in ("name", "initials", "instructions", "choice", "effort")}
-    return {**alike, "starters": starters_of(text.starters)}
+    return {**alike, "starters": starters_of(text.starters), "tools": None if text.tools is None else sorted(text.tools)}
 
 
 def _shown(row: AssistantVersion, person: User) -> ShownAssistant:
@@ -233,6 +236,7 @@ def _shown(row: AssistantVersion, person: User) -> ShownAssistant:
         row.effort,
         tuple(map(str, row.starters)),
         "" if row.assistant.owner_id == person.pk else vars(row).get("maker", ""),
+        tools=row.tools,
     )
 
 

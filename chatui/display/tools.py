@@ -406,12 +406,45 @@ def shown_tools(person: User, row: Conversation | None, model: str = "", off: Se
     by_server = choice.server_tools(person, model or (row.choice if row else ""))
     of_row = {rule.tool: rule for rule in ToolRule.objects.filter(conversation=row)} if row and here.offered else {}
     offered = here.together().offered
-    shown = [_shown(tool, here, of_row.get(name)) for name, tool in here.offered.items() if name != FIND.name and not tool.switched_with]
+    shown = [_shown(tool, here, of_row.get(tool.name)) for tool in _in_menu(here)]
     return ShownTools(
         tuple(sorted(shown, key=lambda each: each.title.casefold())),
         sum(tool.is_on for tool in shown),
         _by_server(by_server, offered.values(), row),
     )
+
+
+def tools_to_choose(person: User, chosen: Collection[str]) -> list[tuple[str, str]]:
+    """The name and title of each tool in the person's menu, by title, then of those of ``chosen`` that are not in it any more."""
+    offered = {tool.name: own_title(tool) for tool in _in_menu(tools_here(person, None, is_demo=connected.is_demo()))}
+    gone = [(name, _("%(tool)s (not offered now)") % {"tool": title_of(name)}) for name in chosen if name not in offered]
+    return [*sorted(offered.items(), key=lambda each: each[1].casefold()), *gone]
+
+
+def title_of(name: str) -> str:
+    """The title of the tool with that name, or the name, if there is no such tool any more."""
+    tool = {**catalogue.of_demo(), **catalogue.tools()}.get(name)
+    return own_title(tool) if tool else name
+
+
+@dataclass(frozen=True, slots=True)
+class BegunTools:
+    """The tools of a new conversation with an assistant. ``off``: the names of those that are off, separated by commas. ``missing``: of its
+    tools, the titles of those that the person is not offered."""
+
+    off: str
+    missing: tuple[str, ...]
+
+
+def begun_with(person: User, wanted: Collection[str]) -> BegunTools:
+    """Those that are wanted, among those that the person is offered. At most one statement."""
+    offered = {tool.name for tool in _in_menu(tools_here(person, None, is_demo=connected.is_demo()))}
+    return BegunTools(",".join(sorted(offered - set(wanted))), tuple(map(title_of, sorted(set(wanted) - offered))))
+
+
+def _in_menu(here: ToolsHere) -> list[Tool]:
+    """The search in the person's own documents is in no menu, and some tools are a part of another one there."""
+    return [tool for name, tool in here.offered.items() if name != FIND.name and not tool.switched_with]
 
 
 def _by_server(kinds: Collection[str], tools: Collection[Tool], row: Conversation | None) -> str:

@@ -29,7 +29,8 @@ class Assistant(Row):
 
 class AssistantVersion(Row):
     """What an assistant is at one time. ``choice``: its model, as ``Conversation.choice``, and ``effort``; empty for those that the person
-    would have. ``starters``: the first questions that it offers. ``instructions`` are shown to its owner alone.
+    would have. ``starters``: the first questions that it offers. ``tools``: the names of those that are on where a conversation begins with
+    it, among those that the person is offered; None for those that the person would have. ``instructions`` are shown to its owner alone.
     """
 
     assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="versions", db_index=False)
@@ -40,6 +41,7 @@ class AssistantVersion(Row):
     choice = models.CharField(max_length=260, blank=True)
     effort = models.CharField(max_length=8, blank=True)
     starters = models.JSONField(default=list)
+    tools = models.JSONField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta(Row.Meta):

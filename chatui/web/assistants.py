@@ -22,6 +22,7 @@ from chatui.display.conversation import EFFORTS
 from chatui.display.conversation_list import shown_conversation
 from chatui.display.folders import clean_instructions
 from chatui.display.model_choice import shown_choices
+from chatui.display.tools import tools_to_choose
 from chatui.limits import Throttle
 from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
@@ -63,6 +64,17 @@ class AssistantForm(forms.Form):
         help_text=format_lazy(_("Up to {count} questions to begin with, one in each line."), count=MAX_STARTERS),
         widget=forms.Textarea(attrs={"dir": "auto", "rows": 4}),
     )
+    choose_tools = forms.BooleanField(
+        label=_("Begin with these tools alone"),
+        required=False,
+        help_text=_("Otherwise a conversation begins with the tools that whoever begins it would have."),
+    )
+    tools = forms.MultipleChoiceField(
+        label=_("Tools"),
+        required=False,
+        help_text=_("Whoever begins a conversation has those of them that they are offered, and can switch them on and off there."),
+        widget=forms.CheckboxSelectMultiple,
+    )
     groups = forms.TypedMultipleChoiceField(
         label=_("Offer to groups"),
         required=False,
@@ -75,9 +87,16 @@ class AssistantForm(forms.Form):
     )
 
     def __init__(self, data: Any = None, *, person: Any, text: AssistantText, offered_to: Collection[int] = ()) -> None:
-        texts = {name: getattr(text, name) for name in self.base_fields if name != "groups"}
-        super().__init__(data, initial={**texts, "groups": list(offered_to)})
+        texts = {name: getattr(text, name) for name in self.base_fields if name not in _NO_TEXTS}
+        super().__init__(
+            data, initial={**texts, "groups": list(offered_to), "choose_tools": text.tools is not None, "tools": text.tools or ()}
+        )
         fields: dict[str, Any] = self.fields
+        if tools := tools_to_choose(person, text.tools or ()):
+            fields["tools"].choices = tools
+        else:
+            del fields["choose_tools"], fields["tools"]
+        self._tools = text.tools
         if groups := assistants.groups_to_offer(person):
             fields["groups"].choices = groups
         else:
@@ -107,16 +126,26 @@ class AssistantForm(forms.Form):
             raise ValidationError(problem % {"most": MAX_STARTERS, "chars": STARTER_CHARS})
         return "\n".join(lines)
 
+    def clean_tools(self) -> list[str]:
+        ticked: list[str] = self.cleaned_data["tools"]
+        if ticked and not self.cleaned_data["choose_tools"]:
+            raise ValidationError(gettext("Please tick “Begin with these tools alone”, or none of them."))
+        return ticked
+
     def wanted(self) -> AssistantText | None:
         if not self.is_valid():
             return None
-        return assistants.clean(AssistantText(**{name: value for name, value in self.cleaned_data.items() if name != "groups"}))
+        given = self.cleaned_data
+        tools = self._tools if "tools" not in given else given["tools"] if given["choose_tools"] else None
+        return assistants.clean(AssistantText(**{name: given[name] for name in given if name not in _NO_TEXTS}, tools=tools))
 
     def groups_wanted(self) -> Collection[int] | None:
         """The groups to which it is offered; None if the form does not ask for them."""
         return self.cleaned_data.get("groups")
 
 
+_NO_TEXTS = ("groups", "choose_tools", "tools")
+"""The fields that are no text of the assistant's."""
 _FULL = _("You have the maximum of %(most)s assistants. Delete one first.")
 
 

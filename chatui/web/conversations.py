@@ -161,8 +161,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "blank_folder": BLANK_FOLDER,
         "access_notices": access_notices.undismissed(person, row) if row else [],
         "welcome": operator_pages.read("welcome"),
-        "assistant": assistant,
-        "no_assistant": bool(wanted) and assistant is None,
+        **_of_assistant(person, assistant, wanted),
         **_begins(request, person, row, assistant),
         "assistant_here": assistants.here(row) if row and row.began_with_assistant else None,
         "assistants": [] if row or assistant else assistants.listed(person),
@@ -227,6 +226,12 @@ def _begins(request: HttpRequest, person: User, row: Conversation | None, assist
         "begin_without": without,
         "other_kind": reverse("home") + (f"?{query}" if query else ""),
     }
+
+
+def _of_assistant(person: User, assistant: ShownAssistant | None, wanted: str) -> dict[str, object]:
+    """The assistant that the address names, that there is none, and what the tools menu begins with, if it says so."""
+    begun = tools.begun_with(person, assistant.tools) if assistant and assistant.tools is not None else None
+    return {"assistant": assistant, "no_assistant": bool(wanted) and assistant is None, "begun_tools": begun}
 
 
 def _effort(person: User, assistant: ShownAssistant | None, models: ShownChoices) -> str:

@@ -400,18 +400,22 @@ export function listenToToolsMenu(composer) {
   });
 }
 
-// The tools that are off in a new conversation: the person's last choice in this browser.
+// The tools that are off in a new conversation: the person's last choice in this browser, or what an assistant begins
+// with, which this page alone keeps.
 
 const TOOLS_OFF_KEY = "chatui:tools";
 
 /** Their names, separated by commas; empty if no tools are offered. */
 export function toolsOff() {
-  return seek(document, "#tools-menu", HTMLElement) ? (recall(TOOLS_OFF_KEY) ?? "") : "";
+  const menu = seek(document, "#tools-menu", HTMLElement);
+  return menu ? (menu.dataset.off ?? recall(TOOLS_OFF_KEY) ?? "") : "";
 }
 
 /** @param {string[]} names */
 function keepToolsOff(names) {
-  remember(TOOLS_OFF_KEY, names.length ? names.join(",") : null);
+  const menu = seek(document, "#tools-menu[data-off]", HTMLElement);
+  if (menu) menu.dataset.off = names.join(",");
+  else remember(TOOLS_OFF_KEY, names.length ? names.join(",") : null);
 }
 
 // Loads the module for the queued message when an answer is being written, or when this browser already stores a queued

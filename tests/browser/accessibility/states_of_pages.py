@@ -71,6 +71,7 @@ STATES = (
     State("no assistants", "pia", "/assistants/"),
     State("assistants", "newcomer", "/assistants/new/", each(made_assistant, visible_at(".aside-list"))),
     State("assistant deleted", "newcomer", "/assistants/new/", each(made_assistant, deleted_assistant)),
+    State("new assistant that may be offered", "root", "/assistants/new/"),
     State("assistant refused", "ada", "/assistants/new/", each(fill("Name", "\u200b"), press("Create assistant"))),
     State("assistant", "newcomer", "/assistants/new/", each(made_assistant, follow("Change “Text editor”"))),
     State("new conversation with an assistant", "newcomer", "/assistants/new/", each(made_assistant, follow("New conversation with “Te"))),

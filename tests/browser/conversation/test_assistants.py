@@ -76,3 +76,32 @@ def test_one_is_deleted_and_brought_back_by_keyboard(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(page.get_by_role("status")).to_have_text("The assistant is back.")
     expect(change).to_be_visible()
+
+
+def test_a_conversation_begins_with_its_tools_and_the_person_may_switch_others_on(page: Page) -> None:
+    page.goto("/assistants/new/")
+    page.get_by_label("Name", exact=True).fill("Forecaster")
+    page.get_by_label("Begin with these tools alone").check()
+    page.get_by_label("Weather").check()
+    page.get_by_role("button", name="Create assistant").click()
+    for address, is_on in (("/", True), ("", False), ("/", True)):
+        if address:
+            page.goto(address)
+        else:
+            page.get_by_role("link", name="Forecaster").click()
+            expect(page.get_by_role("link", name="Without an assistant")).to_be_visible()
+        page.get_by_role("button", name="Tools", exact=True).click()
+        menu = page.locator("#tools-menu")
+        expect(menu.get_by_role("checkbox", name="Weather")).to_be_checked()
+        expect(menu.get_by_role("checkbox", name="Notes")).to_be_checked(checked=is_on)
+        if not is_on:
+            menu.get_by_role("checkbox", name="Notes").check()
+            expect(menu.get_by_role("checkbox", name="Notes")).to_be_checked()
+            menu.get_by_role("checkbox", name="Notes").uncheck()
+            expect(menu.get_by_role("checkbox", name="Notes")).not_to_be_checked()
+            page.keyboard.press("Escape")
+            chat = Chat(page)
+            chat.ask("How is the weather in Oslo?")
+            chat.finish()
+            page.get_by_role("button", name="Tools", exact=True).click()
+            expect(menu.get_by_role("checkbox", name="Notes")).not_to_be_checked()

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 import pytest_django
 from channels.db import database_sync_to_async
+from django.contrib.auth.models import Group, Permission
 from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
@@ -21,7 +22,10 @@ from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.prompts import format_assistant_instructions, format_preferences
 from chatui.store import ownership_transfer, transcripts
+from chatui.tools import clock
 from tests.chatui.conftest import signed_in
+from tests.chatui.tools import offering
+from tests.chatui.turns.calls.calling import fetch
 from tests.chatui.turns.test_instructions import say, sent_instructions
 from tests.chatui.turns.test_turns import ask, run
 from tests.support.browser_socket import ENDS, BrowserSocket
@@ -251,3 +255,59 @@ def test_two_tabs_may_delete_and_restore_one_and_the_second_reads_that_it_is_don
 def test_the_initials_are_letters_as_people_see_them(ada: User, name: str, initials: str) -> None:
     made(signed_in(ada), name=name)
     assert [each.initials for each in display.listed(ada)] == [initials]
+
+
+def tools_off(page: str) -> str | None:
+    found = re.search(r'id="tools-menu"[^>]*data-off="([^"]*)"', page)
+    return found[1] if found else None
+
+
+def with_tools(client: Client, *names: str, **fields: object) -> str:
+    answer = client.post("/assistants/new/", {**FORM, "choose_tools": "on", "tools": names, **fields})
+    assert answer.status_code == 302, answer.content.decode()
+    return str(Assistant.objects.latest("created_at").pk)
+
+
+def test_a_conversation_begins_with_the_tools_of_its_assistant(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    offering.offer(monkeypatch, clock.current_time, fetch)
+    client = signed_in(ada)
+    assert tools_off(client.get(f"/?assistant={made(client)}").content.decode()) is None, "the person's own choice counts otherwise"
+    timed, nothing = with_tools(client, "current_time"), with_tools(client)
+    assert tools_off(client.get(f"/?assistant={timed}").content.decode()) == "fetch"
+    assert tools_off(client.get(f"/?assistant={nothing}").content.decode()) == "current_time,fetch"
+    form = client.get(f"/assistants/{timed}/").content.decode()
+    assert re.search(r'value="current_time"[^>]* checked', form) and not re.search(r'value="fetch"[^>]* checked', form)
+    put(timed, choose_tools="on", tools="fetch")
+    assert tools_off(client.get(f"/?assistant={timed}").content.decode()) == "current_time"
+    refused = client.post(f"/assistants/{timed}/", {**FORM, "tools": "fetch"})
+    assert refused.status_code == 400 and "or none of them" in refused.content.decode()
+    assert client.post("/assistants/new/", {**FORM, "choose_tools": "on", "tools": "no_such_tool"}).status_code == 400
+    archive = zipfile.ZipFile(io.BytesIO(b"".join(client.get("/download/")))).read("assistants.json")
+    assert [each["tools"] for each in json.loads(archive)["assistants"]].count(["fetch"]) == 1
+
+
+def test_a_tool_that_is_not_offered_any_more_is_named_and_left_out(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    offering.offer(monkeypatch, clock.current_time, fetch)
+    client = signed_in(ada)
+    editor = with_tools(client, "current_time", "fetch")
+    assert "of its tools" not in client.get(f"/?assistant={editor}").content.decode()
+    offering.offer(monkeypatch, clock.current_time)
+    page = client.get(f"/?assistant={editor}").content.decode()
+    assert tools_off(page) == "" and "You are not offered these of its tools any more: <bdi>fetch</bdi>" in page
+    assert "fetch (not offered now)" in client.get(f"/assistants/{editor}/").content.decode()
+    put(editor, choose_tools="on", tools="fetch", name="Saved without losing it")
+    assert display.text_of(ada, editor).tools == ["fetch"]
+
+
+def test_an_assistant_lends_no_tool_and_names_none(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What bela is not offered is off, however the request is made."""
+    team, staff = Group.objects.create(name="team"), Group.objects.create(name="staff")
+    bela.groups.add(team)
+    ada.groups.add(staff)
+    ada.user_permissions.set(Permission.objects.filter(codename="offer_assistants"))
+    User.objects.filter(pk=ada.pk).update(is_staff=True)
+    offering.offer(monkeypatch, clock.current_time, fetch, tools={"current_time": (), "fetch": ("staff",)})
+    editor = with_tools(signed_in(ada), "fetch", groups=[team.pk])
+    page = signed_in(bela).get(f"/?assistant={editor}").content.decode()
+    assert tools_off(page) == "current_time" and "You are not offered all of its tools." in page and "fetch" not in page
+    assert tools_off(signed_in(ada).get(f"/?assistant={editor}").content.decode()) == "current_time"
