@@ -37,7 +37,7 @@ async def request_json(
         JsonRequestError: the service cannot be reached, or its response is too long or too slow.
     """
     transport = content.pop("transport", None)
-    headers = {"Accept": "application/json", "Accept-Encoding": "identity", **content.pop("headers", {})}
+    headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "chatui", **content.pop("headers", {})}
     try:
         async with (
             asyncio.timeout(seconds),

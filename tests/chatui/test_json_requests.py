@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from chatui.json_requests import JsonRequestError, request_json
-from tests.chatui.tools.peers import page, serving
+from tests.chatui.tools.peers import answers, page, serving
 
 
 async def asked(answer: bytes, *, seconds: float = 5.0, is_left: asyncio.Event | None = None) -> object:
@@ -45,6 +45,13 @@ async def test_a_response_is_a_status_and_perhaps_an_object(answer: bytes, expec
 async def test_a_failure_is_a_few_words(answer: bytes, words: str) -> None:
     with pytest.raises(JsonRequestError, match=rf"^{words}$"):
         await asked(answer)
+
+
+async def test_a_service_is_told_the_name_of_the_product_and_of_no_library() -> None:
+    async with serving(answers(page(b"{}", "application/json"))) as peer:
+        assert await request_json("GET", f"http://127.0.0.1:{peer.port}/", seconds=5, max_bytes=1000) == (200, {})
+        (head,) = peer.heads
+        assert [line for line in head.split("\r\n") if line.lower().startswith("user-agent:")] == ["User-Agent: chatui"]
 
 
 async def test_a_slow_service_is_left_in_time() -> None:

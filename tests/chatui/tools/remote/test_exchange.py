@@ -8,7 +8,8 @@ from chatui.tools.remote.exchange import Connections, HttpRequest, whole
 from chatui.tools.remote.offers import ServerError
 
 
-async def test_a_call_on_a_lost_connection_is_not_sent_again() -> None:
+@pytest.mark.parametrize("method", ["POST", "GET", "PUT", "DELETE"])
+async def test_a_call_on_a_lost_connection_is_not_sent_again(method: str) -> None:
     seen: list[int] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -21,7 +22,7 @@ async def test_a_call_on_a_lost_connection_is_not_sent_again() -> None:
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         connections = Connections()
-        ask = HttpRequest("POST", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", {})
+        ask = HttpRequest(method, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", {})
         async with connections.opened(ask) as response:
             assert await whole(response, 100) == (b"{}", False)
         with pytest.raises(ServerError, match="RemoteProtocolError"):
