@@ -16,6 +16,7 @@ from chatui.transfer.upload import BoundedUploadHandler
 def _small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upload, "MAX_EXPORT_BYTES", 8)
     monkeypatch.setattr(upload, "MAX_BYTES", 5)
+    monkeypatch.setattr(upload, "max_form_bytes", lambda: upload.MAX_EXPORT_BYTES)
 
 
 def handler_for(**attributes: Any) -> BoundedUploadHandler:

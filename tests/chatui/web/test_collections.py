@@ -249,7 +249,7 @@ def test_an_erased_person_leaves_none(ada: User, maker: User, handbook: str) -> 
     Folder.objects.create(owner=maker, name="Mine")
     put(maker, f"/folders/{Folder.objects.get().pk}/", file("in a folder.txt"))
     assert Collection.objects.count() == 2, "the premise"
-    call_command("erase", "maker", "--yes")
+    call_command("erase_person", "maker", "--yes")
     assert not Collection.objects.exists() and not StoredFile.objects.exists() and not FileContent.objects.exists()
 
 
