@@ -1,7 +1,7 @@
 """Collections of documents in a browser: made, filled, chosen beside the message box and asked, also on a phone."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import Visits
@@ -10,7 +10,8 @@ from tests.support.served import Deployment, Server
 pytestmark = pytest.mark.browser
 
 _CLEAR = 'from chatui.models import Collection; Collection.objects.filter(owner__username="bela").delete()'
-RULES = {"name": "rules.txt", "mimeType": "text/plain", "buffer": b"Holidays are requested in writing."}
+RULES = FilePayload(name="rules.txt", mimeType="text/plain", buffer=b"Holidays are requested in writing.")
+NEW_RULES = FilePayload(name="rules.txt", mimeType="text/plain", buffer=b"Holidays are requested online.")
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def test_on_a_phone_nothing_is_wider_than_the_page(page: Page, scheme: str) -> N
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     page.set_viewport_size({"width": 390, "height": 844})
     make(page)
-    page.get_by_label("Files").set_input_files(files=[{**RULES, "buffer": b"Holidays are requested online."}])
+    page.get_by_label("Files").set_input_files(files=[NEW_RULES])
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.get_by_text("1 earlier version")).to_be_visible()
     for address in (page.url, "/collections/", "/collections/new/", "/collections/choose/", "/"):
