@@ -18,8 +18,8 @@ from chatui.permissions import access
 from chatui.store import passages, search_index, transcripts
 from chatui.store.passages import Passage
 from chatui.store.search_index import Entry, Query
-from renderer.frame_kinds import PRODUCT_NAMES
-from renderer.frames import Role
+from chatui.store.transcripts import BranchText
+from renderer.frames import Frame, Role
 from renderer.gate import Audience, Piece, VisibleText, excerpt, show
 from renderer.markup.words import words_near, words_of
 
@@ -115,7 +115,7 @@ def _in_title(query: Query, row: Conversation | None) -> Hit | None:
 def _in_message(query: Query, message: Message | None) -> Hit | None:
     if message is None:
         return None
-    text, spans = _words(query, message)
+    text, spans = _words(query, transcripts.frame_of(message))
     if not spans:
         return None
     row = message.conversation
@@ -125,12 +125,11 @@ def _in_message(query: Query, message: Message | None) -> Hit | None:
     return Hit(url, title, excerpt(text, spans), writer, message.created_at, row.archived_at is not None)
 
 
-def _words(query: Query, message: Message) -> tuple[VisibleText, list[tuple[int, int]]]:
+def _words(query: Query, frame: Frame) -> tuple[VisibleText, list[tuple[int, int]]]:
     """The words of a message around those that were searched for, and where these are; no places if people see them nowhere in it.
 
     The index, and the text as it was written, also have words that no page shows, such as the address behind a link.
     """
-    frame = transcripts.frame_of(message)
     written = show(frame, Audience.END_USER)
     places = query.spans(search_index.with_whole_words(written), ahead=0)
     if not places:
@@ -152,14 +151,15 @@ def matching_messages(row: Conversation, person: User, text: str) -> list[UUID]:
         return []
     pattern, parts = re.compile(re.escape(wanted), re.IGNORECASE), [part.casefold() for part in _PART.findall(wanted)]
 
-    def has_it(message: Message) -> bool:
-        frame = transcripts.frame_of(message)
-        written = show(frame, Audience.END_USER)
-        # Reading Markdown takes long, so that is done only where the parts of the text are.
-        known = written.translate(_INSIDE_WORDS).casefold()
-        return all(part in known for part in parts) and pattern.search(words_of(frame.header, written)) is not None
+    def has_it(message: BranchText) -> bool:
+        # Reading a frame and its Markdown takes long, so that is done only where the parts of the text are.
+        known = message.text.translate(_INSIDE_WORDS).casefold()
+        if not all(part in known for part in parts):
+            return False
+        frame = message.frame
+        return pattern.search(words_of(frame.header, show(frame, Audience.END_USER))) is not None
 
-    return [message.pk for message in _shown_on_branch(row, person) if has_it(message)]
+    return [message.key for message in _shown_on_branch(row, person) if has_it(message)]
 
 
 _PART = re.compile(r"[^\W_]+")
@@ -170,11 +170,10 @@ _INSIDE_WORDS = str.maketrans("", "", "*`~")
 def messages_with_words(row: Conversation, person: User, text: str) -> list[UUID]:
     """The same for the words of a search in all conversations: the messages in which people see every word."""
     query = search_index.query(text[:QUERY_CHARS])
-    return [message.pk for message in _shown_on_branch(row, person) if query.wanted and _words(query, message)[1]]
+    return [message.key for message in _shown_on_branch(row, person) if query.wanted and _words(query, message.frame)[1]]
 
 
-def _shown_on_branch(row: Conversation, person: User) -> list[Message]:
+def _shown_on_branch(row: Conversation, person: User) -> list[BranchText]:
     """Summaries of the thinking are left out: they are folded into an answer, so a result could not link to them."""
     leaf = transcripts.active_leaf(row, person)
-    branch = transcripts.visible_on_branch(row, leaf) if leaf else []
-    return [message for message in branch if message.name not in PRODUCT_NAMES]
+    return transcripts.visible_texts(row, leaf) if leaf else []

@@ -244,11 +244,23 @@ _AT_ONCE = 900
 _IS_DOCUMENT = f"chatui_message.role = '{Role.USER}' AND chatui_message.name = '{DOCUMENT_NAME}'"
 
 
-def visible_on_branch(conversation: Conversation, leaf: Message) -> list[Message]:
-    """The visible messages from the root to ``leaf``, in order, without their turns. Hidden text, often most of a branch, is not read."""
-    keys = path(conversation.pk, leaf.pk)[::-1]
-    rows = Message.objects.filter(is_visible=True).defer("raw").in_bulk(keys)
-    return [rows[key] for key in keys if key in rows and rows[key].conversation_id == conversation.pk]
+@dataclass(frozen=True, slots=True)
+class BranchText:
+    """A visible message of a branch. ``text``: its frame as it is stored, with more than its words."""
+
+    key: UUID
+    text: str = field(repr=False)
+
+    @property
+    def frame(self) -> Frame:
+        return ocml.parse_frame(self.text)
+
+
+def visible_texts(conversation: Conversation, leaf: Message) -> list[BranchText]:
+    """The visible messages from the root to ``leaf``, in order, without the product's own. Hidden text is not read. One statement."""
+    names = list(PRODUCT_NAMES)
+    found = query(f"{_VISIBLE_TEXTS} {one_of(names)} ORDER BY up.depth DESC", leaf.pk, conversation.pk, conversation.pk, *names)
+    return [BranchText(as_uuid(key), text) for key, text in found]
 
 
 def of_turn(turn: Turn) -> list[Message]:
@@ -267,11 +279,15 @@ def among(keys: Collection[UUID], turns: QuerySet[Turn]) -> list[Message]:
     return list(rows)
 
 
-_PATH = (
+_ABOVE = (
     "WITH RECURSIVE up(id, parent_id, depth) AS ("
     "SELECT id, parent_id, 0 FROM chatui_message WHERE id = %s AND conversation_id = %s "
     "UNION ALL SELECT above.id, above.parent_id, up.depth + 1 FROM up JOIN chatui_message above ON above.id = up.parent_id) "
-    "SELECT id FROM up ORDER BY depth"
+)
+_PATH = f"{_ABOVE}SELECT id FROM up ORDER BY depth"  # noqa: S608 - all are ours
+_VISIBLE_TEXTS = (
+    f"{_ABOVE}SELECT message.id, message.text FROM up JOIN chatui_message message ON message.id = up.id "  # noqa: S608 - so are these
+    "WHERE message.is_visible AND message.conversation_id = %s AND message.name NOT"
 )
 
 

@@ -1,5 +1,7 @@
 """Find in conversation: matches in visible messages of the owner's open branch, and never in hidden text."""
 
+from functools import partial
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -11,6 +13,7 @@ from chatui.models.user import User
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in
+from tests.support.cost import python_calls
 
 pytestmark = pytest.mark.django_db
 
@@ -60,8 +63,21 @@ def test_hidden_text_is_not_searched(conversation: Conversation, ada: User, talk
     assert messages_with_words(conversation, ada, "walruses") == []
     with CaptureQueriesContext(connection) as statements:
         assert len(matching_messages(conversation, ada, "restore")) == 2
-    reading = [each["sql"] for each in statements.captured_queries if 'FROM "chatui_message" WHERE' in each["sql"]]
-    assert len(reading) == 1 and '"is_visible"' in reading[0].partition(" WHERE ")[2], "nor read"
+    reading = [each["sql"] for each in statements.captured_queries if "message.text" in each["sql"]]
+    assert len(reading) == 1 and "message.is_visible" in reading[0].rpartition(" WHERE ")[2], "nor read"
+
+
+def test_only_messages_with_the_text_are_parsed_and_more_cost_no_more_each(conversation: Conversation, ada: User) -> None:
+    last, calls = None, list[int]()
+    for number in range(300):
+        last = say(conversation, last, f"Of the *tides*, part {number}.")
+        if number in {99, 299}:
+            transcripts.activate(conversation, ada, last)
+            calls += [python_calls(partial(matching_messages, conversation, ada, wanted)) for wanted in ("part 77", "tides")]
+    few, each, few_of_more, each_of_more = calls
+    assert each > 100 * 20, "the premise: a message that has it is read"
+    assert few_of_more - few < 200 * 8
+    assert each_of_more / 300 < 1.1 * each / 100
 
 
 def test_only_the_owner_finds_anything(conversation: Conversation, ada: User, bela: User, talk: list[Message]) -> None:
