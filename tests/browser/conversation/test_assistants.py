@@ -94,7 +94,9 @@ def test_a_conversation_begins_with_its_tools_and_the_person_may_switch_others_o
         menu = page.locator("#tools-menu")
         expect(menu.get_by_role("checkbox", name="Weather")).to_be_checked()
         expect(menu.get_by_role("checkbox", name="Notes")).to_be_checked(checked=is_on)
-        if not is_on:
+        if is_on:
+            page.keyboard.press("Escape")
+        else:
             menu.get_by_role("checkbox", name="Notes").check()
             expect(menu.get_by_role("checkbox", name="Notes")).to_be_checked()
             menu.get_by_role("checkbox", name="Notes").uncheck()
