@@ -105,7 +105,7 @@ def test_invalid_bytes_and_lone_surrogates_become_replacement_characters(ada: Us
 
 @pytest.mark.parametrize(("limit", "most"), [("MAX_CONVERSATION_FRAMES", 2), ("MAX_CONVERSATION_CHARS", 5)])
 def test_a_conversation_of_exactly_the_maximum_size_is_imported(limit: str, most: int, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(f"chatui.transfer.imports.{limit}", most)
+    monkeypatch.setattr(f"chatui.transfer.export_imports.{limit}", most)
     exact, more = (mapping(a=node("abc", None), b=node("de", "a"), **extra) for extra in ({}, {"c": node("f", "b")}))
     assert len(import_export(ada, exact).conversations) == 1
     refused = import_export(ada, more)
