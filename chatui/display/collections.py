@@ -106,7 +106,7 @@ def to_begin_with(person: User, keys: Iterable[str]) -> list[ShownCollection]:
 
 def here(conversation: Conversation) -> AskedHere | None:
     """What a conversation asks; None if it asks nothing. No statement for most, otherwise at most three."""
-    if not conversation.may_ask_collections:
+    if not (conversation.has_collections or conversation.folder_id):
         return None
     names = [name for name, _ in permissions.described_in(conversation.owner, conversation.pk)]
     is_less = conversation.has_collections and len(chosen(conversation)) < conversation.collections.count()

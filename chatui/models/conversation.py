@@ -157,11 +157,6 @@ class Conversation(models.Model):
         ]
 
     @property
-    def may_ask_collections(self) -> bool:
-        """Whether it may ask any (``permissions.collections``), as far as this row says: most conversations ask none."""
-        return self.has_collections or self.folder_id is not None
-
-    @property
     def has_words_of_others(self) -> bool:
         """Whether somebody else may have written messages that appear as the owner's."""
         return self.imported_at is not None or self.handed_over_at is not None

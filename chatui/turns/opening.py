@@ -296,7 +296,7 @@ def today(person: User) -> date | None:
 def _pages(running: RunningTurn) -> Mapping[int, CitableSource]:
     texts = [frame.body for frame in (*running.request.frames, *(frame for _, frame in running.shown_before))]
     turn = running.turn
-    may_cite = _has_documents(running) or turn.conversation.may_ask_collections or catalogue.is_on("browser")
+    may_cite = _has_documents(running) or turn.conversation.has_collections or turn.conversation.folder_id or catalogue.is_on("browser")
     if may_cite or any(map(citations.may_cite, texts)):
         return files.titled(turn.conversation, opened_pages.of_conversation(turn.conversation_id))
     return {}
@@ -307,7 +307,12 @@ def _tools(running: RunningTurn, spec: BackendSpec) -> Mapping[str, Tool]:
     turn = running.turn
     if (program := running.ask.program) is not None:
         return _tools_of_program(turn, program, is_demo=spec.is_demo)
-    is_any = spec.is_demo or catalogue.has_any(is_demo=False) or _has_documents(running) or turn.conversation.may_ask_collections
+    is_any = (
+        spec.is_demo
+        or catalogue.has_any(is_demo=False)
+        or _has_documents(running)
+        or bool(turn.conversation.has_collections or turn.conversation.folder_id)
+    )
     if running.request.cut_answer is not None or not is_any:
         return {}
     return tools_in(turn.asked_by, turn.conversation, is_demo=spec.is_demo).offered

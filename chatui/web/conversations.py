@@ -194,7 +194,13 @@ def _assistant(person: User, wanted: str) -> ShownAssistant | None:
 def _documents_asked(request: HttpRequest, person: User, row: Conversation | None) -> dict[str, object]:
     """The collections that a conversation asks, or a new one will, and the address at which they are chosen."""
     if row is not None:
-        return {"asked_here": collections.here(row), "choose_documents": reverse("conversation_documents", args=[row.pk])}
+        may_ask = row.has_collections or row.folder_id is not None  # most conversations ask none
+        return {
+            "asked_here": collections.here(row) if may_ask else None,
+            "choose_documents": reverse("conversation_documents", args=[row.pk]),
+        }
+    if not request.GET:
+        return {"choose_documents": reverse("collections_choose")}
     named = request.GET.getlist("collection")
     asked = collections.to_begin_with(person, named) if named else []
     query = urlencode([*begins_with(request), *(("collection", each.id) for each in asked)])
