@@ -409,7 +409,7 @@ def _for_trusted(sound: Callable[..., Any]) -> Callable[..., Any]:
 @_leak(
     "another's response",
     f"{_PROGRAMS}[other]",
-    ("v1/responses/…", "stranger", "somebody else's response was read"),
+    ("v1/responses/…", "trusted program", "somebody else's response was read"),
 )
 def _anothers_response() -> Iterator[Fault]:
     from chatui.models.programs import ProgramAnswer

@@ -222,6 +222,8 @@ def _key(person: User, viewer: str) -> str:
 
 
 def _plain(scripts: Sequence[Script]) -> list[Script]:
-    """Scripts that end normally, without a pause or text that is marked as hidden too late."""
+    """Scripts that end normally, without a pause or text that is marked as hidden too late: the first ones, which leak into the answer, and
+    the last, whose reasoning is separate, so that a key with the permission would be sent it."""
     ending = (script for script in scripts if script.ends == ("completed",) and script.shows and PAUSE not in script.steps)
-    return [script for script in ending if not (script.is_aside or script.asides or script.withdrawn)][:ANSWERS]
+    plain = [script for script in ending if not (script.is_aside or script.asides or script.withdrawn)]
+    return [*plain[: ANSWERS - 1], *plain[ANSWERS - 1 :][-1:]]
