@@ -60,6 +60,8 @@ def test_root_has_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
         called()
 
 
+# The probe can outlast the rules that are in memory; then they are read again.
+@pytest.mark.django_db
 def test_it_is_offered_if_nothing_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(availability, "launch", sandbox)
     assert availability.why_off() == ""
