@@ -2,7 +2,7 @@
 // whatever tab or page they sign out in, and empties their other pages.
 
 import { atEnd, closestTo } from "../page/dom.js";
-import { openStorage, pageTexts, remember } from "../page/storage.js";
+import { openStorage, openTabStorage, pageTexts, remember } from "../page/storage.js";
 
 const LEFT = "chatui:left";
 const FORM_KEY = "chatui:form";
@@ -10,7 +10,7 @@ const PERSONAL = [
   FORM_KEY, "chatui:choice", "chatui:mine", "chatui:notice", "chatui:folders", "chatui:tools",
 ];
 /** Whose they are is in their names: somebody else's stay, if their session ended without a sign-out. */
-const TEXTS = ["chatui:draft:", "chatui:next:"];
+const TEXTS = ["chatui:draft:", "chatui:next:", "chatui:search:"];
 
 /** @type {Set<() => void>} */
 const runs = new Set();
@@ -50,7 +50,7 @@ export function watchLeaving() {
     history.replaceState(null, "", location.pathname);
   }
   const watch = () => void unsent().then((module) => module.watch(), () => {});
-  if (!document.querySelector("chat-page") || ofThisTab()?.getItem(FORM_KEY)) watch();
+  if (!document.querySelector("chat-page") || openTabStorage()?.getItem(FORM_KEY)) watch();
   else addEventListener("input", (event) => closestTo(event, "[method=post]") && watch());
 }
 
@@ -70,17 +70,8 @@ function leave(person) {
 /** @param {string} person */
 function forget(person) {
   const own = [...PERSONAL, ...TEXTS.map((beginning) => (person ? `${beginning}${person}:` : beginning))];
-  for (const storage of [openStorage(), ofThisTab(), pageTexts]) {
+  for (const storage of [openStorage(), openTabStorage(), pageTexts]) {
     const keys = Array.from({ length: storage?.length ?? 0 }, (_, index) => storage?.key(index) ?? "");
     for (const key of keys) if (own.some((beginning) => key.startsWith(beginning))) storage?.removeItem(key);
-  }
-}
-
-/** @returns {Storage | null} */
-function ofThisTab() {
-  try {
-    return sessionStorage;
-  } catch {
-    return null;
   }
 }

@@ -93,8 +93,10 @@ export class Shortcuts {
     last.click();
   }
 
-  /** Opens a neighbour of the open conversation in the list. @param {1 | -1} by */
+  /** Opens a neighbour of the open conversation in the list, or of the open result of a search. @param {1 | -1} by */
   #open(by) {
+    const step = this.#around.page.querySelector(`.search-steps:not([hidden]) [data-step="${by}"]`);
+    if (step instanceof HTMLButtonElement) return step.disabled ? toast(t("There are no more results.")) : step.click();
     const shown = ".folder-details[open] .conversation-link, .conversation-items .conversation-link";
     const links = [...this.#around.page.querySelectorAll(shown)];
     const open = links.findIndex((link) => link.getAttribute("aria-current") === "page");

@@ -9,6 +9,38 @@ export function openStorage() {
   }
 }
 
+/** The same for what belongs to one tab and ends with it. @returns {Storage | null} */
+export function openTabStorage() {
+  try {
+    return sessionStorage;
+  } catch {
+    return null;
+  }
+}
+
+const PREFIX = "chatui:search:";
+
+/** What the tab's person searches their conversations for. */
+export function keptSearch() {
+  const key = keyOfSearch();
+  return openTabStorage()?.getItem(key) ?? "";
+}
+
+/** For whoever loads the page again, or comes back to it. @param {string} typed empty for no search */
+export function keepSearch(typed) {
+  const key = keyOfSearch();
+  try {
+    if (typed) openTabStorage()?.setItem(key, typed);
+    else openTabStorage()?.removeItem(key);
+  } catch {
+    // Full storage prevents no search.
+  }
+}
+
+function keyOfSearch() {
+  return `${PREFIX}${document.documentElement.dataset.person ?? ""}:`;
+}
+
 /** @type {Map<string, string>} */
 const texts = new Map();
 

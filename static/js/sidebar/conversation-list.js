@@ -2,7 +2,7 @@
 
 import { t } from "../language/words.js";
 import { atEnd, find, lifeOf, seek } from "../page/dom.js";
-import { remember, textStorage } from "../page/storage.js";
+import { keptSearch, remember, textStorage } from "../page/storage.js";
 import { dayGroup, ListPages, mark, newEntry, News, place, showPlace, update } from "./entries.js";
 import { Folders } from "./folders.js";
 import { ListActions } from "./list-actions.js";
@@ -463,8 +463,8 @@ export function searchOnDemand() {
     text.select();
   });
   search.addEventListener("focusin", load);
-  // The browser has restored a text, or somebody typed before this script ran.
-  if (text.value || search.contains(document.activeElement)) load();
+  // The browser has restored a text, somebody typed before this script ran, or results are to stay beside the page.
+  if (text.value || search.contains(document.activeElement) || keptSearch()) load();
 }
 
 customElements.define("conversation-list", ConversationList);
