@@ -36,6 +36,7 @@ OPEN = {
     "c/<uuid:conversation_id>/turns/<uuid:turn_id>/files/",
     "c/<uuid:conversation_id>/calls/<uuid:approval_id>/",
     "c/<uuid:conversation_id>/tools/",
+    "c/<uuid:conversation_id>/documents/",
     "c/<uuid:conversation_id>/format/",
     "c/<uuid:conversation_id>/assistant/",
     "c/<uuid:conversation_id>/instructions/",

@@ -31,6 +31,7 @@ FIELDS = {
     "turn": "t",
     "folder": "f",
     "assistant": "g",
+    "collections": "c,d",
     "tools_off": "one,another",
     "answer_format": "{}",
     "text": "words",
