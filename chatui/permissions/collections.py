@@ -44,10 +44,12 @@ def to_use(person: User, collection_id: object) -> Collection:
     return existing(usable(person).filter(pk=key_of(collection_id)).first())
 
 
-def own(person: User, collection_id: object, *, is_deleted: bool | None = False) -> Collection:
+def own(person: User, collection_id: object, *, is_deleted: bool | None = False, locked: bool = False) -> Collection:
     """The person's own collection with that id, or the files of a folder of theirs. ``is_deleted``: one that they deleted; None: either.
-    Raises NotFoundError if there is none."""
+    ``locked``: lock it until the transaction ends. Raises NotFoundError if there is none."""
     mine = Collection.objects.filter(owner=person).select_related("folder")
+    if locked:
+        mine = mine.select_for_update(no_key=True, of=("self",))
     if is_deleted is not None:
         mine = mine.filter(deleted_at__isnull=not is_deleted)
     return existing(mine.filter(pk=key_of(collection_id)).first())

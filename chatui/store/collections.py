@@ -25,10 +25,9 @@ class CollectionFullError(Exception):
 
 
 def put(collection: Collection, file: StoredFile, replaces: UUID | None = None) -> None:
-    """Make an uploaded file a document, in the caller's transaction. It takes the place of the document ``replaces``, and of one with the
-    same name; these, with their earlier versions, are earlier versions of it from now on, and have its name. The same bytes under the same
-    name change nothing. Raises CollectionFullError."""
-    Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
+    """Make an uploaded file a document, in the caller's transaction, which has locked the collection. It takes the place of the document
+    ``replaces``, and of one with the same name; these, with their earlier versions, are earlier versions of it from now on, and have its
+    name. The same bytes under the same name change nothing. Raises CollectionFullError."""
     rows = StoredFile.objects.filter(collection=collection)
     before = rows.filter(Q(name=file.name) | Q(pk=replaces), replaced_at=None)
     names = dict(before.values_list("name", "content"))

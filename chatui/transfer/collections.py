@@ -43,7 +43,7 @@ def add(visitor: Visitor, collection_id: object, uploads: Sequence[Upload], repl
     """Make these files documents of the visitor's own collection, each by itself; returns those that were refused. ``replaces``: the
     document whose place the first takes; any takes that of a document with its name. Blocks while they are read.
 
-    Raises NotFoundError if the visitor has no such collection.
+    Raises NotFoundError if the visitor has no such collection, or has it no more; what was added before stays in it.
     """
     person = person_of(visitor)
     row = permissions.own(person, collection_id)
@@ -66,7 +66,8 @@ def _add(person: User, row: Collection, upload: Upload, replaces: UUID | None) -
     try:
         passages.index(file.content_id)
         with short_transaction():
-            store.put(row, file, replaces)
+            # Reading took a while: meanwhile it may have been deleted, with its folder, or have become an heir's.
+            store.put(permissions.own(person, row.pk, locked=True), file, replaces)
     finally:
         transfer_files.remove(file)  # unless it has become a document
 

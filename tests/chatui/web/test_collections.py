@@ -9,6 +9,7 @@ import pytest
 from django.contrib.auth.models import Group, Permission
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
+from django.test import Client
 from django.utils import timezone
 
 from chatui.display import collections as display
@@ -18,7 +19,7 @@ from chatui.models.conversation import Folder
 from chatui.models.files import DocumentPassage, FileContent, StoredFile
 from chatui.models.user import ClosedAccount, User
 from chatui.store import collections as store
-from chatui.store import uploads
+from chatui.store import passages, uploads
 from chatui.transfer import upload as transfer_upload
 from tests.chatui.conftest import make_person, signed_in
 from tests.support.environment import change as change_setting
@@ -206,6 +207,36 @@ def test_limits_are_told(maker: User, handbook: str, monkeypatch: pytest.MonkeyP
     change_setting(monkeypatch, {"files_of_person_mb": 0})
     assert "Your files already use your limit" in put(maker, handbook, file("more.txt", b"More words."))
     assert StoredFile.objects.count() == 1
+
+
+def _hands_over(client: Client, bela: User) -> None:
+    Collection.objects.update(owner=bela)
+
+
+def _deletes_its_place(client: Client, bela: User) -> None:
+    row = Collection.objects.get()
+    client.post(f"/folders/{row.folder_id}/delete/" if row.folder_id else f"/collections/{row.pk}/delete/")
+
+
+@pytest.mark.parametrize("is_in_folder", [False, True])
+@pytest.mark.parametrize("end", [_deletes_its_place, _hands_over])
+def test_what_is_gone_when_a_file_was_read_gets_no_document(
+    bela: User, maker: User, handbook: str, monkeypatch: pytest.MonkeyPatch, end: Callable[[Client, User], None], is_in_folder: bool
+) -> None:
+    client = signed_in(maker)
+    if is_in_folder:
+        Collection.objects.all().delete()
+        handbook = f"/folders/{Folder.objects.create(owner=maker, name='Travel').pk}/"
+        put(maker, handbook, file())
+    reading: list[object] = []
+
+    def index(content: object) -> None:
+        reading.append(content)
+        end(client, bela)
+
+    monkeypatch.setattr(passages, "index", index)
+    assert client.post(f"{handbook}documents/", {"file": file("late.txt", b"Lunch is at noon.")}).status_code == 404
+    assert reading and not StoredFile.objects.filter(name="late.txt").exists()
 
 
 def test_its_bytes_count_for_whoever_uploaded_it_and_it_is_no_upload_that_waits(ada: User, maker: User, handbook: str) -> None:
