@@ -78,10 +78,10 @@ def described_in(person: User, conversation_id: UUID) -> list[tuple[str, str]]:
     return sorted((folder or name, about) for folder, name, about in rows.values_list("folder__name", "name", "description"))
 
 
-def documents_asked(person: User, conversation_id: UUID) -> dict[int, tuple[UUID, str]]:
-    """The documents that a search in this conversation covers now, in their newest versions: file and name by content."""
+def documents_asked(person: User, conversation_id: UUID) -> list[tuple[int, UUID, str]]:
+    """The documents that a search in this conversation covers now, in their newest versions: content, file and name of each."""
     rows = StoredFile.objects.filter(collection__in=asked_in(person, conversation_id), replaced_at=None)
-    return {content: (key, name) for content, key, name in rows.order_by("pk").values_list("content", "pk", "name")}
+    return list(rows.order_by("pk").values_list("content", "pk", "name"))
 
 
 def documents(person: User) -> QuerySet[StoredFile]:

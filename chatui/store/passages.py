@@ -10,7 +10,7 @@ import math
 import re
 import time
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
@@ -86,20 +86,20 @@ def are_in(conversation_id: UUID) -> bool:
 @dataclass(frozen=True, slots=True)
 class SearchedBranch:
     """The scope of a search: a message and those above it. Documents of other branches are not searched. ``also``: documents from
-    elsewhere, such as of collections, by content: file and name."""
+    elsewhere, such as of collections: content, file and name of each."""
 
     conversation_id: UUID
     message_id: UUID
-    also: Mapping[int, tuple[UUID, str]] = field(default_factory=dict, repr=False)
+    also: Sequence[tuple[int, UUID, str]] = field(default=(), repr=False)
 
 
 def names_in(branch: SearchedBranch) -> list[str]:
-    return sorted({name for _, name in _named(branch).values()})
+    return sorted({name for _, _, name in _documents(branch)})
 
 
 def find(branch: SearchedBranch, asked: str, name: str, most: int) -> list[Passage]:
     """The passages that match best, best first. ``name``: of one document; empty for all. Empty if nothing matches."""
-    named = {content: each for content, each in _named(branch).items() if not name or each[1].casefold() == name.casefold()}
+    named = {content: (file, each) for content, file, each in _documents(branch) if not name or each.casefold() == name.casefold()}
     query = search_index.query(asked, MAX_WORDS)
     if not named or not query.wanted:
         return []
@@ -189,12 +189,12 @@ def _sent(conversation_id: UUID) -> QuerySet[SentDocument]:
     return SentDocument.objects.filter(message__conversation=conversation_id, use=DocumentUse.SEARCH, file__isnull=False)
 
 
-def _named(branch: SearchedBranch) -> dict[int, tuple[UUID, str]]:
-    """The file, and the name under which it was last sent, by content."""
+def _documents(branch: SearchedBranch) -> list[tuple[int, UUID, str]]:
+    """Content, file and name of each document, the last sent last. Several may have the same content."""
     sent = _sent(branch.conversation_id).order_by("message__position")
     rows = list(sent.values_list("message", "file__content", "file", "file__name"))
     above = set(transcripts.path(branch.conversation_id, branch.message_id)) if rows else set()
-    return {**branch.also, **{content: (file, name) for message, content, file, name in rows if message in above}}
+    return [*branch.also, *((content, file, name) for message, content, file, name in rows if message in above)]
 
 
 def _scores(contents: Collection[int], terms: Iterable[Term]) -> dict[int, float]:

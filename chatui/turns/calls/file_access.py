@@ -133,7 +133,7 @@ class DocumentsOfTurn:
 
     def _branch(self) -> SearchedBranch:
         turn = self._turn
-        asked = collections.documents_asked(turn.asked_by, turn.conversation_id) if self._asks_collections else {}
+        asked = collections.documents_asked(turn.asked_by, turn.conversation_id) if self._asks_collections else ()
         return SearchedBranch(turn.conversation_id, turn.question_id, asked)
 
 

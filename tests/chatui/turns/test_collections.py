@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group, Permission
 from chatui.display import collections as display
 from chatui.models.collections import Collection
 from chatui.models.conversation import Conversation, Folder
-from chatui.models.files import StoredFile
+from chatui.models.files import FileContent, StoredFile
 from chatui.models.message import Message, OpenedPage
 from chatui.models.turn import Turn
 from chatui.models.user import User
@@ -102,6 +102,19 @@ async def test_an_answer_finds_passages_and_its_citation_opens_them(ada: User, h
     assert f'href="/documents/{file.pk}/1/#here"' in page and 'title="rules.txt"' in page
     assert await status_of(ada, f"/documents/{file.pk}/1/") == 200
     assert "Asks: <bdi>Handbook</bdi>." in page
+
+
+@pytest.mark.parametrize("name", ["rules.txt", "rules of last year.txt"])
+async def test_documents_with_the_same_bytes_are_found_by_each_name(
+    ada: User, handbook: Collection, backend: ScriptedBackend, name: str
+) -> None:
+    await database_sync_to_async(put)(handbook, "rules of last year.txt", PASSAGE)
+    assert await FileContent.objects.acount() == 1, "the premise: both have one content"
+    backend.script, backend.following = calls(call(NAME, "c1", query="holidays", document=name)), [answer("From Ms Vesper【0†L0】.")]
+    turn = await run(ada, ask(collections=(handbook.pk,)))
+    assert f"[0] {name}" in found(backend) and PASSAGE in found(backend)
+    file = await StoredFile.objects.aget(name=name)
+    assert f'href="/documents/{file.pk}/1/#here"' in await page_of(ada, turn)
 
 
 async def test_what_was_found_is_in_no_table_of_the_conversation(ada: User, handbook: Collection, backend: ScriptedBackend) -> None:
