@@ -97,7 +97,14 @@ function fieldOf({ name, choices }) {
   }
   if (name === "text") return Object.assign(made("textarea", "earlier-search"), { rows: 5, dir: "auto" });
   if (name === "date") return Object.assign(made("input", "earlier-search"), { type: "date", value: today() });
-  return Object.assign(made("input", "earlier-search"), { autocomplete: "off", dir: "auto" });
+  // A field of one line would drop the lines of what is pasted.
+  const line = Object.assign(made("textarea", "earlier-search"), { rows: 1, dir: "auto" });
+  line.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    line.form?.requestSubmit();
+  });
+  return line;
 }
 
 /** The day where the person is. */

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.browser
 PROMPTS = (
     ("Short summary", "Summarize this in one sentence."),
     ("Shorten", "Make this {{tone: formal | friendly}} and short by {{date}}:\n\n{{text}}"),
+    ("Mail", "Answer this:\n\n{{the mail}}"),
     ("회의록요약하기", "회의록을 요약해 줘."),
 )
 _SET = """
@@ -41,7 +42,7 @@ def options(page: Page) -> Locator:
 
 def test_a_slash_opens_them_typing_filters_and_enter_takes_one(page: Page) -> None:
     box(page).press_sequentially("/")
-    expect(options(page)).to_have_count(3)
+    expect(options(page)).to_have_count(4)
     box(page).press_sequentially("sh")
     expect(options(page)).to_have_count(2)
     active = page.locator(".prompt-item[aria-selected=true]")
@@ -75,6 +76,16 @@ def test_blanks_are_filled_in_by_keyboard(page: Page) -> None:
     page.keyboard.press("Enter")
     Chat(page).finish()
     expect(Chat(page).exchanges).to_have_count(1)
+
+
+def test_a_blank_keeps_the_lines_of_what_is_pasted_and_enter_inserts_it(page: Page) -> None:
+    box(page).press_sequentially("/mail")
+    expect(options(page)).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog", name="Mail").get_by_label("the mail")).to_be_focused()
+    page.evaluate("text => document.execCommand('insertText', false, text)", "Dear Anna,\nthank you.")
+    page.keyboard.press("Enter")
+    expect(box(page)).to_have_value("Answer this:\n\nDear Anna,\nthank you.")
 
 
 def test_escape_closes_and_leaves_what_was_typed_and_a_closed_form_changes_nothing(page: Page) -> None:
