@@ -81,6 +81,7 @@ def test_one_is_deleted_and_brought_back_by_keyboard(page: Page) -> None:
 def test_a_conversation_begins_with_its_tools_and_the_person_may_switch_others_on(page: Page) -> None:
     page.goto("/assistants/new/")
     page.get_by_label("Name", exact=True).fill("Forecaster")
+    expect(page.get_by_label("Weather")).to_be_hidden()
     page.get_by_label("Begin with these tools alone").check()
     page.get_by_label("Weather").check()
     page.get_by_role("button", name="Create assistant").click()

@@ -51,6 +51,7 @@ FORMS: dict[str, tuple[str, list[dict[str, Any]], str]] = {
         ],
         "field-wrong",
     ),
+    "a key that asks in no way": ("/keys/", [KEY | {"formats": []}], '<a href="#id_formats">'),
     "an answer format": ("/format/", [{"schema": text} for text in ("[]", '{"type": "nothing"}', " ")], "field-wrong"),
     "a short password": ("/password/", [NEW_PASSWORD | {"new_password1": "short"}], '<a href="#id_new_password1">'),
     "another password": ("/password/", [NEW_PASSWORD | {"new_password2": "another long password"}], '<a href="#id_new_password2">'),
