@@ -1,6 +1,7 @@
 """Collections of documents: making, filling, offering, deleting and erasing them, and what ends when a right ends."""
 
 import io
+import re
 import zipfile
 from collections.abc import Callable
 from datetime import timedelta
@@ -85,6 +86,19 @@ def test_members_open_its_documents_and_others_see_nothing_of_it(ada: User, bela
         assert signed_in(ada).get(address).status_code == 200, address
         assert signed_in(bela).get(address).status_code == 404, address
     assert "Add documents" in signed_in(maker).get(handbook).content.decode()
+
+
+@pytest.mark.parametrize("language", ["en", "de", "ko", "zh-hans"])
+def test_the_name_of_what_begins_a_conversation_contains_its_words(ada: User, handbook: str, language: str) -> None:
+    """Whoever speaks to their browser says what they see, which is a part of the name in any language."""
+    signed_in(ada).post("/assistants/new/", {"name": "Handbook", "instructions": "Be brief."})
+    Folder.objects.create(owner=ada, name="Handbook")
+    for address in ("/collections/", "/assistants/", "/"):
+        page = signed_in(ada).get(address, headers={"accept-language": language}).content.decode()
+        named = re.findall(r'<a [^>]*aria-label="([^"]*Handbook[^"]*)"[^>]*>([^<]*(?:<(?!/a>)[^<]*)*)</a>', page)
+        shown = [(name, " ".join(re.sub("<[^>]*>", "", content).split())) for name, content in named]
+        assert [each for each in shown if each[1]], "the premise"
+        assert [(name, text) for name, text in shown if text.lower() not in name.lower()] == []
 
 
 def test_only_its_owner_changes_it(ada: User, maker: User, handbook: str) -> None:

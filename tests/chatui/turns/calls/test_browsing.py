@@ -72,6 +72,7 @@ async def test_a_citation_over_each_wire_format(kind: str, ada: User, monkeypatc
     assert answer.sources == (CitableSource(tea, "All about tea"),)
     below = await database_sync_to_async(end_of)(turn, answer)
     assert f'<a href="{tea}" rel="noopener noreferrer nofollow ugc" target="_blank">' in below and "<bdi>All about tea</bdi>" in below
+    assert "<section" not in below, "the landmarks of two answers would have one name"
     [live] = streams
     assert live.snapshot(0).messages[-1].blocks == answer.parts[-1].blocks, "as it was written"
     assert SECRET not in html and not await OpenedPage.objects.filter(title__contains=SECRET).aexists()
