@@ -148,6 +148,7 @@ export class OpenConversation {
     showsAs(this.#url);
     const bar = templateWith("top-bar", HTMLElement, conversation);
     find(this.#page, ".top-bar", HTMLElement).replaceWith(bar);
+    for (const link of this.#page.querySelectorAll("[data-asks]")) link.setAttribute("href", `${this.#url}documents/`);
     if (this.isTemporary) return;
     const marks = { is_imported: false, is_running: true, has_news: false, is_pinned: false };
     const place = { folder: this.folder ?? "", updated_at: new Date().toISOString() };

@@ -474,7 +474,7 @@ export function filesOnDemand(composer) {
     import("../files/pending-files.js"), laterStyles(),
   ]).then(([made]) => made.bring(composer, ...all));
   if (files === "") bring(files);
-  for (const button of composer.querySelectorAll(".earlier")) {
+  for (const button of composer.querySelectorAll("button.earlier")) {
     button.addEventListener("click", () => bring(button.matches("[data-servers]") ? "servers" : "earlier"));
   }
   composer.addEventListener("chat:attach-text", () => bring("text"));

@@ -45,13 +45,25 @@ def test_one_is_made_and_asked_in_a_new_conversation(page: Page) -> None:
     expect(page.locator("#composer-text")).to_have_value("A draft that stays.")
     page.keyboard.press("Enter")
     Chat(page).finish()
-    page.reload()
+    # Not that of a new conversation, which it was when the page was loaded.
+    begun = page.url
+    page.locator(".composer-note").get_by_role("link", name="Change").click()
+    page.get_by_role("button", name="Use them").click()
     expect(page.locator(".composer-note")).to_contain_text("Asks: Handbook.")
+    assert page.url == begun
     page.get_by_role("link", name="Documents to ask").click()
     page.get_by_label("Handbook").uncheck()
     page.get_by_role("button", name="Use them").click()
     expect(page.locator("#composer-text")).to_be_visible()
     expect(page.locator(".composer-note")).to_have_count(0)
+
+
+def test_a_temporary_chat_asks_before_it_is_left_for_them_and_opens_nothing_else(page: Page) -> None:
+    page.goto("/?temporary=1")
+    Chat(page).ask_and_wait("Hello")
+    page.get_by_role("link", name="Documents to ask").click()
+    page.locator("button[data-stay]").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
