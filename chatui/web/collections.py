@@ -188,7 +188,8 @@ def _upload(request: HttpRequest, shown: ShownCollection) -> HttpResponse:
     uploads = [Upload(each.name or "", each.read()) for each in given]
     refused = transfer.add(visitor_of(request, "page"), key, uploads, form.cleaned_data.get("replaces"))
     if not refused:
-        return redirect(f"{_address(shown)}?added={len(uploads)}")
+        # The empty fragment ends that of the form, which would lead past the sentence.
+        return redirect(f"{_address(shown)}?added={len(uploads)}#")
     for each in refused:
         sentence = _refusal(each)
         form.add_error("file", gettext("“%(name)s” was not added. %(why)s") % {"name": each.name, "why": sentence})

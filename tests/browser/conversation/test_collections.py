@@ -28,7 +28,9 @@ def make(page: Page) -> None:
     page.get_by_role("button", name="Save").click()
     page.get_by_label("Files").set_input_files(files=[RULES])
     page.get_by_role("button", name="Add", exact=True).click()
-    expect(page.get_by_role("status")).to_have_text("1 file was added.")
+    said = page.get_by_role("status")
+    expect(said).to_have_text("1 file was added.")
+    expect(said).to_be_in_viewport()
 
 
 def test_one_is_made_and_asked_in_a_new_conversation(page: Page) -> None:
@@ -56,6 +58,13 @@ def test_one_is_made_and_asked_in_a_new_conversation(page: Page) -> None:
     page.get_by_role("button", name="Use them").click()
     expect(page.locator("#composer-text")).to_be_visible()
     expect(page.locator(".composer-note")).to_have_count(0)
+
+
+def test_a_conversation_begins_where_the_documents_are(page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": 480})
+    make(page)
+    page.get_by_role("link", name="New conversation").click()
+    expect(page.locator(".composer-note")).to_contain_text("Asks: Handbook.")
 
 
 def test_a_temporary_chat_asks_before_it_is_left_for_them_and_opens_nothing_else(page: Page) -> None:

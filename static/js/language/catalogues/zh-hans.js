@@ -99,7 +99,7 @@ useCatalogue({
     "Messages below: %(count)s.": "下方的消息：%(count)s 条。",
     "Moved “%(title)s”.": "已移动“%(title)s”。",
     "Name and instructions of “%(name)s”": "“%(name)s”的名称和指令",
-    "New conversation in “%(name)s”": "在“%(name)s”中新建对话",
+    "New conversation in “%(name)s”": "在“%(name)s”中开始新对话",
     "New version": "新版本",
     "No connection to the server. Reconnecting…": "与服务器没有连接。正在重新连接…",
     "No match in %(frames)s": "没有匹配项（%(frames)s）",
