@@ -210,7 +210,7 @@ useCatalogue({
     "Try again": "重试",
     "Undo": "撤销",
     "User journey, drawn from its source": "用户旅程图，根据源代码绘制",
-    "Using a tool": "使用工具",
+    "Using a tool": "正在使用工具",
     "Wait for the end": "等待结束",
     "Wait until the answer is finished, or stop it first.": "请等回答完成，或先停止它。",
     "What the model reads of %(name)s": "模型读取的 %(name)s 的内容",
