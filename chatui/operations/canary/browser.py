@@ -25,7 +25,7 @@ from chatui.operations.canary.watch import SOCKET, CanaryError, Clock, LeakWatch
 
 _REQUEST_SECONDS = 30.0
 _MAX_FRAME_BYTES = 16 << 20
-_SECONDS = 15.0
+_SECONDS = 60.0
 _TOKEN = re.compile(r'name="csrf-?(?:middleware)?token" (?:content|value)="([^"]+)"')
 
 File = tuple[str, bytes, str]

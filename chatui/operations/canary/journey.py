@@ -37,7 +37,7 @@ from renderer.errors import Code, ErrorCode
 ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancel")
 _OFFERED_SECONDS = 20.0
 """How long it may take until every process of the deployment offers a model server that was just added."""
-_STEP_SECONDS = 15.0
+_STEP_SECONDS = 60.0
 
 _TOKEN = re.compile(r'(name="csrf-?(?:middleware)?token" (?:content|value)=")[^"]+')
 _SHARED = re.compile(r"/s/([\w-]+)/")

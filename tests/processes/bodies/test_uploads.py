@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import pytest
 
+from chatui.documents.kinds import NoTextReason
 from tests.chatui.documents import hostile
 from tests.chatui.documents.hostile import Made
 from tests.processes.bodies.waits import control, longest, seconds
@@ -50,14 +51,15 @@ def memory(server: Server, name: str) -> float:
     return int(found[1]) / 1024
 
 
-def bring(server: Server, name: str, file: Path) -> str:
-    """Upload a file; returns the status and whether it was read."""
+def bring(server: Server, name: str, file: Path) -> bool:
+    """Upload a file; returns whether it was read. On a busy machine a hostile one may take too much time: then "try again", 503."""
     client = server.sign_in(name)
     token = re.search(r'name="csrf-token" content="([^"]+)"', client.get("/").text)
     assert token
     headers = {"X-CSRFToken": token[1], "X-File-Name": file.name}
     answer = client.post("/files/", content=file.read_bytes(), headers=headers, timeout=240)
-    return f"{answer.status_code} {answer.json()['ok']}"
+    assert answer.status_code == 200 or (answer.status_code, answer.json()["why"]) == (503, NoTextReason.SLOW), answer.text
+    return bool(answer.json()["ok"])
 
 
 def long_files() -> list[Made]:
@@ -111,7 +113,7 @@ async def test_nobody_waits_for_files_that_others_bring_and_memory_is_bounded(
         finally:
             await asyncio.to_thread(deployment.stop)
     print(f"silence {silence:.3f} s, /healthz {health:.3f} s, control {machine:.3f} s, {grown:.0f} MB more")
-    assert results == [f"200 {is_read}"] * len(PEOPLE)
+    assert results == [is_read] * len(PEOPLE)
     most = PAUSE_SECONDS + 3 * machine  # as tests share the machine
     assert health < most and silence < most + 2 * TOKEN_SECONDS, (silence, health, machine)
     assert grown < max_grown, grown
