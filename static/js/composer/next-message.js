@@ -335,6 +335,7 @@ class NextMessageCard {
     const button = find(this.#element, "[data-action=add]", HTMLElement);
     // An answer takes several steps only if the model may call tools.
     button.hidden = !waits || !message.turn || !seek(document, "#tools-menu", HTMLElement);
+    button.querySelectorAll("svg").forEach((icon, at) => icon.toggleAttribute("hidden", adds !== Boolean(at)));
     // Both take their place, so that no other button moves under the pointer.
     find(button, "span", HTMLElement).replaceChildren(...[ADD, WAIT].map((words) => {
       const isMeant = words === (adds ? WAIT : ADD);

@@ -199,5 +199,5 @@ function rename(folder, name) {
   find(folder, ".folder-name", HTMLElement).textContent = name;
   find(folder, ".folder-new", HTMLElement).setAttribute("aria-label", t("New conversation in “%(name)s”", { name }));
   find(folder, ".folder-edit", HTMLElement)
-    .setAttribute("aria-label", t("Name and instructions of “%(name)s”", { name }));
+    .setAttribute("aria-label", t("Name, instructions and files of “%(name)s”", { name }));
 }

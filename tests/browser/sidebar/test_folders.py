@@ -129,7 +129,7 @@ def test_in_every_tab_conversations_are_moved_into_folders_and_out_of_them_and_f
         expect(in_list(tab)).to_have_text(["Talk 2", "Talk 1", "Talk 0"])
         expect(titles_in(tab, "Work")).to_have_count(0)
 
-    page.get_by_role("link", name="Name and instructions of “Work”").click()
+    page.get_by_role("link", name="Name, instructions and files of “Work”").click()
     page.get_by_role("link", name="Delete the folder…").click()
     page.get_by_role("button", name="Delete the folder").click()
     expect(aside.locator(".folder-name")).to_have_count(0)
@@ -144,7 +144,7 @@ def test_in_every_tab_conversations_are_moved_into_folders_and_out_of_them_and_f
     make(page, "Beta")
     expect(aside.locator(".folder-name")).to_have_text(["Beta", "Ideas"])
     unfold(page, "Ideas")
-    page.get_by_role("link", name="Name and instructions of “Ideas”").click()
+    page.get_by_role("link", name="Name, instructions and files of “Ideas”").click()
     page.get_by_label("Name").fill("Archive of ideas")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("status")).to_have_text("Saved.")

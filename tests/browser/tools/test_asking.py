@@ -141,8 +141,14 @@ def test_no_button_moves_when_a_message_is_added(width: int, kitchen: Server, vi
     chat.ask("For Sunday.")
     card = chat.page.locator(".next-message")
     buttons = [card.get_by_role("button", name=name) for name in ("Edit", "Cancel sending")]
-    for name, then in (("Add to this answer", "Added to this answer"), ("Wait for the end", "Sent when this answer")):
+    for name, icon, then in (
+        ("Add to this answer", "plus", "Added to this answer"),
+        ("Wait for the end", "clock", "Sent when this answer"),
+    ):
         before = [button.bounding_box() for button in buttons]
+        shown = card.get_by_role("button", name=name, exact=True).locator("svg:visible use")
+        expect(shown).to_have_count(1)
+        expect(shown).to_have_attribute("href", re.compile(f"#{icon}$"))
         card.get_by_role("button", name=name, exact=True).click()
         expect(card).to_contain_text(then)
         assert [button.bounding_box() for button in buttons] == before

@@ -98,7 +98,7 @@ useCatalogue({
     "Messages above: %(count)s.": "Nachrichten darüber: %(count)s.",
     "Messages below: %(count)s.": "Nachrichten darunter: %(count)s.",
     "Moved “%(title)s”.": "„%(title)s“ wurde verschoben.",
-    "Name and instructions of “%(name)s”": "Name und Anweisungen von „%(name)s“",
+    "Name, instructions and files of “%(name)s”": "Name, Anweisungen und Dateien von „%(name)s“",
     "New conversation in “%(name)s”": "Neue Unterhaltung in „%(name)s“",
     "New version": "Neue Fassung",
     "No connection to the server. Reconnecting…": "Keine Verbindung zum Server. Verbindung wird wiederhergestellt …",

@@ -98,7 +98,7 @@ useCatalogue({
     "Messages above: %(count)s.": "위쪽 메시지: %(count)s개.",
     "Messages below: %(count)s.": "아래쪽 메시지: %(count)s개.",
     "Moved “%(title)s”.": "“%(title)s” 대화를 이동했습니다.",
-    "Name and instructions of “%(name)s”": "“%(name)s”의 이름과 지시",
+    "Name, instructions and files of “%(name)s”": "“%(name)s”의 이름, 지시, 파일",
     "New conversation in “%(name)s”": "“%(name)s”에서 새 대화",
     "New version": "새 버전",
     "No connection to the server. Reconnecting…": "서버에 연결되어 있지 않습니다. 다시 연결하는 중…",

@@ -98,7 +98,7 @@ useCatalogue({
     "Messages above: %(count)s.": "上方的消息：%(count)s 条。",
     "Messages below: %(count)s.": "下方的消息：%(count)s 条。",
     "Moved “%(title)s”.": "已移动“%(title)s”。",
-    "Name and instructions of “%(name)s”": "“%(name)s”的名称和指令",
+    "Name, instructions and files of “%(name)s”": "“%(name)s”的名称、指令和文件",
     "New conversation in “%(name)s”": "在“%(name)s”中开始新对话",
     "New version": "新版本",
     "No connection to the server. Reconnecting…": "与服务器没有连接。正在重新连接…",
