@@ -214,6 +214,7 @@ def statements(target: Target, turns: int = 10) -> Iterator[Figure]:
     yield Figure("calls_program", "calls of functions in a program's streamed answer", "", {PRODUCT: program["calls"]})
     yield Figure("statements_program", "  SQL statements", "", {PRODUCT: program["statements"]})
     yield Figure("writes_program", "  writes", "", {PRODUCT: program["writes"]})
+    yield Figure("hand_overs_program", "  hand-overs to the event loop", "", {PRODUCT: program["hand_overs"]})
     for name, path in target.pages.items():
         page = _page(target, path)
         yield Figure(f"calls_{name}", f"calls of functions for the page: {name.replace('_', ' ')}", "", {PRODUCT: page["calls"]})
