@@ -18,7 +18,7 @@ from django.utils.translation import gettext
 
 from chatui import wire
 from chatui.env import environment
-from chatui.models.conversation import Conversation
+from chatui.models.conversation import Conversation, ImportSource
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.permissions.access import Listed
@@ -37,6 +37,8 @@ class ShownConversation:
     effort: str = ""
     is_imported: bool = False
     """Whether it was uploaded rather than written here, whatever its title is now."""
+    is_copy: bool = False
+    """Whether it is a copy of a shared conversation; then it is not ``is_imported``."""
     imported_from: str = ""
     """The product that exported it, if any."""
     is_running: bool = False
@@ -70,6 +72,7 @@ class ShownLine:
     has_marks: bool
     """Whether it has one or more of the marks that follow."""
     is_imported: bool
+    is_copy: bool
     is_running: bool
     waits: bool
     """Whether its answer waits for the person to decide about a call. The others are as in ``ShownConversation``."""
@@ -92,8 +95,9 @@ def shown_conversation(row: Conversation) -> ShownConversation:
         address(row.pk),
         row.active_at,
         row.effort,
-        is_imported=row.imported_at is not None,
-        imported_from=row.get_imported_from_display() if row.imported_from else "",
+        is_imported=row.imported_at is not None and not row.is_copy,
+        is_copy=row.is_copy,
+        imported_from=row.get_imported_from_display() if row.imported_from and not row.is_copy else "",
         is_running=row.is_running,
         has_news=row.has_news,
         is_pinned=row.is_pinned,
@@ -107,9 +111,9 @@ def blank_conversation() -> ShownConversation:
 
 
 def blank_list() -> ShownLines:
-    """A list of one conversation that does not exist yet, whose line scripts copy. It is imported: they take the mark off."""
-    blank = Listed(_BLANK_KEY, "", timezone.now(), timezone.now(), has_news=False, is_pinned=False, is_running=False, waits=False)
-    return ShownLines(_lines([blank], None), "")
+    """A list of one conversation that does not exist yet, whose line scripts copy. It is imported and a copy: they take the marks off."""
+    blank = Listed(_BLANK_KEY, "", timezone.now(), timezone.now(), "", has_news=False, is_pinned=False, is_running=False, waits=False)
+    return ShownLines([replace(line, is_copy=True) for line in _lines([blank], None)], "")
 
 
 PAGE_SIZE = 60
@@ -161,7 +165,8 @@ def _lines(rows: Iterable[Listed], current: UUID | None) -> list[ShownLine]:
             is_current=row.pk == current,
             is_pinned=row.is_pinned,
             has_marks=row.imported_at is not None or row.is_running or row.waits or row.has_news,
-            is_imported=row.imported_at is not None,
+            is_imported=row.imported_at is not None and row.imported_from != ImportSource.SHARED,
+            is_copy=row.imported_from == ImportSource.SHARED,
             is_running=row.is_running,
             waits=row.waits,
             has_news=row.has_news,
@@ -230,9 +235,9 @@ def _place(row: Conversation) -> list[wire.Event]:
 
 def listed(row: Conversation, *, is_running: bool = False) -> wire.Listed:
     """The conversation is new, got a question (and the answer ``is_running``), or was put into the list."""
-    url, is_imported = address(row.pk), row.imported_at is not None
+    url, is_imported = address(row.pk), row.imported_at is not None and not row.is_copy
     at, folder = row.active_at.isoformat(), str(row.folder_id or "")
-    return wire.Listed(str(row.pk), url, row.title, at, is_imported, is_running, row.has_news, row.is_pinned, folder)
+    return wire.Listed(str(row.pk), url, row.title, at, is_imported, row.is_copy, is_running, row.has_news, row.is_pinned, folder)
 
 
 def shown_archive(person: User, start: str = "") -> ShownList:

@@ -36,13 +36,15 @@ class Effort(models.TextChoices):
 
 
 class ImportSource(models.TextChoices):
-    """The product that an imported conversation was exported from; empty for a transcript."""
+    """Where an imported conversation comes from: the product that it was exported from, or a link to a shared conversation, of which it is
+    a copy; empty for a transcript."""
 
     CHATGPT = "chatgpt", "ChatGPT"
     OPEN_WEBUI = "open_webui", "Open WebUI"
     LIBRECHAT = "librechat", "LibreChat"
     CLAUDE = "claude", "Claude"
     DEEPSEEK = "deepseek", "DeepSeek"
+    SHARED = "shared", "shared conversation"
 
 
 class Conversation(models.Model):
@@ -68,12 +70,12 @@ class Conversation(models.Model):
     deleted_at = models.DateTimeField(null=True, blank=True)
     """When it was put into the bin; a purge removes the rows later."""
     imported_at = models.DateTimeField(null=True, blank=True)
-    """When it was uploaded. It stays set if the conversation is renamed."""
+    """When it was uploaded or copied from a shared one. It stays set if the conversation is renamed."""
     unfinished_until = models.DateTimeField(null=True, blank=True)
     """While it is set, an import is still writing the conversation, or it is being erased: it is in the bin and cannot be restored, and the
     first sweep after that time erases it."""
     imported_from = models.CharField(max_length=16, choices=ImportSource, blank=True, default="", db_default="")
-    """The product that exported it."""
+    """Where it comes from."""
     import_key = models.CharField(max_length=64, blank=True, default="", db_default="")
     """The digest of its data in the export, so that nothing is imported twice."""
     document_header = models.TextField(blank=True)
@@ -155,6 +157,11 @@ class Conversation(models.Model):
             ("view_hidden_channels", "Can see hidden channels in the debug view"),
             ("view_any_conversation", "Can open conversations of other people"),
         ]
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether it is a copy of a shared conversation, rather than an upload."""
+        return self.imported_from == ImportSource.SHARED
 
     @property
     def has_words_of_others(self) -> bool:

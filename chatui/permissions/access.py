@@ -110,6 +110,7 @@ class Listed(NamedTuple):
     title: str
     active_at: datetime
     imported_at: datetime | None
+    imported_from: str
     has_news: bool
     is_pinned: bool
     is_running: bool
@@ -136,7 +137,10 @@ def own_conversations(
     waiting = f"turn_id = chatui_turn.id AND decision = 'waiting' AND lapses_at > {connections.after_sql(timedelta())}"
     marks = (f"{_RUNNING})", f"{_RUNNING} AND EXISTS (SELECT 1 FROM chatui_toolapproval WHERE {waiting}))")  # noqa: S608 - all are ours
     rows = read(Conversation, where, *values, limit, also=marks, without=_NOT_LISTED)
-    return [Listed(row.pk, row.title, row.active_at, row.imported_at, row.has_news, row.is_pinned, *map(bool, own)) for row, own in rows]
+    return [
+        Listed(row.pk, row.title, row.active_at, row.imported_at, row.imported_from, row.has_news, row.is_pinned, *map(bool, own))
+        for row, own in rows
+    ]
 
 
 _LISTED = "owner_id = %s AND temporary_until IS NULL AND deleted_at IS NULL AND archived_at IS NULL AND "

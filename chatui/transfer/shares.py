@@ -14,7 +14,7 @@ from django.utils import timezone
 from chatui.accounts import profile
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
-from chatui.models.conversation import Conversation
+from chatui.models.conversation import Conversation, ImportSource
 from chatui.models.message import Message
 from chatui.models.shares import ShareLink
 from chatui.models.user import User
@@ -55,7 +55,8 @@ class SharedMessage:
 @dataclass(frozen=True, slots=True)
 class SharedConversation:
     """The content that everybody with the link sees. ``name`` is empty if the owner did not want to be named. ``is_imported``: the
-    conversation was uploaded, so its real author is unknown. ``imported_from``: the product that it was exported from.
+    conversation was uploaded, so its real author is unknown. ``imported_from``: the product that it was exported from. ``is_copy``: it is a
+    copy of another shared conversation, whose author is unknown as well.
     """
 
     title: VisibleText = field(repr=False)
@@ -64,6 +65,7 @@ class SharedConversation:
     messages: tuple[SharedMessage, ...]
     is_imported: bool
     imported_from: str
+    is_copy: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +200,9 @@ def copy(person: User, token: str, key: UUID) -> Conversation:
         Placed(imports.as_imported(frame), number - 1 if number else None, FrameMetadata(is_complete=message.is_complete))
         for number, (frame, message) in enumerate(zip(frames, messages, strict=True))
     ]
-    conversation = Conversation(owner=person, title=link.title, effort=link.conversation.effort, import_key=import_key)
+    conversation = Conversation(
+        owner=person, title=link.title, effort=link.conversation.effort, imported_from=ImportSource.SHARED, import_key=import_key
+    )
     bulk_append.begin(conversation)
     try:
         imports.store_frames(conversation, chain, len(chain) - 1)
@@ -212,9 +216,11 @@ def _snapshot_of(link: ShareLink) -> list[Message]:
     return _visible_messages(transcripts.branch(link.conversation, link.leaf, for_page=True))
 
 
-def _origin(row: Conversation) -> tuple[bool, str]:
-    """Whether a conversation was imported, and the name of the product that it was exported from."""
-    return row.imported_at is not None, row.get_imported_from_display()
+def _origin(row: Conversation) -> tuple[bool, str, bool]:
+    """Whether a conversation was uploaded, the name of the product that it was exported from, and whether it is a copy of a shared one."""
+    if row.is_copy:
+        return False, "", True
+    return row.imported_at is not None, row.get_imported_from_display(), False
 
 
 def links(person: User, conversation_id: object | None = None) -> list[Link]:

@@ -87,8 +87,9 @@ class Listed(Event):
     """One of this person's conversations was added to their list or a folder, or changed its place there: it is new, got a question, was
     moved, pinned or unpinned, or was restored from the bin or the archive.
 
-    ``updated_at``: by which the list is sorted, latest first; in ISO 8601. ``is_running``: an answer is being written there. ``has_news``:
-    an answer ended there that the person has not seen. ``is_pinned``: it is at the top. ``folder``: the id of its folder; empty if none.
+    ``updated_at``: by which the list is sorted, latest first; in ISO 8601. ``is_imported``: it was uploaded. ``is_copy``: it was copied
+    from a shared conversation. ``is_running``: an answer is being written there. ``has_news``: an answer ended there that the person has
+    not seen. ``is_pinned``: it is at the top. ``folder``: the id of its folder; empty if none.
     """
 
     types = ("chatui:listed",)
@@ -97,6 +98,7 @@ class Listed(Event):
     title: str
     updated_at: str
     is_imported: bool
+    is_copy: bool
     is_running: bool
     has_news: bool
     is_pinned: bool

@@ -150,7 +150,7 @@ export class OpenConversation {
     find(this.#page, ".top-bar", HTMLElement).replaceWith(bar);
     for (const link of this.#page.querySelectorAll("[data-asks]")) link.setAttribute("href", `${this.#url}documents/`);
     if (this.isTemporary) return;
-    const marks = { is_imported: false, is_running: true, has_news: false, is_pinned: false };
+    const marks = { is_imported: false, is_copy: false, is_running: true, has_news: false, is_pinned: false };
     const place = { folder: this.folder ?? "", updated_at: new Date().toISOString() };
     this.#shown.list.put({ conversation, url: this.#url, title, ...place, ...marks });
     this.#shown.list.open(conversation);

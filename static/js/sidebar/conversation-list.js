@@ -81,7 +81,7 @@ export class ConversationList extends HTMLElement {
    * @param {Entry} entry
    */
   put(entry) {
-    const item = this.item(entry.conversation) ?? newEntry(entry.conversation, entry.is_imported);
+    const item = this.item(entry.conversation) ?? newEntry(entry.conversation, entry);
     item.dataset.updated = entry.updated_at;
     item.toggleAttribute("data-pinned", entry.is_pinned);
     mark(item, "running", entry.is_running);

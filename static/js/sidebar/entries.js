@@ -10,12 +10,13 @@ import { read } from "../page/server.js";
 
 /**
  * @param {string} conversation
- * @param {boolean} isImported
+ * @param {Pick<Entry, "is_imported" | "is_copy">} marks
  * @returns {HTMLElement}
  */
-export function newEntry(conversation, isImported) {
+export function newEntry(conversation, { is_imported: isImported, is_copy: isCopy }) {
   const item = templateWith("conversation", HTMLElement, conversation);
   if (!isImported) find(item, ".imported-mark", HTMLElement).remove();
+  if (!isCopy) find(item, ".copy-mark", HTMLElement).remove();
   return item;
 }
 

@@ -145,7 +145,7 @@ export class ListActions {
    * @param {string} conversation
    */
   #deleteOpen(conversation) {
-    const item = this.#list.item(conversation) ?? newEntry(conversation, false);
+    const item = this.#list.item(conversation) ?? newEntry(conversation, { is_imported: false, is_copy: false });
     find(item, ".conversation-link", HTMLElement).ariaCurrent = "page";
     void this.#delete(item);
   }

@@ -36,7 +36,8 @@
  * @typedef {{ type: "chatui:idle", conversation: string, turn?: string | null, state?: string | null }} Idle
  * @typedef {{ type: "chatui:title", conversation: string, title: string }} TitleChanged
  * @typedef {{ type: "chatui:listed", conversation: string, url: string, title: string, updated_at: string,
- *   is_imported: boolean, is_running: boolean, has_news: boolean, is_pinned: boolean, folder: string }} Listed
+ *   is_imported: boolean, is_copy: boolean, is_running: boolean, has_news: boolean, is_pinned: boolean, folder: string
+ *   }} Listed
  * @typedef {{ type: "chatui:answered", conversation: string, updated_at: string, has_news: boolean }} Answered
  * @typedef {{ type: "chatui:seen", conversation: string }} AnswerSeen
  * @typedef {{ type: "chatui:waits", conversation: string, waits: boolean }} AnswerWaits
@@ -141,7 +142,8 @@ export const FIELDS = {
   "chatui:idle": [{ conversation: "string" }],
   "chatui:title": [{ conversation: "string", title: "string" }],
   "chatui:listed": [{ conversation: "string", url: "string", title: "string", updated_at: "string",
-    is_imported: "boolean", is_running: "boolean", has_news: "boolean", is_pinned: "boolean", folder: "string" }],
+    is_imported: "boolean", is_copy: "boolean", is_running: "boolean", has_news: "boolean", is_pinned: "boolean",
+    folder: "string" }],
   "chatui:answered": [{ conversation: "string", updated_at: "string", has_news: "boolean" }],
   "chatui:seen": [{ conversation: "string" }],
   "chatui:waits": [{ conversation: "string", waits: "boolean" }],

@@ -24,7 +24,7 @@ LOOKS = """() => {
     list: [".conversation-item", ".conversation-link"].map((each) =>
       ["data-conversation", "data-path", "href", "aria-current"].map((name) => all(each, name))),
     titles: text(".conversation-title"),
-    marks: text(".imported-mark"),
+    marks: text(".imported-mark, .copy-mark"),
     exchanges: ["data-question", "data-turn", "data-state"].map((name) => all("chat-transcript > .exchange", name)),
     questions: text(".question-text"),
     ids: all(".question", "id"),

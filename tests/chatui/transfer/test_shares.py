@@ -3,17 +3,20 @@
 import re
 import time
 from datetime import timedelta
+from importlib import import_module
 from uuid import uuid4
 
 import pytest
 import pytest_django
+from django.apps import apps
 from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 from pydantic import ValidationError
 
+from chatui import wire
 from chatui.audit_log.record import Visitor
-from chatui.display import conversation_actions
+from chatui.display import conversation_actions, conversation_list
 from chatui.env import Environment
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
@@ -73,6 +76,11 @@ def read(link: ShareLink, client: Client | None = None) -> str:
 
 def is_gone(link: ShareLink) -> bool:
     return Client().get(f"/s/{link.token}/").status_code == 404
+
+
+def without_pieces(page: str) -> str:
+    """A page without the empty things in it that scripts copy."""
+    return re.sub(r"(?s)<template.*?</template>", "", page)
 
 
 def snapshot_in(page: str) -> str:
@@ -445,6 +453,36 @@ def test_a_reader_with_an_account_continues_in_a_copy_of_what_the_link_shows(lea
     for method in (reader.get, reader.post):
         assert method(f"/s/{link.token}/copy/").status_code == 404
     assert Conversation.objects.filter(owner=bela).count() == 1
+
+
+def test_a_copy_is_marked_as_one_and_not_as_an_import(leaf: Message, ada: User, bela: User) -> None:
+    client = signed_in(bela)
+    address = client.post(f"/s/{make(ada, leaf).token}/copy/")["Location"]
+    copied = Conversation.objects.get(owner=bela)
+    page = without_pieces(client.get(address).content.decode())
+    assert page.count('class="copy-mark" title="This is a copy of a shared conversation."') == 2, "in the top bar, and in the list"
+    assert "imported-mark" not in page
+    (listed,) = conversation_list.placed(copied)
+    assert isinstance(listed, wire.Listed) and (listed.is_imported, listed.is_copy) == (False, True)
+    assert "\nimported: true\nimported_from: shared\n" in client.get(f"{address}download/").content.decode()
+
+    last = transcripts.active_leaf(copied, bela)
+    assert last
+    again = read(make(bela, last))
+    assert "Copied from another shared conversation: its author is not known." in again and "Imported" not in again
+
+    for column, place in (("archived_at", "/archived/"), ("deleted_at", "/bin/")):
+        Conversation.objects.filter(pk=copied.pk).update(**{column: timezone.now()})
+        outside = without_pieces(client.get(place).content.decode())
+        assert outside.count('class="copy-mark"') == 1 and "imported-mark" not in outside
+
+
+def test_copies_made_before_there_was_the_mark_have_it_after_the_migration(ada: User) -> None:
+    copied, uploaded = (Conversation(owner=ada, import_key=key) for key in (f"copy {uuid4()}", "0" * 64))
+    for row in (copied, uploaded):
+        bulk_append.begin(row)
+    import_module("chatui.migrations.0099_shared_copies").mark_copies(apps, None)
+    assert list(Conversation.objects.filter(imported_from="shared")) == [copied]
 
 
 def test_a_copy_keeps_what_was_cut(conversation: Conversation, ada: User, bela: User) -> None:
