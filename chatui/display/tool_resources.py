@@ -15,8 +15,8 @@ from chatui.permissions.access import NotFoundError
 from chatui.permissions.tools import resource_servers
 from chatui.tools import resources
 from chatui.tools.mcp.resources import Resource, Template
+from chatui.tools.picks import NoSuchPickError
 from chatui.tools.remote.offers import ServerError, TooLongError
-from chatui.tools.resources import NoSuchPickError
 from chatui.tools.sign_in.tokens import SignInNeededError
 
 

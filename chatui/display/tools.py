@@ -38,6 +38,7 @@ from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.permissions.tools import ToolsHere, own_approval, server_tools_combine_with, tools_here
+from chatui.permissions.tools import prompt_servers as may_ask_for_prompts
 from chatui.permissions.tools import resource_servers as may_attach_from
 from chatui.tools import catalogue, rules
 from chatui.tools.ask_person import ASK
@@ -394,6 +395,11 @@ def has_tools(person: User) -> bool:
 def resource_servers(person: User) -> list[str]:
     """The names of the tool servers whose resources a person may attach. No statement without tool servers."""
     return may_attach_from(person, is_demo=connected.is_demo()) if rules.has_servers() else []
+
+
+def prompt_servers(person: User) -> list[str]:
+    """The names of the tool servers that a person may ask for prompts. No statement without tool servers."""
+    return may_ask_for_prompts(person, is_demo=connected.is_demo()) if rules.has_servers() else []
 
 
 def shown_tools(person: User, row: Conversation | None, model: str = "", off: Set[str] = frozenset(), on: str = "") -> ShownTools:

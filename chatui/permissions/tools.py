@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Set
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -91,12 +91,27 @@ def resource_servers(person: User, *, is_demo: bool) -> list[str]:
         return []
     from chatui.tools import server_registry  # as in ``catalogue.tools``
 
-    if not (giving := server_registry.resource_servers()):
+    return _offered_a_tool(person, server_registry.resource_servers())
+
+
+def prompt_servers(person: User, *, is_demo: bool) -> list[str]:
+    """The names of the tool servers that this person may ask for prompts: those of which the person is offered a tool. Statements as for
+    ``resource_servers``."""
+    if is_demo or not rules.has_servers():
         return []
-    usable = access.usable_tools(person, is_demo=is_demo)
+    from chatui.tools import server_registry  # as in ``catalogue.tools``
+
+    return _offered_a_tool(person, server_registry.prompt_servers())
+
+
+def _offered_a_tool(person: User, servers: Mapping[str, Set[str]]) -> list[str]:
+    """Those of the servers, given with the names of their tools, of which the person is offered one."""
+    if not servers:
+        return []
+    usable = access.usable_tools(person, is_demo=False)
     # A tool of a package may have the name, too, and comes before the server's.
     named = {(tool.source, name) for name, tool in usable.items()}
-    return sorted(server for server, tools in giving.items() if any((server, name) in named for name in tools))
+    return sorted(server for server, tools in servers.items() if any((server, name) in named for name in tools))
 
 
 def tools_in(person: User, conversation: Conversation | None, *, is_demo: bool) -> Combination:

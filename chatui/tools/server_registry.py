@@ -52,7 +52,7 @@ CHECK_SECONDS = 30.0
 MAX_CALLS = 20
 """The most simultaneous calls to one server in one process, a third of them for one person; others wait, and are not timed meanwhile."""
 MAX_READERS = 6
-"""The most people whose resources one process reads at one server at a time; each of them one after another."""
+"""The most people whose resources and prompts one process reads at one server at a time; each of them one after another."""
 MOST_READING_SECONDS = 60.0
 RELIST_SECONDS = 30.0
 """A server that says that its tools have changed has them listed again, at most once in this time."""
@@ -310,12 +310,21 @@ def connection(name: str) -> ServerConnection | None:
 
 def resource_servers() -> dict[str, frozenset[str]]:
     """The servers whose resources people may attach, with the names of their tools that are confirmed and have not changed."""
+    return _with_tools(lambda spec: spec.resources)
+
+
+def prompt_servers() -> dict[str, frozenset[str]]:
+    """The servers that may give prompts, as ``resource_servers``."""
+    return _with_tools(lambda _: True)
+
+
+def _with_tools(is_meant: Callable[[McpSpec], bool]) -> dict[str, frozenset[str]]:
     known = _known(environment().tools_file)
     offered: dict[str, set[str]] = {}
     for tool in known.tools():
         offered.setdefault(tool.source, set()).add(tool.name)
-    giving = (name for name, each in known.servers.items() if isinstance(each.spec, McpSpec) and each.spec.resources)
-    return {name: frozenset(offered[name]) for name in giving if name in offered}
+    meant = (name for name, each in known.servers.items() if isinstance(each.spec, McpSpec) and is_meant(each.spec))
+    return {name: frozenset(offered[name]) for name in meant if name in offered}
 
 
 def server_of(spec: OpenApiSpec | McpSpec) -> McpServer | OpenApiServer:

@@ -14,8 +14,8 @@ from chatui.models.files import StoredFile
 from chatui.permissions.access import person_of
 from chatui.tools import resources
 from chatui.tools.mcp.resources import Content
+from chatui.tools.picks import NoSuchPickError
 from chatui.tools.remote.offers import ServerError
-from chatui.tools.resources import NoSuchPickError
 from chatui.transfer import files
 from chatui.transfer.files import FileDestination, UploadRefusedError
 

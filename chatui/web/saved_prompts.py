@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chatui.display import saved_prompts
 from chatui.display.saved_prompts import MAX_PROMPTS, NAME_CHARS, TEXT_CHARS, GroupGoneError, PromptText
+from chatui.display.tools import prompt_servers
 from chatui.limits import Throttle
 from chatui.permissions.offers import may_offer
 from chatui.transfer.saved_prompts import MAX_FILE_BYTES, ImportedPrompts, PromptFileError, import_file, written
@@ -179,8 +180,10 @@ def _sentences(done: ImportedPrompts) -> list[str]:
 
 @signed_in("GET")
 def offered(request: HttpRequest) -> JsonResponse:
-    """The prompts that the person may use, for the message box."""
-    return JsonResponse({"prompts": [saved_prompts.as_json(each) for each in saved_prompts.listed(person_of(request))]})
+    """The prompts that the person may use, for the message box, and the names of the tool servers that it asks for others."""
+    person = person_of(request)
+    prompts = [saved_prompts.as_json(each) for each in saved_prompts.listed(person)]
+    return JsonResponse({"prompts": prompts, "servers": prompt_servers(person)})
 
 
 @signed_in("GET")

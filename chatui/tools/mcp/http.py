@@ -77,6 +77,7 @@ class HttpPeer:
         self._connections = Connections(url if is_public else "")
         self._own = KeptSession()
         self._without_sessions: _Protocol | None = None
+        self._capabilities: Mapping[str, Any] | None = None
         self._numbers = itertools.count(1)
         self._background: set[asyncio.Task[None]] = set()
 
@@ -105,6 +106,11 @@ class HttpPeer:
                     raise
             # The session has expired, so nothing was executed: retry once with a new one.
             gone = protocol
+
+    async def capabilities(self) -> Mapping[str, Any] | None:
+        """See ``messages.capabilities_of``. Raises ServerError."""
+        await self._negotiated(self._own)
+        return self._capabilities
 
     async def ping(self) -> None:
         """See ``McpServer``. It is asked in the product's own session. A server that refuses has answered, too."""
@@ -192,7 +198,7 @@ class HttpPeer:
             return None
         except ServerRefusedError:
             return None
-        versions = found.get("supportedVersions")
+        versions, self._capabilities = found.get("supportedVersions"), messages.capabilities_of(found)
         return protocol if isinstance(versions, list) and messages.STATELESS in versions else None
 
     async def _handshake(self) -> _Protocol:
@@ -206,7 +212,7 @@ class HttpPeer:
         session = headers.get("mcp-session-id", "")
         if session and not _SESSION.fullmatch(session):
             raise ServerError("the server sent an invalid session id")
-        protocol = _Protocol(messages.agreed(result), session)
+        protocol, self._capabilities = _Protocol(messages.agreed(result), session), messages.capabilities_of(result)
         await self._tell(protocol, messages.INITIALIZED)
         return protocol
 

@@ -15,7 +15,8 @@ HANDSHAKE = "2025-11-25"
 SPOKEN = (HANDSHAKE, "2025-06-18", "2025-03-26", "2024-11-05")
 """Supported versions with a handshake. They do not differ in anything that is used here."""
 UNSUPPORTED_VERSION = -32022
-_NOT_FOUND = -32601
+NOT_FOUND = -32601
+"""Of a method that the server does not have."""
 _META = "io.modelcontextprotocol/"
 _CLIENT = {"name": "chatui", "version": "0.1.0"}
 
@@ -89,6 +90,12 @@ def agreed(result: Mapping[str, Any]) -> str:
     return str(version)
 
 
+def capabilities_of(result: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What the server says in its introduction that it has, such as ``prompts``; None if it says nothing."""
+    found = result.get("capabilities")
+    return found if isinstance(found, Mapping) else None
+
+
 def read(data: str | bytes) -> Mapping[str, Any]:
     """Parse one message.
 
@@ -138,7 +145,7 @@ def result_of(message: Mapping[str, Any], status: int = 200) -> dict[str, Any]:
 def declined(message: Mapping[str, Any]) -> dict[str, Any]:
     """The response to a server's request: only pings succeed."""
     method = message["method"]
-    refused = {"error": {"code": _NOT_FOUND, "message": refusal(method)}}
+    refused = {"error": {"code": NOT_FOUND, "message": refusal(method)}}
     return answered(message, {"result": {}} if method == "ping" else refused)
 
 

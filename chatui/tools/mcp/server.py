@@ -23,7 +23,7 @@ from chatui.tools.file_access import EndedSession, SessionPlace, TurnSessions
 from chatui.tools.mcp import results
 from chatui.tools.mcp.beside import Beside
 from chatui.tools.mcp.http import HttpPeer
-from chatui.tools.mcp.messages import KeptSession, ServerRefusedError
+from chatui.tools.mcp.messages import NOT_FOUND, KeptSession, ServerRefusedError
 from chatui.tools.mcp.results import ERROR_CHARS
 from chatui.tools.mcp.stdio import ProgramLaunch, Programs, StdioPeer
 from chatui.tools.remote import definition as credentials
@@ -151,22 +151,38 @@ class McpServer:
         return listing(spec.name, spec.selected, lambda remote, name: offered(spec.name, remote, found[:MAX_LISTED], name))
 
     async def _found(self) -> list[Any]:
-        found, cursor, size = list[Any](), None, 0
         async with self._nobodys() as peer:
-            for _ in range(MAX_PAGES):
-                try:
-                    with without_arguments():
-                        page = await peer.ask("tools/list", {"cursor": cursor} if cursor else {}, beside=self._beside())
-                except ServerRefusedError:
-                    raise ServerError("the server refused to list its tools", Moment.DOWN) from None
-                size += len(json.dumps(page))
-                if size > MAX_LIST_CHARS:
-                    raise ServerError("the server's list of tools is too long", Moment.DOWN)
-                found += listed_in(page, "tools")
-                before, cursor = cursor, page.get("nextCursor")
-                if not isinstance(cursor, str) or not cursor or cursor == before or len(found) > MAX_LISTED:
-                    break
-        return found
+            try:
+                with without_arguments():
+                    return await self._paged(peer, "tools")
+            except ServerRefusedError:
+                raise ServerError("the server refused to list its tools", Moment.DOWN) from None
+
+    async def prompts(self) -> list[Any]:
+        """The prompts that the server lists now, unread; none if it says that it has none. Raises as ``ask``."""
+        async with self._nobodys() as peer:
+            has = await peer.capabilities()
+            try:
+                found = await self._paged(peer, "prompts") if has is None or "prompts" in has else []
+            except ServerRefusedError as error:
+                if error.code != NOT_FOUND:
+                    raise
+                found = []
+        return list(credentials.without(found, credentials.secrets(self._spec.headers, self._spec.environment)))
+
+    async def _paged(self, peer: HttpPeer | StdioPeer, what: str) -> list[Any]:
+        """All pages of a list (``tools``, ``prompts``). Raises as ``ask``."""
+        found, cursor, size = list[Any](), None, 0
+        for _ in range(MAX_PAGES):
+            page = await peer.ask(f"{what}/list", {"cursor": cursor} if cursor else {}, beside=self._beside())
+            size += len(json.dumps(page))
+            if size > MAX_LIST_CHARS:
+                raise ServerError(f"the server's list of {what} is too long")
+            found += listed_in(page, what)
+            before, cursor = cursor, page.get("nextCursor")
+            if not isinstance(cursor, str) or not cursor or cursor == before or len(found) > MAX_LISTED:
+                break
+        return found[:MAX_LISTED]
 
     async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """The result of a request that only reads, in no conversation's session, without credentials.

@@ -137,6 +137,10 @@ class StdioPeer:
     async def ask(self, method: str, params: Mapping[str, Any], beside: Beside = NOBODY) -> dict[str, Any]:
         return await (await self._started()).ask(method, params, beside)
 
+    async def capabilities(self) -> Mapping[str, Any] | None:
+        """See ``messages.capabilities_of``. Raises ServerError."""
+        return (await self._started()).capabilities
+
     async def ping(self) -> None:
         """See ``McpServer``. A program that does not answer is killed, and whether the server is down is seen by starting it again."""
         async with self._is_starting:
@@ -161,6 +165,7 @@ class ServerProgram:
 
     def __init__(self, process: asyncio.subprocess.Process, place: str, tell: Tell, beside: Beside) -> None:
         self.run = uuid4().hex
+        self.capabilities: Mapping[str, Any] | None = None
         self._is_stateless = False
         self._place = place
         self._beside = beside
@@ -193,7 +198,9 @@ class ServerProgram:
             ServerError: the server refused the handshake in another way.
         """
         try:
-            messages.agreed(await self.ask("initialize", messages.hello(asks=self._beside.may_speak)))
+            result = await self.ask("initialize", messages.hello(asks=self._beside.may_speak))
+            messages.agreed(result)
+            self.capabilities = messages.capabilities_of(result)
             await self._write(messages.INITIALIZED)
         except ServerRefusedError as error:
             if error.code != messages.UNSUPPORTED_VERSION:
