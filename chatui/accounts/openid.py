@@ -29,8 +29,8 @@ from django.utils.crypto import constant_time_compare
 
 from chatui.accounts.sign_in_settings import Provider, is_safe_address
 from chatui.codes import ProductCode
-from chatui.json_requests import JsonRequestError, request_json
 from chatui.limits import CACHE_ERRORS
+from chatui.outbound.requests import JsonRequestError, request_json
 
 if TYPE_CHECKING:
     from joserfc.jwk import KeySet

@@ -12,8 +12,8 @@ import os
 import re
 from pathlib import Path
 
-from chatui.backends.route import origin
 from chatui.backends.spec import BackendSpec
+from chatui.outbound.addresses import origin
 
 VARIABLE_PREFIX = "CHATUI_KEY_"
 DIRECTORY = "keys"

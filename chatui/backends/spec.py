@@ -17,9 +17,10 @@ from chatui.backends.auto import AUTO
 from chatui.backends.base import Effort, SampleLimits
 from chatui.backends.hosted_tools import problem_of as hosted_problem
 from chatui.backends.registry import KINDS
-from chatui.backends.route import Route, address_problem
+from chatui.backends.route import Route
 from chatui.backends.separation import Separates
 from chatui.operator_files import BESIDE, sentences, unknown
+from chatui.outbound.addresses import address_problem
 
 DEMO = "demo"
 SPEC_KINDS = (AUTO, *KINDS, DEMO)

@@ -22,12 +22,12 @@ from chatui.backends.address_pool import PooledBackend
 from chatui.backends.auto import AUTO, AutoBackend
 from chatui.backends.base import Backend, BackendError, Endpoint
 from chatui.backends.keys import KeyUnusableError
-from chatui.backends.route import origin
 from chatui.backends.separation import Known
 from chatui.backends.spec import BackendSpec
 from chatui.codes import Cause, ProductCode
 from chatui.env import environment
 from chatui.model_servers import configured, proofs, vocabulary
+from chatui.outbound.addresses import origin
 from renderer.harmony.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)

@@ -24,7 +24,6 @@ from django.utils.translation import gettext as _
 from chatui.audit_log.record import Visitor, record
 from chatui.backends.auto import AUTO
 from chatui.backends.keys import KeyUnusableError
-from chatui.backends.route import address_problem, origin
 from chatui.backends.spec import SPEC_KINDS, BackendSpec, SpecError, find, is_model_name, split_choice
 from chatui.env import environment
 from chatui.model_servers import configured, connected, proofs
@@ -32,6 +31,7 @@ from chatui.model_servers.choice import models_of
 from chatui.model_servers.proofs import PLACE_SETTINGS
 from chatui.models.conversation import Effort
 from chatui.models.model_servers import StoredBackend, Summaries
+from chatui.outbound.addresses import address_problem, origin
 from chatui.proxies import address_of
 from chatui.site.languages import SOURCE
 

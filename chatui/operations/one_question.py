@@ -14,11 +14,11 @@ from chatui.backends import keys, registry
 from chatui.backends.auto import AUTO
 from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest, Taker
 from chatui.backends.keys import KeyUnusableError
-from chatui.backends.route import origin
 from chatui.backends.spec import BackendSpec, SpecError, check_spec, split_choice
 from chatui.codes import ProductCode
 from chatui.env import environment
 from chatui.model_servers import configured, connected
+from chatui.outbound.addresses import origin
 from renderer.errors import Code, ErrorCode
 from renderer.events import Assembler, Finished, FrameOpened, RawEvent
 from renderer.frame_kinds import ASIDE, PRODUCT_NAMES

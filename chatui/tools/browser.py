@@ -25,9 +25,10 @@ from chatui.documents.inside.html import TITLE_CHARS, clean, host, joined, wrapp
 from chatui.documents.kinds import NoTextReason
 from chatui.documents.limits import BY_REASON
 from chatui.env import Environment, environment
+from chatui.outbound.addresses import receiver
 from chatui.sandbox import ProcessLimits
 from chatui.tools import search_engines
-from chatui.tools.fetcher import FetchedPage, Fetcher, FetchError, Hosts, receiver
+from chatui.tools.fetcher import FetchedPage, Fetcher, FetchError, Hosts
 from chatui.tools.search_engines import Result
 from chatui.tools.tool import CallingTurn, Foreseen, Tool, ToolError
 from renderer.markup.citations import CitableSource

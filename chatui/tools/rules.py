@@ -23,8 +23,6 @@ log = logging.getLogger(__name__)
 
 ROWS_SECONDS = 2.0
 """How many seconds old the cached rows of Administration may be before they are read again."""
-ADDRESS_CHARS = 300
-"""Of an address that staff enter."""
 SEARCH = "search"
 """The name of the row about the search engine. No tool in settings has it: the browser's search is switched with the browser."""
 BY_OPERATOR = frozenset({"python"})

@@ -14,7 +14,7 @@ from typing import Any
 from chatui import sealing
 from chatui.backends.keys import KeyUnusableError, checked
 from chatui.env import environment
-from chatui.json_requests import JsonRequestError, request_json
+from chatui.outbound.requests import JsonRequestError, request_json, transport_to
 from chatui.tools import rules
 from chatui.tools.tool import ToolError
 
@@ -146,8 +146,6 @@ async def search(query: str, max_results: int) -> list[Result]:
     Raises:
         ToolError: the search failed.
     """
-    from chatui.tools import fetcher  # asks over the web: 1 MB
-
     if (used := chosen()) is None:
         raise ToolError("There is no search engine.")
     engine, most = used.engine, max(1, min(max_results, MAX_RESULTS))
@@ -160,7 +158,7 @@ async def search(query: str, max_results: int) -> list[Result]:
             address,
             seconds=SECONDS,
             max_bytes=MAX_BYTES,
-            transport=None if used.is_from_file else fetcher.transport_to(used.address),
+            transport=None if used.is_from_file else transport_to(used.address),
             **content,
         )
         if status != 200 or answer is None:

@@ -1,6 +1,6 @@
 """The MCP servers that staff connected in Administration by their addresses: what is entered, stored and recorded.
 
-Who may do this decides where models send what they write. So the address obeys the rules of ``fetcher.address_problem``, and what a server
+Who may do this decides where models send what they write. So the address obeys the rules of ``staff_address_problem``, and what a server
 offers reaches nobody until somebody who may see hidden channels confirmed it for this very address, key and header
 (``rules.StoredServer.place``). Programs and servers in private networks stay in the operator's file.
 """
@@ -19,10 +19,11 @@ from pydantic import Field, ValidationError
 
 from chatui import sealing
 from chatui.audit_log.record import Visitor, record
-from chatui.backends.route import origin
 from chatui.env import environment
 from chatui.models.tools import StoredToolServer, ToolSetting
-from chatui.tools import fetcher, rules, stored
+from chatui.outbound.addresses import origin
+from chatui.outbound.staff_addresses import staff_address_problem
+from chatui.tools import rules, stored
 from chatui.tools.remote.definition import MAX_TOOLS, CredentialSource, McpSpec, OAuthSpec, read_file
 from chatui.tools.remote.offers import SERVER_NAME, Moment, ServerError, is_name, tool_name
 from chatui.tools.rules import StoredServer
@@ -128,7 +129,7 @@ def problems(wanted: WantedServer, before: StoredToolServer | None) -> list[tupl
         found.append(("name", _("At most 20 small letters and digits, beginning with a letter.")))
     elif wanted.name in _names_of_file() or others.filter(name=wanted.name).exists():
         found.append(("name", _("There is already a tool server with this name.")))
-    if (problem := fetcher.address_problem(wanted.url)) or (problem := _fault_of_path(wanted.url)):
+    if (problem := staff_address_problem(wanted.url)) or (problem := _fault_of_path(wanted.url)):
         found.append(("url", _("This address cannot be used (%(problem)s).") % {"problem": problem}))
     if wanted.key is not None and not (wanted.key.isascii() and wanted.key.isprintable()):
         found.append(("key", _("This key cannot be used: %(reason)s.") % {"reason": _("it has characters that cannot be sent")}))
@@ -138,7 +139,7 @@ def problems(wanted: WantedServer, before: StoredToolServer | None) -> list[tupl
 def _problems_of_sign_in(wanted: WantedServer, sign_in: WantedSignIn) -> Iterator[tuple[str, str]]:
     if wanted.key is not None and wanted.header == AUTHORIZATION:
         yield "key", _("Where each person signs in, there is no key for everybody in this header.")
-    if sign_in.issuer and (problem := fetcher.address_problem(sign_in.issuer) or _fault_of_path(sign_in.issuer)):
+    if sign_in.issuer and (problem := staff_address_problem(sign_in.issuer) or _fault_of_path(sign_in.issuer)):
         yield "issuer", _("This address cannot be used (%(problem)s).") % {"problem": problem}
     if sign_in.client_id and not sign_in.issuer:
         yield "issuer", _("A client needs the address of the service that knows it.")

@@ -25,7 +25,6 @@ from django.utils.crypto import constant_time_compare
 
 from chatui.audit_log.record import Visitor, record
 from chatui.backends.keys import KeyUnusableError
-from chatui.backends.route import origin
 from chatui.backends.separation import OwnProofs, Separates
 from chatui.backends.spec import BackendSpec, is_model_name
 from chatui.codes import Cause, Fault
@@ -38,6 +37,7 @@ from chatui.operations.doctor.examination import SECONDS, ExaminedServer, examin
 from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
 from chatui.operations.doctor.identity import ServerIdentity
 from chatui.operations.doctor.report import DoctorReport, FormatReport, unasked
+from chatui.outbound.addresses import origin
 
 PRODUCTS = ("llama.cpp", "vLLM", "Ollama", "SGLang", "LiteLLM")
 _SAFE_EVIDENCE = frozenset(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from chatui.json_requests import JsonRequestError, request_json
+from chatui.outbound.requests import JsonRequestError, request_json
 from chatui.tools.file_access import CreatedFile
 from chatui.tools.python.answers import CodeOutcome, CodeRequest, files_of
 from chatui.tools.python.data_files import MAX_LEFT_OUT, CopiedFiles

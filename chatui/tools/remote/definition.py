@@ -21,8 +21,8 @@ from urllib.parse import quote
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
-from chatui.backends.route import origin
 from chatui.operator_files import FilePath, OperatorFile
+from chatui.outbound.addresses import origin
 from chatui.tools.remote.offers import SERVER_NAME, Moment, ServerError
 
 _MAX_CHARS = 16_384

@@ -15,7 +15,8 @@ from typing import cast
 
 import httpx
 
-from chatui.json_requests import tls
+from chatui.outbound.requests import transport_to
+from chatui.outbound.tls import tls
 from chatui.tools.remote.offers import Moment, ServerError, sent
 
 MAX_BYTES = 2_000_000
@@ -63,7 +64,7 @@ class Connections:
     """The connections to one server, usable from any event loop. A request is never retried, because the call may have been executed."""
 
     def __init__(self, public: str = "") -> None:
-        """``public``: an address that staff entered, for which the rules of such addresses hold (``fetcher.address_problem``)."""
+        """``public``: an address that staff entered, for which the rules of such addresses hold (``outbound.staff_addresses``)."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._public = public
         self._transport = _transport(public)
@@ -105,9 +106,7 @@ class Connections:
 
 def _transport(public: str) -> httpx.AsyncBaseTransport:
     if public:
-        from chatui.tools import fetcher  # takes memory, and few servers need it
-
-        return fetcher.transport_to(public)
+        return transport_to(public)
     return httpx.AsyncHTTPTransport(verify=tls(), trust_env=False, limits=httpx.Limits(max_connections=None))
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from chatui.backends.route import origin
+from chatui.outbound.addresses import origin
 from chatui.tools.mcp import messages
 from chatui.tools.remote import definition as credentials
 from chatui.tools.remote.definition import McpSpec, OpenApiSpec

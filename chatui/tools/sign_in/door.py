@@ -16,9 +16,10 @@ from urllib.parse import urlencode
 
 import httpcore
 
-from chatui.backends.route import origin
-from chatui.json_requests import tls
-from chatui.tools.fetcher import CheckedNetwork, FetchError, is_private_by_setting, parse_target
+from chatui.outbound.addresses import MAX_CHARS, AddressError, origin, parse_target
+from chatui.outbound.public_network import CheckedNetwork
+from chatui.outbound.staff_addresses import is_private_by_setting
+from chatui.outbound.tls import tls
 from chatui.tools.remote.definition import ServerSpec
 from chatui.tools.remote.exchange import HttpRequest
 
@@ -26,7 +27,6 @@ SECONDS = 10.0
 MAX_BYTES = 256 * 1024
 _ALL_PORTS = range(1, 65_536)
 _JSON = {"Content-Type": "application/json"}
-ADDRESS_CHARS = 2000
 
 
 class SignInError(Exception):
@@ -58,7 +58,7 @@ class Door:
 
     def checked(self, url: object, what: str) -> str:
         """The address, if it may be asked or, in a browser, opened. ``what``: names it in the error. Raises SignInError."""
-        if not isinstance(url, str) or len(url) > ADDRESS_CHARS or not url.isascii() or not url.isprintable() or set('#"<>\\ ') & set(url):
+        if not isinstance(url, str) or len(url) > MAX_CHARS or not url.isascii() or not url.isprintable() or set('#"<>\\ ') & set(url):
             raise SignInError(f"{what} is no address")
         try:
             place = origin(url)
@@ -72,7 +72,7 @@ class Door:
             raise SignInError(f"{what} is an address without https that the operator did not name")
         try:
             parse_target(url, _ALL_PORTS)
-        except FetchError:
+        except AddressError:
             raise SignInError(f"{what} is an address that may not be asked") from None
         return url
 

@@ -18,7 +18,7 @@ from hmac import compare_digest
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from chatui.tools import fetcher
+from chatui.outbound.staff_addresses import staff_address_problem
 from chatui.tools.remote.definition import ServerSpec
 from chatui.tools.remote.offers import ServerError
 from chatui.tools.sign_in.discovery import Authorizer, Found, scopes_of
@@ -174,7 +174,7 @@ def documented_client(spec: ServerSpec, authorizer: Authorizer, back: str) -> Cl
     """The client whose id is the address of its document; None where the authorization server reads none, or cannot read ours."""
     if not authorizer.reads_documents or (authorizer.registration and "none" not in authorizer.methods):
         return None
-    if spec.oauth is None or not spec.oauth.client_document or fetcher.address_problem(address := document_address(back)):
+    if spec.oauth is None or not spec.oauth.client_document or staff_address_problem(address := document_address(back)):
         return None
     return Client(address)
 

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from chatui.display import tool_settings
 from chatui.display.tool_settings import ListedTool
 from chatui.limits import Throttle
+from chatui.outbound.staff_addresses import STAFF_CHARS, staff_address_problem
 from chatui.permissions import administration
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import AdminPart
@@ -148,7 +149,7 @@ class SearchForm(forms.Form):
     )
     address = forms.CharField(
         label=pgettext_lazy("of a server", "Address"),
-        max_length=rules.ADDRESS_CHARS,
+        max_length=STAFF_CHARS,
         required=False,
         help_text=_("Required for SearXNG, such as https://search.example.org. For the others, only that of a proxy of yours."),
         widget=forms.TextInput({"spellcheck": "false", "autocapitalize": "off", "inputmode": "url"}),
@@ -166,14 +167,12 @@ class SearchForm(forms.Form):
         self._row = row
 
     def clean(self) -> dict[str, Any]:
-        from chatui.tools import fetcher  # asks over the web: 1 MB
-
         entered: dict[str, Any] = super().clean() or self.cleaned_data
         if self.errors or not entered["engine"]:
             return entered
         engine, address = ENGINES[entered["engine"]], entered["address"].strip()
         entered["address"] = address
-        if address and (problem := fetcher.address_problem(address)):
+        if address and (problem := staff_address_problem(address)):
             self.add_error("address", gettext("This address cannot be used (%(problem)s).") % {"problem": problem})
         elif not address and not engine.url:
             self.add_error("address", gettext("This search engine needs an address."))

@@ -9,8 +9,9 @@ from chatui.backends.base import Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.http import Upstream
 from chatui.backends.keys import KeyUnusableError, checked, key_of
-from chatui.backends.route import Route, address_problem, origin
+from chatui.backends.route import Route
 from chatui.backends.spec import BackendSpec
+from chatui.outbound.addresses import address_problem, origin
 from tests.support import stub
 from tests.support.sampling import HASTY, outcome, sample_request
 

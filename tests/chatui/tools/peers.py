@@ -5,7 +5,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from chatui.tools.fetcher import CheckedNetwork, Fetcher, FetchLimits, Hosts, is_public
+from chatui.outbound.addresses import is_public
+from chatui.outbound.public_network import CheckedNetwork
+from chatui.tools.fetcher import Fetcher, FetchLimits, Hosts
 
 Answer = Callable[[asyncio.StreamWriter, str], Awaitable[None]]
 

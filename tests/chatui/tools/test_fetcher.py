@@ -6,17 +6,14 @@ import zlib
 
 import pytest
 
-from chatui.documents.inside.html import URL_CHARS, joined
+from chatui.outbound.public_network import CheckedNetwork
 from chatui.tools.fetcher import (
     ADDRESS_REFUSED,
     NOT_LOADED,
-    CheckedNetwork,
     Fetcher,
     FetchError,
     FetchLimits,
     Hosts,
-    is_public,
-    parse_target,
 )
 from tests.chatui.tools.hostile import HOSTILE
 from tests.chatui.tools.peers import answers, fetcher, here, is_loopback_or_public, page, serving
@@ -30,31 +27,6 @@ async def test_no_hostile_address_reaches_this_machine() -> None:
                 await real.fetch(line.replace("{PORT}", str(peer.port)))
         assert len(HOSTILE) > 70 and peer.requested == []
         assert (await fetcher(peer).fetch(f"http://tea.example:{peer.port}/")).body == b"reached", "the server can be reached"
-
-
-@pytest.mark.parametrize(
-    "address",
-    ["127.0.0.1", "10.0.0.1", "169.254.169.254", "100.64.0.1", "192.0.0.192", "198.18.0.1", "224.0.0.1", "255.255.255.255", "0.0.0.0",
-     "240.0.0.1", "192.168.1.1", "172.16.0.1", "::1", "::", "::127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "64:ff9b:1::808:808",
-     "2002:7f00:1::", "2001::1", "fe80::1", "fe80::1%lo", "fd00::1", "fec0::1", "ff02::1", "100::1", "2001:db8::1", "localhost", ""],
-)  # fmt: skip
-async def test_what_is_not_public(address: str) -> None:
-    assert not is_public(address)
-
-
-@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "2002:808:808::", "64:ff9b::808:808"])
-async def test_what_is_public(address: str) -> None:
-    assert is_public(address)
-
-
-async def test_an_ordinary_address_is_read_as_it_is_written() -> None:
-    assert parse_target("https://Tea.example/a b".replace(" ", "%20")).url == "https://tea.example/a%20b"
-    assert parse_target("http://bücher.example/ü?q=ü").url == "http://xn--bcher-kva.example/%C3%BC?q=%C3%BC"
-    assert parse_target("https://[2606:4700::1111]/").host == "2606:4700::1111"
-    assert joined("https://a.example/b/c", "../d?x#y") == "https://a.example/d?x"
-    assert [joined("https://a.example/", each) for each in ("javascript:x", "mailto:a@b.c", "file:///x", "http://[")] == [""] * 4
-    with pytest.raises(FetchError, match=ADDRESS_REFUSED):
-        parse_target("https://tea.example/" + "a" * URL_CHARS)
 
 
 async def test_lists_of_hosts() -> None:

@@ -13,8 +13,8 @@ import pytest
 from django.test import Client as Browser
 from pydantic import ValidationError
 
+from chatui.outbound.public_network import CheckedNetwork
 from chatui.tools import tool_accounts
-from chatui.tools.fetcher import CheckedNetwork
 from chatui.tools.remote import definition
 from chatui.tools.remote.definition import McpSpec
 from chatui.tools.remote.exchange import StatusError

@@ -15,7 +15,8 @@ from chatui.env import environment as current
 from chatui.models.tools import ToolApproval
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.tools import browser, fetcher
+from chatui.outbound.addresses import parse_target, receiver
+from chatui.tools import browser
 from chatui.tools.browser import Browser
 from chatui.tools.fetcher import Fetcher, Hosts
 from chatui.tools.tool import CallingTurn, ToolError
@@ -135,7 +136,7 @@ def test_an_engine_is_named_in_letters_that_look_like_no_others() -> None:
         "https://[::1]:8888/find": "[::1]:8888",
         "https://ⓔxample.org": "",
     }
-    assert {address: fetcher.receiver(address) for address in names} == names
+    assert {address: receiver(address) for address in names} == names
 
 
 @pytest.mark.parametrize(
@@ -153,7 +154,7 @@ def test_an_engine_is_named_in_letters_that_look_like_no_others() -> None:
 def test_a_card_names_the_host_that_the_request_goes_to(address: str) -> None:
     """Two ways to write a name in ASCII differ in some letters, such as ß: a card must name the one that is used."""
     seen = browser_that_was_told(address).foreseen("open", {"id": address})
-    assert seen.receiver == fetcher.parse_target(seen.arguments["id"]).url.split("/")[2]
+    assert seen.receiver == parse_target(seen.arguments["id"]).url.split("/")[2]
     assert seen.receiver.isascii()
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import ssl
-from functools import cache
 from typing import Any
 
 import httpx
+
+from chatui.outbound.addresses import is_public
+from chatui.outbound.staff_addresses import is_private_by_setting
+from chatui.outbound.tls import tls
 
 
 class JsonRequestError(Exception):
@@ -67,7 +69,8 @@ def _object(body: bytearray) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-@cache
-def tls(*, uses_environment: bool = False) -> ssl.SSLContext:
-    """What connections of the product share: reading all certificates takes longer than most requests."""
-    return httpx.create_ssl_context(trust_env=uses_environment)
+def transport_to(url: str) -> httpx.AsyncBaseTransport:
+    """For requests to an address that staff entered."""
+    from chatui.outbound.public_network import CheckedNetwork, GuardedTransport  # takes memory, and few servers need it
+
+    return GuardedTransport(CheckedNetwork(permits=(lambda _address: True) if is_private_by_setting(url) else is_public))

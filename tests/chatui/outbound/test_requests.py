@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from chatui.json_requests import JsonRequestError, request_json
+from chatui.outbound.requests import JsonRequestError, request_json
 from tests.chatui.tools.peers import answers, page, serving
 
 

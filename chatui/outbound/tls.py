@@ -1,0 +1,14 @@
+"""The certificates that connections of the product trust."""
+
+from __future__ import annotations
+
+import ssl
+from functools import cache
+
+import httpx
+
+
+@cache
+def tls(*, uses_environment: bool = False) -> ssl.SSLContext:
+    """What connections of the product share: reading all certificates takes longer than most requests."""
+    return httpx.create_ssl_context(trust_env=uses_environment)
