@@ -28,6 +28,7 @@ from chatui.backends.route import DIRECT, Route, basic_authorization
 from chatui.backends.sse import Decoder, ServerSentEvent, TooLongError, decoded, is_object
 from chatui.codes import Cause, ProductCode
 from chatui.observability import measures, request_ids
+from chatui.outbound.connections import USER_AGENT
 from renderer.errors import Code
 from renderer.strict_json import object_of
 
@@ -37,7 +38,7 @@ WHOLE = "chatui:whole"
 """The name of the single event that represents an answer in a plain JSON body."""
 _json_of = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 # No compression: answers could inflate.
-_HEADERS = {"Accept": "*/*", "Accept-Encoding": "identity", "Connection": "keep-alive", "User-Agent": "chatui"}
+_HEADERS = {"Accept": "*/*", "Accept-Encoding": "identity", "Connection": "keep-alive", "User-Agent": USER_AGENT}
 _OF_STREAMS = {"Accept": "text/event-stream", "Content-Type": "application/json"}
 _SHOWN = 200
 _PAGE = "a page of HTML in the place of an answer"

@@ -16,7 +16,7 @@ import httpcore
 import httpx
 
 from chatui.outbound.addresses import is_public
-from chatui.outbound.tls import tls
+from chatui.outbound.connections import tls
 
 Resolver = Callable[[str, int], Awaitable[list[str]]]
 MAX_ADDRESSES = 4

@@ -1,67 +1,87 @@
-"""A bounded request for JSON to a service of the operator's: a sign-in provider, a search engine, a Python service.
-
-One deadline for everything, a limit in bytes, no redirects (credentials belong to this address), no compression (a small response could
-inflate), a connection of its own (cancelling closes it).
+"""One bounded request: one deadline for everything, no redirects (credentials belong to this address), no compression (a small response
+could inflate), a connection of its own (cancelling closes it, and no cookie stays).
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
 
 from chatui.outbound.addresses import is_public
+from chatui.outbound.connections import USER_AGENT, tls
 from chatui.outbound.staff_addresses import is_private_by_setting
-from chatui.outbound.tls import tls
+
+FAULTS = (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError)
+"""What ``opened`` and ``body_of`` raise, beside the TimeoutError of the deadline. Their messages may quote an address."""
+
+
+@asynccontextmanager
+async def opened(
+    method: str,
+    url: str,
+    *,
+    seconds: float,
+    transport: httpx.AsyncBaseTransport | None = None,
+    uses_environment: bool = False,
+    **content: Any,
+) -> AsyncIterator[httpx.Response]:
+    """The response, whose body is read with ``body_of`` within ``seconds``, too.
+
+    ``transport``: see ``transport_to``; None for a host that the operator named. ``uses_environment``: variables such as HTTPS_PROXY and
+    SSL_CERT_FILE count. ``content``: httpx's ``headers``, ``params``, ``content``, ``json``, ``data`` and ``auth``.
+
+    Raises TimeoutError and ``FAULTS``.
+    """
+    sent = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": USER_AGENT, **content.pop("headers", {})}
+    certificates = tls(uses_environment=uses_environment)
+    async with (
+        asyncio.timeout(seconds),
+        httpx.AsyncClient(trust_env=uses_environment, verify=certificates, timeout=seconds, transport=transport) as client,
+        client.stream(method, url, headers=sent, **content) as response,
+    ):
+        yield response
+
+
+async def body_of(response: httpx.Response, most: int) -> tuple[bytes, bool]:
+    """The body up to ``most`` bytes as it was sent, and whether there was more. Raises as ``opened``."""
+    body = bytearray()
+    async for piece in response.aiter_raw():
+        body += piece
+        if len(body) > most:
+            break
+    return bytes(body[:most]), len(body) > most
 
 
 class JsonRequestError(Exception):
     """There is no usable response. The text goes on after the name of the service, and quotes neither its address nor its response."""
 
 
-async def request_json(
-    method: str,
-    url: str,
-    *,
-    seconds: float,
-    max_bytes: int,
-    uses_environment: bool = False,
-    **content: Any,
-) -> tuple[int, dict[str, Any] | None]:
-    """The status and the JSON object of the response; None if it is no object.
-
-    ``uses_environment``: variables such as HTTPS_PROXY and SSL_CERT_FILE count. ``content``: httpx's ``headers``, ``params``, ``json``,
-    ``data``, ``auth`` and ``transport``.
+async def request_json(method: str, url: str, *, seconds: float, max_bytes: int, **how: Any) -> tuple[int, dict[str, Any] | None]:
+    """The status and the JSON object of the response; None if it is no object. ``how``: as for ``opened``.
 
     Raises:
         JsonRequestError: the service cannot be reached, or its response is too long or too slow.
     """
-    transport = content.pop("transport", None)
-    headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "chatui", **content.pop("headers", {})}
     try:
-        async with (
-            asyncio.timeout(seconds),
-            httpx.AsyncClient(
-                trust_env=uses_environment, verify=tls(uses_environment=uses_environment), timeout=seconds, transport=transport
-            ) as client,
-            client.stream(method, url, headers=headers, **content) as response,
-        ):
-            body = bytearray()
-            async for piece in response.aiter_raw():
-                body += piece
-                if len(body) > max_bytes:
-                    raise JsonRequestError("sent a response that is too long")
+        async with opened(method, url, seconds=seconds, **how) as response:
+            body, is_cut = await body_of(response, max_bytes)
     except TimeoutError:
         raise JsonRequestError("did not respond in time") from None
-    except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
+    except FAULTS as error:
         # Only the type: the messages of these errors may quote an address with its parameters.
         raise JsonRequestError(f"cannot be reached ({type(error).__name__})") from None
-    return response.status_code, await asyncio.to_thread(_object, body)  # a long one takes a while
+    if is_cut:
+        raise JsonRequestError("sent a response that is too long")
+    return response.status_code, await asyncio.to_thread(json_object, body)  # a long one takes a while
 
 
-def _object(body: bytearray) -> dict[str, Any] | None:
+def json_object(body: bytes) -> dict[str, Any] | None:
+    """The object that the body is, in JSON; None if it is none."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):

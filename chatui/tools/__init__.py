@@ -7,7 +7,7 @@ of the operations of other servers, which the operator confirms (``server_regist
 
 ``sign_in`` has people sign in at a tool server as themselves, and ``tool_accounts`` is what their page shows and does about it.
 
-Only ``fetcher`` and the door of ``sign_in`` connect to addresses that strangers choose. A tool of others gets its checked arguments and
-nothing else; our own also get ``tool.CallingTurn``, with files and questions, never reasoning. That a call runs only once, and after its
-approval, is ``turns.calls``.
+Only ``fetcher`` and the door of ``sign_in`` connect to addresses that strangers choose, both through ``outbound``. A tool of others gets
+its checked arguments and nothing else; our own also get ``tool.CallingTurn``, with files and questions, never reasoning. That a call runs
+only once, and after its approval, is ``turns.calls``.
 """

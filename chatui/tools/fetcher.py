@@ -9,16 +9,15 @@ from __future__ import annotations
 import asyncio
 import re
 import zlib
-from collections.abc import Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import dataclass, field
-
-import httpcore
 
 from chatui.documents.inside.html import joined
 from chatui.documents.kinds import PDF
+from chatui.outbound import requests
 from chatui.outbound.addresses import AddressError, Target, parse_target
-from chatui.outbound.public_network import CheckedNetwork
-from chatui.outbound.tls import tls
+from chatui.outbound.connections import USER_AGENT
+from chatui.outbound.public_network import CheckedNetwork, GuardedTransport
 
 
 class FetchError(Exception):
@@ -28,10 +27,7 @@ class FetchError(Exception):
 ADDRESS_REFUSED = "This address cannot be opened here."
 NOT_LOADED = "The page could not be loaded."
 """Of a forbidden network, an unknown name, and a refused, reset or slow connection: all look the same."""
-USER_AGENT = "Mozilla/5.0 (compatible; chatui)"
 _MAX_REDIRECTS = 5
-_REDIRECTS = (301, 302, 303, 307, 308)
-_SUCCESS = range(200, 300)
 _TYPES = re.compile(r"text/(?:html|plain|markdown|csv|xml|json)|application/(?:pdf|(?:[\w.-]+\+)?(?:json|xml)|(?:x-)?ndjson)")
 """What is read as text: HTML, plain text, JSON and XML with feeds of any name, and PDF."""
 _OTHER_NAMES = {"application/x-pdf": PDF, "application/json-seq": "application/ndjson", "application/jsonlines": "application/ndjson"}
@@ -97,7 +93,7 @@ class Fetcher:
                     if isinstance(found, FetchedPage):
                         return found
                     url = found
-        except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, OSError, TimeoutError, ValueError, zlib.error):
+        except (*requests.FAULTS, zlib.error):
             raise FetchError(NOT_LOADED) from None
         raise FetchError("The page redirects too often.")
 
@@ -113,39 +109,36 @@ class Fetcher:
 
     async def _request(self, target: Target) -> FetchedPage | str:
         """The page, or the address that it redirects to."""
-        named = {"Host": target.receiver, "User-Agent": USER_AGENT, "Accept": _ACCEPT, "Accept-Encoding": "identity"}
-        headers: list[tuple[bytes | str, bytes | str]] = list(named.items())
-        timeouts = dict.fromkeys(("connect", "read", "write", "pool"), self.limits.seconds)
-        async with (
-            httpcore.AsyncConnectionPool(ssl_context=tls(), max_connections=1, network_backend=self.network) as pool,
-            pool.stream("GET", target.url, headers=headers, extensions={"timeout": timeouts}) as response,
-        ):
-            named = {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in response.headers}
-            if response.status in _REDIRECTS and "location" in named:
+        about = {"User-Agent": f"Mozilla/5.0 (compatible; {USER_AGENT})", "Accept": _ACCEPT}
+        transport = GuardedTransport(self.network)
+        async with requests.opened("GET", target.url, seconds=self.limits.seconds, headers=about, transport=transport) as response:
+            named = response.headers
+            if response.has_redirect_location:
                 if not (following := joined(target.url, named["location"])):
                     raise FetchError(ADDRESS_REFUSED)
                 return following
-            if response.status not in _SUCCESS:
-                raise FetchError(f"The server answered with the status {response.status}.")
+            if not response.is_success:
+                raise FetchError(f"The server answered with the status {response.status_code}.")
             kind, charset = _kind(named.get("content-type", "text/plain"), target.path)
             if not _TYPES.fullmatch(kind):
                 raise FetchError("This content cannot be read as text.")
             most = self.limits.pdf_bytes if kind == PDF else self.limits.bytes
-            body, is_cut = await self._body(response, named.get("content-encoding", "identity").strip().lower(), most)
+            body, is_cut = await _body(response.aiter_raw(), named.get("content-encoding", "identity").strip().lower(), most)
             if is_cut and kind == PDF:
                 raise FetchError(f"This PDF is larger than {most / 1_000_000:g} MB, and is not read.")
             return FetchedPage(target.url, kind, charset, body, is_cut)
 
-    async def _body(self, response: httpcore.Response, encoding: str, most: int) -> tuple[bytes, bool]:
-        """The body up to ``most`` bytes, and whether there was more. It is decompressed piece by piece, never beyond the limit."""
-        unpack = _unpacker(encoding)
-        taken, body = 0, bytearray()
-        async for chunk in response.aiter_stream():
-            taken += len(chunk)
-            body += unpack(chunk, most + 1 - len(body))
-            if len(body) > most or taken > most:
-                return bytes(body[:most]), True
-        return bytes(body), False
+
+async def _body(chunks: AsyncIterator[bytes], encoding: str, most: int) -> tuple[bytes, bool]:
+    """The body up to ``most`` bytes, and whether there was more. It is decompressed piece by piece, never beyond the limit."""
+    unpack = _unpacker(encoding)
+    taken, body = 0, bytearray()
+    async for chunk in chunks:
+        taken += len(chunk)
+        body += unpack(chunk, most + 1 - len(body))
+        if len(body) > most or taken > most:
+            return bytes(body[:most]), True
+    return bytes(body), False
 
 
 def _unpacker(encoding: str) -> Callable[[bytes, int], bytes]:

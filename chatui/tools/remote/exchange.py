@@ -15,8 +15,8 @@ from typing import cast
 
 import httpx
 
+from chatui.outbound.connections import USER_AGENT, tls
 from chatui.outbound.requests import transport_to
-from chatui.outbound.tls import tls
 from chatui.tools.remote.offers import Moment, ServerError, sent
 
 MAX_BYTES = 2_000_000
@@ -78,7 +78,7 @@ class Connections:
         """
         if self._loop is not asyncio.get_running_loop():
             self._loop, self._transport = asyncio.get_running_loop(), _transport(self._public)
-        headers = {"Accept-Encoding": "identity", "User-Agent": "chatui", **ask.headers}
+        headers = {"Accept-Encoding": "identity", "User-Agent": USER_AGENT, **ask.headers}
         try:
             timeout = {"timeout": {"connect": CONNECT_SECONDS}}
             request = httpx.Request(ask.method, ask.url, headers=headers, content=ask.body or None, extensions=timeout)

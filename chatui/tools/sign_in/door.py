@@ -7,19 +7,16 @@ connection goes to the address that was checked.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
-import httpcore
-
+from chatui.outbound import requests
 from chatui.outbound.addresses import MAX_CHARS, AddressError, origin, parse_target
-from chatui.outbound.public_network import CheckedNetwork
+from chatui.outbound.public_network import CheckedNetwork, GuardedTransport
 from chatui.outbound.staff_addresses import is_private_by_setting
-from chatui.outbound.tls import tls
 from chatui.tools.remote.definition import ServerSpec
 from chatui.tools.remote.exchange import HttpRequest
 
@@ -53,7 +50,7 @@ class Door:
 
     named: frozenset[str]
     is_wide: bool = False
-    network: httpcore.AsyncNetworkBackend = field(default_factory=CheckedNetwork, repr=False)
+    network: CheckedNetwork = field(default_factory=CheckedNetwork, repr=False)
     seconds: float = SECONDS
 
     def checked(self, url: object, what: str) -> str:
@@ -99,31 +96,24 @@ class Door:
         return await self._ask(HttpRequest("POST", url, {**kind, **headers}, urlencode(fields).encode()), what)
 
     async def _ask(self, ask: HttpRequest, what: str, most: int = MAX_BYTES) -> DoorAnswer:
-        url, body = self.checked(ask.url, what), ask.body
-        network = httpcore.AnyIOBackend() if self.is_wide or origin(url) in self.named else self.network
-        about = {"Host": url.split("/")[2], "User-Agent": "chatui", "Accept": "application/json", "Accept-Encoding": "identity"}
-        sent = {**about, **ask.headers, **({"Content-Length": str(len(body))} if body else {})}
+        url, read = self.checked(ask.url, what), b""
+        transport = None if self.is_wide or origin(url) in self.named else GuardedTransport(self.network)
         try:
-            async with (
-                asyncio.timeout(self.seconds),
-                httpcore.AsyncConnectionPool(ssl_context=tls(), max_connections=1, network_backend=network) as pool,
-                pool.stream(ask.method, url, headers=list(sent.items()), content=body or None) as response,
-            ):
-                read = bytearray()
+            async with requests.opened(
+                ask.method, url, seconds=self.seconds, headers=ask.headers, transport=transport, content=ask.body or None
+            ) as response:
                 # What a redirect says is not read: it would lead elsewhere.
-                if most and response.status not in range(300, 400):
-                    async for piece in response.aiter_stream():
-                        read += piece
-                        if len(read) > most:
-                            raise UnavailableError(f"{what} sent an answer that is too long")
-                challenges = [value.decode("latin-1") for name, value in response.headers if name.lower() == b"www-authenticate"]
-                status = response.status
+                if most and not response.is_redirect:
+                    read, is_cut = await requests.body_of(response, most)
+                    if is_cut:
+                        raise UnavailableError(f"{what} sent an answer that is too long")
+                challenges = response.headers.get_list("www-authenticate")
         except TimeoutError:
             raise UnavailableError(f"{what} did not answer in time") from None
-        except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, OSError, ValueError):
+        except requests.FAULTS:
             # A closed port, a silent one and a forbidden network all look the same.
             raise UnavailableError(f"{what} cannot be reached") from None
-        return DoorAnswer(status, _object(bytes(read)), tuple(challenges))
+        return DoorAnswer(response.status_code, requests.json_object(read) or {}, tuple(challenges))
 
 
 def door_of(spec: ServerSpec, url: str) -> Door:
@@ -132,11 +122,3 @@ def door_of(spec: ServerSpec, url: str) -> Door:
     issuer = oauth.issuer if oauth else ""
     named = (each for each in (url, issuer) if each and (not spec.place or is_private_by_setting(each)))
     return Door(frozenset(map(origin, named)), is_wide=bool(oauth and oauth.private_addresses))
-
-
-def _object(body: bytes) -> Mapping[str, Any]:
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -48,7 +48,7 @@ async def test_a_request_says_nothing_of_anybody() -> None:
         for _ in range(2):
             await agent.fetch(f"http://tea.example:{peer.port}/")
     names = {line.partition(":")[0].lower() for head in peer.heads for line in head.split("\r\n")[1:] if line}
-    assert names == {"host", "user-agent", "accept", "accept-encoding"}
+    assert names == {"host", "user-agent", "accept", "accept-encoding", "connection"}
 
 
 async def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:

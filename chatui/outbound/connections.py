@@ -1,4 +1,4 @@
-"""The certificates that connections of the product trust."""
+"""What all connections to other servers share: the name that the product gives, and the certificates that it trusts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import ssl
 from functools import cache
 
 import httpx
+
+USER_AGENT = "chatui"
 
 
 @cache
