@@ -59,6 +59,11 @@ DIRECTORIES = [
 
 urlpatterns = [
     path("", conversations.home, name="home"),
+    # Before the others, which are tried one after the other: programs come most often.
+    path("v1/openapi.json", documentation.view, name="api_openapi"),
+    path("v1/", include("chatui.api.urls")),
+    path("v1/<path:address>", unserved.view, name="api_unserved"),
+    path("v1", unserved.view, name="api_root"),
     path("conversations/", conversations.more_conversations, name="more_conversations"),
     path("c/<uuid:conversation_id>/", conversations.conversation, name="conversation"),
     path("c/<uuid:conversation_id>/exchanges/", conversations.exchanges, name="exchanges"),
@@ -232,10 +237,6 @@ urlpatterns = [
     path("usage/", usage.own, name="usage"),
     path("usage/everybody/", usage.everybody, name="usage_everybody"),
     path("usage/everybody/file/", usage.file, name="usage_file"),
-    path("v1/openapi.json", documentation.view, name="api_openapi"),
-    path("v1/", include("chatui.api.urls")),
-    path("v1/<path:address>", unserved.view, name="api_unserved"),
-    path("v1", unserved.view, name="api_root"),
     path("files/", files.files, name="files"),
     path("files/earlier/", files.files_earlier, name="files_earlier"),
     path("files/limits/", files.limits, name="file_limits"),

@@ -32,11 +32,12 @@ from chatui.api.response_request import ResponsesRequest, no_conversation, no_pr
 from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError, busy_error, is_transient
+from chatui.json_schemas import AnswerFormat
 from chatui.model_servers.choice import ModelChoice
 from chatui.observability.error_reports import log_without_content
 from chatui.permissions.access import NotFoundError
 from chatui.turns import prefill
-from chatui.turns.asks import SEEN_CHARS, Ask, AskKind, EarlierCall, EarlierMessage, EarlierReply, ProgramAsk
+from chatui.turns.asks import SEEN_CHARS, Ask, AskKind, EarlierCall, EarlierMessage, EarlierReply, FunctionOffer, ProgramAsk
 from chatui.turns.program_start import NotStoredError, StillRunningError, UnknownCallError, UnreadableSummaryError
 from chatui.turns.slots import slots
 from chatui.turns.streams.program import Ended
@@ -213,10 +214,10 @@ def still_running(wanted: ResponsesRequest | ChatRequest | MessagesRequest) -> A
 async def _asked(key: LiveKey, wanted: AnyRequest) -> tuple[Ask, ProgramAsk]:
     if isinstance(wanted, ResponsesRequest) and wanted.references():
         wanted = await stored_responses.resolved(key, wanted)
-    choice = request_parts.chosen(await pools.commands.run(request_parts.choices_of, key), wanted.model, key.models)
-    # In threads: schemas may have hundreds of kilobytes and many patterns, and must not block others.
-    read, (offer, given_tools) = wanted.read(), await asyncio.to_thread(parse_tools, wanted, key)
-    answer_format = await asyncio.to_thread(wanted.answer_format)
+    choice, read = await pools.commands.run(request_parts.choice_of, key, wanted.model), wanted.read()
+    # In a thread: schemas may have hundreds of kilobytes and many patterns, and must not block others.
+    parsed = await asyncio.to_thread(_schemas, wanted, key) if wanted.may_have_schemas or key.tools else _schemas(wanted, key)
+    (offer, given_tools), answer_format = parsed
     previous = wanted.previous() if isinstance(wanted, ResponsesRequest) else None
     conversation = wanted.continued() if isinstance(wanted, ResponsesRequest) else None
     instructions = (wanted.instructions or "") if isinstance(wanted, ResponsesRequest) else ""
@@ -248,6 +249,11 @@ async def _asked(key: LiveKey, wanted: AnyRequest) -> tuple[Ask, ProgramAsk]:
     kind = AskKind.CONTINUE if question is None else AskKind.SEND
     own = Ask(kind, uuid4(), effort, choice=choice.value, text=question or "", answer_format=answer_format, key=key.id, program=program)
     return own, program
+
+
+def _schemas(wanted: AnyRequest, key: LiveKey) -> tuple[tuple[FunctionOffer, dict[str, Any]], AnswerFormat | None]:
+    """What may have schemas: its functions, with the fields about them, and its format."""
+    return parse_tools(wanted, key), wanted.answer_format()
 
 
 async def _may_continue(choice: ModelChoice, read: ParsedMessages, wanted: AnyRequest, *, is_free: bool) -> bool:

@@ -32,7 +32,7 @@ async def count(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     wanted: ResponsesRequest = checked(CountedResponse, body)
     wanted.refuse_what_is_not_served()
     if wanted.model:
-        request_parts.chosen(await pools.commands.run(request_parts.choices_of, key), wanted.model, key.models)
+        await pools.commands.run(request_parts.choice_of, key, wanted.model)
     if wanted.references():
         wanted = await stored_responses.resolved(key, wanted)
     read, (offer, _) = wanted.read(), await asyncio.to_thread(parse_tools, wanted, key)

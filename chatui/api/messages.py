@@ -43,7 +43,7 @@ async def count_tokens(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     check_format(key.for_messages)
     wanted = checked(CountedMessages, body)
     wanted.refuse_what_is_not_served()
-    request_parts.chosen(await pools.commands.run(request_parts.choices_of, key), wanted.model, key.models)
+    await pools.commands.run(request_parts.choice_of, key, wanted.model)
     read, (offer, _) = wanted.read(), await asyncio.to_thread(parse_tools, wanted, key)
     counted = tokens_of(read.messages, read.orders, offer.functions.values())
     return asking.told(JsonResponse({"input_tokens": counted}), wanted)

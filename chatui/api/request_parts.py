@@ -187,6 +187,11 @@ class ProgramRequest(BaseModel):
         """The most calls of the product's own tools; None for the product's limit."""
         return None
 
+    @property
+    def may_have_schemas(self) -> bool:
+        """Whether it names functions or a format: to check their schemas may take seconds."""
+        return not self.model_fields_set.isdisjoint(_WITH_SCHEMAS)
+
     def sampling(self) -> dict[str, float]:
         """The sampling parameters that it names, of those that any model server knows."""
         wished = {name: getattr(self, name) for name in SAMPLING}
@@ -203,6 +208,8 @@ class ProgramRequest(BaseModel):
                 raise unsupported(param, sentence)
 
 
+_WITH_SCHEMAS = frozenset({"tools", "text", "response_format", "output_config", "output_format"})
+"""The fields of functions and of a format, in all API formats."""
 NOTE_CHARS = 4000
 IMAGE_NOTE = "[an image was attached; this model cannot see images]"
 MAX_MESSAGES = 1000
@@ -381,6 +388,11 @@ EFFORTS = {"none": "low", "minimal": "low", "low": "low", "medium": "medium", "h
 def choices_of(key: LiveKey) -> tuple[ModelChoice, ...]:
     """The models that a key may use. Reads the database."""
     return tuple(choice for choice in model_choice.choices_for(key.owner) if key.may_use(choice.value))
+
+
+def choice_of(key: LiveKey, model: str | None) -> ModelChoice:
+    """As ``chosen``, of all that the key may use. Reads the database."""
+    return chosen(choices_of(key), model, key.models)
 
 
 def chosen(choices: Iterable[ModelChoice], model: str | None, only: Sequence[str] = ()) -> ModelChoice:

@@ -100,8 +100,7 @@ async def models(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
 
 async def model(request: HttpRequest, key: LiveKey, model_id: str) -> HttpResponseBase:
     """One of them."""
-    choice = request_parts.chosen(await pools.commands.run(request_parts.choices_of, key), model_id)
-    found = await pools.commands.run(_described, choice)
+    found = await pools.commands.run(lambda: _described(request_parts.choice_of(key, model_id)))
     return JsonResponse(model_object(found) if speaks_messages(request) else found)
 
 

@@ -1,19 +1,22 @@
 """Answer formats requested by API clients, over both API formats: only a matching answer is sent, and nothing else."""
 
 import json
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from chatui.api import request_parts
 from chatui.backends.base import EndReason
 from renderer.frames import Terminator
 from tests.chatui.api.asking import Program, json_of, text_of
-from tests.chatui.api.functions import WEATHER, calls_of, weather
+from tests.chatui.api.functions import WEATHER, calls_of, nested, weather
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, ended, frame
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-CHAT, RESPONSES = "/v1/chat/completions", "/v1/responses"
+CHAT, MESSAGES, RESPONSES = "/v1/chat/completions", "/v1/messages", "/v1/responses"
 SCHEMA = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"], "additionalProperties": False}
 NAMED: dict[str, Any] = {"name": "sum", "description": "The sum.", "schema": SCHEMA, "strict": True}
 OF_CLASS = {"$defs": {"Sum": SCHEMA}, "type": "object", "properties": {"first": {"$ref": "#/$defs/Sum"}}, "required": ["first"]}
@@ -91,6 +94,40 @@ async def test_plain_text_needs_no_format(path: str, program: Program, backend: 
     found = await program.ask(body_of(path, "text"), path)
     assert "Four." in answer_of(path, found)
     assert backend.requests[0].answer_format is None
+
+
+FORMAT = {"type": "json_schema", "schema": SCHEMA}
+TOOL = {"name": "clock", "input_schema": SCHEMA}
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (RESPONSES, {"input": "?", "tools": [WEATHER]}),
+        (RESPONSES, {"input": "?", "text": {"format": {"name": "sum", **FORMAT}}}),
+        (CHAT, {"tools": nested(WEATHER)}),
+        (CHAT, {"response_format": {"type": "json_schema", "json_schema": NAMED}}),
+        (MESSAGES, {"tools": [TOOL]}),
+        (MESSAGES, {"output_format": FORMAT}),
+        (MESSAGES, {"output_config": {"format": FORMAT}}),
+    ],
+)
+async def test_no_schema_is_checked_on_the_event_loop(
+    path: str, body: dict[str, Any], program: Program, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend.script, threads = answer_steps('{"sum":4}'), list[int]()
+
+    def watched(check: Callable[..., object]) -> Callable[..., object]:
+        def watching(*given: object, **named: object) -> object:
+            threads.append(threading.get_ident())
+            return check(*given, **named)
+
+        return watching
+
+    for name in ("function_of", "answer_format"):
+        monkeypatch.setattr(request_parts, name, watched(getattr(request_parts, name)))
+    await program.post(path, body if path == RESPONSES else {"messages": [{"role": "user", "content": "?"}], "max_tokens": 500} | body)
+    assert backend.requests and threads and threading.get_ident() not in threads
 
 
 @pytest.mark.parametrize("path", [CHAT, RESPONSES])
