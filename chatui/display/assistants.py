@@ -25,7 +25,7 @@ from chatui.permissions.access import person_of
 from chatui.store import assistants as store
 from renderer.characters import is_seen, one_line
 
-NAME_CHARS, INITIAL_CHARS, INSTRUCTION_CHARS = 60, 8, 8_000
+NAME_CHARS, INITIAL_CHARS, DESCRIPTION_CHARS, INSTRUCTION_CHARS = 60, 8, 160, 8_000
 MAX_STARTERS, STARTER_CHARS = 6, 200
 MAX_ASSISTANTS = 100
 """The most assistants of one person, without deleted ones."""
@@ -48,6 +48,8 @@ class ShownAssistant:
     """Whose it is, if that is somebody else."""
     groups: Sequence[str] = ()
     """To which its owner offers it, for the owner's list."""
+    description: str = ""
+    """What it is for, in one line."""
     tools: Collection[str] | None = None
     """The names of those that are on where a conversation begins with it; None if that does not depend on it."""
 
@@ -67,6 +69,7 @@ class AssistantText:
 
     name: str = ""
     initials: str = ""
+    description: str = ""
     instructions: str = field(default="", repr=False)
     choice: str = ""
     effort: str = ""
@@ -126,7 +129,8 @@ def use_newest(conversation: Conversation) -> None:
 
 def text_of(person: User, assistant_id: object) -> AssistantText:
     row = permissions.own(person, assistant_id)
-    return AssistantText(row.name, row.initials, row.instructions, row.choice, row.effort, "\n".join(row.starters), row.tools)
+    alike = {name: getattr(row, name) for name in _ALIKE}
+    return AssistantText(**alike, starters="\n".join(row.starters), tools=row.tools)
 
 
 def deleted(person: User, assistant_id: object) -> ShownAssistant:
@@ -207,14 +211,20 @@ def _is_full(person: User) -> bool:
 
 
 def clean(text: AssistantText) -> AssistantText:
-    """The texts as they are stored: names of one visible line, questions of at most STARTER_CHARS. An empty name has nothing to see."""
-    name, initials = one_line(text.name)[:NAME_CHARS].strip(), one_line(text.initials)[:INITIAL_CHARS].strip()
+    """The texts as they are stored: names and descriptions of one visible line, questions of at most STARTER_CHARS. An empty name has
+    nothing to see."""
     return replace(
         text,
-        name=name if is_seen(name) else "",
-        initials=initials if is_seen(initials) else "",
+        name=_line(text.name, NAME_CHARS),
+        initials=_line(text.initials, INITIAL_CHARS),
+        description=_line(text.description, DESCRIPTION_CHARS),
         starters="\n".join(starters_of(text.starters)[:MAX_STARTERS]),
     )
+
+
+def _line(text: str, chars: int) -> str:
+    line = one_line(text)[:chars].strip()
+    return line if is_seen(line) else ""
 
 
 def starters_of(text: str) -> list[str]:
@@ -222,8 +232,12 @@ def starters_of(text: str) -> list[str]:
     return [line for each in text.splitlines() if is_seen(line := one_line(each).strip())]
 
 
+_ALIKE = ("name", "initials", "description", "instructions", "choice", "effort")
+"""The texts that are columns of the same name."""
+
+
 def _columns(text: AssistantText) -> dict[str, object]:
-    alike = {name: getattr(text, name) for name in ("name", "initials", "instructions", "choice", "effort")}
+    alike = {name: getattr(text, name) for name in _ALIKE}
     return {**alike, "starters": starters_of(text.starters), "tools": None if text.tools is None else sorted(text.tools)}
 
 
@@ -236,6 +250,7 @@ def _shown(row: AssistantVersion, person: User) -> ShownAssistant:
         row.effort,
         tuple(map(str, row.starters)),
         "" if row.assistant.owner_id == person.pk else vars(row).get("maker", ""),
+        description=row.description,
         tools=row.tools,
     )
 

@@ -28,15 +28,17 @@ class Assistant(Row):
 
 
 class AssistantVersion(Row):
-    """What an assistant is at one time. ``choice``: its model, as ``Conversation.choice``, and ``effort``; empty for those that the person
-    would have. ``starters``: the first questions that it offers. ``tools``: the names of those that are on where a conversation begins with
-    it, among those that the person is offered; None for those that the person would have. ``instructions`` are shown to its owner alone.
+    """What an assistant is at one time. ``description``: what it is for, in one line, for those who choose one. ``choice``: its model, as
+    ``Conversation.choice``, and ``effort``; empty for those that the person would have. ``starters``: the first questions that it offers.
+    ``tools``: the names of those that are on where a conversation begins with it, among those that the person is offered; None for those
+    that the person would have. ``instructions`` are shown to its owner alone.
     """
 
     assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="versions", db_index=False)
     number = models.PositiveIntegerField()
     name = models.CharField(max_length=60)
     initials = models.CharField(max_length=8, blank=True)
+    description = models.CharField(max_length=160, blank=True, default="", db_default="")
     instructions = models.TextField(blank=True)
     choice = models.CharField(max_length=260, blank=True)
     effort = models.CharField(max_length=8, blank=True)

@@ -107,7 +107,7 @@ def _all_files(person: User) -> Iterator[tuple[str, Content]]:
 
 
 def _assistant(version: AssistantVersion) -> dict[str, object]:
-    columns = ("name", "initials", "instructions", "choice", "effort", "starters", "tools", "created_at")
+    columns = ("name", "initials", "description", "instructions", "choice", "effort", "starters", "tools", "created_at")
     groups = sorted(version.assistant.groups.values_list("name", flat=True))
     return {**{name: getattr(version, name) for name in columns}, "groups": groups}
 

@@ -43,6 +43,13 @@ class AssistantForm(forms.Form):
         help_text=_("One or two letters, or an emoji. Otherwise they come from the name."),
         widget=forms.TextInput(attrs={"dir": "auto", "autocomplete": "off"}),
     )
+    description = forms.CharField(
+        label=_("Description"),
+        required=False,
+        max_length=assistants.DESCRIPTION_CHARS,
+        help_text=_("What it is for, in a sentence, for those who choose one."),
+        widget=forms.TextInput(attrs={"dir": "auto", "autocomplete": "off"}),
+    )
     instructions = Instructions(
         label=_("Instructions"),
         required=False,
@@ -80,8 +87,8 @@ class AssistantForm(forms.Form):
         required=False,
         coerce=int,
         help_text=_(
-            "Members may begin conversations with it, and see its name, initials and first questions. They do not see its instructions, "
-            "but a model may repeat them."
+            "Members may begin conversations with it, and see its name, initials, description and first questions. They do not see its "
+            "instructions, but a model may repeat them."
         ),
         widget=forms.CheckboxSelectMultiple,
     )

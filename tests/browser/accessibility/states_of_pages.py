@@ -18,6 +18,7 @@ def wrong_password(world: World, page: Page) -> None:
 
 def made_assistant(world: World, page: Page) -> None:
     page.get_by_label("Name", exact=True).fill("Text editor")
+    page.get_by_label("Description").fill("Shortens texts, and finds what is wrong in them.")
     page.get_by_label("First questions").fill("Shorten this text.\nWhat is wrong here?")
     page.get_by_role("button", name="Create assistant").click()
     expect(page.get_by_role("status")).to_be_visible()
@@ -30,6 +31,11 @@ def follow(name: str) -> Reach:
         page.get_by_role("link", name=name).first.click()
 
     return then
+
+
+def go_home(world: World, page: Page) -> None:
+    page.goto("/")
+    expect(page.locator("ul.assistants")).to_be_visible()
 
 
 def deleted_assistant(world: World, page: Page) -> None:
@@ -75,6 +81,7 @@ STATES = (
     State("assistant refused", "ada", "/assistants/new/", each(fill("Name", "\u200b"), press("Create assistant"))),
     State("assistant", "newcomer", "/assistants/new/", each(made_assistant, follow("Change “Text editor”"))),
     State("new conversation with an assistant", "newcomer", "/assistants/new/", each(made_assistant, follow("New conversation with “Te"))),
+    State("new conversation, assistants to choose", "newcomer", "/assistants/new/", each(made_assistant, go_home)),
     State("no such assistant", "pia", f"/?q=Hello&assistant={NOBODY}", visible_at("p.assistants")),
     State("import", "ada", "/import/"),
     State("import refused", "ada", "/import/", upload(b"no export at all", ".form-problem")),

@@ -34,7 +34,13 @@ from tests.support.scripted import ScriptedBackend
 pytestmark = pytest.mark.django_db(transaction=True)
 
 LATIN = "Answer in Latin."
-FORM = {"name": "Editor", "instructions": LATIN, "starters": "Shorten this.\n\n What is wrong here?", "effort": "high"}
+FORM = {
+    "name": "Editor",
+    "description": "Writes well.",
+    "instructions": LATIN,
+    "starters": "Shorten this.\n\n What is wrong here?",
+    "effort": "high",
+}
 
 
 def made(client: Client, **fields: str) -> str:
@@ -70,6 +76,37 @@ def test_the_page_of_a_new_conversation_offers_assistants_and_begins_with_the_ch
     assert '<option value="high" selected>' in page and "data-keeps-effort" in page and "data-linked" not in page
 
 
+def test_a_description_stands_where_one_chooses_an_assistant_and_belongs_to_the_version(ada: User, bela: User) -> None:
+    client = signed_in(ada)
+    editor = made(client, description="Shortens <b>texts</b>.")
+    addresses = ("/", f"/?assistant={editor}", "/assistants/", f"/assistants/{editor}/")
+    for address in addresses:
+        page = client.get(address).content.decode()
+        assert "Shortens &lt;b&gt;texts&lt;/b&gt;." in page and "<b>texts" not in page, address
+    row = begun(ada, editor)
+    put(editor, description="Lengthens texts.")
+    assert ["Lengthens texts." in client.get(address).content.decode() for address in addresses] == [True] * 4
+    kept = Conversation.objects.get(pk=row.pk).assistant_version
+    assert kept is not None and kept.description == "Shortens <b>texts</b>."
+    assert "Lengthens" not in signed_in(bela).get("/assistants/").content.decode()
+    put(editor, description="")
+    assert "assistant-about" not in client.get("/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("written", "stored"),
+    [
+        ("Two\r\nlines\tand a bell\x07", "Two lines and a bell"),
+        ("Turned \u202eround\u2066", "Turned round"),
+        ("\u200b\u3164\u2800 ", ""),
+        ("x" * 160, "x" * 160),
+    ],
+)
+def test_a_description_is_one_visible_line(ada: User, written: str, stored: str) -> None:
+    made(signed_in(ada), description=written)
+    assert [each.description for each in display.listed(ada)] == [stored]
+
+
 def test_somebody_elses_assistant_looks_like_one_that_does_not_exist(bela: User, editor: str) -> None:
     client, nothing = signed_in(bela), uuid4()
     gone = made(client)
@@ -96,6 +133,8 @@ def stable(page: bytes) -> bytes:
         ({"name": " \u200b\u3164 "}, "Please enter a name."),
         ({"starters": "\n".join("abcdefg")}, "Please enter at most 6 questions"),
         ({"starters": "x" * 201}, "each of at most 200 characters"),
+        ({"description": "x" * 161}, "160"),
+        ({"description": "A\0B"}, "Null characters"),
         ({"instructions": "x" * 8_001}, "8000"),
         ({"choice": "nowhere/nothing"}, "nowhere/nothing"),
         ({"effort": "utmost"}, "utmost"),
@@ -201,8 +240,9 @@ def test_the_archive_of_everything_has_them(ada: User, editor: str) -> None:
     response = signed_in(ada).get("/download/")
     archive = zipfile.ZipFile(io.BytesIO(b"".join(response.streaming_content)))  # type: ignore[attr-defined]
     [found] = json.loads(archive.read("assistants.json"))["assistants"]
-    assert {name: found[name] for name in ("name", "instructions", "starters", "effort")} == {
+    assert {name: found[name] for name in ("name", "description", "instructions", "starters", "effort")} == {
         "name": "Editor",
+        "description": "Writes well.",
         "instructions": LATIN,
         "starters": ["Shorten this.", "What is wrong here?"],
         "effort": "high",
