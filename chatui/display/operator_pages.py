@@ -34,6 +34,11 @@ def read(name: str) -> SafeHtml | None:
     return _render(version) if (version := _version(name)) else None
 
 
+def are_own() -> bool:
+    """Whether the texts are the operator's own, rather than those that come with the product."""
+    return "pages_dir" in environment().model_fields_set
+
+
 def examples(*, is_demo: bool = False) -> tuple[str, ...]:
     """Example questions as plain text: the list items of ``examples.md``. Empty if the file is missing or has none.
 

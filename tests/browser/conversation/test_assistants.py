@@ -36,6 +36,7 @@ def test_one_is_made_chosen_and_shown_at_the_top(page: Page) -> None:
     page.locator("#composer-text").fill("A draft that stays.")
     page.get_by_role("link", name="Text editor").click()
     expect(page.get_by_role("link", name="Without an assistant")).to_be_visible()
+    expect(page.get_by_role("region", name="Welcome").get_by_role("heading")).to_have_text("Text editor")
     expect(page.locator("#composer-text")).to_have_value("A draft that stays.")
     expect(page.get_by_label("Reasoning effort")).to_have_value("high")
     page.locator("#composer-text").fill("")

@@ -67,12 +67,21 @@ def test_a_conversation_begins_where_the_documents_are(page: Page) -> None:
     expect(page.locator(".composer-note")).to_contain_text("Asks: Handbook.")
 
 
-def test_a_temporary_chat_asks_before_it_is_left_for_them_and_opens_nothing_else(page: Page) -> None:
+def test_a_temporary_chat_offers_them_before_its_first_message_and_then_nothing_that_leads_out_of_it(page: Page) -> None:
+    make(page)
     page.goto("/?temporary=1")
-    Chat(page).ask_and_wait("Hello")
     page.get_by_role("link", name="Documents to ask").click()
-    page.locator("button[data-stay]").click()
-    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.get_by_label("Handbook").check()
+    page.get_by_role("button", name="Use them").click()
+    note = page.locator(".composer-note")
+    expect(note).to_contain_text("Asks: Handbook.")
+    expect(note.get_by_role("link", name="Change")).to_be_visible()
+    Chat(page).ask_and_wait("Hello")
+    for _ in range(2):
+        expect(note).to_contain_text("Asks: Handbook.")
+        for name in ("Documents to ask", "Change"):
+            expect(page.get_by_role("link", name=name)).to_have_count(0)
+        page.reload()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

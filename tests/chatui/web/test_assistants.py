@@ -5,11 +5,13 @@ import json
 import re
 import zipfile
 from datetime import timedelta
+from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
 import pytest_django
 from channels.db import database_sync_to_async
+from django.conf import settings
 from django.contrib.auth.models import Group, Permission
 from django.core.management import call_command
 from django.test import Client
@@ -105,6 +107,20 @@ def test_a_description_stands_where_one_chooses_an_assistant_and_belongs_to_the_
 def test_a_description_is_one_visible_line(ada: User, written: str, stored: str) -> None:
     made(signed_in(ada), description=written)
     assert [each.description for each in display.listed(ada)] == [stored]
+
+
+def test_the_chosen_assistant_is_named_where_a_new_conversation_welcomes(
+    ada: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = signed_in(ada)
+    editor = made(client, name="<b>Text</b> & editor")
+    assert "What would you like to know?" in client.get("/").content.decode()
+    page = client.get(f"/?assistant={editor}").content.decode()
+    assert '<h2 dir="auto">&lt;b&gt;Text&lt;/b&gt; &amp; editor</h2>' in page and "What would you like to know?" not in page
+    assert "Made by" not in page, "one's own"
+    (tmp_path / "welcome.md").write_text("No personal data, please.\n")
+    monkeypatch.setattr(settings, "ENVIRONMENT", settings.ENVIRONMENT.model_copy(update={"pages_dir": tmp_path}))
+    assert "No personal data, please." in client.get(f"/?assistant={editor}").content.decode(), "what the operator says stays"
 
 
 def test_somebody_elses_assistant_looks_like_one_that_does_not_exist(bela: User, editor: str) -> None:
