@@ -89,15 +89,16 @@ _BLANK_KEY = UUID(int=0)
 
 
 def shown_conversation(row: Conversation) -> ShownConversation:
+    is_copy = row.imported_from == ImportSource.SHARED
     return ShownConversation(
         str(row.pk),
         row.title if row.temporary_until is None else gettext("Temporary chat"),
         address(row.pk),
         row.active_at,
         row.effort,
-        is_imported=row.imported_at is not None and not row.is_copy,
-        is_copy=row.is_copy,
-        imported_from=row.get_imported_from_display() if row.imported_from and not row.is_copy else "",
+        is_imported=row.imported_at is not None and not is_copy,
+        is_copy=is_copy,
+        imported_from=row.get_imported_from_display() if row.imported_from and not is_copy else "",
         is_running=row.is_running,
         has_news=row.has_news,
         is_pinned=row.is_pinned,
@@ -235,9 +236,10 @@ def _place(row: Conversation) -> list[wire.Event]:
 
 def listed(row: Conversation, *, is_running: bool = False) -> wire.Listed:
     """The conversation is new, got a question (and the answer ``is_running``), or was put into the list."""
-    url, is_imported = address(row.pk), row.imported_at is not None and not row.is_copy
+    url, is_copy = address(row.pk), row.imported_from == ImportSource.SHARED
     at, folder = row.active_at.isoformat(), str(row.folder_id or "")
-    return wire.Listed(str(row.pk), url, row.title, at, is_imported, row.is_copy, is_running, row.has_news, row.is_pinned, folder)
+    is_imported = row.imported_at is not None and not is_copy
+    return wire.Listed(str(row.pk), url, row.title, at, is_imported, is_copy, is_running, row.has_news, row.is_pinned, folder)
 
 
 def shown_archive(person: User, start: str = "") -> ShownList:

@@ -34,9 +34,9 @@ def read(name: str) -> SafeHtml | None:
     return _render(version) if (version := _version(name)) else None
 
 
-def are_own() -> bool:
-    """Whether the texts are the operator's own, rather than those that come with the product."""
-    return "pages_dir" in environment().model_fields_set
+def welcome(*, is_named: bool) -> SafeHtml | None:
+    """The greeting in an empty conversation. Where an assistant ``is_named``, only the operator's own, which may have rules in it."""
+    return None if is_named and "pages_dir" not in environment().model_fields_set else read("welcome")
 
 
 def examples(*, is_demo: bool = False) -> tuple[str, ...]:

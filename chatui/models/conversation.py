@@ -159,11 +159,6 @@ class Conversation(models.Model):
         ]
 
     @property
-    def is_copy(self) -> bool:
-        """Whether it is a copy of a shared conversation, rather than an upload."""
-        return self.imported_from == ImportSource.SHARED
-
-    @property
     def has_words_of_others(self) -> bool:
         """Whether somebody else may have written messages that appear as the owner's."""
         return self.imported_at is not None or self.handed_over_at is not None

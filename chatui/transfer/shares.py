@@ -218,7 +218,7 @@ def _snapshot_of(link: ShareLink) -> list[Message]:
 
 def _origin(row: Conversation) -> tuple[bool, str, bool]:
     """Whether a conversation was uploaded, the name of the product that it was exported from, and whether it is a copy of a shared one."""
-    if row.is_copy:
+    if row.imported_from == ImportSource.SHARED:
         return False, "", True
     return row.imported_at is not None, row.get_imported_from_display(), False
 

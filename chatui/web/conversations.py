@@ -36,7 +36,6 @@ from chatui.web.answer_format import stored_schema
 from chatui.web.collections import begins_with
 from chatui.web.guards import done, for_anybody, person_of, signed_in, visitor_of
 from chatui.web.pages import draws_diagrams
-from renderer.markup.html import SafeHtml
 
 if TYPE_CHECKING:
     from chatui.models.conversation import Conversation
@@ -161,7 +160,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "blank_list": blank_list(),
         "blank_folder": BLANK_FOLDER,
         "access_notices": access_notices.undismissed(person, row) if row else [],
-        "welcome": _welcome(assistant),
+        "welcome": operator_pages.welcome(is_named=assistant is not None),
         **_of_assistant(person, assistant, wanted),
         **_begins(request, person, row, assistant),
         "assistant_here": assistants.here(row) if row and row.began_with_assistant else None,
@@ -190,11 +189,6 @@ def _assistant(person: User, wanted: str) -> ShownAssistant | None:
         return assistants.to_begin_with(person, wanted)
     except access.NotFoundError:
         return None
-
-
-def _welcome(assistant: ShownAssistant | None) -> SafeHtml | None:
-    """The text above the message box; below an assistant's name only the operator's own, which may have rules in it."""
-    return None if assistant and not operator_pages.are_own() else operator_pages.read("welcome")
 
 
 def _documents_asked(request: HttpRequest, person: User, row: Conversation | None) -> dict[str, object]:
