@@ -18,7 +18,6 @@ import { Announcer, ServerEvents } from "./server-events.js";
 import { Commands } from "./commands.js";
 import { OpenConversation, Scrolling } from "./open-conversation.js";
 import { menuOpener, toast } from "../page/menus.js";
-import { laterStyles } from "../exchange/later-styles.js";
 
 /** @import { OutgoingMessage } from "../composer/composer.js" */
 /** @import { Address } from "./opening.js" */
@@ -364,7 +363,7 @@ export function findOnDemand(page) {
 
 /** @param {PageParts} page */
 async function begun(page) {
-  const [{ FindBar }] = await Promise.all([import("../page/find-bar.js"), laterStyles()]);
+  const { FindBar } = await import("../page/find-bar.js");
   const bar = new FindBar(page);
   bar.listen();
   return bar;

@@ -6,7 +6,6 @@ import { closestTo, complain, find, grow, lifeOf, seek } from "../page/dom.js";
 import { brought, isSendKey, MessageDraft, problemWith, remainingCharacters } from "./drafts.js";
 import { newId, openStorage, recall, remember, textStorage } from "../page/storage.js";
 import { number, t, tn } from "../language/words.js";
-import { laterStyles } from "../exchange/later-styles.js";
 
 /** @import { ChatTranscript } from "../chat/transcript.js" */
 /** @import { Act } from "../page/dom.js" */
@@ -396,7 +395,7 @@ export function listenToToolsMenu(composer) {
     const { newState } = /** @type {ToggleEvent} */ (event);
     if (newState !== "open") return;
     const kept = { toolsOff, keepToolsOff };
-    void Promise.all([import("./tools-menu.js"), laterStyles()]).then(([made]) => made.open(menu, kept));
+    void import("./tools-menu.js").then((made) => made.open(menu, kept));
   });
 }
 
@@ -432,7 +431,7 @@ export function nextMessageOnDemand(around) {
   let next = null;
   /** @type {Promise<void> | null} */
   let loading = null;
-  const load = () => (loading ??= Promise.all([import("./next-message.js"), laterStyles()]).then(([module]) => {
+  const load = () => (loading ??= import("./next-message.js").then((module) => {
     if (signal.aborted) return;
     next = new module.NextMessage({ ...around, newId });
     next.start();
@@ -470,9 +469,9 @@ export function nextMessageOnDemand(around) {
 /** @param {ChatComposer} composer */
 export function filesOnDemand(composer) {
   const { files } = composer.dataset;
-  const bring = (/** @type {[string, Brought?]} */ ...all) => void Promise.all([
-    import("../files/pending-files.js"), laterStyles(),
-  ]).then(([made]) => made.bring(composer, ...all));
+  const bring = (/** @type {[string, Brought?]} */ ...all) => void import("../files/pending-files.js").then((made) => {
+    made.bring(composer, ...all);
+  });
   if (files === "") bring(files);
   for (const button of composer.querySelectorAll("button.earlier")) {
     button.addEventListener("click", () => bring(button.matches("[data-servers]") ? "servers" : "earlier"));

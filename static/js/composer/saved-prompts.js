@@ -3,7 +3,6 @@
 
 import { t, tn } from "../language/words.js";
 import { messageOf, read } from "../page/server.js";
-import { laterStyles } from "../exchange/later-styles.js";
 import { find, grow } from "../page/dom.js";
 import { made } from "../page/made.js";
 import { askForBlanks, blanksOf } from "./prompt-blanks.js";
@@ -21,7 +20,6 @@ const lists = new WeakMap();
 
 /** The box begins with a slash. @param {ChatComposer} composer */
 export async function offer(composer) {
-  await laterStyles().catch(() => undefined); // the list can be used without them, too
   const list = lists.get(composer) ?? new PromptList(composer);
   lists.set(composer, list);
   await list.show();

@@ -7,7 +7,6 @@ import { codeBeside, copy, copyLater, tableBeside } from "../page/code.js";
 import { closestTo, find, fromTemplate, lifeOf, seek } from "../page/dom.js";
 import { read } from "../page/server.js";
 import { toast, menuOpener } from "../page/menus.js";
-import { laterStyles } from "./later-styles.js";
 import { Exchange } from "./exchange.js";
 import { toggleFold, sourceOf } from "./question.js";
 
@@ -98,7 +97,7 @@ export class ExchangeButtons {
       case "ask-again":
         return void import("./cards.js").then(({ askAgain }) => askAgain(exchange, button), tellNotLoaded);
       case "rate":
-        return void import("./rating.js").then(({ rate }) => rate(button, laterStyles), tellNotLoaded);
+        return void import("./rating.js").then(({ rate }) => rate(button), tellNotLoaded);
       case "delete-document":
         return void import("../files/answer-files.js").then(({ askToDelete }) => askToDelete(button), tellNotLoaded);
       case "answer-now":
@@ -168,14 +167,14 @@ export class ExchangeButtons {
       area.value = before;
       close();
     });
-    const loaded = await Promise.all([import("./question-editor.js"), laterStyles()]).catch(tellNotLoaded);
+    const loaded = await import("./question-editor.js").catch(tellNotLoaded);
     if (!loaded || !form.isConnected) {
       drafts.keep(name, area.value === before ? "" : area.value);
       return close();
     }
     // Before the editor makes the page longer: following the newest text would scroll it out of view.
     this.#dispatch("chat:editing", null);
-    edit.editor = new loaded[0].QuestionEditor(section(), this.limit, (text, files) => {
+    edit.editor = new loaded.QuestionEditor(section(), this.limit, (text, files) => {
       this.#edit = edit;
       this.#dispatch("chat:edit", /** @type {EditRequest} */ ({ question, text, files }));
     }, form);
@@ -241,7 +240,7 @@ function noVersionsLoaded() {
 
 /** @param {ChatTranscript} transcript */
 async function begun(transcript) {
-  const [{ Comparison }] = await Promise.all([import("./comparison.js"), laterStyles()]);
+  const { Comparison } = await import("./comparison.js");
   const comparison = new Comparison(transcript);
   comparison.listen();
   return comparison;

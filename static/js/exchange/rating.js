@@ -8,14 +8,13 @@ import { showRating } from "./exchange.js";
 
 /**
  * @param {HTMLElement} button that was pressed: a thumb
- * @param {() => Promise<void>} styles loads those of the dialog
  */
-export async function rate(button, styles) {
+export async function rate(button) {
   const group = find(document, `[data-rating="${CSS.escape(pathOf(button))}"]`, HTMLElement);
   const verdict = button.dataset.verdict ?? "";
   try {
     if (button.getAttribute("aria-pressed") === "true") return await send(group, { verdict: "" });
-    await ask(`${pathOf(button)}?verdict=${verdict}`, styles, (fields) => send(group, fields));
+    await ask(`${pathOf(button)}?verdict=${verdict}`, (fields) => send(group, fields));
   } catch (error) {
     toast(messageOf(error));
   }
@@ -39,11 +38,10 @@ async function send(group, fields) {
 /**
  * Asks for a reason. What was written stays until it could be sent.
  * @param {string} path of the page that asks for it
- * @param {() => Promise<void>} styles
  * @param {(fields: Record<string, string>) => Promise<void>} sendFields
  */
-async function ask(path, styles, sendFields) {
-  const [page] = await Promise.all([read(path), styles()]);
+async function ask(path, sendFields) {
+  const page = await read(path);
   const dialog = document.createElement("dialog");
   dialog.className = "move-dialog";
   dialog.setAttribute("aria-labelledby", "rating-title");

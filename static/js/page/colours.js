@@ -1,7 +1,6 @@
 // Highlights the code of closed blocks. Loaded when the first such block appears.
 
 import { languageOf } from "./code.js";
-import { laterStyles } from "../exchange/later-styles.js";
 
 /** @typedef {{ language: string, ignoreIllegals: boolean }} HighlightOptions */
 /**
@@ -57,8 +56,8 @@ function coloured(root) {
 
 /** @returns {Promise<Highlighter>} */
 function load() {
-  loading ??= Promise.all([import("../../vendor/highlight/highlight.min.js"), laterStyles()]).then(
-    ([module]) => /** @type {Highlighter} */ (module.default),
+  loading ??= import("../../vendor/highlight/highlight.min.js").then(
+    (module) => /** @type {Highlighter} */ (module.default),
   ).catch((error) => {
     loading = null;
     throw error;

@@ -6,7 +6,6 @@
 import { decorateCode, keepCode } from "./code.js";
 import { t, tc } from "../language/words.js";
 import { fill, fromTemplate, htmlOf, parse } from "./dom.js";
-import { laterStyles } from "../exchange/later-styles.js";
 import { recall, remember } from "./storage.js";
 
 /** What is copied of a selection is decided by a script that most visits do not need. */
@@ -230,7 +229,6 @@ function sides({ scrollWidth, clientWidth, scrollLeft }) {
  * @param {string | null} more
  */
 function show(place, more) {
-  if (more !== null) withStyles();
   if (more === null) delete place.dataset.more;
   else if (place.dataset.more !== more) place.dataset.more = more;
   const button = place.parentElement?.querySelector(":scope > .code-head > [data-action=wrap-lines]");
@@ -272,13 +270,8 @@ function watchCode(block) {
   }
 }
 
-function withStyles() {
-  laterStyles().catch(() => {}); // the next one tries again
-}
-
 /** @param {boolean} wraps */
 function wrap(wraps) {
-  if (wraps) withStyles();
   if (wraps) root.dataset.wrapLines = "";
   else delete root.dataset.wrapLines;
   for (const button of document.querySelectorAll("[data-action=wrap-lines]")) button.ariaPressed = String(wraps);

@@ -4,7 +4,6 @@ import { t, tc } from "../language/words.js";
 import { closestTo, find, parse, seek } from "./dom.js";
 import { read } from "./server.js";
 import { remember } from "./storage.js";
-import { laterStyles } from "../exchange/later-styles.js";
 import { ENTER_KEY, actions, keysOf, keysShown, withModifier } from "./shortcut-bindings.js";
 
 /** @import { Action, Bindings } from "./shortcut-bindings.js" */
@@ -27,7 +26,7 @@ const making = new WeakMap();
 export function sheetOf(page, bindings, changed) {
   const known = making.get(page);
   if (known) return known;
-  const made = Promise.all([read(page.dataset.shortcuts ?? ""), laterStyles()]).then(([html]) => {
+  const made = read(page.dataset.shortcuts ?? "").then((html) => {
     page.append(parse(html));
     return new ShortcutSheet(page, bindings, changed);
   }).catch((error) => {

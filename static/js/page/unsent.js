@@ -2,7 +2,6 @@
 // session that has ended, leave its fields as they were. Signing out names everything that will be deleted.
 
 import { t } from "../language/words.js";
-import { laterStyles } from "../exchange/later-styles.js";
 import { closestTo } from "./dom.js";
 import { openStorage, pageTexts } from "./storage.js";
 
@@ -244,7 +243,6 @@ export async function askToLeave(form, go) {
  * @returns {Promise<boolean>}
  */
 export async function confirmLoss({ title, lead, items, ...labels }) {
-  await laterStyles().catch(() => undefined);
   const dialog = document.createElement("dialog");
   dialog.className = "move-dialog";
   const head = made("h2", "", title);

@@ -8,7 +8,6 @@ import { Folders } from "./folders.js";
 import { ListActions } from "./list-actions.js";
 import { showRating } from "../exchange/exchange.js";
 import { unhandled } from "../wire/protocol.js";
-import { laterStyles } from "../exchange/later-styles.js";
 import { toast } from "../page/menus.js";
 
 /** @import { TabTitle } from "../page/connection.js" */
@@ -454,7 +453,7 @@ export class Drawer {
 export function searchOnDemand() {
   const search = find(document, "conversation-search", HTMLElement);
   const text = find(search, ".search-text", HTMLInputElement);
-  const load = () => void Promise.all([import("./conversation-search.js"), laterStyles()]).catch(() => {
+  const load = () => void import("./conversation-search.js").catch(() => {
     toast(t("There is no connection to the server. Please try again when it is back."));
   });
   search.addEventListener("chat:find", () => {

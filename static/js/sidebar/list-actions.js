@@ -5,7 +5,6 @@ import { t } from "../language/words.js";
 import { closestTo, find, lifeOf, pageOf, seek } from "../page/dom.js";
 import { menuOpener, toast } from "../page/menus.js";
 import { messageOf, postJson } from "../page/server.js";
-import { laterStyles } from "../exchange/later-styles.js";
 import { editTitle, newEntry, showPlace, titledEntry } from "./entries.js";
 
 /** @import { Choosing } from "./choosing.js" */
@@ -208,13 +207,13 @@ function openTitle() {
 
 /** @param {ConversationList} list */
 async function moveDialog(list) {
-  const [{ MoveDialog }] = await Promise.all([import("./move-dialog.js"), laterStyles()]);
+  const { MoveDialog } = await import("./move-dialog.js");
   return new MoveDialog(list);
 }
 
 /** @param {ConversationList} list */
 async function choosingIn(list) {
-  const [{ Choosing }] = await Promise.all([import("./choosing.js"), laterStyles()]);
+  const { Choosing } = await import("./choosing.js");
   return new Choosing(list);
 }
 

@@ -83,7 +83,6 @@ def test_escape_closes_an_editor_that_is_still_loading(demo: Server, visits: Vis
     chat.box.focus()
     held[0].continue_()
     chat.page.evaluate("async (address) => void (await import(address))", held[0].request.url)
-    chat.page.wait_for_function("() => document.querySelector('link[data-later]').sheet")
     expect(chat.page.locator(".question-editor")).to_have_count(0)
     expect(chat.box).to_be_focused()
     chat.page.unroute_all()

@@ -18,7 +18,7 @@ from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
 
-MAX_BYTES = 89_600
+MAX_BYTES = 93_000
 MAX_REQUESTS = 40
 MAX_TASK_MS = 100
 LATER = ("/static/vendor/", "/static/languages/")
