@@ -5,8 +5,9 @@ A text of somebody else has no invisible characters when it comes to a message b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 from django.contrib.auth.models import Group
@@ -33,6 +34,10 @@ CHANGED = "offered prompt changed"
 
 class GroupGoneError(Exception):
     """The group was deleted, or the person may not offer anything to it any more, since they chose it in the form."""
+
+
+class NameTakenError(Exception):
+    """The person has another prompt of that name, in whatever case: in the list after a slash they could not be told apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +101,12 @@ def groups(person: User, chosen: str = "") -> list[tuple[str, str]]:
 
 
 def create(visitor: Visitor, text: PromptText) -> str | None:
-    """Create a prompt from a clean text; returns its id, or None if the person has MAX_PROMPTS already. Raises GroupGoneError."""
+    """Create a prompt from a clean text; returns its id, or None if the person has MAX_PROMPTS already. Raises GroupGoneError, or
+    NameTakenError."""
     with transaction.atomic():
+        lock(person_of(visitor))
+        if text.name.casefold() in taken_names(person_of(visitor)):
+            raise NameTakenError
         if not add(person_of(visitor), [replace(text, group="")]):
             return None
         row = SavedPrompt.objects.filter(owner=person_of(visitor)).latest("pk")
@@ -116,9 +125,12 @@ def add(person: User, texts: Iterable[PromptText]) -> bool:
 
 
 def change(visitor: Visitor, prompt_id: object, text: PromptText) -> None:
-    """Raises NotFoundError, or GroupGoneError."""
+    """Raises NotFoundError, GroupGoneError, or NameTakenError, unless it has that name already."""
     with transaction.atomic():
+        lock(person_of(visitor))
         row = permissions.own(person_of(visitor), prompt_id)
+        if (name := text.name.casefold()) != row.name.casefold() and name in taken_names(person_of(visitor)):
+            raise NameTakenError
         if row.group is not None and (row.name, row.text) != (text.name, text.text):
             record(CHANGED, visitor, detail=row.group.name)
         row.name, row.text = text.name, text.text
@@ -138,13 +150,15 @@ def delete(visitor: Visitor, prompt_id: object) -> ShownPrompt:
 
 
 def restore(visitor: Visitor, prompt_id: object) -> bool:
-    """Undo the deletion. Returns False, and changes nothing, if the person has MAX_PROMPTS."""
+    """Undo the deletion; if another has its name meanwhile, with a number. Returns False, and changes nothing, if the person has
+    MAX_PROMPTS."""
     person = person_of(visitor)
     row = permissions.own(person, prompt_id, is_deleted=True)
     with transaction.atomic():
         if _room(person) < 1:
             return False
-        is_back = SavedPrompt.objects.filter(pk=row.pk, deleted_at__isnull=False).update(deleted_at=None)
+        name = free_name(row.name, taken_names(person))
+        is_back = SavedPrompt.objects.filter(pk=row.pk, deleted_at__isnull=False).update(deleted_at=None, name=name)
         if is_back and row.group is not None:
             record(OFFERED, visitor, detail=row.group.name)
     return True
@@ -156,9 +170,32 @@ def clean(text: PromptText) -> PromptText:
     return replace(text, name=name if is_seen(name) else "", text=long if is_seen(long) else "")
 
 
+def lock(person: User) -> None:
+    """Let no other request change how many prompts the person has, and their names, until the transaction ends."""
+    User.objects.select_for_update(no_key=True).get(pk=person.pk)
+
+
+def taken_names(person: User) -> set[str]:
+    """The names of the person's own prompts, case-folded."""
+    return {name.casefold() for name in permissions.own_all(person).values_list("name", flat=True)}
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """The name, or, if it is ``taken``, the name with the first number that is not, in at most NAME_CHARS."""
+    return next(each for each in numbered(name) if each.casefold() not in taken)
+
+
+def numbered(name: str) -> Iterator[str]:
+    """The name, and the name with the numbers from 2 on."""
+    yield name
+    for number in count(2):
+        end = f" ({number})"
+        yield name[: NAME_CHARS - len(end)].rstrip() + end
+
+
 def _room(person: User) -> int:
     """How many prompts the person may still make. Locked, because two simultaneous requests could otherwise both make the last one."""
-    User.objects.select_for_update(no_key=True).get(pk=person.pk)
+    lock(person)
     return MAX_PROMPTS - permissions.own_all(person).count()
 
 

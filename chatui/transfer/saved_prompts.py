@@ -8,9 +8,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 
+from django.db import transaction
 from django.utils.translation import gettext as _
 
 from chatui.display import saved_prompts
@@ -36,10 +38,12 @@ class PromptFileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ImportedPrompts:
-    """How many prompts were ``added``, and how many of the file the person ``had`` already, with the same name and text."""
+    """How many prompts were ``added``, how many of the file the person ``had`` already, with the same name and text, and how many of those
+    that were added were ``numbered``, because another has their name."""
 
     added: int
     had: int
+    numbered: int
 
 
 def written(person: User) -> str:
@@ -51,12 +55,30 @@ def written(person: User) -> str:
 def import_file(person: User, data: bytes) -> ImportedPrompts:
     """Raises PromptFileError."""
     found = read(data)
-    known = {(each.name, each.text) for each in saved_prompts.own_texts(person)}
-    fresh = [each for each in dict.fromkeys(found) if (each.name, each.text) not in known]
-    if not saved_prompts.add(person, fresh):
-        problem = _("The file has %(count)d prompts that you do not have yet, and you may have %(most)d prompts in all.")
-        raise PromptFileError(problem % {"count": len(fresh), "most": MAX_PROMPTS})
-    return ImportedPrompts(len(fresh), len(found) - len(fresh))
+    with transaction.atomic():
+        saved_prompts.lock(person)  # a second click on the button finds what the first one has added
+        fresh = _fresh(found, saved_prompts.own_texts(person))
+        if not saved_prompts.add(person, fresh.values()):
+            problem = _("The file has %(count)d prompts that you do not have yet, and you may have %(most)d prompts in all.")
+            raise PromptFileError(problem % {"count": len(fresh), "most": MAX_PROMPTS})
+    numbered = sum(found[number].name != prompt.name for number, prompt in fresh.items())
+    return ImportedPrompts(len(fresh), len(found) - len(fresh), numbered)
+
+
+def _fresh(found: Sequence[PromptText], own: Sequence[PromptText]) -> dict[int, PromptText]:
+    """Those of a file that are not among a person's ``own``, by their place in it. A name that another has gets a number, so what has the
+    same text and a name with a number was in the file before."""
+    taken = {each.name.casefold() for each in own}
+    known = {(each.name.casefold(), each.text) for each in own}
+    fresh: dict[int, PromptText] = {}
+    for place, prompt in enumerate(found):
+        names = islice(saved_prompts.numbered(prompt.name), MAX_PROMPTS)
+        if any((name.casefold(), prompt.text) in known for name in names):
+            continue
+        fresh[place] = replace(prompt, name=saved_prompts.free_name(prompt.name, taken))
+        taken.add(fresh[place].name.casefold())
+        known.add((fresh[place].name.casefold(), prompt.text))
+    return fresh
 
 
 def read(data: bytes) -> list[PromptText]:

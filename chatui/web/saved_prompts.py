@@ -16,7 +16,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from chatui.display import saved_prompts
-from chatui.display.saved_prompts import MAX_PROMPTS, NAME_CHARS, TEXT_CHARS, GroupGoneError, PromptText
+from chatui.display.saved_prompts import MAX_PROMPTS, NAME_CHARS, TEXT_CHARS, GroupGoneError, NameTakenError, PromptText
 from chatui.display.tools import prompt_servers
 from chatui.limits import Throttle
 from chatui.permissions.offers import may_offer
@@ -27,6 +27,7 @@ from chatui.web.guards import person_of, signed_in, visitor_of
 
 _writes = Throttle("saved-prompt", attempts=120, seconds=60)
 _FULL = _("You have the maximum of %(most)s prompts. Delete one first.")
+_NAME_TAKEN = _("You have another prompt with this name. Please choose a different one.")
 _GROUP_GONE = _("The group does not exist any more, or you may not offer prompts to it any more. Nothing was saved.")
 
 
@@ -111,6 +112,8 @@ def new(request: HttpRequest) -> HttpResponse:
                 if saved_prompts.create(visitor_of(request, "page"), wanted):
                     return undo.saved("prompts")
                 form.add_error(None, _FULL % {"most": MAX_PROMPTS})
+            except NameTakenError:
+                form.add_error("name", _NAME_TAKEN)
             except GroupGoneError:
                 form.add_error("group", _GROUP_GONE)
     return render(request, "prompts/prompt.html", {"form": form}, status=400 if form.errors else 200)
@@ -127,6 +130,8 @@ def prompt(request: HttpRequest, prompt_id: UUID) -> HttpResponse:
             try:
                 saved_prompts.change(visitor_of(request, "page"), prompt_id, wanted)
                 return undo.saved("prompts")
+            except NameTakenError:
+                form.add_error("name", _NAME_TAKEN)
             except GroupGoneError:
                 form.add_error("group", _GROUP_GONE)
     context = {"form": form, "prompt": {"id": prompt_id, "name": text.name}}
@@ -175,7 +180,12 @@ def import_page(request: HttpRequest) -> HttpResponse:
 def _sentences(done: ImportedPrompts) -> list[str]:
     added = ngettext("%(count)d prompt was imported.", "%(count)d prompts were imported.", done.added) % {"count": done.added}
     had = ngettext("You had %(count)d of them already.", "You had %(count)d of them already.", done.had) % {"count": done.had}
-    return [added, had] if done.had else [added]
+    numbered = ngettext(
+        "%(count)d of them has a number behind its name now, because another prompt has that name.",
+        "%(count)d of them have a number behind their names now, because other prompts have these names.",
+        done.numbered,
+    )
+    return [added, *([numbered % {"count": done.numbered}] if done.numbered else []), *([had] if done.had else [])]
 
 
 @signed_in("GET")

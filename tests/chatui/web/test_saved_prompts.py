@@ -3,7 +3,9 @@
 import io
 import json
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from threading import Barrier
 from typing import Any
 from uuid import uuid4
 
@@ -11,6 +13,7 @@ import pytest
 from django.contrib.auth.models import Group, Permission
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
+from django.db import connections
 from django.test import Client
 from django.utils import timezone
 
@@ -94,7 +97,7 @@ def test_a_group_that_is_gone_when_the_form_is_sent_is_said(path: str, ada: User
 
 def test_what_is_done_with_an_offered_one_is_recorded_without_its_text(ada: User, readers: Group) -> None:
     client, other = signed_in(ada), Group.objects.create(name="writers")
-    made(client)
+    made(client, name="Not offered")
     key = made(client, group=str(readers.pk))
     for fields in ({"text": "Cut."}, {"text": "Cut."}, {"text": "Cut.", "group": str(other.pk)}):
         assert client.post(f"/prompts/{key}/", {**FORM, "group": str(readers.pk), **fields}).status_code == 302
@@ -182,11 +185,61 @@ def test_a_form_with_a_mistake_says_so_and_keeps_what_was_written(ada: User, fie
     assert fields.get("text", "Something long.") in page
 
 
+def test_nobody_has_two_of_one_name(ada: User, bela: User) -> None:
+    client = signed_in(ada)
+    key, other = made(client, name="Straße"), made(client, name="Other")
+    for path in ("/prompts/new/", f"/prompts/{other}/"):
+        refused = client.post(path, {"name": " STRASSE ", "text": "What I wrote."})
+        page = refused.content.decode()
+        assert refused.status_code == 400 and "You have another prompt with this name." in page and "What I wrote." in page
+    assert client.post(f"/prompts/{key}/", {"name": "strasse", "text": "Its own name, and another text."}).status_code == 302
+    made(signed_in(bela), name="Straße")
+    client.post(f"/prompts/{key}/delete/")
+    made(client, name="Strasse")
+    assert "The prompt is back." in client.post(f"/prompts/{key}/restore/", follow=True).content.decode()
+    assert {name for name, _text in prompts_of(ada)} == {"strasse (2)", "Other", "Strasse"}
+
+
+def test_two_that_have_one_name_from_before_can_be_changed(ada: User) -> None:
+    rows = [SavedPrompt.objects.create(owner=ada, name="Shorten", text=text) for text in "ab"]
+    assert signed_in(ada).post(f"/prompts/{rows[0].pk}/", {"name": "Shorten", "text": "c"}).status_code == 302
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_requests_at_once_one_makes_the_prompt(ada: User) -> None:
+    clients, both = [signed_in(ada), signed_in(ada)], Barrier(2)
+
+    def post(client: Client) -> int:
+        try:
+            both.wait(10)
+            return client.post("/prompts/new/", FORM).status_code
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(2) as pool:
+        assert sorted(pool.map(post, clients)) == [302, 400]
+    assert SavedPrompt.objects.count() == 1
+
+
+def test_a_file_brings_what_has_a_name_that_is_taken_under_a_number(ada: User) -> None:
+    client, long = signed_in(ada), "x" * 60
+    made(client)
+    made(client, name=long)
+    texts = [("shorten", "One"), ("Shorten", "Two"), ("Shorten", TEXT), (long, "Three"), ("Free", "Four"), ("Free", "Four")]
+    file = json.dumps([{"name": name, "text": text} for name, text in texts]).encode()
+    page = uploaded(client, file).content.decode()
+    assert "4 prompts were imported." in page and "3 of them have a number behind their names now" in page
+    assert "You had 2 of them already." in page
+    assert prompts_of(ada)[2:] == [("shorten (2)", "One"), ("Shorten (3)", "Two"), ("x" * 56 + " (2)", "Three"), ("Free", "Four")]
+    page = uploaded(client, file).content.decode()
+    assert "0 prompts were imported." in page and "number" not in page and len(prompts_of(ada)) == 6
+
+
 def test_nobody_has_more_than_the_most_prompts(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(display, "MAX_PROMPTS", 1)
     client = signed_in(ada)
     key = made(client)
-    assert client.post("/prompts/new/", FORM).status_code == 400
+    assert "the maximum of" in client.post("/prompts/new/", {**FORM, "name": "Another"}).content.decode()
     assert uploaded(client, b'[{"name": "b", "text": "c"}]').status_code == 400
     client.post(f"/prompts/{key}/delete/")
     made(client)
