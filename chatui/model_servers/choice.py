@@ -50,10 +50,12 @@ def models_of(spec: BackendSpec) -> tuple[str, ...] | None:
     if spec.models or spec.is_demo:
         return spec.models
     key = _cache_key(spec)
+    asked = f"{key}:asked"
     try:
-        if cache.add(f"{key}:asked", True, QUERY_SECONDS):
+        found = cache.get_many([key, asked])
+        if asked not in found and cache.add(asked, True, QUERY_SECONDS):
             threading.Thread(target=_query, args=(spec, key), name=f"models of {spec.name}", daemon=True).start()
-        _read_last[key] = cache.get(key)
+        _read_last[key] = found.get(key)
     except CACHE_ERRORS as error:
         # Pages and questions must not depend on the cache.
         log.warning("the models of model server %s could not be looked up (%s)", spec.name, type(error).__name__)
