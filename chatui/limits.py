@@ -76,51 +76,53 @@ class Throttle:
         Raises:
             ThrottledError: it exceeds the limit.
         """
-        if self.exceeded(*key):
-            seconds = 0
-            with contextlib.suppress(*CACHE_ERRORS):
-                seconds = self.seconds_left(*key)
+        if seconds := self.exceeded(*key):
             raise ThrottledError(seconds)
 
-    def exceeded(self, *key: str) -> bool:
-        """Count one attempt. Returns whether it exceeds the limit; always False while the cache is down, because only signed-in people are
-        counted here."""
+    def exceeded(self, *key: str) -> int:
+        """Count one attempt. Returns 0 if it is within the limit, otherwise the seconds until it resets; always 0 while the cache is down,
+        because only signed-in people are counted here."""
         try:
-            return self.count(*key) > self.attempts
+            number, seconds = self.count(*key)
         except CACHE_ERRORS as error:
             log.warning("requests (%s) cannot be counted (%s)", self.name, type(error).__name__)
-            return False
+            return 0
+        return seconds if number > self.attempts else 0
 
     def take(self, amount: int, *key: str) -> int:
-        """Count ``amount`` attempts at once, all or none. Returns 0 if they are within the limit, otherwise the seconds until it resets.
+        """As ``exceeded``, for ``amount`` attempts at once, of which all count or none.
 
         Raises:
             CACHE_ERRORS: one of these while the cache is unavailable.
         """
-        if self.count(*key, amount=amount) <= self.attempts:
+        place, seconds = self._window(key)
+        if _count(cache, place, amount) <= self.attempts:
             return 0
-        _uncount(cache, self._place(key), amount)
-        return self.seconds_left(*key)
+        _uncount(cache, place, amount)
+        return seconds
 
-    def count(self, *key: str, amount: int = 1) -> int:
-        """Count one attempt, or ``amount``. Returns the number of attempts so far.
+    def count(self, *key: str, amount: int = 1) -> tuple[int, int]:
+        """Count one attempt, or ``amount``. Returns the number of attempts so far, and the seconds until they are counted anew.
 
         Raises:
             CACHE_ERRORS: one of these while the cache is unavailable.
         """
-        place = self._place(key)
-        if cache.add(place, 0, self.seconds):
-            # The time when the count resets is a second entry, because a cache does not tell it.
-            cache.set(f"{place}:ends", int(time.time()) + self.seconds, self.seconds)
-        return _count(cache, place, amount)
+        place, seconds = self._window(key)
+        return _count(cache, place, amount), seconds
 
-    def seconds_left(self, *key: str) -> int:
-        """The seconds until the count of ``key`` begins anew."""
-        now = int(time.time())
-        return max(1, int(cache.get(f"{self._place(key)}:ends") or now) - now)
+    def _window(self, key: tuple[str, ...]) -> tuple[str, int]:
+        """Where attempts of this key are counted now, and for how many seconds more.
+
+        Each window has an entry of its own, which lasts longer: Redis would bring one back that expires while it is counted, for ever.
+        """
+        place, now = self._place(key), int(time.time())
+        if (ends := cache.get(place)) is None:
+            cache.add(f"{place}:{now + self.seconds}", 0, 2 * self.seconds)
+            ends = now + self.seconds if cache.add(place, now + self.seconds, self.seconds) else cache.get(place, now + self.seconds)
+        return f"{place}:{ends}", max(1, ends - now)
 
     def _place(self, key: tuple[str, ...]) -> str:
-        return f"chatui:throttle:{self.name}:{hashlib.sha256(repr(key).encode()).hexdigest()}"
+        return f"chatui:rate:{self.name}:{hashlib.sha256(repr(key).encode()).hexdigest()}"
 
 
 def _count(counts: Any, place: str, amount: int = 1) -> int:

@@ -143,15 +143,16 @@ def count_more(key: LiveKey, requests: int) -> LiveKey:
         KeyThrottledError: they exceed it.
     """
     with contextlib.suppress(*CACHE_ERRORS):
-        if (used := _requests.count(str(key.id), amount=requests)) > key.per_minute:
-            raise KeyThrottledError(_requests.seconds_left(str(key.id)), key.per_minute, used)
-        return replace(key, used=used)
+        used, seconds = _requests.count(str(key.id), amount=requests)
+        if used > key.per_minute:
+            raise KeyThrottledError(seconds, key.per_minute, used)
+        return replace(key, used=used, seconds=seconds)
     return key
 
 
 def admit_again(key: LiveKey, address: str) -> LiveKey:
     """Check the same key again, for another request over the same connection. Raises as ``admit``."""
-    row = _row_where("id = %s", key.id)
+    row = _row_by("id", key.id)
     if row is None:
         raise KeyRefusedError
     return _admit(row, address)
@@ -169,7 +170,7 @@ def _admit(row: ApiKey, address: str) -> LiveKey:
         raise KeyRefusedError
     used = seconds = 0
     with contextlib.suppress(*CACHE_ERRORS):  # allowed while the cache is unavailable, as for people who are signed in
-        used, seconds = _requests.count(str(row.pk)), _requests.seconds_left(str(row.pk))
+        used, seconds = _requests.count(str(row.pk))
         if used > row.per_minute:
             raise KeyThrottledError(seconds, row.per_minute, used)
     note_use(row)
@@ -181,7 +182,7 @@ def _admit(row: ApiKey, address: str) -> LiveKey:
 
 def is_still_valid(key: LiveKey) -> bool:
     """Whether the key is still valid, with all its permissions. Checked again while an answer is sent."""
-    row = _row_where("id = %s", key.id)
+    row = _row_by("id", key.id)
     return row is not None and is_valid(row) and (not key.views_hidden or _views_hidden(row))
 
 
@@ -220,17 +221,13 @@ def _views_hidden(row: ApiKey) -> bool:
 
 def _row(text: str) -> ApiKey | None:
     prefix = prefix_of(text)
-    row = _row_where("prefix = %s", prefix) if prefix else None
+    row = _row_by("prefix", prefix) if prefix else None
     return row if row is not None and constant_time_compare(row.digest, digest_of(text)) else None
 
 
-def _row_where(where: str, value: object) -> ApiKey | None:
+def _row_by(column: str, value: object) -> ApiKey | None:
     """The row of a key with its owner's. In plain SQL, because each request of a program reads them."""
-    for key, _ in read(ApiKey, where, value):
-        for owner, _ in read(User, "id = %s", key.owner_id):
-            key.owner = owner
-            return key
-    return None
+    return next((key for key, _ in read(ApiKey, f"chatui_apikey.{column} = %s", value, with_its="owner")), None)
 
 
 CREATED, REVOKED, REVOKED_BY_ADMIN = "make API key", "revoke API key", "revoke somebody's API key"

@@ -47,11 +47,11 @@ class RepeatedAction:
     def _suffix(self, key: str) -> str | None:
         """The text to add to the line; None if no line is to be written."""
         name = self.action.replace(" ", "-")
-        number = Throttle(f"lines:{name}", self.per_key, WINDOW_SECONDS).count(key)
+        number, _ = Throttle(f"lines:{name}", self.per_key, WINDOW_SECONDS).count(key)
         if number > self.per_key + 1 and number not in self.reported:
             return None
         # Counted only if a line would be written, so that one person's repetitions cannot use up the limit for all.
-        in_total = Throttle(f"all-lines:{name}", self.total, WINDOW_SECONDS).count()
+        in_total, _ = Throttle(f"all-lines:{name}", self.total, WINDOW_SECONDS).count()
         if in_total > self.total:
             return self.over_all if in_total == self.total + 1 else None
         if number in self.reported:

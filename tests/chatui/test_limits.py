@@ -6,11 +6,12 @@ import time
 
 import pytest
 import pytest_django
+from django.core.cache import cache
 from django.test import Client
 
 from chatui import limits
 from chatui.accounts import sign_in
-from chatui.limits import ACCOUNT, ADDRESS, KNOWN, GuessLimit, MustWaitError, Scope, address_group, network_of
+from chatui.limits import ACCOUNT, ADDRESS, KNOWN, GuessLimit, MustWaitError, Scope, Throttle, address_group, network_of
 from chatui.models.audit import AuditEvent
 from chatui.models.user import User
 from chatui.observability import error_reports, measures
@@ -338,6 +339,23 @@ def cache_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
     shared = limits._SharedCounts()
     shared._own.clear()
     monkeypatch.setattr(limits, "_shared", shared)
+
+
+def test_a_rate_is_counted_anew_when_it_says_also_if_its_count_has_no_end(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    rate, count = Throttle("test", attempts=2, seconds=60), cache.incr
+
+    def late(key: str, amount: int, version: int | None = None) -> int:
+        """As Redis, where the entry expires after it is found and before it is counted."""
+        number = count(key, amount, version)
+        cache.touch(key, None)
+        return number
+
+    monkeypatch.setattr(cache, "incr", late)
+    for _ in range(3):
+        assert [rate.exceeded("ada") for _ in range(4)] == [0, 0, 60, 60] and rate.take(2, "bela") == 0
+        clock.forward(50)
+        assert (rate.exceeded("ada"), rate.take(1, "bela"), rate.exceeded("bela")) == (10, 10, 10)
+        clock.forward(11)
 
 
 @pytest.mark.django_db
