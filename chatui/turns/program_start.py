@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 from django.utils import timezone
 
 from chatui.backends.context_window import weight
-from chatui.database.statements import insert, new, query
+from chatui.database.statements import insert, new
 from chatui.instructions import instructions_for
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
@@ -246,9 +246,7 @@ def begin(person: User, ask: Ask, asked: ProgramAsk) -> BegunProgram:
     conversation = _conversation(person, ask, asked, place)
     before, after = _earlier_frames(ask, asked, place, instructions_for(person.group_names) if place is None or place.turn is None else "")
     leaf = _append(conversation, person, place.leaf if place else None, before)
-    # None if the key was deleted while the request was being handled.
-    key = ask.key if query("SELECT 1 FROM chatui_apikey WHERE id = %s", ask.key) else None
-    ask = replace(ask, conversation=conversation.pk, key=key, program=asked)
+    ask = replace(ask, conversation=conversation.pk, program=asked)
     if ask.kind is AskKind.CONTINUE:  # the last question: that of the turn before, or otherwise the last message
         continued = None if before or place is None else place
         question: UUID | None = continued.question_id if continued else leaf.pk if leaf else None

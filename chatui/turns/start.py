@@ -134,9 +134,11 @@ def start(person: User, ask: Ask, lease_owner: str, is_queued: bool = False) -> 
     if ask.kind is not AskKind.CONTINUE and ask.effort not in Effort:
         raise AskRefusedError(ProductCode.COMMAND)
     ask = _checked(ask)
-    person, has_asked, elsewhere, groups = _locked(person, ask)
+    person, has_asked, has_key, elsewhere, groups = _locked(person, ask)
     if has_asked:
         return started_before(person, ask)
+    if ask.key and not has_key:
+        ask = replace(ask, key=None)
     sent = program_start.begin(person, ask, ask.program) if ask.program else None
     ask = sent.ask if sent else ask
     reservation = reserved_for(person, ask.conversation, ask.text, tokens_of(ask) + (sent.tokens if sent else 0))
@@ -154,9 +156,9 @@ def start(person: User, ask: Ask, lease_owner: str, is_queued: bool = False) -> 
     return started
 
 
-def _locked(person: User, ask: Ask) -> tuple[User, bool, int, frozenset[str]]:
-    """The person, if they are still signed in; whether the same request has already started a turn; how many answers are being written for
-    them in other conversations; and those of their groups that limit answers.
+def _locked(person: User, ask: Ask) -> tuple[User, bool, bool, int, frozenset[str]]:
+    """The person, if they are still signed in; whether the same request has already started a turn; whether a program's key was not deleted
+    meanwhile; how many answers are being written for them in other conversations; and those of their groups that limit answers.
 
     Their row is locked, because a page may repeat its request over a new socket, in another process, while the first is still being stored.
 
@@ -164,20 +166,21 @@ def _locked(person: User, ask: Ask) -> tuple[User, bool, int, frozenset[str]]:
         AskRefusedError: the person has been signed out.
     """
     limited = tuple({**environment().group_answers_at_once, **(environment().group_api_at_once if ask.program else {})})
-    also = (_HAS_ASKED, _ELSEWHERE + connections.after_sql(timedelta()) + ")", *[_IS_IN] * len(limited))
-    values, end = (ask.client_id, ask.conversation or _NONE, *limited), locking("chatui_user")
+    also = (_HAS_ASKED, _HAS_KEY, _ELSEWHERE + connections.after_sql(timedelta()) + ")", *[_IS_IN] * len(limited))
+    values, end = (ask.client_id, ask.key, ask.conversation or _NONE, *limited), locking("chatui_user")
     if ask.session:
         found = sessions.read_again(ask.session, end, *values, also=also)
     else:
         found = next(iter(read(User, "id = %s" + end, *values, person.pk, also=also)), None)
     if found is None:
         raise AskRefusedError(ProductCode.SIGNED_OUT)
-    person, (has_asked, elsewhere, *is_in) = found
-    return person, bool(has_asked), elsewhere, frozenset(compress(limited, is_in))
+    person, (has_asked, has_key, elsewhere, *is_in) = found
+    return person, bool(has_asked), bool(has_key), elsewhere, frozenset(compress(limited, is_in))
 
 
 _NONE = UUID(int=0)
 _HAS_ASKED = "EXISTS (SELECT 1 FROM chatui_turn WHERE asked_by_id = chatui_user.id AND client_id = %s)"
+_HAS_KEY = "EXISTS (SELECT 1 FROM chatui_apikey WHERE id = %s)"
 _ELSEWHERE = (
     "(SELECT COUNT(*) FROM chatui_turn WHERE asked_by_id = chatui_user.id AND conversation_id <> %s AND state = 'running' "
     "AND key_id IS NULL "

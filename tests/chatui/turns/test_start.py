@@ -16,6 +16,7 @@ from chatui.codes import ProductCode
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.files import SentDocument
 from chatui.models.message import Author, Message
+from chatui.models.programs import ApiKey, ProgramAnswer
 from chatui.models.tools import ToolRule
 from chatui.models.turn import Turn
 from chatui.models.user import User
@@ -28,6 +29,7 @@ from chatui.turns.streams.program import ProgramStream
 from chatui.usage.limits import LimitLine
 from chatui.usage.reserving import Reserved
 from renderer.frames import Frame, Header
+from tests.chatui.accounts.test_api_keys import create_key
 from tests.chatui.conftest import signed_in, store
 from tests.chatui.store.uploads import uploaded
 from tests.chatui.turns.test_turns import ask
@@ -298,6 +300,14 @@ def test_a_conversation_that_a_program_begins_is_archived_with_its_settings(ada:
     assert (stored.effort, stored.choice, stored.archived_at is None, stored.has_news) == ("high", "large", False, False)
     assert (started.turn.question.parent_id, started.turn.question.position, started.after, started.versions) == (None, 0, None, ())
     assert started.place_id is None and not started.turn.is_queued
+
+
+def test_a_turn_has_the_key_that_asks_unless_it_was_deleted_meanwhile(ada: User) -> None:
+    kept, deleted = (create_key(ada).id for _ in range(2))
+    ApiKey.objects.filter(pk=deleted).delete()
+    found = [store(ada, replace(of_program(), key=UUID(key))).turn for key in (kept, deleted)]
+    assert [str(turn.key_id or "") for turn in found] == [kept, ""]
+    assert [str(row.key_id or "") for row in ProgramAnswer.objects.order_by("turn__started_at")] == [kept, ""]
 
 
 def test_a_question_follows_the_messages_with_which_a_program_has_begun(ada: User) -> None:
