@@ -3,7 +3,12 @@
 
 import { LANGUAGE, t } from "../language/words.js";
 import { made } from "../page/made.js";
+import { messageOf } from "../page/server.js";
 
+/** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} Input */
+/** @typedef {{ label: string, about?: string, input: Input }} Field */
+/** @typedef {{ message?: string, connect?: string }} Told why there is nothing, and where one's account is connected */
+/** @typedef {Told & { text?: string, note?: string }} Reply */
 /** @typedef {{ name: string, choices: string[] }} Blank `choices`: empty if any text can be filled in */
 
 const BLANK = /\{\{[ \t]*([\p{L}_][\p{L}\p{M}\p{N}_ -]{0,39}?)[ \t]*(?::[ \t]*([^{}\n]{1,500}?)[ \t]*)?\}\}/gu;
@@ -39,47 +44,99 @@ export function filledIn(text, values) {
  * Asks for what the blanks of a text are filled with.
  * @param {string} title
  * @param {string} text
- * @returns {Promise<string | null>} the filled text; null if the person closed the form
+ * @returns {Promise<Reply | null>} the filled text; null if the person closed the form
  */
 export function askForBlanks(title, text) {
+  const blanks = blanksOf(text);
+  const fields = blanks.map((blank) => ({ label: nameOf(blank.name), input: fieldOf(blank) }));
+  return askFor(title, [], fields, async (values) => {
+    return { text: filledIn(text, new Map(blanks.map(({ name }, index) => [name, values[index] ?? ""]))) };
+  });
+}
+
+/**
+ * A form for what a prompt is filled with. Without fields, it is sent at once.
+ * @param {string} title
+ * @param {string[]} lead lines above the fields
+ * @param {Field[]} fields
+ * @param {(values: string[]) => Promise<Reply>} fill with the values of the fields. As long as it gives no text, the
+ *   form stays, with what was filled in, and says why.
+ * @returns {Promise<Reply | null>} with the text; null if the person closed the form
+ */
+export function askFor(title, lead, fields, fill) {
   const dialog = made("dialog", "move-dialog");
   const [form, head, heading] = [made("form", "prompt-form"), made("div", "move-head"), made("h2", "", title)];
-  const close = made("button", "quiet", "×");
+  const [close, insert] = [made("button", "quiet", "×"), made("button", "button", t("Insert"))];
+  const state = made("p", "prompt-state");
   heading.id = "prompt-title";
   heading.dir = "auto";
   dialog.setAttribute("aria-labelledby", heading.id);
   close.type = "button";
   close.setAttribute("aria-label", t("Close"));
   head.append(heading, close);
-  const fields = blanksOf(text).map((blank) => ({ blank, field: fieldOf(blank) }));
-  for (const { blank, field } of fields) {
-    const label = made("label", "field");
-    label.append(made("bdi", "", nameOf(blank.name)), field);
-    form.append(label);
-  }
-  const insert = made("button", "button", t("Insert"));
+  form.append(...lead.map(words), ...fields.map(labelled));
   insert.classList.add("button-main");
   insert.type = "submit";
-  form.append(insert);
+  state.setAttribute("role", "status");
+  form.append(state, insert);
   dialog.append(head, form);
   close.addEventListener("click", () => dialog.close());
   dialog.addEventListener("click", ({ target }) => target === dialog && dialog.close());
   document.body.append(dialog);
   dialog.showModal();
-  fields[0]?.field.focus();
+  (fields[0]?.input ?? insert).focus();
   return new Promise((resolve) => {
-    /** @type {string | null} */
+    let isFilling = false;
+    /** @type {Reply | null} */
     let done = null;
-    form.addEventListener("submit", (event) => {
+    form.addEventListener("submit", async (event) => {
       event.preventDefault();
-      done = filledIn(text, new Map(fields.map(({ blank, field }) => [blank.name, valueOf(field)])));
+      if (isFilling) return;
+      isFilling = true;
+      state.textContent = t("The server is asked…");
+      /** @type {Reply} */
+      let reply;
+      try {
+        reply = await fill(fields.map(({ input }) => valueOf(input)));
+      } catch (error) {
+        reply = { message: messageOf(error) };
+      }
+      isFilling = false;
+      tell(state, reply);
+      if (reply.text === undefined) return;
+      done = reply;
       dialog.close();
     });
     dialog.addEventListener("close", () => {
       dialog.remove();
       resolve(done);
     });
+    if (!fields.length) form.requestSubmit();
   });
+}
+
+/** @param {HTMLElement} line @param {Told} told */
+export function tell(line, { message = "", connect }) {
+  line.textContent = message;
+  if (connect) line.append(" ", Object.assign(made("a", "", t("Connected accounts")), { href: connect }));
+}
+
+/** @param {Field} field @param {number} index */
+function labelled({ label, about, input }, index) {
+  const whole = made("label", "field");
+  whole.append(made("bdi", "", label), input);
+  if (!about) return whole;
+  const described = made("div", "prompt-field");
+  const more = words(about);
+  more.id = `prompt-about-${index}`;
+  input.setAttribute("aria-describedby", more.id);
+  described.append(whole, more);
+  return described;
+}
+
+/** A line of a tool server's. @param {string} text */
+function words(text) {
+  return Object.assign(made("p", "prompt-about", text), { dir: "auto" });
 }
 
 /** @param {string} name */
@@ -97,7 +154,11 @@ function fieldOf({ name, choices }) {
   }
   if (name === "text") return Object.assign(made("textarea", "earlier-search"), { rows: 5, dir: "auto" });
   if (name === "date") return Object.assign(made("input", "earlier-search"), { type: "date", value: today() });
-  // A field of one line would drop the lines of what is pasted.
+  return lineField();
+}
+
+/** A field of one line that keeps the lines of what is pasted. Enter submits its form. */
+export function lineField() {
   const line = Object.assign(made("textarea", "earlier-search"), { rows: 1, dir: "auto" });
   line.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
@@ -115,7 +176,7 @@ function today() {
 
 /**
  * A day is written as the page's language does.
- * @param {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} field
+ * @param {Input} field
  */
 function valueOf(field) {
   if (field.type !== "date" || !field.value) return field.value;

@@ -1,14 +1,19 @@
-// The saved prompts: a list above the message box while its text is a slash and the beginning of words, and a form for
-// the blanks of the one that is taken. Nothing is sent: the text stands in the box.
+// The saved prompts, and those of tool servers: a list above the message box while its text is a slash and the
+// beginning of words, and a form for the blanks of the one that is taken. Nothing is sent: the text stands in the box.
 
 import { t, tn } from "../language/words.js";
 import { messageOf, read } from "../page/server.js";
 import { find, grow } from "../page/dom.js";
 import { made } from "../page/made.js";
 import { askForBlanks, blanksOf } from "./prompt-blanks.js";
+import { ServerPrompts, askServer, notesOf } from "./server-prompts.js";
 
 /** @import { ChatComposer } from "./composer.js" */
-/** @typedef {{ id: string, name: string, begins: string, from: string }} Prompt `from`: whose, if somebody else's */
+/** @import { Reply } from "./prompt-blanks.js" */
+/** @import { ServerPrompt } from "./server-prompts.js" */
+/** @typedef {{ id: string, name: string, begins: string, from: string }} SavedPrompt `from`: whose, if not one's own */
+/** @typedef {SavedPrompt | ServerPrompt} Prompt */
+/** @typedef {{ prompts: SavedPrompt[], servers: string[] }} Offered */
 
 /** A second slash makes it a path. */
 const SOUGHT = /^\/([^\n/]{0,60})$/;
@@ -54,9 +59,13 @@ class PromptList {
   #panel = made("div", "prompt-panel");
   #list = made("ul", "prompt-list");
   #state = made("p", "visually-hidden");
+  #notes = made("div", "prompt-notes");
   #link = made("a", "prompt-link", t("Saved prompts"));
-  /** @type {Promise<Prompt[]> | null} of this time that the box begins with a slash */
+  /** @type {Promise<SavedPrompt[]> | null} of this time that the box begins with a slash */
   #loading = null;
+  /** @type {SavedPrompt[]} */
+  #own = [];
+  #servers = new ServerPrompts(() => this.#typed === null || this.#isDismissed || this.#draw());
   /** @type {Prompt[]} */
   #shown = [];
   #active = 0;
@@ -72,7 +81,7 @@ class PromptList {
     this.#state.setAttribute("role", "status");
     this.#link.href = "/prompts/";
     this.#panel.hidden = true;
-    this.#panel.append(this.#list, this.#link);
+    this.#panel.append(this.#list, this.#notes, this.#link);
     const box = find(composer, ".composer-box", HTMLElement);
     box.classList.add("composer-box-with-prompts");
     box.append(this.#panel, this.#state);
@@ -95,28 +104,46 @@ class PromptList {
       return this.#hide();
     }
     if (this.#isDismissed) return;
-    this.#loading ??= loaded();
-    /** @type {Prompt[]} */
-    let prompts;
+    this.#loading ??= this.#load();
     try {
-      prompts = await this.#loading;
+      this.#own = await this.#loading;
     } catch (error) {
       this.#loading = null;
       if (this.#typed === "") this.#composer.say(messageOf(error), "hint");
       return;
     }
     if (this.#typed !== typed || this.#isDismissed) return;
-    this.#shown = matching(prompts, typed).slice(0, MOST);
+    this.#shown = [];
+    this.#draw();
+  }
+
+  /** One's own prompts. The servers are asked meanwhile. */
+  async #load() {
+    const { prompts, servers } = /** @type {Offered} */ (JSON.parse(await read("/prompts/offered/")));
+    this.#servers.ask(servers);
+    return prompts;
+  }
+
+  /** Shows what is there by now. The chosen one stays chosen while servers answer. */
+  #draw() {
+    const typed = this.#typed ?? "";
+    const chosen = this.#shown[this.#active];
+    const all = [...this.#own, ...this.#servers.found];
+    this.#shown = matching(all, typed).slice(0, MOST);
     this.#list.replaceChildren(...this.#shown.map(row));
     this.#list.hidden = !this.#shown.length;
+    const notes = notesOf(this.#servers);
+    this.#notes.replaceChildren(...notes);
+    this.#notes.hidden = !notes.length;
     this.#link.hidden = typed !== "";
-    this.#link.textContent = prompts.length ? t("Saved prompts") : t("You have no saved prompt yet. Make one.");
+    this.#link.textContent = this.#own.length ? t("Saved prompts") : t("You have no saved prompt yet. Make one.");
     if (!this.#shown.length && typed) return this.#hide();
     this.#panel.hidden = false;
     this.#place();
     const count = this.#shown.length;
-    this.#state.textContent = count ? tn("%(n)s saved prompt", "%(n)s saved prompts", count) : this.#link.textContent;
-    if (count) this.#choose(0);
+    const found = count ? tn("%(n)s saved prompt", "%(n)s saved prompts", count) : this.#link.textContent;
+    this.#state.textContent = [found, ...notes.map((each) => each.textContent)].join(" ");
+    if (count) this.#choose(chosen ? Math.max(this.#shown.indexOf(chosen), 0) : 0);
   }
 
   /** What stands after the slash; null if the box does not ask for prompts. */
@@ -174,14 +201,20 @@ class PromptList {
     this.#isDismissed = true;
     this.#hide();
     try {
-      const { text } = /** @type {{ text: string }} */ (JSON.parse(await read(`/prompts/${prompt.id}/text/`)));
-      const filled = blanksOf(text).length ? await askForBlanks(prompt.name, text) : text;
-      if (filled !== null) this.#insert(filled, typed);
+      const filled = await ("server" in prompt ? askServer(prompt) : this.#filled(prompt));
+      if (filled?.text !== undefined) this.#insert(filled.text, typed);
+      if (filled?.note) this.#composer.say(filled.note, "hint");
     } catch (error) {
       this.#composer.say(messageOf(error), "hint");
     }
     this.#area.focus();
     this.#isDismissed = this.#composer.text.startsWith("/");
+  }
+
+  /** @param {SavedPrompt} prompt @returns {Promise<Reply | null>} */
+  async #filled({ id, name }) {
+    const { text } = /** @type {{ text: string }} */ (JSON.parse(await read(`/prompts/${id}/text/`)));
+    return blanksOf(text).length ? askForBlanks(name, text) : { text };
   }
 
   /** @param {string} text @param {string} typed what it replaces; anything else that was typed since stays above it */
@@ -191,11 +224,6 @@ class PromptList {
     grow(this.#area);
     this.#area.setSelectionRange(this.#area.value.length, this.#area.value.length);
   }
-}
-
-/** @returns {Promise<Prompt[]>} */
-async function loaded() {
-  return /** @type {{ prompts: Prompt[] }} */ (JSON.parse(await read("/prompts/offered/"))).prompts;
 }
 
 /** @param {Prompt} prompt @param {number} index */
