@@ -31,7 +31,8 @@ from chatui.audit_log.record import Visitor, record
 from chatui.audit_log.repeated_action import RepeatedAction
 from chatui.database.statements import read
 from chatui.env import environment
-from chatui.limits import CACHE_ERRORS, GuessLimit, Scope, Throttle, ThrottledError
+from chatui.guesses import GuessLimit, Scope
+from chatui.limits import CACHE_ERRORS, Throttle, ThrottledError
 from chatui.models.programs import ApiKey
 from chatui.models.user import User
 from chatui.permissions import administration, programs

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chatui.accounts import api_keys, sign_in, sign_in_settings
 from chatui.audit_log.record import Visitor
-from chatui.limits import GuessLimit, MustWaitError, Scope
+from chatui.guesses import GuessLimit, MustWaitError, Scope
 from chatui.models.user import LOOKS_TAKEN, check_lookalikes
 
 # Codes belong to no account, so guesses are counted by network address only.

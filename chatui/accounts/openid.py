@@ -1,12 +1,11 @@
-"""Signs people in and out with an OpenID provider: requests, metadata and keys, tokens, and the authorization code flow.
+"""Signs people in with an OpenID provider: requests, metadata and keys, tokens, and the authorization code flow.
 
 Requests have one deadline, a size limit, and no redirects. A provider's metadata and keys (OpenID Connect Discovery 1.0) are cached for an
 hour.
 
 An ID token is checked for signature, issuer, audience, times and nonce, always all of them (OpenID Connect Core 1.0, section 3.1.3.7). The
 flow uses PKCE, state and nonce (OpenID Connect Core 1.0, RFC 7636): the browser is redirected, and the returned code is exchanged for
-claims. A logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6) is checked as strictly as an ID token, and ID tokens are
-refused in its place.
+claims.
 """
 
 from __future__ import annotations
@@ -19,17 +18,15 @@ import secrets
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from django.core.cache import cache
 from django.utils.crypto import constant_time_compare
 
 from chatui.accounts.sign_in_settings import Provider, is_safe_address
 from chatui.codes import ProductCode
-from chatui.limits import CACHE_ERRORS
 from chatui.outbound.requests import JsonRequestError, request_json
 
 if TYPE_CHECKING:
@@ -229,7 +226,7 @@ MAX_CHARS = 64 * 1024
 def claims_of(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
     """The claims of a valid token. Raises BadSignInError for an invalid one, and ProviderUnavailableError if the keys cannot be fetched."""
     needed = {"nonce": {"value": nonce}, "sub": {}, "exp": {}}
-    claims = _signed_claims(provider, token, "ID token", ID_TOKEN_AGE_SECONDS, needed)
+    claims = signed_claims(provider, token, "ID token", ID_TOKEN_AGE_SECONDS, needed)
     audience = claims["aud"]
     others = [audience] if isinstance(audience, str) else audience
     if claims.get("azp", provider.client_id) != provider.client_id or (len(others) > 1 and "azp" not in claims):
@@ -239,7 +236,7 @@ def claims_of(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
     return claims
 
 
-def _signed_claims(provider: Provider, token: object, kind: str, seconds: int, needed: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+def signed_claims(provider: Provider, token: object, kind: str, seconds: int, needed: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
     """The claims of a token that this provider has signed for us, at most ``seconds`` ago. ``needed``: the claims that it must have besides
     issuer, audience and time, with the value of some. Raises as ``claims_of``."""
     from joserfc import jws, jwt  # imported late: 7 MB with cryptography, needed only if a provider is configured
@@ -388,63 +385,3 @@ def merged(provider: Provider, signed: dict[str, Any], more: dict[str, Any]) -> 
         source = signed if any(name in signed for name in claims) else more
         signed, more = ({name: value for name, value in each.items() if name not in claims or each is source} for each in (signed, more))
     return {**more, **signed}
-
-
-EVENT = "http://schemas.openid.net/event/backchannel-logout"
-LOGOUT_TOKEN_AGE_SECONDS = 300
-_RESERVED_SECONDS = 30
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderLogout:
-    """Whom the provider has signed out: everywhere (``subject``), or in one of its sessions (``session``). One of them may be empty."""
-
-    subject: str
-    session: str
-
-
-@contextlib.contextmanager
-def use(provider: Provider, token: object) -> Iterator[ProviderLogout]:
-    """A context manager around the logout, with the content of the token. A token works once; after a failed logout it may be sent again.
-
-    Raises:
-        BadSignInError: the token is not valid, or was used before.
-        ProviderUnavailableError: the keys cannot be fetched.
-    """
-    found, token_id = _read_logout_token(provider, token)
-    digest = hashlib.sha256(f"{provider.issuer} {token_id}".encode()).hexdigest()
-    key = f"chatui:logout:{digest}"
-    # While the cache is unavailable, a replayed token can end sessions again; not ending them at all would be worse.
-    with contextlib.suppress(*CACHE_ERRORS):
-        # Reserved only for a short time at first: if this process dies, the provider's next attempt must still work.
-        if not cache.add(key, 1, _RESERVED_SECONDS):
-            raise BadSignInError("the logout token was used before")
-    try:
-        yield found
-    except BaseException:
-        with contextlib.suppress(*CACHE_ERRORS):
-            cache.delete(key)
-        raise
-    with contextlib.suppress(*CACHE_ERRORS):
-        cache.set(key, 1, LOGOUT_TOKEN_AGE_SECONDS + 2 * LEEWAY_SECONDS)
-
-
-def _read_logout_token(provider: Provider, token: object) -> tuple[ProviderLogout, str]:
-    """The content of the token, and its id."""
-    claims = _signed_claims(provider, token, "logout token", LOGOUT_TOKEN_AGE_SECONDS, {"jti": {}, "events": {}})
-    # An ID token has a nonce and no events: a stolen ID token must not be able to sign its person out.
-    if "nonce" in claims or not isinstance(claims["events"], dict) or not isinstance(claims["events"].get(EVENT), dict):
-        raise BadSignInError("the token is not a logout token")
-    found = ProviderLogout(_claim_text(claims.get("sub", "")), _claim_text(claims.get("sid", "")))
-    if not found.subject and not found.session:
-        raise BadSignInError("the logout token has no subject or session")
-    token_id = _claim_text(claims["jti"])
-    if not token_id:
-        raise BadSignInError("the logout token has no id")
-    return found, token_id
-
-
-def _claim_text(value: object) -> str:
-    if not isinstance(value, str) or len(value) > 255:
-        raise BadSignInError("the logout token is malformed")
-    return value

@@ -30,7 +30,7 @@ from django.utils import timezone
 from chatui.accounts import second_factor, sessions, sign_in, sign_in_notices, sign_in_settings
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
-from chatui.limits import GuessLimit, MustWaitError, Scope
+from chatui.guesses import GuessLimit, MustWaitError, Scope
 from chatui.models.passkeys import Passkey
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError, person_of

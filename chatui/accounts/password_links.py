@@ -21,7 +21,8 @@ from chatui.accounts import api_keys, mail, secret_texts, sign_in_notices, sign_
 from chatui.accounts.mail import BackgroundQueue
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
-from chatui.limits import GuessLimit, Scope, Throttle
+from chatui.guesses import GuessLimit, Scope
+from chatui.limits import Throttle
 from chatui.models.sign_in import PasswordLink
 from chatui.models.user import User
 from chatui.permissions import four_eyes

@@ -21,7 +21,7 @@ from chatui.accounts.one_time_codes import DIGITS
 from chatui.accounts.secret_texts import digest_of
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
-from chatui.limits import Guess, GuessLimit
+from chatui.guesses import Guess, GuessLimit
 from chatui.models.passkeys import Passkey
 from chatui.models.sign_in import RecoveryCode, RequiredFactor, SecondFactor
 from chatui.models.user import User

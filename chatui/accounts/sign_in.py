@@ -19,7 +19,7 @@ from chatui.accounts import secret_texts, sign_in_settings
 from chatui.audit_log.record import Visitor
 from chatui.audit_log.repeated_action import RepeatedAction
 from chatui.database.connections import release_request_connection
-from chatui.limits import Guess, GuessLimit, MustWaitError, address_group, checks
+from chatui.guesses import Guess, GuessLimit, MustWaitError, address_group, checks
 from chatui.models.audit import AuditEvent
 from chatui.models.user import FirstAccountCode, User
 from chatui.observability import measures

@@ -27,7 +27,8 @@ from chatui.api.messages_errors import ADDRESS, body_for
 from chatui.database import pools
 from chatui.database.faults import FAULTS, DatabaseBusyError, busy_error, is_transient
 from chatui.env import environment
-from chatui.limits import MustWaitError, ThrottledError
+from chatui.guesses import MustWaitError
+from chatui.limits import ThrottledError
 from chatui.observability.error_reports import log_without_content
 from chatui.observability.request_ids import request_id
 from chatui.permissions.access import NotFoundError

@@ -35,7 +35,8 @@ from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError
 from chatui.env import environment
-from chatui.limits import MustWaitError, ThrottledError
+from chatui.guesses import MustWaitError
+from chatui.limits import ThrottledError
 from chatui.observability import measures, request_ids
 from chatui.observability.error_reports import log_without_content
 from chatui.turns.streams.program import Ended

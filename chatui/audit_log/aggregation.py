@@ -16,7 +16,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor, append, lock
-from chatui.limits import address_group
+from chatui.guesses import address_group
 from chatui.models.audit import AuditEvent, CountedLine
 from chatui.models.user import User
 

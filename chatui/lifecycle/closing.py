@@ -13,7 +13,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from chatui.accounts import account_managers, api_keys, people, provider_groups, sessions, sign_in_settings
-from chatui.accounts.openid import NotListedError, ProviderLogout
+from chatui.accounts.openid import NotListedError
+from chatui.accounts.provider_logout import ProviderLogout
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import SHELL, Visitor, record
 from chatui.models.invitations import Invitation

@@ -21,10 +21,11 @@ from chatui.accounts.secret_texts import digest_of, note_use
 from chatui.accounts.sign_in_settings import Provider, provider_of, sign_in_file
 from chatui.audit_log.record import Visitor, record
 from chatui.audit_log.repeated_action import RepeatedAction
+from chatui.guesses import GuessLimit
 from chatui.lifecycle import closing
 from chatui.lifecycle.closing import CannotCloseError
 from chatui.lifecycle.scim_resources import ForbiddenAccountError, ResourceExistsError
-from chatui.limits import GuessLimit, Throttle
+from chatui.limits import Throttle
 from chatui.models.provisioning import ProvisionedAccount, ProvisioningToken
 from chatui.models.user import User
 

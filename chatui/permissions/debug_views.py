@@ -24,7 +24,7 @@ from chatui.audit_log.lines import LineFilters, tallies
 from chatui.audit_log.record import NOT_BY_PERSON, RequestCause, Visitor, lock, record
 from chatui.audit_log.repeated_action import RepeatedAction
 from chatui.env import environment
-from chatui.limits import address_group
+from chatui.guesses import address_group
 from chatui.models.audit import AttemptWarning, AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.debug_requests import DebugRequest

@@ -29,7 +29,8 @@ from chatui.turns.leases import LeasedTurn, leases
 from chatui.turns.publisher import Publisher
 from chatui.turns.running_turn import LeaseLostError, RunningTurn, TurnOutcome
 from chatui.turns.sampling import Sampling, account_of
-from chatui.turns.slots import LeftToOthersError, ProgramLimits, QueueFullError, SlotWait, slots
+from chatui.turns.slot_waits import LeftToOthersError, SlotWait
+from chatui.turns.slots import ProgramLimits, QueueFullError, slots
 from chatui.turns.stages import ModelFrames, Stage, WayBack
 from chatui.turns.stop_texts import StopTexts
 from chatui.turns.summarizing import summary_of

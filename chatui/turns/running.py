@@ -33,8 +33,7 @@ from chatui.observability import measures, request_ids
 from chatui.observability.error_reports import log_without_content
 from chatui.store import erasure
 from chatui.tools import execution
-from chatui.turns import leases, ledger, start, sweep, temporary
-from chatui.turns import slots as turns_slots
+from chatui.turns import leases, ledger, slot_waits, start, sweep, temporary
 from chatui.turns.asks import Ask, AskKind, AskRefusedError
 from chatui.turns.calls import file_access
 from chatui.turns.runner import Runner
@@ -325,7 +324,7 @@ def _publish_end(turn: Turn, state: TurnState) -> None:
 
 def _adopted(turn: Turn) -> RunningTurn | None:
     """A queued turn of a process that has ended, which this process takes over; None if there is nothing to take over."""
-    found = turns_slots.adopt(turn) if turn.is_queued else None
+    found = slot_waits.adopt(turn) if turn.is_queued else None
     # As for an old question: pages already show it, with its files and its other versions.
     return start.started_again(found, kind=AskKind.REGENERATE) if found else None
 

@@ -27,7 +27,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
 from chatui.models.turn import LATEST_FIRST, Turn, TurnState
 from chatui.store import continuation, hidden_text, transcripts
-from chatui.turns import ledger, slots
+from chatui.turns import ledger, slot_waits
 from chatui.turns.calls import claims
 from chatui.turns.leases import frames_in_pieces, leases, lines_in
 from chatui.turns.stages import TextBeforeCut
@@ -79,7 +79,7 @@ def interrupt(turn: Turn) -> TurnState | None:
         # Read it again under a lock: the owner may have renewed its lease or ended it, or another sweep may have closed it.
         locked = _abandoned(None).select_for_update(of=("self",)).select_related("conversation", "question", "asked_by")
         found = locked.filter(pk=turn.pk).first()
-        if found is None or (found.is_queued and slots.adoptable().filter(pk=found.pk).exists()):
+        if found is None or (found.is_queued and slot_waits.adoptable().filter(pk=found.pk).exists()):
             return None
         charge = counting.charge_of(found)
         _keep_pieces(found)

@@ -24,7 +24,8 @@ from django.views.decorators.http import require_http_methods
 from chatui.accounts.sign_in import DEVICE_COOKIE
 from chatui.audit_log.record import RequestCause, Visitor
 from chatui.codes import ProductCode
-from chatui.limits import MustWaitError, ThrottledError
+from chatui.guesses import MustWaitError
+from chatui.limits import ThrottledError
 from chatui.permissions import access, ratings
 from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError, as_person
 from chatui.permissions.debug_requests import NotIndependentError

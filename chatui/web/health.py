@@ -13,7 +13,7 @@ from chatui.codes import ProductCode
 from chatui.display import metrics as display_metrics
 from chatui.display import readiness
 from chatui.env import environment
-from chatui.limits import GuessLimit, Scope
+from chatui.guesses import GuessLimit, Scope
 from chatui.live import routing
 from chatui.permissions.access import NotFoundError
 from chatui.proxies import setup_faults

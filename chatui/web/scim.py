@@ -18,10 +18,11 @@ from django.views.decorators.csrf import csrf_exempt
 
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor
+from chatui.guesses import MustWaitError
 from chatui.lifecycle import scim_groups, scim_patches, scim_people, scim_resources, scim_tokens
 from chatui.lifecycle.scim_resources import NoSuchResourceError, ScimError
 from chatui.lifecycle.scim_tokens import TokenRefusedError
-from chatui.limits import MustWaitError, ThrottledError
+from chatui.limits import ThrottledError
 from chatui.proxies import public_address
 from renderer import strict_json
 from renderer.strict_json import JsonError

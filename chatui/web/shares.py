@@ -15,7 +15,8 @@ from chatui.codes import ProductCode
 from chatui.display import conversation_list
 from chatui.display.conversation_list import shown_conversation
 from chatui.env import environment
-from chatui.limits import GuessLimit, Scope, Throttle
+from chatui.guesses import GuessLimit, Scope
+from chatui.limits import Throttle
 from chatui.permissions import access
 from chatui.permissions import shares as permissions_shares
 from chatui.proxies import is_only_here, public_address

@@ -19,7 +19,7 @@ from tests.support import stub
 from tests.support.served import Deployment, LiveSocket, Server
 from tests.support.stub import DONE, SSE_HEAD, chunk
 
-ASK_FILES = 111
+ASK_FILES = 112
 PAGE_FILES = 65
 API_FILES = 102
 

@@ -15,7 +15,7 @@ from chatui.accounts import one_time_codes, passkeys, sign_in
 from chatui.accounts import second_factor as accounts_second_factor
 from chatui.accounts.forms import waiting
 from chatui.accounts.second_factor import WrongCodeError
-from chatui.limits import MustWaitError
+from chatui.guesses import MustWaitError
 from chatui.permissions.access import NotFoundError, as_person, existing
 from chatui.site.brand import brand
 from chatui.web.guards import for_anybody, person_of, signed_in, visitor_of

@@ -20,7 +20,8 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from chatui.accounts import header_sign_in, second_factor, sessions, sign_in, sign_in_settings
 from chatui.accounts.forms import wait_of
 from chatui.audit_log.record import Visitor
-from chatui.limits import PLACE_SECONDS, Throttle
+from chatui.guesses import PLACE_SECONDS
+from chatui.limits import Throttle
 from chatui.permissions.access import as_person
 from chatui.proxies import public_address
 from chatui.web.guards import View, signed_in, visitor_of

@@ -13,12 +13,13 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 from django.shortcuts import redirect, render
 from django.views.decorators.csrf import csrf_exempt
 
-from chatui.accounts import invitations, openid, provider_claims, sessions, sign_in
+from chatui.accounts import invitations, openid, provider_claims, provider_logout, sessions, sign_in
 from chatui.accounts.openid import BadSignInError, NotListedError, PendingSignIn, ProviderUnavailableError, SingleSignOnError
 from chatui.accounts.sign_in_settings import Provider, provider_of
 from chatui.audit_log.record import Visitor
+from chatui.guesses import GuessLimit, MustWaitError, Scope, address_group
 from chatui.lifecycle import closing, scim_people
-from chatui.limits import GuessLimit, MustWaitError, Scope, Throttle, address_group
+from chatui.limits import Throttle
 from chatui.permissions.access import NotFoundError, as_person, existing
 from chatui.web.errors import refuse
 from chatui.web.guards import for_anybody, keep_for_tab, notify_sockets, visitor_of
@@ -154,7 +155,7 @@ def provider_logout_view(request: HttpRequest, provider: str) -> HttpResponse:
     """Accept a logout token. The request's own session is ignored: the token alone identifies the person."""
     found, visitor = existing(provider_of(provider)), visitor_of(request, "program").as_nobody()
     try:
-        with openid.use(found, request.POST.get("logout_token")) as logged_out:
+        with provider_logout.use(found, request.POST.get("logout_token")) as logged_out:
             closing.sign_out(visitor, found, logged_out)
     except (BadSignInError, ProviderUnavailableError) as error:
         return _refused_logout(visitor, found, error)

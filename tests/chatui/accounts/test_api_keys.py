@@ -11,7 +11,8 @@ from django.utils import timezone
 from chatui.accounts import api_keys
 from chatui.accounts.api_keys import NewKeyOptions
 from chatui.audit_log.record import Visitor
-from chatui.limits import MustWaitError, ThrottledError
+from chatui.guesses import MustWaitError
+from chatui.limits import ThrottledError
 from chatui.models.audit import AuditEvent
 from chatui.models.programs import ApiKey
 from chatui.models.user import User

@@ -12,8 +12,8 @@ from django.test import Client
 from chatui.accounts import account_managers, passkeys, second_factor, sign_in_settings
 from chatui.audit_log.record import SHELL
 from chatui.checks import passkeys_match_host
+from chatui.guesses import GuessLimit, Scope
 from chatui.lifecycle.erasure import erase
-from chatui.limits import GuessLimit, Scope
 from chatui.models.audit import AuditEvent
 from chatui.models.passkeys import Passkey
 from chatui.models.sign_in import OutsideIdentity, RecoveryCode, SecondFactor

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from chatui.accounts import sessions
-from chatui.accounts.openid import EVENT
+from chatui.accounts.provider_logout import EVENT
 from chatui.lifecycle import closing
 from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import BegunSession, OutsideIdentity

@@ -20,12 +20,12 @@ from chatui.models.turn import Turn
 from chatui.models.usage import UsageEntry
 from chatui.models.user import User
 from chatui.store import transcripts
-from chatui.turns import leases, ledger, running, sweep
-from chatui.turns import slots as turns_slots
+from chatui.turns import leases, ledger, running, slot_waits, sweep
 from chatui.turns.asks import AskKind
 from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import RunningTurn
-from chatui.turns.slots import LeftToOthersError, Slots, SlotWait, slots
+from chatui.turns.slot_waits import LeftToOthersError, SlotWait
+from chatui.turns.slots import Slots, slots
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in, store
 from tests.chatui.database.locks import needs_sqlite, write_lock
@@ -77,13 +77,13 @@ async def test_a_queued_question_of_a_dead_process_is_answered_and_its_page_foll
 def test_only_one_of_two_processes_launches_it(ada: User) -> None:
     turn = queued_turn(ada)
     with CaptureQueriesContext(connection) as statements:
-        adopted = turns_slots.adopt(turn)
+        adopted = slot_waits.adopt(turn)
     assert adopted is not None and adopted.lease_owner == leases.OWNER and adopted.is_queued
     update = statements[0]["sql"]
     assert update.startswith("UPDATE") and " IN (" not in update, "a subquery of the lease would let both have it"
-    assert turns_slots.adopt(turn) is None, "the other one found it before"
+    assert slot_waits.adopt(turn) is None, "the other one found it before"
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-    assert turns_slots.adopt(turn) is None, "nor once the lease of the first is over: it read another owner"
+    assert slot_waits.adopt(turn) is None, "nor once the lease of the first is over: it read another owner"
 
 
 def test_each_adoption_begins_with_a_higher_number_whatever_the_clock_of_its_process_says(
@@ -93,7 +93,7 @@ def test_each_adoption_begins_with_a_higher_number_whatever_the_clock_of_its_pro
     for minutes in (10, 0, -10):
         monkeypatch.setattr("django.utils.timezone.now", lambda late=minutes: datetime.now(UTC) + timedelta(minutes=late))
         Turn.objects.filter(pk=turn.pk).update(lease_until=connections.after(-timedelta(seconds=1)), lease_owner=DEAD)
-        adopted = turns_slots.adopt(Turn.objects.get(pk=turn.pk))
+        adopted = slot_waits.adopt(Turn.objects.get(pk=turn.pk))
         assert adopted is not None
         numbers.append(SlotWait(adopted, is_for_person=True).first_number)
         time.sleep(0.11)
@@ -157,7 +157,7 @@ async def test_others_are_ended_and_no_model_is_asked(
 ) -> None:
     turn = await left_queued(ada)
     await database_sync_to_async(change)(turn)
-    assert await database_sync_to_async(turns_slots.adopt)(turn) is None
+    assert await database_sync_to_async(slot_waits.adopt)(turn) is None
     await running._reap()
     await running.settle()
     ended = await Turn.objects.aget(pk=turn.pk)
@@ -259,7 +259,7 @@ async def test_a_process_that_ends_leaves_its_queued_turns_to_others(
     with monkeypatch.context() as patch:
         patch.setattr(leases.leases, "keys", list)  # as another process
         patch.setattr(leases, "OWNER", "another process")
-        adopted = await database_sync_to_async(turns_slots.adopt)(waits.turn)
+        adopted = await database_sync_to_async(slot_waits.adopt)(waits.turn)
     assert adopted is not None and adopted.lease_owner == "another process"
     gate.set()
     await running.settle()
