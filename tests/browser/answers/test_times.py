@@ -1,6 +1,9 @@
 """The time of an answer: in the person's language and time zone, shown on hover and focus, and without moving anything."""
 
+import re
+import threading
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -53,6 +56,53 @@ def test_times_are_in_the_readers_time_zone_at_once_and_after_a_reload(demo: Ser
 
     expect(time).to_have_text(shown)
     assert datetime.fromisoformat(time.get_attribute("datetime") or "") == at
+
+
+class _Pieces(BaseHTTPRequestHandler):
+    """Sends a page in two pieces, the second when the test says so."""
+
+    pieces: tuple[str, str]
+    rest: threading.Event
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        first, second = self.pieces
+        self.wfile.write(first.encode())
+        self.rest.wait(60)
+        self.wfile.write(second.encode())
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_page_that_arrives_in_pieces_moves_nothing_of_the_conversation(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    page = chat.page
+    chat.ask_and_wait("When was that?")
+    chat.settle()
+    # Without scripts and icons, which another address may not load.
+    whole = re.sub(r"(?s)<script.*?</script>|<use .*?</use>|<link rel=.modulepreload.*?>", "", page.request.get(page.url).text())
+    whole = re.sub(r'(?<=href=")/static/', f"{demo.url}/static/", whole)
+    cut = whole.index("</svg>", whole.index('class="question-tools"'))
+    _Pieces.pieces, _Pieces.rest = (whole[:cut], whole[cut:]), threading.Event()
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Pieces) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            page.add_init_script(SHIFTS)
+            page.goto(f"http://127.0.0.1:{server.server_port}/", wait_until="commit")
+            button = page.locator(".question-tools button")
+            expect(button).to_be_attached()
+            page.wait_for_function("() => performance.getEntriesByName('first-contentful-paint').length")
+            expect(button).to_be_hidden()
+            _Pieces.rest.set()
+            expect(button).to_be_visible()
+            still(page)
+            assert page.evaluate("globalThis.shifts") == []
+        finally:
+            _Pieces.rest.set()
+            server.shutdown()
 
 
 def test_the_time_shows_on_hover_and_focus_and_moves_nothing(demo: Server, visits: Visits) -> None:
