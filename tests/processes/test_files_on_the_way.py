@@ -21,7 +21,7 @@ from tests.support.stub import DONE, SSE_HEAD, chunk
 
 ASK_FILES = 112
 PAGE_FILES = 65
-API_FILES = 102
+API_FILES = 103
 
 TIMES = 3
 QUIET_SECONDS = 1.0
