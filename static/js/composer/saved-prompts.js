@@ -65,7 +65,7 @@ class PromptList {
   #loading = null;
   /** @type {SavedPrompt[]} */
   #own = [];
-  #servers = new ServerPrompts(() => this.#typed === null || this.#isDismissed || this.#draw());
+  #servers = new ServerPrompts(() => this.#typed === null || this.#isDismissed || !this.#isFocused || this.#draw());
   /** @type {Prompt[]} */
   #shown = [];
   #active = 0;
@@ -86,7 +86,7 @@ class PromptList {
     box.classList.add("composer-box-with-prompts");
     box.append(this.#panel, this.#state);
     this.#area.addEventListener("input", () => void this.show());
-    this.#area.addEventListener("blur", () => this.#panel.contains(document.activeElement) || this.#hide());
+    this.#area.addEventListener("blur", () => this.#isFocused || this.#hide());
     // Before the box's own keys: Enter would send the text, and Escape stop an answer.
     composer.addEventListener("keydown", this.#key, true);
     this.#list.addEventListener("pointerdown", (event) => event.preventDefault()); // the box keeps the focus
@@ -149,6 +149,10 @@ class PromptList {
   /** What stands after the slash; null if the box does not ask for prompts. */
   get #typed() {
     return SOUGHT.exec(this.#composer.text)?.[1] ?? null;
+  }
+
+  get #isFocused() {
+    return document.activeElement === this.#area || this.#panel.contains(document.activeElement);
   }
 
   /** On the side of the box that has more room. */

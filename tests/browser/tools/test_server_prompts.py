@@ -217,6 +217,21 @@ def test_a_server_that_is_away_is_one_line_and_takes_nothing_from_the_others(pla
     expect(line).to_have_count(0)
 
 
+def test_what_comes_after_the_person_has_left_the_box_opens_nothing(place: Place, visits: Visits) -> None:
+    place[1].opened.clear()
+    page = opened(place, visits)
+    box(page).press_sequentially("/")
+    expect(options(page)).to_have_count(3)
+    page.get_by_role("searchbox").first.focus()
+    expect(options(page)).to_have_count(0)
+    with page.expect_response("**/prompts/servers/archive/"):
+        place[1].opened.set()
+    page.wait_for_timeout(300)
+    expect(options(page)).to_have_count(0)
+    box(page).press_sequentially("su")
+    expect(options(page)).to_have_count(1)
+
+
 def test_a_server_of_which_one_is_offered_no_tool_is_not_named(place: Place, visits: Visits) -> None:
     place[1].opened.set()
     page = opened(place, visits)

@@ -141,6 +141,12 @@ def account() -> str:
     return f"This is the account of {whoami()}"
 
 
+@server.prompt(title="About me")  # type: ignore[untyped-decorator]
+def about() -> str:
+    """A text for whoever asks."""
+    return f"Write about me. {whoami()}"
+
+
 @server.tool()  # type: ignore[untyped-decorator]
 def echo_token() -> str:
     """Says what it was sent."""

@@ -151,6 +151,21 @@ def test_two_people_call_as_themselves_and_nobody_without_an_account(people: tup
     assert ToolClient.objects.count() == 1 and place.state()["registered"] >= 1, "the second person uses the first one's registration"
 
 
+def test_prompts_are_those_of_the_persons_own_account_while_it_is_connected(people: tuple[User, User]) -> None:
+    ada, bob = people
+    path = "/prompts/servers/accounts/"
+    client, other = browser(ada), browser(bob)
+    [shown] = client.get(path).json()["prompts"]
+    assert client.post(path, {"pick": shown["pick"]}).json()["text"] == "Write about me. You are ada-there."
+    refused = other.get(path).json()
+    assert "accounts needs your own account there" in refused["message"] and refused["connect"] == "/settings/accounts/"
+    connect(bob, "bob-there")
+    [his] = other.get(path).json()["prompts"]
+    assert other.post(path, {"pick": his["pick"]}).json()["text"] == "Write about me. You are bob-there."
+    client.post("/settings/accounts/accounts/disconnect/")
+    assert client.get(path).json()["connect"] == client.post(path, {"pick": shown["pick"]}).json()["connect"] == "/settings/accounts/"
+
+
 def test_the_list_that_is_confirmed_is_that_of_the_account_that_is_named(place: Place) -> None:
     out = io.StringIO()
     call_command("tools", stdout=out, stderr=out)
