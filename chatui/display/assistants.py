@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from uuid import UUID
 
 from django.contrib.auth.models import Group
 from django.db import transaction
@@ -22,6 +23,7 @@ from chatui.models.user import User
 from chatui.permissions import assistants as permissions
 from chatui.permissions import offers
 from chatui.permissions.access import person_of
+from chatui.permissions.collections import lendable
 from chatui.store import assistants as store
 from renderer.characters import is_seen, one_line
 
@@ -65,7 +67,8 @@ class AssistantHere:
 
 @dataclass(frozen=True, slots=True)
 class AssistantText:
-    """What an assistant is, for its owner's form. ``starters``: one in each line. ``tools`` as for ``ShownAssistant``."""
+    """What an assistant is, for its owner's form. ``starters``: one in each line. ``tools`` as for ``ShownAssistant``. ``collections``: the
+    ids of its files."""
 
     name: str = ""
     initials: str = ""
@@ -75,6 +78,7 @@ class AssistantText:
     effort: str = ""
     starters: str = ""
     tools: Sequence[str] | None = None
+    collections: Sequence[str] = ()
 
 
 def listed(person: User) -> list[ShownAssistant]:
@@ -130,7 +134,8 @@ def use_newest(conversation: Conversation) -> None:
 def text_of(person: User, assistant_id: object) -> AssistantText:
     row = permissions.own(person, assistant_id)
     alike = {name: getattr(row, name) for name in _ALIKE}
-    return AssistantText(**alike, starters="\n".join(row.starters), tools=row.tools)
+    files = [str(key) for key in row.collections.values_list("pk", flat=True)]
+    return AssistantText(**alike, starters="\n".join(row.starters), tools=row.tools, collections=files)
 
 
 def deleted(person: User, assistant_id: object) -> ShownAssistant:
@@ -147,7 +152,7 @@ def create(visitor: Visitor, text: AssistantText, groups: Collection[int] = ()) 
         User.objects.select_for_update(no_key=True).get(pk=person.pk)
         if _is_full(person):
             return None
-        row = store.create(person, _columns(text))
+        row = store.create(person, _columns(text), _files(person, text))
         _offer(visitor, row, text.name, groups)
         return str(row.pk)
 
@@ -156,8 +161,8 @@ def change(visitor: Visitor, assistant_id: object, text: AssistantText, groups: 
     """Change an assistant. Conversations that began with it keep the version that they have. ``groups``: to which it is offered from now
     on, if the visitor may offer it; None: as before."""
     with transaction.atomic():
-        version = permissions.own(person_of(visitor), assistant_id)
-        if store.change(version, _columns(text)) and version.assistant.groups.exists():
+        version = permissions.own(person := person_of(visitor), assistant_id)
+        if store.change(version, _columns(text), _files(person, text)) and version.assistant.groups.exists():
             record("offered assistant changed", visitor, detail=f"assistant {text.name}")
         if groups is not None:
             _offer(visitor, version.assistant, text.name, groups)
@@ -239,6 +244,11 @@ _ALIKE = ("name", "initials", "description", "instructions", "choice", "effort")
 def _columns(text: AssistantText) -> dict[str, object]:
     alike = {name: getattr(text, name) for name in _ALIKE}
     return {**alike, "starters": starters_of(text.starters), "tools": None if text.tools is None else sorted(text.tools)}
+
+
+def _files(person: User, text: AssistantText) -> set[UUID]:
+    """Nobody puts another's documents into an assistant, nor the files of a folder, which are asked in it alone."""
+    return set(lendable(person).filter(pk__in=text.collections).values_list("pk", flat=True))
 
 
 def _shown(row: AssistantVersion, person: User) -> ShownAssistant:

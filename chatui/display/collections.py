@@ -14,13 +14,14 @@ from django.contrib.auth.models import Group
 from django.db import transaction
 from django.db.models import Count, F, Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from chatui.audit_log.record import Visitor, record
 from chatui.models.collections import Collection
 from chatui.models.conversation import Conversation
 from chatui.models.files import StoredFile
 from chatui.models.user import User
-from chatui.permissions import access, offers
+from chatui.permissions import access, assistants, offers
 from chatui.permissions import collections as permissions
 from chatui.permissions.access import existing, key_in, key_of, person_of
 from chatui.permissions.collections import MAX_ASKED
@@ -58,10 +59,13 @@ class ShownCollection:
 @dataclass(frozen=True, slots=True)
 class AskedHere:
     """What a conversation asks. ``names``: of the collections that its owner may ask now, by name; those without documents are left out.
-    ``is_less``: one that was chosen is not there any more, or may not be asked."""
+    ``is_less``: one that was chosen is not there any more, or may not be asked. ``lent``: the names of its assistant's among them.
+    ``lends_less``: its assistant has some that the owner may not ask."""
 
     names: Sequence[str]
     is_less: bool = False
+    lent: Sequence[str] = ()
+    lends_less: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +109,29 @@ def to_begin_with(person: User, keys: Iterable[str]) -> list[ShownCollection]:
 
 
 def here(conversation: Conversation) -> AskedHere | None:
-    """What a conversation asks; None if it asks nothing. No statement for most, otherwise at most three."""
-    if not (conversation.has_collections or conversation.folder_id):
+    """What a conversation asks; None if it asks nothing. No statement for most, otherwise at most five."""
+    if not access.asks_collections(conversation):
         return None
-    names = [name for name, _ in permissions.described_in(conversation.owner, conversation.pk)]
+    person = conversation.owner
+    names = [name for name, _ in permissions.described_in(person, conversation.pk)]
     is_less = conversation.has_collections and len(chosen(conversation)) < conversation.collections.count()
-    return AskedHere(names, is_less) if names or is_less else None
+    is_with = conversation.assistant_version_id is not None
+    lent, lends_less = permissions.lent(person, assistants.lent_in(person, conversation.pk)) if is_with else ([], False)
+    return AskedHere(names, is_less, lent, lends_less) if names or is_less or lends_less else None
+
+
+def of_assistant(person: User, assistant_id: str) -> AskedHere:
+    """What a new conversation with this assistant asks because of it. At most two statements."""
+    lent, lends_less = permissions.lent(person, assistants.lent_by(person, assistant_id))
+    return AskedHere(lent, lent=lent, lends_less=lends_less)
+
+
+def to_lend(person: User, chosen: Several[str]) -> list[tuple[str, str]]:
+    """The ids and names of the collections that the person may put into an assistant, by name: their own, also deleted ones that are chosen
+    already."""
+    rows = permissions.lendable(person).filter(Q(deleted_at=None) | Q(pk__in=chosen))
+    named = [(str(row.pk), gettext("%(name)s (deleted)") % {"name": row.name} if row.deleted_at else row.name) for row in rows]
+    return sorted(named, key=lambda each: (each[1].casefold(), each[0]))
 
 
 def chosen(conversation: Conversation) -> list[str]:

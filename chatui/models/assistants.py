@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib.auth.models import Group
 from django.db import models
 
+from chatui.models.collections import Collection
 from chatui.models.keys import Row
 
 
@@ -44,6 +45,8 @@ class AssistantVersion(Row):
     effort = models.CharField(max_length=8, blank=True)
     starters = models.JSONField(default=list)
     tools = models.JSONField(null=True, blank=True)
+    collections = models.ManyToManyField(Collection, blank=True, related_name="+")
+    """Its files: collections of its owner, which a conversation with it asks besides its own, as far as the person may ask them."""
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta(Row.Meta):

@@ -105,8 +105,8 @@ class Conversation(models.Model):
     )
     has_collections = models.BooleanField(default=False, db_default=False)
     collections = models.ManyToManyField(Collection, blank=True, related_name="conversations")
-    """Those that its owner chose to ask in it, whether or not they still may; none if not ``has_collections``. The files of its folder are
-    asked besides."""
+    """Those that its owner chose to ask in it, whether or not they still may; none if not ``has_collections``. The files of its folder and
+    of its assistant are asked besides."""
     is_running = waits = False
     """Not stored; see ``permissions.access.own_chosen``."""
 

@@ -165,6 +165,12 @@ def _waiting() -> QuerySet[Turn]:
     return Turn.objects.filter(state=TurnState.RUNNING, approvals__decision=Decision.WAITING, approvals__lapses_at__gt=connections.now())
 
 
+def asks_collections(conversation: Conversation) -> bool:
+    """Whether a conversation may ask any: chosen ones, or the files of its folder or its assistant (``permissions.collections``). False for
+    most, which so need no statement."""
+    return conversation.has_collections or conversation.folder_id is not None or conversation.assistant_version_id is not None
+
+
 def own_folder(user: User, folder_id: object, *, locked: bool = False) -> Folder:
     """The person's own folder with that id. ``locked``: lock it until the transaction ends. Raises NotFoundError if there is none."""
     folders = Folder.objects.select_for_update(no_key=True) if locked else Folder.objects

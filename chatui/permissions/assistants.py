@@ -6,6 +6,7 @@ Only its owner reads and changes one. Members of the groups to which it is offer
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from django.db.models import F, Q, QuerySet
@@ -14,7 +15,7 @@ from chatui.models.assistants import Assistant, AssistantVersion
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions import offers
-from chatui.permissions.access import existing, key_of
+from chatui.permissions.access import existing, key_in, key_of
 
 
 def usable(person: User) -> QuerySet[AssistantVersion]:
@@ -52,8 +53,28 @@ def to_begin_with(person: User, assistant_id: object, *, locked: bool = False) -
 
 def applying(conversation: Conversation) -> AssistantVersion | None:
     """The version that applies in a conversation: the one that it began with, as long as its owner may use the assistant."""
-    versions = AssistantVersion.objects.select_related("assistant").filter(_offered_to(conversation.owner_id))
-    return with_makers(versions).filter(conversations=conversation).first()
+    return with_makers(_applying(conversation.owner_id, conversation.pk).select_related("assistant")).first()
+
+
+def _applying(person: UUID, conversation_id: UUID) -> QuerySet[AssistantVersion]:
+    return AssistantVersion.objects.filter(_offered_to(person), conversations=conversation_id)
+
+
+def lent_in(person: User, conversation_id: UUID) -> QuerySet[Any, UUID]:
+    """The keys of the collections that belong to the assistant of the person's conversation. Which of them they may ask,
+    ``permissions.collections`` decides."""
+    return _lent(_applying(person.pk, conversation_id))
+
+
+def lent_by(person: User, assistant_id: object) -> QuerySet[Any, UUID]:
+    """The same for a conversation that begins with this assistant now."""
+    return _lent(usable(person).filter(assistant=key_in(assistant_id)))
+
+
+def _lent(versions: QuerySet[AssistantVersion]) -> QuerySet[Any, UUID]:
+    # Only while both have one owner: a collection that became somebody else's is not the maker's to put into an assistant.
+    rows = AssistantVersion.collections.through.objects.filter(collection__owner=F("assistantversion__assistant__owner"))
+    return rows.filter(assistantversion__in=versions.values("pk")).values_list("collection", flat=True)
 
 
 def _newest() -> QuerySet[AssistantVersion]:

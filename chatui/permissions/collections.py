@@ -7,20 +7,21 @@ Every search and every page asks here again, so that a right that ends does so a
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from chatui.models.collections import Collection
 from chatui.models.conversation import Folder
 from chatui.models.files import StoredFile
 from chatui.models.user import User
-from chatui.permissions import access, offers
+from chatui.permissions import access, assistants, offers
 from chatui.permissions.access import existing, key_of
 from chatui.permissions.offers import OFFER_COLLECTIONS
 
 MAX_ASKED = 5
-"""The most collections that one conversation asks, besides the files of its folder."""
+"""The most collections that one conversation asks, besides the files of its folder and of its assistant, which has at most as many."""
 
 
 def may_offer(person: User | None) -> bool:
@@ -65,17 +66,37 @@ def own_all(person: User) -> QuerySet[Collection]:
     return Collection.objects.filter(owner=person, deleted_at=None)
 
 
+def lendable(person: User) -> QuerySet[Collection]:
+    """Those that the person may put into an assistant: their own, without the files of folders. Also deleted ones, which may come back."""
+    return Collection.objects.filter(owner=person, folder=None)
+
+
 def asked_in(person: User, conversation_id: UUID) -> QuerySet[Collection]:
-    """The collections that the person may ask now in their conversation: those that they chose there, and the files of its folder."""
+    """The collections that the person may ask now in their conversation: those that they chose there, the files of its folder, and those of
+    its assistant, which lends none that the person may not ask anyway."""
     chosen = Collection.conversations.through.objects.filter(conversation=conversation_id).values("collection")
     folder = Folder.objects.filter(conversations=conversation_id).values("pk")
-    return readable(person).filter(Q(pk__in=chosen, folder=None) | Q(folder__in=folder))
+    lent = assistants.lent_in(person, conversation_id)
+    return readable(person).filter(Q(pk__in=chosen, folder=None) | Q(pk__in=lent, folder=None) | Q(folder__in=folder))
 
 
 def described_in(person: User, conversation_id: UUID) -> list[tuple[str, str]]:
     """The names and descriptions of ``asked_in``, by name. The files of a folder have the folder's name."""
     rows = asked_in(person, conversation_id).filter(documents__replaced_at=None, documents__isnull=False).distinct()
     return sorted((folder or name, about) for folder, name, about in rows.values_list("folder__name", "name", "description"))
+
+
+def lent(person: User, keys: QuerySet[Any, UUID]) -> tuple[list[str], bool]:
+    """Of the collections of an assistant (``assistants.lent_in``, ``lent_by``), the names of those that the person may ask and that have
+    documents, by name, and whether there are some that they may not ask. Two statements; one if there are none."""
+    if not (every := set(keys)):
+        return [], False
+    may = list(
+        usable(person)
+        .filter(pk__in=every)
+        .values_list("name", Exists(StoredFile.objects.filter(collection=OuterRef("pk"), replaced_at=None)))
+    )
+    return sorted(name for name, has_documents in may if has_documents), len(may) < len(every)
 
 
 def documents_asked(person: User, conversation_id: UUID) -> list[tuple[int, UUID, str]]:

@@ -57,7 +57,7 @@ def tools_here(person: User, conversation: Conversation | None, *, is_demo: bool
     """The tools for this person in that conversation (None: a new one). At most six statements, and only one if no tool is available."""
     offered = access.usable_tools(person, is_demo=is_demo)
     if conversation is not None and not is_demo:
-        if (conversation.has_collections or conversation.folder_id) and (asked := collections.described_in(person, conversation.pk)):
+        if access.asks_collections(conversation) and (asked := collections.described_in(person, conversation.pk)):
             offered[FIND.name] = document_search.over(asked)
         elif passages.are_in(conversation.pk):
             offered[FIND.name] = FIND

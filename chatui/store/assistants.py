@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.db.models import F
 
 from chatui.models.assistants import Assistant, AssistantVersion
+from chatui.models.collections import Collection
 from chatui.models.user import User
 
 
-def create(owner: User, values: Mapping[str, Any]) -> Assistant:
-    """A new assistant. ``values``: the columns of its first version."""
+def create(owner: User, values: Mapping[str, Any], collections: Set[UUID] = frozenset()) -> Assistant:
+    """A new assistant. ``values``: the columns of its first version. ``collections``: the keys of its files, which are the owner's."""
     row = Assistant.objects.create(owner=owner)
-    AssistantVersion.objects.create(assistant=row, number=row.newest, **values)
+    _version(row, values, collections)
     return row
 
 
-def change(version: AssistantVersion, values: Mapping[str, Any]) -> bool:
+def change(version: AssistantVersion, values: Mapping[str, Any], collections: Set[UUID] = frozenset()) -> bool:
     """Make a new version, if anything differs; returns whether it does. Conversations keep the one that they have; versions that none has
     are removed."""
-    if all(getattr(version, name) == value for name, value in values.items()):
+    before = set(version.collections.values_list("pk", flat=True))
+    if before == collections and all(getattr(version, name) == value for name, value in values.items()):
         return False
     row = Assistant.objects.select_for_update(no_key=True).get(pk=version.assistant_id)
     row.newest += 1
-    AssistantVersion.objects.create(assistant=row, number=row.newest, **values)
+    _version(row, values, collections)
     row.save(update_fields=["newest"])
     row.versions.filter(conversations=None).exclude(number=row.newest).delete()
     return True
+
+
+def _version(row: Assistant, values: Mapping[str, Any], collections: Set[UUID]) -> None:
+    made = AssistantVersion.objects.create(assistant=row, number=row.newest, **values)
+    if collections:
+        made.collections.set(Collection.objects.filter(pk__in=collections))
 
 
 def erase_expired(before: datetime) -> int:

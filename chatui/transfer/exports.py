@@ -109,7 +109,8 @@ def _all_files(person: User) -> Iterator[tuple[str, Content]]:
 def _assistant(version: AssistantVersion) -> dict[str, object]:
     columns = ("name", "initials", "description", "instructions", "choice", "effort", "starters", "tools", "created_at")
     groups = sorted(version.assistant.groups.values_list("name", flat=True))
-    return {**{name: getattr(version, name) for name in columns}, "groups": groups}
+    files = sorted(version.collections.filter(deleted_at=None).values_list("name", flat=True))
+    return {**{name: getattr(version, name) for name in columns}, "collections": files, "groups": groups}
 
 
 def conversations(person: User, keys: Iterable[UUID]) -> Iterator[tuple[str, Content]]:

@@ -35,7 +35,7 @@ from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.observability.error_reports import log_without_content
-from chatui.permissions import assistants, files, shares
+from chatui.permissions import access, assistants, files, shares
 from chatui.permissions.tools import tools_in
 from chatui.prompts import format_assistant_instructions, format_preferences, format_program_instructions
 from chatui.store import continuation, document_headers, documents, opened_pages, transcripts
@@ -296,8 +296,8 @@ def today(person: User) -> date | None:
 def _pages(running: RunningTurn) -> Mapping[int, CitableSource]:
     texts = [frame.body for frame in (*running.request.frames, *(frame for _, frame in running.shown_before))]
     turn = running.turn
-    may_cite = _has_documents(running) or turn.conversation.has_collections or turn.conversation.folder_id or catalogue.is_on("browser")
-    if may_cite or any(map(citations.may_cite, texts)):
+    asks = running.ask.program is None and access.asks_collections(turn.conversation)
+    if asks or _has_documents(running) or catalogue.is_on("browser") or any(map(citations.may_cite, texts)):
         return files.titled(turn.conversation, opened_pages.of_conversation(turn.conversation_id))
     return {}
 
@@ -307,12 +307,7 @@ def _tools(running: RunningTurn, spec: BackendSpec) -> Mapping[str, Tool]:
     turn = running.turn
     if (program := running.ask.program) is not None:
         return _tools_of_program(turn, program, is_demo=spec.is_demo)
-    is_any = (
-        spec.is_demo
-        or catalogue.has_any(is_demo=False)
-        or _has_documents(running)
-        or bool(turn.conversation.has_collections or turn.conversation.folder_id)
-    )
+    is_any = spec.is_demo or catalogue.has_any(is_demo=False) or _has_documents(running) or access.asks_collections(turn.conversation)
     if running.request.cut_answer is not None or not is_any:
         return {}
     return tools_in(turn.asked_by, turn.conversation, is_demo=spec.is_demo).offered

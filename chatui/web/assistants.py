@@ -16,7 +16,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from chatui.display import assistants
+from chatui.display import assistants, collections
 from chatui.display.assistants import MAX_ASSISTANTS, MAX_STARTERS, NAME_CHARS, STARTER_CHARS, AssistantText
 from chatui.display.conversation import EFFORTS
 from chatui.display.conversation_list import shown_conversation
@@ -26,6 +26,7 @@ from chatui.display.tools import tools_to_choose
 from chatui.limits import Throttle
 from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
+from chatui.permissions.collections import MAX_ASKED
 from chatui.permissions.offers import may_offer
 from chatui.web import undo
 from chatui.web.folders import Instructions
@@ -82,6 +83,15 @@ class AssistantForm(forms.Form):
         help_text=_("Whoever begins a conversation has those of them that they are offered, and can switch them on and off there."),
         widget=forms.CheckboxSelectMultiple,
     )
+    collections = forms.MultipleChoiceField(
+        label=_("Documents"),
+        required=False,
+        help_text=_(
+            "Conversations with it ask these collections of yours. Whoever is not offered one goes on without it: offer it to their "
+            "groups, too. A model may repeat what it finds."
+        ),
+        widget=forms.CheckboxSelectMultiple,
+    )
     groups = forms.TypedMultipleChoiceField(
         label=_("Offer to groups"),
         required=False,
@@ -96,14 +106,25 @@ class AssistantForm(forms.Form):
     def __init__(self, data: Any = None, *, person: Any, text: AssistantText, offered_to: Collection[int] = ()) -> None:
         texts = {name: getattr(text, name) for name in self.base_fields if name not in _NO_TEXTS}
         super().__init__(
-            data, initial={**texts, "groups": list(offered_to), "choose_tools": text.tools is not None, "tools": text.tools or ()}
+            data,
+            initial={
+                **texts,
+                "groups": list(offered_to),
+                "choose_tools": text.tools is not None,
+                "tools": text.tools or (),
+                "collections": text.collections,
+            },
         )
         fields: dict[str, Any] = self.fields
         if tools := tools_to_choose(person, text.tools or ()):
             fields["tools"].choices = tools
         else:
             del fields["choose_tools"], fields["tools"]
-        self._tools = text.tools
+        if files := collections.to_lend(person, text.collections):
+            fields["collections"].choices = files
+        else:
+            del fields["collections"]
+        self._text = text
         if groups := assistants.groups_to_offer(person):
             fields["groups"].choices = groups
         else:
@@ -139,19 +160,26 @@ class AssistantForm(forms.Form):
             raise ValidationError(gettext("Please tick “Begin with these tools alone”, or none of them."))
         return ticked
 
+    def clean_collections(self) -> list[str]:
+        files: list[str] = self.cleaned_data["collections"]
+        if len(files) > MAX_ASKED:
+            raise ValidationError(gettext("Please choose at most %(most)d.") % {"most": MAX_ASKED})
+        return files
+
     def wanted(self) -> AssistantText | None:
         if not self.is_valid():
             return None
         given = self.cleaned_data
-        tools = self._tools if "tools" not in given else given["tools"] if given["choose_tools"] else None
-        return assistants.clean(AssistantText(**{name: given[name] for name in given if name not in _NO_TEXTS}, tools=tools))
+        tools = self._text.tools if "tools" not in given else given["tools"] if given["choose_tools"] else None
+        texts = {name: given[name] for name in given if name not in _NO_TEXTS}
+        return assistants.clean(AssistantText(**texts, tools=tools, collections=given.get("collections", self._text.collections)))
 
     def groups_wanted(self) -> Collection[int] | None:
         """The groups to which it is offered; None if the form does not ask for them."""
         return self.cleaned_data.get("groups")
 
 
-_NO_TEXTS = ("groups", "choose_tools", "tools")
+_NO_TEXTS = ("groups", "choose_tools", "tools", "collections")
 """The fields that are no text of the assistant's."""
 _FULL = _("You have the maximum of %(most)s assistants. Delete one first.")
 

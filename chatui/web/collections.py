@@ -257,11 +257,12 @@ def choose(request: HttpRequest) -> HttpResponse:
 def _choice(
     request: HttpRequest, chosen: Sequence[str], *, row: Any = None, begins: Sequence[tuple[str, str]] = (), problem: str = ""
 ) -> HttpResponse:
+    person, assistant = person_of(request), dict(begins).get("assistant")
     context = {
-        "collections": collections.listed(person_of(request)),
+        "collections": collections.listed(person),
         "chosen": chosen,
         "conversation": shown_conversation(row) if row else None,
-        "here": collections.here(row) if row else None,
+        "here": collections.here(row) if row else collections.of_assistant(person, assistant) if assistant else None,
         "begins": begins,
         "problem": problem,
     }

@@ -191,21 +191,22 @@ def _assistant(person: User, wanted: str) -> ShownAssistant | None:
         return None
 
 
-def _documents_asked(request: HttpRequest, person: User, row: Conversation | None) -> dict[str, object]:
+def _documents_asked(request: HttpRequest, person: User, row: Conversation | None, assistant: ShownAssistant | None) -> dict[str, object]:
     """The collections that a conversation asks, or a new one will, and the address at which they are chosen."""
     if row is not None:
-        may_ask = row.has_collections or row.folder_id is not None  # most conversations ask none
         return {
-            "asked_here": collections.here(row) if may_ask else None,
+            "asked_here": collections.here(row) if access.asks_collections(row) else None,
             "choose_documents": reverse("conversation_documents", args=[row.pk]),
         }
     if not request.GET:
         return {"choose_documents": reverse("collections_choose")}
     named = request.GET.getlist("collection")
     asked = collections.to_begin_with(person, named) if named else []
+    lent = collections.of_assistant(person, assistant.id) if assistant else None
     query = urlencode([*begins_with(request), *(("collection", each.id) for each in asked)])
     return {
-        "asked_names": [each.name for each in asked],
+        "asked_names": sorted({each.name for each in asked} | set(lent.names if lent else ()), key=str.casefold),
+        "lends_less": lent is not None and lent.lends_less,
         "begins_asking": ",".join(each.id for each in asked),
         "choose_documents": reverse("collections_choose") + (f"?{query}" if query else ""),
     }
@@ -219,7 +220,7 @@ def _model_of(assistant: ShownAssistant | None) -> tuple[str, str]:
 def _begins(request: HttpRequest, person: User, row: Conversation | None, assistant: ShownAssistant | None) -> dict[str, object]:
     """What a conversation asks; for a new one also the addresses of this page with an assistant, whose id is to follow, without one, and of
     the other kind of new conversation."""
-    asked = _documents_asked(request, person, row)
+    asked = _documents_asked(request, person, row, assistant)
     if row is not None:
         return asked
     other = {"temporary": "" if "temporary" in request.GET else "1", "assistant": assistant.id if assistant else ""}

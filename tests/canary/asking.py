@@ -168,14 +168,19 @@ def places(world: World) -> dict[str, str]:
 def _assistants(world: World, bystander: User) -> dict[str, str]:
     """Assistants of the owner, one of them deleted, and of somebody else, who offers one, and a prompt, to everybody of the world. The
     conversation began with an older version of the owner's first; another with the offered one. Instructions of somebody else are hidden
-    from all of them."""
+    from all of them, and documents of the offered one, which are offered to nobody."""
     conversation, made = world.planted.conversation, {"name": "A visible assistant", "instructions": "Be brief."}
     own, deleted, foreign = (assistants.create(person, made) for person in (conversation.owner, conversation.owner, bystander))
     assistants.change(own.versions.get(), {**made, "instructions": "Be kind."})
     Assistant.objects.filter(pk=deleted.pk).update(deleted_at=timezone.now())
     Conversation.objects.filter(pk=conversation.pk).update(began_with_assistant=True, assistant_version=own.versions.get(number=2))
     offerer = make_person("offerer", "offer_assistants", staff=True)
-    offered = assistants.create(offerer, {**made, "instructions": world.canary.plant("instructions of an offered assistant")})
+    hidden = world.canary.plant("documents of an offered assistant")
+    files = Collection.objects.create(owner=offerer, name=hidden[:50])
+    document = uploaded(offerer, f"{hidden[:50]}.txt", hidden)
+    passages.index(document.content_id)
+    collections.put(files, document)
+    offered = assistants.create(offerer, {**made, "instructions": world.canary.plant("instructions of an offered assistant")}, {files.pk})
     assistants.change(foreign.versions.get(), {**made, "instructions": world.canary.plant("instructions of somebody's assistant")})
     group = Group.objects.create(name="users of an assistant")
     group.user_set.add(*filter(None, world.people.values()))

@@ -1,22 +1,27 @@
 """Asking collections of documents: what a model finds, what is stored of it, and what ends at once with the right to ask."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
 from django.contrib.auth.models import Group, Permission
+from django.core.management import call_command
+from pytest_django import DjangoAssertNumQueries
 
 from chatui.display import collections as display
+from chatui.models.assistants import Assistant
 from chatui.models.collections import Collection
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.files import FileContent, StoredFile
 from chatui.models.message import Message, OpenedPage
 from chatui.models.turn import Turn
 from chatui.models.user import User
+from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
+from chatui.store import assistants, ownership_transfer, passages
 from chatui.store import collections as store
-from chatui.store import passages
 from chatui.tools.document_search import NAME
 from chatui.turns.calls.file_access import DocumentsOfTurn
 from tests.chatui.conftest import make_person, signed_in
@@ -274,3 +279,172 @@ async def test_an_erased_conversation_leaves_nothing_of_its_choice(ada: User, ha
     turn = await asked(ada, backend, handbook.pk)
     await database_sync_to_async(erasure.erase_conversation)(turn.conversation_id)
     assert not await Conversation.collections.through.objects.aexists() and await Collection.objects.aexists()
+
+
+@pytest.fixture
+def clerk(maker: User, ada: User, handbook: Collection) -> Assistant:
+    """Offered to the same group, with the handbook."""
+    maker.user_permissions.add(Permission.objects.get(codename="offer_assistants"))
+    return assistant(maker, handbook)
+
+
+def assistant(maker: User, *files: Collection) -> Assistant:
+    made = assistants.create(maker, {"name": "Clerk"}, {each.pk for each in files})
+    made.groups.set(Group.objects.all())
+    return made
+
+
+async def with_clerk(person: User, backend: ScriptedBackend, clerk: Assistant, *keys: object) -> Turn:
+    return await asked(person, backend, *keys, assistant=clerk.pk)
+
+
+async def test_a_conversation_asks_the_files_of_its_assistant_besides_its_own(
+    ada: User, clerk: Assistant, backend: ScriptedBackend
+) -> None:
+    mine = await Collection.objects.acreate(owner=ada, name="Letters")
+    await database_sync_to_async(put)(mine, "a.txt", "The holidays were long.")
+    page = await page_at(ada, f"/?assistant={clerk.pk}&collection={mine.pk}")
+    assert "Asks: <bdi>Handbook, Letters</bdi>." in page and "available to you" not in page
+    assert "The assistant always asks: <bdi>Handbook</bdi>." in await page_at(ada, f"/collections/choose/?assistant={clerk.pk}")
+    turn = await with_clerk(ada, backend, clerk, mine.pk)
+    assert '"Handbook" ("The rules of the office"); "Letters"' in offered(backend, 0)[NAME]
+    assert PASSAGE in found(backend) and "were long" in found(backend)
+    page = await page_of(ada, turn)
+    file = await StoredFile.objects.aget(name="rules.txt")
+    assert f'href="/documents/{file.pk}/1/#here"' in page and "Asks: <bdi>Handbook, Letters</bdi>." in page
+    assert "The assistant always asks: <bdi>Handbook</bdi>." in await page_at(ada, f"/c/{turn.conversation_id}/documents/")
+    stored = await everything_stored(turn)
+    assert not [hidden for hidden in (PASSAGE, "rules.txt", "Handbook") if hidden in stored]
+    await database_sync_to_async(lambda: signed_in(ada).post(f"/c/{turn.conversation_id}/documents/"))()
+    await asked(ada, backend, conversation=turn.conversation_id, text="And now?")
+    assert PASSAGE in found(backend) and "were long" not in found(backend), "what was chosen is not asked any more, and the other is"
+
+
+page_at = database_sync_to_async(lambda person, address: signed_in(person).get(address).content.decode())
+
+
+def _leaves_the_office(ada: User, handbook: Collection) -> None:
+    """Ada is still offered the assistant, in another group."""
+    group = Group.objects.create(name="readers")
+    group.user_set.add(ada)
+    Assistant.objects.get().groups.add(group)
+    ada.groups.set([group])
+
+
+def _withdraws_the_assistant(ada: User, handbook: Collection) -> None:
+    Assistant.objects.get().groups.clear()
+
+
+def _deletes_the_assistant(ada: User, handbook: Collection) -> None:
+    signed_in(handbook.owner).post(f"/assistants/{Assistant.objects.get().pk}/delete/")
+
+
+def _erases_the_maker(ada: User, handbook: Collection) -> None:
+    call_command("erase_person", "maker", "--yes")
+
+
+OF_ASSISTANT = [_withdraws_the_assistant, _deletes_the_assistant, _erases_the_maker, _leaves]
+
+
+@pytest.mark.parametrize("end", [_leaves_the_office, _withdraws, _deletes, _removes, _erases, *OF_ASSISTANT])
+async def test_what_an_assistant_lends_ends_with_the_right_to_it(
+    ada: User, handbook: Collection, clerk: Assistant, backend: ScriptedBackend, end: Callable[[User, Collection], None]
+) -> None:
+    turn = await with_clerk(ada, backend, clerk)
+    search = DocumentsOfTurn(await Turn.objects.select_related("asked_by").aget(pk=turn.pk), asks_collections=True)
+    assert await search.find("holidays", "", 8) and await search.names() == ["rules.txt"], "the premise"
+    await database_sync_to_async(end)(ada, handbook)
+    assert await search.find("holidays", "", 8) == [] and await search.names() == []
+    page = await page_of(ada, turn)
+    assert "Asks:" not in page and "Handbook" not in page
+    assert ("Not all documents of the assistant are available to you." in page) == (end in (_leaves_the_office, _withdraws, _deletes))
+    assert ("Without its assistant" in page) == (end in OF_ASSISTANT)
+    # Whoever may read the handbook otherwise still opens what was cited: citations go by that alone.
+    may_read = end in (_withdraws_the_assistant, _deletes_the_assistant)
+    assert ("rules.txt" in page) == may_read
+    await run(ada, ask(conversation=turn.conversation_id, text="Repeat what the handbook says."))
+    assert NAME not in offered(backend) and PASSAGE not in str(backend.requests[-1].frames)
+
+
+async def test_an_assistant_lends_no_document_and_names_none(
+    ada: User, bela: User, handbook: Collection, clerk: Assistant, backend: ScriptedBackend
+) -> None:
+    @database_sync_to_async
+    def offer() -> None:
+        group = Group.objects.create(name="readers")
+        group.user_set.add(bela)
+        clerk.groups.add(group)
+
+    await offer()
+    page = await page_at(bela, f"/?assistant={clerk.pk}")
+    assert "Not all of its documents are available to you." in page and "Handbook" not in page and "Asks:" not in page
+    turn = await with_clerk(bela, backend, clerk)
+    assert NAME not in offered(backend, 0)
+    page = await page_of(bela, turn)
+    assert "Not all documents of the assistant" in page and PASSAGE not in await everything_stored(turn)
+    addresses = (f"/c/{turn.conversation_id}/", f"/c/{turn.conversation_id}/documents/", f"/c/{turn.conversation_id}/assistant/")
+    texts = [await page_at(bela, each) for each in (*addresses, "/assistants/", f"/collections/choose/?assistant={clerk.pk}")]
+    assert not [text for text in texts if "Handbook" in text or "rules.txt" in text]
+
+
+async def test_documents_that_are_not_the_makers_are_never_lent(
+    ada: User, maker: User, handbook: Collection, clerk: Assistant, backend: ScriptedBackend
+) -> None:
+    """However they got there. The first is offered to Ada; the second is of her own folder."""
+    other = await database_sync_to_async(make_person)("other", "offer_collections", staff=True)
+
+    @database_sync_to_async
+    def give_away() -> None:
+        Collection.objects.filter(pk=handbook.pk).update(owner=other)
+        files = Collection.objects.create(owner=ada, folder=Folder.objects.create(owner=ada, name="Travel"))
+        put(files, "plan.txt", "The holidays begin in Lisbon.")
+        clerk.versions.get().collections.add(files)
+
+    await give_away()
+    await with_clerk(ada, backend, clerk)
+    assert NAME not in offered(backend, 0)
+
+
+async def test_files_belong_to_the_version(
+    ada: User, maker: User, handbook: Collection, clerk: Assistant, backend: ScriptedBackend
+) -> None:
+    turn = await with_clerk(ada, backend, clerk)
+
+    @database_sync_to_async
+    def change() -> None:
+        form = {"name": "Clerk", "groups": list(Group.objects.values_list("pk", flat=True))}
+        assert signed_in(maker).post(f"/assistants/{clerk.pk}/", form).status_code == 302
+
+    await change()
+    await asked(ada, backend, conversation=turn.conversation_id, text="And now?")
+    assert PASSAGE in found(backend), "the conversation keeps its version"
+    await database_sync_to_async(lambda: signed_in(ada).post(f"/c/{turn.conversation_id}/assistant/"))()
+    await run(ada, ask(conversation=turn.conversation_id, text="And after?"))
+    assert NAME not in offered(backend)
+
+
+async def test_the_heir_has_an_assistant_with_its_files(
+    ada: User, bela: User, maker: User, handbook: Collection, clerk: Assistant, backend: ScriptedBackend
+) -> None:
+    turn = await with_clerk(ada, backend, clerk)
+    bela.is_staff = True
+    await bela.asave()
+    for name in ("offer_assistants", "offer_collections"):
+        await bela.user_permissions.aadd(await Permission.objects.aget(codename=name))
+
+    @database_sync_to_async
+    def leave() -> None:
+        ownership_transfer.transfer(maker, bela, with_summaries=False)
+        call_command("erase_person", "maker", "--yes")
+
+    await leave()
+    await asked(ada, backend, conversation=turn.conversation_id, text="And now?")
+    assert PASSAGE in found(backend)
+    form = await page_at(bela, f"/assistants/{clerk.pk}/")
+    assert re.search(rf'value="{handbook.pk}"[^>]* checked', form)
+
+
+def test_a_plain_conversation_asks_the_database_for_no_collections(ada: User, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    row = Conversation.objects.create(owner=ada, title="Plain")
+    with django_assert_num_queries(0):
+        assert display.here(row) is None and not access.asks_collections(row)

@@ -19,7 +19,8 @@ from django.utils import timezone
 
 from chatui.display import assistants as display
 from chatui.models.assistants import Assistant, AssistantVersion
-from chatui.models.conversation import Conversation
+from chatui.models.collections import Collection
+from chatui.models.conversation import Conversation, Folder
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.prompts import format_assistant_instructions, format_preferences
@@ -367,3 +368,75 @@ def test_an_assistant_lends_no_tool_and_names_none(ada: User, bela: User, monkey
     page = signed_in(bela).get(f"/?assistant={editor}").content.decode()
     assert tools_off(page) == "current_time" and "You are not offered all of its tools." in page and "fetch" not in page
     assert tools_off(signed_in(ada).get(f"/?assistant={editor}").content.decode()) == "current_time"
+
+
+def with_files(client: Client, *files: Collection, **fields: object) -> str:
+    answer = client.post("/assistants/new/", {**FORM, "collections": [str(each.pk) for each in files], **fields})
+    assert answer.status_code == 302, answer.content.decode()
+    return str(Assistant.objects.latest("created_at").pk)
+
+
+def files_of(editor: str) -> list[str]:
+    row = Assistant.objects.get(pk=editor)
+    return sorted(row.versions.get(number=row.newest).collections.values_list("name", flat=True))
+
+
+def test_its_maker_chooses_its_files_among_their_own_collections(ada: User, bela: User) -> None:
+    client = signed_in(ada)
+    assert 'name="collections"' not in client.get("/assistants/new/").content.decode(), "nothing where there are none"
+    letters, rules = (Collection.objects.create(owner=ada, name=name) for name in ("Letters", "Rules"))
+    of_folder = Collection.objects.create(owner=ada, folder=Folder.objects.create(owner=ada, name="Travel"))
+    of_bela = Collection.objects.create(owner=bela, name="Bela's secret")
+    page = client.get("/assistants/new/").content.decode()
+    assert "Letters" in page and "Rules" in page and str(of_folder.pk) not in page and "Bela" not in page
+    for key in (of_folder.pk, of_bela.pk, uuid4(), "x.y", "9" * 400):
+        refused = client.post("/assistants/new/", {**FORM, "collections": [str(letters.pk), str(key)]})
+        assert refused.status_code == 400 and "Select a valid choice" in refused.content.decode()
+        assert "Bela" not in refused.content.decode() and not Assistant.objects.exists()
+    editor = with_files(client, letters, rules)
+    row = begun(ada, editor)
+    assert files_of(editor) == ["Letters", "Rules"]
+    put(editor, collections=str(letters.pk))
+    kept = Conversation.objects.get(pk=row.pk).assistant_version
+    assert files_of(editor) == ["Letters"] and kept is not None and kept.collections.count() == 2
+    put(editor, collections=str(letters.pk))
+    assert AssistantVersion.objects.count() == 2, "saving what is already there makes no version"
+    assert display.text_of(ada, editor).collections == [str(letters.pk)]
+
+
+def test_an_assistant_has_at_most_as_many_files_as_a_conversation_asks(ada: User) -> None:
+    rows = [Collection.objects.create(owner=ada, name=f"Number {number}") for number in range(6)]
+    answer = signed_in(ada).post("/assistants/new/", {**FORM, "collections": [str(each.pk) for each in rows]})
+    assert answer.status_code == 400 and "Please choose at most 5." in answer.content.decode() and not Assistant.objects.exists()
+    with_files(signed_in(ada), *rows[:5])
+
+
+def test_a_deleted_collection_stays_chosen_until_it_is_erased(ada: User) -> None:
+    client, letters = signed_in(ada), Collection.objects.create(owner=ada, name="Letters")
+    editor = with_files(client, letters)
+    client.post(f"/collections/{letters.pk}/delete/")
+    assert "Letters (deleted)" in client.get(f"/assistants/{editor}/").content.decode()
+    assert "Letters" not in client.get("/assistants/new/").content.decode()
+    assert "Not all of its documents are available to you." in client.get(f"/?assistant={editor}").content.decode()
+    assert archived(client)["collections"] == []
+    put(editor, name="Saved without losing it", collections=str(letters.pk))
+    client.post(f"/collections/{letters.pk}/restore/")
+    assert files_of(editor) == ["Letters"] and archived(client)["collections"] == ["Letters"]
+    assert "available to you" not in client.get(f"/?assistant={editor}").content.decode()
+    client.post(f"/collections/{letters.pk}/delete/")
+    Collection.objects.update(deleted_at=timezone.now() - timedelta(days=400))
+    call_command("purge")
+    assert files_of(editor) == [] and "Letters" not in client.get(f"/assistants/{editor}/").content.decode()
+
+
+def archived(client: Client) -> dict[str, object]:
+    archive = zipfile.ZipFile(io.BytesIO(b"".join(client.get("/download/"))))
+    [found] = json.loads(archive.read("assistants.json"))["assistants"]
+    return dict(found)
+
+
+def test_an_erased_maker_leaves_nothing_of_its_files(ada: User) -> None:
+    editor = with_files(signed_in(ada), Collection.objects.create(owner=ada, name="Letters"))
+    assert files_of(editor) == ["Letters"], "the premise"
+    call_command("erase_person", "ada", "--yes")
+    assert not AssistantVersion.collections.through.objects.exists() and not Collection.objects.exists()
