@@ -21,7 +21,9 @@ from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING, Any
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
+from csp.constants import HEADER
 from csp.middleware import CSPMiddleware
+from csp.utils import build_policy
 from django.conf import settings
 from django.contrib import auth
 from django.contrib.auth.middleware import AuthenticationMiddleware
@@ -131,7 +133,21 @@ class FrameOptionsMiddleware(_OnTheLoop, XFrameOptionsMiddleware):
 
 
 class ContentPolicyMiddleware(_OnTheLoop, CSPMiddleware):
-    """That of ``csp``."""
+    """That of ``csp``, which builds a policy anew for each response: that of responses without one of their own is built once."""
+
+    def __init__(self, get_response: Handler) -> None:
+        super().__init__(get_response)
+        self._usual = build_policy()
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        if settings.DEBUG or hasattr(request, "_csp_nonce") or not _WITH_OWN_POLICY.isdisjoint(vars(response)):
+            return super().process_response(request, response)
+        response.headers.setdefault(HEADER, self._usual)
+        return response
+
+
+_WITH_OWN_POLICY = frozenset({"_csp_config", "_csp_update", "_csp_replace", "_csp_exempt"})
+"""What the decorators of ``csp`` leave on a response."""
 
 
 class CsrfMiddleware(_OnTheLoop, CsrfViewMiddleware):
