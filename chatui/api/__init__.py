@@ -11,6 +11,6 @@ over a WebSocket; background responses are followed and recorded by ``background
 ``permissions.programs`` decides who may receive raw reasoning, and ``reasoning_access`` records each time before it is sent. Hidden text
 that programs store for us is a sealed token (``turns.sealed``); no edge ever has it in plain text. Stored answers are read
 again as the same events by ``turns.stored_program``, and stored items by ``display.programs``, through the same gate; those that
-should not be stored are erased by ``turns.running``. ``live.server`` refuses long bodies before they are read. docs/api.md describes the
+should not be stored are erased by ``turns.running``. ``live`` refuses long bodies before they are read. docs/api.md describes the
 API.
 """

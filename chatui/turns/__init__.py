@@ -26,7 +26,7 @@ sent in one step:
 - After the gate, if more arrives at once than ``renderer.markup.growing.STEP_CHARS``: the rest is rendered with the next flush, so that
   other turns continue. The end of the turn waits for all of it.
 - After the gate, if no page shows the turn, as with most turns of programs. It is rendered when a page opens the turn, or never.
-- In Twisted's buffer, if the operating system does not accept it. Daphne writes each frame at once (``live.server``).
+- In Twisted's buffer, if the operating system does not accept it. Daphne writes each frame at once (``live.http_channel``).
 
 When it is stored. A question is stored before any request to a model; streamed text does not wait for storage. A finished frame goes to the
 queue of ``database.writer``, where it stays while the database is locked, full or down. The frame of an answer waits for the end of its

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from chatui.live.server import HEAD_SECONDS
+from chatui.live.http_channel import HEAD_SECONDS
 from tests.chatui.api.deployed import key_at
 from tests.processes.test_one_stands_still import resident_megabytes
 from tests.support.cases import ROUNDS

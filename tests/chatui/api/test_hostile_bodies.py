@@ -13,7 +13,7 @@ from chatui.api.request_parts import MAX_MESSAGES
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import ResponseHead
 from chatui.api.response_request import ResponsesRequest
-from chatui.live.server import refusal_of
+from chatui.live.body_limits import refusal_of
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.programs import ProgramAnswer

@@ -16,7 +16,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from chatui.live.server import refusal_of
+from chatui.live.body_limits import refusal_of
 from tests.chatui.api.deployed import key as key
 from tests.chatui.api.deployed import place as place
 from tests.chatui.api.deployed import server as server

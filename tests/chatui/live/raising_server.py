@@ -49,12 +49,12 @@ async def _length(receive: Any) -> int:
 def main() -> None:
     """Run the server."""
     django.setup()
-    from chatui.live import server
+    from chatui.live import http_channel
     from chatui.live.server import Server  # needs Django's applications
 
     if seconds := int(os.environ.get("MOVING_SECONDS", "0")):
-        server.MIN_BYTES = server.MIN_BYTES * seconds // server.HEAD_SECONDS
-        server.HEAD_SECONDS = seconds
+        http_channel.MIN_BYTES = http_channel.MIN_BYTES * seconds // http_channel.HEAD_SECONDS
+        http_channel.HEAD_SECONDS = seconds
 
     reactor: Any = twisted_reactor  # its types do not know which reactor is installed
     reactor.callLater(SECONDS, reactor.stop)

@@ -20,7 +20,7 @@ from twisted.web.http import HTTPFactory, Request
 
 from chatui.live import server
 from chatui.live import server as open_files
-from chatui.live.server import HEAD_SECONDS, MIN_BYTES, protocol
+from chatui.live.http_channel import HEAD_SECONDS, MIN_BYTES, protocol
 from tests.support.served import Server
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"

@@ -18,8 +18,9 @@ from twisted.python.failure import Failure
 from twisted.web import http
 
 from chatui import wire
-from chatui.live import consumer, server
-from chatui.live.server import MAX_FRAME_BYTES, WINDOW_BITS, _Protocol, accepted_compression, max_bytes_read
+from chatui.live import consumer, http_channel, server
+from chatui.live.body_limits import max_bytes_read
+from chatui.live.server import MAX_FRAME_BYTES, WINDOW_BITS, _Protocol, accepted_compression
 from chatui.models.user import User
 from tests.support.browser_socket import BrowserSocket
 
@@ -129,7 +130,7 @@ def sent(*pieces: bytes) -> tuple[Application, StringTransport]:
     application = Application()
     factory: Any = HTTPFactory(application)
     factory.reactor = factory._reactor = Clock()
-    factory.protocol = server.protocol
+    factory.protocol = http_channel.protocol
     connection, transport = server._connection(factory.buildProtocol, None), StringTransport()
     connection.makeConnection(transport)
     for piece in pieces:

@@ -19,7 +19,7 @@ from django.utils import timezone
 from chatui.documents import kinds
 from chatui.documents.reading import FileReading, TextPart
 from chatui.limits import Throttle
-from chatui.live.server import refusal_of
+from chatui.live.body_limits import refusal_of
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, FileContent, StoredFile
