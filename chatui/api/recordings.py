@@ -25,6 +25,8 @@ from chatui.observability.error_reports import log_without_content
 from chatui.turns.streams.program import Ended, MoreProgramText, Opened, ProgramEvent, Sealed, Thought, Withdrawn
 from renderer.gate import VisibleText
 
+log = logging.getLogger(__name__)
+
 
 class BackgroundEvents(ResponseEvents):
     """The response is queued until the model writes its first event."""
@@ -45,8 +47,6 @@ class BackgroundEvents(ResponseEvents):
 def queued(head: ResponseHead) -> Item:
     return response_object(head, []) | {"status": "queued"}
 
-
-log = logging.getLogger(__name__)
 
 TEXT_SECONDS = 0.05
 """Text within this time becomes one delta: a token costs far more as an event than as text."""

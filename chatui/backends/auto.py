@@ -24,6 +24,8 @@ from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary, VocabularyError
 from renderer.strict_json import object_of
 from renderer.tokens import Token
 
+_log = logging.getLogger(__name__)
+
 AUTO = "auto"
 """The kind of a backend whose wire format is chosen here."""
 CHAT = "chat"
@@ -128,8 +130,6 @@ async def _gives_ids(upstream: Upstream, product: str, model: str | None, vocabu
     except (ValueError, RecursionError):
         return False
 
-
-_log = logging.getLogger(__name__)
 
 RECHECK_SECONDS = 60.0
 """How long a provisional choice is used before the server is asked again."""

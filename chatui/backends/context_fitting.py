@@ -32,6 +32,8 @@ from renderer.frame_kinds import ANALYSIS, is_answer, is_document, is_preamble
 from renderer.frames import Channel, Frame, Role
 from renderer.history import trim
 
+_log = logging.getLogger(__name__)
+
 _MIN_KEPT = 60.0
 """At least this much of a cut answer is kept: the model must see where it continues."""
 _ASKING_TO_CONTINUE = 80.0
@@ -116,8 +118,6 @@ def _without_last_reasoning(frames: list[Frame]) -> list[Frame]:
     last = next((place for place in range(len(frames), 0, -1) if frames[place - 1].header != ANALYSIS), 0)
     return frames[:last]
 
-
-_log = logging.getLogger(__name__)
 
 ATTEMPTS = 5
 _SHRINK_FACTOR = 0.7

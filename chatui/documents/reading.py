@@ -29,6 +29,8 @@ from chatui.processes import LateError
 from chatui.sandbox import ProcessLimits
 from renderer.characters import drop
 
+log = logging.getLogger(__name__)
+
 AT_A_TIME = 2
 """The number of files that this server process reads at once."""
 
@@ -209,8 +211,6 @@ def _checked(text: str, max_chars: int) -> str:
         raise ValueError
     return text
 
-
-log = logging.getLogger(__name__)
 
 _PROBE_BYTES = 10_000
 _BOMBS = {"time": ProcessLimits(cpu_seconds=1), "memory": ProcessLimits(cpu_seconds=5, memory_bytes=1 << 28)}

@@ -31,6 +31,8 @@ from chatui.models.debug_requests import DebugRequest
 from chatui.models.user import User
 from renderer.errors import Code
 
+log = logging.getLogger(__name__)
+
 DOWNLOADS = ("whole download", "prompt download", "file download")
 LISTED_DOWNLOADS = 20
 """How many downloads of one kind get separate lines in one debug view; the last line counts all of them."""
@@ -77,8 +79,6 @@ def _end(requests: Iterable[DebugRequest], visitor: Visitor | None) -> bool:
 def _key(request: DebugRequest) -> str:
     return f"look:{request.pk}"
 
-
-log = logging.getLogger(__name__)
 
 LISTED_PER_HOUR = 20
 """How many lines attempts from one network address (in IPv6, one /64 network) get, if nobody is signed in. Further ones are not listed."""

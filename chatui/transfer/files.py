@@ -41,6 +41,8 @@ from chatui.store.files import FileRefusedError, NewFile
 from chatui.tools.python import tool
 from renderer.gate import VisibleText
 
+log = logging.getLogger(__name__)
+
 DOWNLOAD_ACTION = "file download"
 """The action in the audit log when staff download somebody's file: one of ``debug_views.DOWNLOADS``."""
 
@@ -79,8 +81,6 @@ def for_archive(row: Conversation, folder: str) -> Iterator[tuple[str, bytes]]:
     for file in store_files.of_conversation(row.pk):
         yield f"{folder}/{file.name}", store_files.data_of(file)
 
-
-log = logging.getLogger(__name__)
 
 SECONDS = 60.0
 

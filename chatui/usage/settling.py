@@ -21,6 +21,8 @@ from chatui.models.user import User
 from chatui.usage import limits
 from chatui.usage.counting import Attribution, Charge
 
+log = logging.getLogger(__name__)
+
 
 def attribution_of(turn: Turn) -> Attribution:
     """Who attribution for a turn, and when. Runs no query."""
@@ -100,8 +102,6 @@ _ADD = (
     "reserved_turns = CASE WHEN reserved_turns > %s THEN reserved_turns - %s ELSE 0 END WHERE person_id = %s"
 )
 
-
-log = logging.getLogger(__name__)
 
 _booked: set[asyncio.Future[None]] = set()
 

@@ -23,6 +23,8 @@ from renderer.errors import Code
 from renderer.events import RawEvent
 from renderer.frames import Frame
 
+_log = logging.getLogger(__name__)
+
 InputItem = dict[str, object]
 
 
@@ -69,7 +71,6 @@ def _reasoning(text: str, number: int) -> InputItem:
     return {"type": "reasoning", "id": f"rs_{number}", "summary": [], "content": [{"type": "reasoning_text", "text": text}]}
 
 
-_log = logging.getLogger(__name__)
 # The last event of a stream repeats the whole answer, escaped, and some servers repeat the instructions as well.
 _SNAPSHOT_BYTES_PER_CHAR = 8
 _MAX_REMEMBERED = 1 << 16

@@ -39,6 +39,8 @@ from chatui.operations.doctor.identity import ServerIdentity
 from chatui.operations.doctor.report import DoctorReport, FormatReport, unasked
 from chatui.outbound.addresses import origin
 
+log = logging.getLogger(__name__)
+
 PRODUCTS = ("llama.cpp", "vLLM", "Ollama", "SGLang", "LiteLLM")
 _SAFE_EVIDENCE = frozenset(
     {
@@ -108,8 +110,6 @@ def _stored_format(one: FormatReport) -> dict[str, Any]:
     findings = [_stored_finding(finding) for finding in one.findings]
     return {"kind": one.kind, "tried": not one.not_tried, "first_seconds": first, "findings": findings}
 
-
-log = logging.getLogger(__name__)
 
 _MAX_QUESTIONS = 10
 LEASE = timedelta(seconds=15)
