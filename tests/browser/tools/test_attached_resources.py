@@ -24,6 +24,7 @@ FILE = """
 name = "library"
 command = ["{python}", "{program}"]
 tools = ["find"]
+seconds = 60
 resources = true
 [[mcp]]
 name = "archive"

@@ -27,6 +27,7 @@ FILE = """
 name = "library"
 command = ["{python}", "{program}"]
 tools = ["find"]
+seconds = 60
 [[mcp]]
 name = "archive"
 url = "{url}"
