@@ -11,6 +11,22 @@ pytestmark = pytest.mark.browser
 
 _CLEAR = 'from chatui.models import Assistant; Assistant.objects.filter(owner__username="bela").delete()'
 
+_WITH_LETTERS = """
+from chatui.models import Collection, User
+from chatui.store import collections, passages
+from tests.chatui.store.uploads import uploaded
+bela = User.objects.get(username="bela")
+Collection.objects.filter(owner=bela).delete()
+file = uploaded(bela, "letter.txt", "Dear all")
+passages.index(file.content_id)
+collections.put(Collection.objects.create(owner=bela, name="Letters"), file)
+"""
+_WITHOUT_LETTERS = """
+from django.utils import timezone
+from chatui.models import Collection
+Collection.objects.filter(owner__username="bela", name="Letters").update(deleted_at=timezone.now())
+"""
+
 
 @pytest.fixture
 def page(demo_deployment: Deployment, visits: Visits, demo: Server) -> Page:
@@ -109,3 +125,27 @@ def test_a_conversation_begins_with_its_tools_and_the_person_may_switch_others_o
             chat.finish()
             page.get_by_role("button", name="Tools", exact=True).click()
             expect(menu.get_by_role("checkbox", name="Notes")).not_to_be_checked()
+
+
+def test_its_files_are_ticked_by_keyboard_and_named_where_a_conversation_with_it_begins(demo_deployment: Deployment, page: Page) -> None:
+    demo_deployment.manage("shell", "--no-imports", "-c", _WITH_LETTERS)
+    page.goto("/assistants/new/")
+    page.get_by_label("Name", exact=True).fill("Clerk")
+    page.get_by_label("Description").fill("Knows the letters.")
+    page.get_by_role("group", name="Documents").get_by_label("Letters").focus()
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Create assistant").click()
+    page.goto("/")
+    choice = page.get_by_role("link", name="Clerk")
+    expect(choice).to_contain_text("Knows the letters.")
+    choice.focus()
+    page.keyboard.press("Enter")
+    asks = page.locator(".composer-note", has_text="Asks: Letters.")
+    expect(asks).to_be_visible()
+    asks.get_by_role("link", name="Change").click()
+    expect(page.get_by_text("The assistant always asks: Letters.")).to_be_visible()
+    demo_deployment.manage("shell", "--no-imports", "-c", _WITHOUT_LETTERS)
+    page.go_back()
+    page.reload()
+    expect(page.get_by_text("Not all of its documents are available to you.")).to_be_visible()
+    expect(page.locator(".composer-note", has_text="Letters")).to_have_count(0)
