@@ -117,7 +117,7 @@ def test_the_chosen_assistant_is_named_where_a_new_conversation_welcomes(
     editor = made(client, name="<b>Text</b> & editor")
     assert "What would you like to know?" in client.get("/").content.decode()
     page = client.get(f"/?assistant={editor}").content.decode()
-    assert '<h2 dir="auto">&lt;b&gt;Text&lt;/b&gt; &amp; editor</h2>' in page and "What would you like to know?" not in page
+    assert '<h1 dir="auto">&lt;b&gt;Text&lt;/b&gt; &amp; editor</h1>' in page and "What would you like to know?" not in page
     assert "Made by" not in page, "one's own"
     (tmp_path / "welcome.md").write_text("No personal data, please.\n")
     monkeypatch.setattr(settings, "ENVIRONMENT", settings.ENVIRONMENT.model_copy(update={"pages_dir": tmp_path}))
