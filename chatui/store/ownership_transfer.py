@@ -48,6 +48,8 @@ def transfer(person: User, heir: User, *, with_summaries: bool) -> int:
 
 def _transfer_collection(row: Collection, heir: User) -> None:
     with short_transaction():
+        # A document that is being added takes the same lock, and finds that the collection is no longer its owner's.
+        Collection.objects.select_for_update(no_key=True).get(pk=row.pk)
         to_index = _transfer_files(StoredFile.objects.filter(collection=row), heir)
         Collection.objects.filter(pk=row.pk).update(owner=heir)
     for content in to_index:
