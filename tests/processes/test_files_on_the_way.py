@@ -19,9 +19,9 @@ from tests.support import stub
 from tests.support.served import Deployment, LiveSocket, Server
 from tests.support.stub import DONE, SSE_HEAD, chunk
 
-ASK_FILES = 112
-PAGE_FILES = 65
-API_FILES = 103
+ASK_FILES = 113
+PAGE_FILES = 67
+API_FILES = 105
 
 TIMES = 3
 QUIET_SECONDS = 1.0

@@ -1,4 +1,4 @@
-"""Collections on PostgreSQL, where documents really are added at once: no limit is exceeded, and what becomes an heir's becomes it whole."""
+"""Collections on PostgreSQL, where documents are really added at once: no limit is exceeded, and an heir gets all of them."""
 
 import pytest
 
