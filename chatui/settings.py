@@ -131,6 +131,7 @@ if ENVIRONMENT.redis_url:
     }
 
 AUTH_USER_MODEL = "chatui.User"
+AUTHENTICATION_BACKENDS = ["chatui.accounts.session_store.PersonBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "chatui.accounts.passwords.LengthValidator"},
     {"NAME": "chatui.accounts.passwords.PredictablePasswordValidator"},

@@ -73,7 +73,7 @@ def _managers_who_can_sign_in() -> list[UUID]:
 
 
 def _managers() -> QuerySet[User]:
-    found: QuerySet[User] = User.objects.with_perm("chatui.change_user", backend="django.contrib.auth.backends.ModelBackend")
+    found: QuerySet[User] = User.objects.with_perm("chatui.change_user")
     return found.filter(is_staff=True)
 
 

@@ -1,4 +1,5 @@
-"""Stores sessions under a digest of their key, so that whoever reads or copies the database can continue none of them.
+"""Stores sessions under a digest of their key, so that whoever reads or copies the database can continue none of them; and reads whose
+they are.
 
 Django's own store writes the key itself, which is the cookie: a copied backup would sign in everybody who was signed in then.
 """
@@ -7,13 +8,18 @@ from __future__ import annotations
 
 from hashlib import sha256
 from typing import Any
+from uuid import UUID
 
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY
+from django.contrib.auth.backends import ModelBackend
 from django.contrib.sessions.backends import db
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from chatui.database.statements import read
+from chatui.models.user import User
 
 
 def stored_key(key: str | None) -> str:
@@ -23,6 +29,11 @@ def stored_key(key: str | None) -> str:
 
 class SessionStore(db.SessionStore):
     """Django's store in the database. Its name is in the salt of what is stored, so it must stay this one."""
+
+    def decode(self, session_data: bytes | str) -> dict[str, Any]:
+        """See Django. Sessions of an earlier version name Django's own backend; there is one, which is ours."""
+        found: dict[str, Any] = super().decode(session_data)
+        return found | {BACKEND_SESSION_KEY: settings.AUTHENTICATION_BACKENDS[0]} if BACKEND_SESSION_KEY in found else found
 
     def exists(self, session_key: str) -> bool:
         return super().exists(stored_key(session_key))
@@ -58,3 +69,10 @@ class SessionStore(db.SessionStore):
         if row is None:
             self._session_key = None
         return row
+
+
+class PersonBackend(ModelBackend):
+    """Django's, which reads the person of a session in plain SQL, because each page does."""
+
+    def get_user(self, user_id: UUID) -> User | None:
+        return next((person for person, _ in read(User, "id = %s AND is_active", user_id)), None)

@@ -58,7 +58,7 @@ def setup(request: HttpRequest) -> HttpResponse:
         if person is None:
             return redirect("sign_in")
         record("first account", Visitor(person, visitor_of(request, "page").address, "page"))
-        auth.login(request, person, "django.contrib.auth.backends.ModelBackend")
+        auth.login(request, person)
         session.record_start(request, person)
         return session.on_known_device(redirect("home"), person)
     return session.refused_form(render(request, "account/setup.html", {"form": form}), form)

@@ -63,7 +63,7 @@ def enter(request: HttpRequest, person: User, entrance: Entrance = BY_PASSWORD, 
     """Sign the person in, and redirect to the path ``after``."""
     sign_in.record_signed_in(Visitor(person, visitor_of(request, "page").address, "page"), entrance.how)
     second_step.finish(request)  # removes the password step of anybody else in this browser
-    auth.login(request, person, "django.contrib.auth.backends.ModelBackend")
+    auth.login(request, person)
     if entrance.hours:
         request.session.set_expiry(timedelta(hours=entrance.hours))  # a timedelta is stored as a fixed time, so activity does not extend it
     record_start(request, person, entrance.mark or entrance.how)

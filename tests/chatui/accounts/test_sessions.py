@@ -5,6 +5,7 @@ from io import StringIO
 from uuid import uuid4
 
 import pytest
+from django.contrib.auth import BACKEND_SESSION_KEY
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.test import Client
@@ -50,6 +51,16 @@ def test_a_person_sees_their_own_sessions_and_ends_one(ada: User) -> None:
     assert here.get("/").status_code == 200 and bela.get("/").status_code == 200
     assert AuditEvent.objects.filter(action="end session", actor=ada).count() == 1
     assert here.post(ends[0]).status_code == 404 and here.post(f"/sign-in/sessions/{uuid4()}/end/").status_code == 404
+
+
+def test_a_session_of_an_earlier_version_goes_on_until_its_person_is_deactivated(ada: User) -> None:
+    client = signed_in(ada)
+    session = client.session
+    session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+    session.save()
+    assert person_behind(client) == ada and client.get("/").status_code == 200
+    User.objects.filter(pk=ada.pk).update(is_active=False)
+    assert person_behind(client) is None and client.get("/").status_code == 302
 
 
 def test_what_is_stored_of_a_session_opens_none(ada: User) -> None:
