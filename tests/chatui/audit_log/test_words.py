@@ -24,7 +24,7 @@ NAMED = {
     *(scim_tokens.MADE, scim_tokens.REVOKED, scim_tokens.REFUSED, backups.ACTION, moving.ACTION, restoring.ACTION),
     *(debug_views.NOT_LISTED, programs.READ, programs.ASKED, ratings.EXPORT, ratings.HIDDEN_EXPORT),
 }
-_FIRST, _LAST = ("record", "RepeatedAction", "opened"), ("hidden_channels",)
+_FIRST, _LAST = ("record", "RepeatedAction"), ("hidden_channels",)
 _KEYS = {"stranger"}
 """What is no action, but the key of a throttle."""
 
@@ -36,7 +36,8 @@ def written() -> set[str]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-                given = [*(node.args[:1] if name in _FIRST else ()), *(node.args[-1:] if name in _LAST else ())]
+                is_page = name == "opened" and path.parent.name == "web"  # elsewhere what is opened is a connection, or sealed
+                given = [*(node.args[:1] if name in _FIRST or is_page else ()), *(node.args[-1:] if name in _LAST else ())]
                 given += [each.value for each in node.keywords if each.arg == "action" and path.parent.name != "commands"]
                 found |= {each.value for each in given if isinstance(each, ast.Constant) and isinstance(each.value, str)}
     return found
