@@ -3,6 +3,7 @@
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 from tests.support.stub import DONE, chunk
 
@@ -59,6 +60,12 @@ WRITES = "Write until I say so"
 CUT = "Stop at the limit"
 ONLY_THINKS = "Think and say nothing"
 EVERYTHING = "Show everything that Markdown has"
+ASK_ME = "Ask me before you answer"
+QUESTIONS = [
+    {"question": "How many people are coming?", "choices": ["2", "4", "more"]},
+    {"question": "What does nobody eat?", "choices": ["meat", "fish", "nuts and all that has been near a nut"], "several": True},
+    {"question": "What is the occasion?"},
+]
 
 
 class Model:
@@ -111,6 +118,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _write(self, question: str) -> None:
         self._say(reasoning_content="What was asked, and what is known about it. ")
+        if question == ASK_ME:
+            function = {"name": "ask_person", "arguments": json.dumps({"questions": QUESTIONS})}
+            self._say(tool_calls=[{"index": 0, "id": "c0", "type": "function", "function": function}])
+            self.wfile.write(chunk("tool_calls") + DONE)
+            return
         if question == THINKS:
             self.server.going.wait(120)
         if question != ONLY_THINKS:
@@ -121,7 +133,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._say(content=" are four.")
         self.wfile.write(chunk("length" if question == CUT else "stop") + DONE)
 
-    def _say(self, **delta: str) -> None:
+    def _say(self, **delta: Any) -> None:
         self.wfile.write(chunk(**delta))
         self.wfile.flush()
 

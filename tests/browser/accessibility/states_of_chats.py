@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.accessibility.model import THINKS, WRITES
+from tests.browser.accessibility.model import ASK_ME, THINKS, WRITES
 from tests.browser.accessibility.states import Reach, State, each, fill, press, shown_list, visible_at
 from tests.browser.accessibility.world import World
 from tests.browser.chat import Chat
@@ -178,6 +178,7 @@ STATES = (
     State("thinking", "ada", "/", each(asks(THINKS), visible_at(".working"))),
     State("thinking with summaries", "ada", "/", sums_up),
     State("writing", "ada", "/", each(asks(WRITES), visible_at(".parts .part"))),
+    State("the model asks", "pia", "/", each(asks(ASK_ME), visible_at("[data-form]"))),
     State("next message", "ada", "/", wait_next),
     State("answer with everything", "ada", "{everything}", whole),
     State("cut answer", "ada", "{cut}", visible_at(".notice")),

@@ -44,6 +44,42 @@ def deleted_assistant(world: World, page: Page) -> None:
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
 
 
+def made_collection(world: World, page: Page) -> None:
+    page.get_by_label("Name", exact=True).fill("The handbook of the " + "very" * 12 + "long name")
+    page.get_by_label("Description").fill("The rules of the office")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", name="Add documents")).to_be_visible()
+
+
+def add_document(world: World, page: Page) -> None:
+    """Add a document, or a new version of it."""
+    name = "rules-" + "of-" * 30 + "the-house.txt"
+    text = f"Holidays: {page.locator('.aside-item').count()} days."
+    page.get_by_label("Files").set_input_files({"name": name, "mimeType": "text/plain", "buffer": text.encode()})
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_role("status")).to_be_visible()
+
+
+def refused_document(world: World, page: Page) -> None:
+    page.get_by_label("Files").set_input_files({"name": "empty.txt", "mimeType": "text/plain", "buffer": b" "})
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_role("alert").first).to_be_visible()
+
+
+def deleted_collection(world: World, page: Page) -> None:
+    follow("Change the name, or who may ask it")(world, page)
+    page.get_by_role("button", name="Delete the collection").click()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+
+
+def go_to(path: str, shown: str) -> Reach:
+    def then(world: World, page: Page) -> None:
+        page.goto(path)
+        expect(page.locator(shown).first).to_be_visible()
+
+    return then
+
+
 def upload(data: bytes, shown: str) -> Reach:
     """Import a file."""
 
@@ -82,6 +118,24 @@ STATES = (
     State("assistant", "newcomer", "/assistants/new/", each(made_assistant, follow("Change “Text editor”"))),
     State("new conversation with an assistant", "newcomer", "/assistants/new/", each(made_assistant, follow("New conversation with “Te"))),
     State("new conversation, assistants to choose", "newcomer", "/assistants/new/", each(made_assistant, go_home)),
+    State("no collections", "pia", "/collections/"),
+    State("collections", "newcomer", "/collections/new/", each(made_collection, go_to("/collections/", ".aside-list"))),
+    State("new collection that may be offered", "root", "/collections/new/"),
+    State("collection refused", "ada", "/collections/new/", each(fill("Name", "\u200b"), press("Save"), visible_at("[role=alert]"))),
+    State("empty collection", "newcomer", "/collections/new/", made_collection),
+    State("collection", "newcomer", "/collections/new/", each(made_collection, add_document, add_document)),
+    State("document refused", "newcomer", "/collections/new/", each(made_collection, refused_document)),
+    State("change collection", "newcomer", "/collections/new/", each(made_collection, follow("Change the name, or who may ask it"))),
+    State("collection deleted", "newcomer", "/collections/new/", each(made_collection, deleted_collection)),
+    State("no documents to ask", "pia", "/collections/choose/"),
+    State("documents to ask", "newcomer", "/collections/new/", each(made_collection, go_to("/collections/choose/", ".field-choices"))),
+    State(
+        "new conversation that asks documents",
+        "newcomer",
+        "/collections/new/",
+        each(made_collection, add_document, follow("New conversation"), visible_at(".composer-note")),
+    ),
+    State("documents of a conversation", "ada", "{everything}documents/"),
     State("no such assistant", "pia", f"/?q=Hello&assistant={NOBODY}", visible_at("p.assistants")),
     State("import", "ada", "/import/"),
     State("import refused", "ada", "/import/", upload(b"no export at all", ".form-problem")),

@@ -114,6 +114,7 @@ def deploy(directory: Path, model: Model) -> Deployment:
         CHATUI_DEBUG_APPROVAL="true",
         CHATUI_MAX_RUNNING_ANSWERS="50",
         CHATUI_MAX_MESSAGE_CHARS="4000",
+        CHATUI_TOOLS="ask_person",
         CHATUI_INSTRUCTIONS=INSTRUCTIONS,
     )
     deployment.start()
