@@ -380,7 +380,7 @@ class _GuessCount:
     def take(self) -> bool:
         """Count one guess. Returns whether it may be checked: of several at once, only one gets the gate."""
         _shared.add(self._place, 0, self._scope.window)
-        number = counted(_shared, self._place)
+        number = counted(_shared, self._place, self._scope.window)
         if number <= self._scope.free:
             return True
         wait = self._scope.wait(number)
@@ -394,7 +394,7 @@ class _GuessCount:
     def add_wrong(self) -> None:
         """Count a guess that was wrong; the next one may have to wait."""
         _shared.add(self._place, 0, self._scope.window)
-        number = counted(_shared, self._place)
+        number = counted(_shared, self._place, self._scope.window)
         if number <= self._scope.free:
             return
         wait = self._scope.wait(number)

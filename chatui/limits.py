@@ -74,7 +74,7 @@ class Throttle:
             CACHE_ERRORS: one of these while the cache is unavailable.
         """
         place, seconds = self._window(key)
-        if counted(cache, place, amount) <= self.attempts:
+        if counted(cache, place, 2 * self.seconds, amount) <= self.attempts:
             return 0
         uncounted(cache, place, amount)
         return seconds
@@ -86,7 +86,7 @@ class Throttle:
             CACHE_ERRORS: one of these while the cache is unavailable.
         """
         place, seconds = self._window(key)
-        return counted(cache, place, amount), seconds
+        return counted(cache, place, 2 * self.seconds, amount), seconds
 
     def _window(self, key: tuple[str, ...]) -> tuple[str, int]:
         """Where attempts of this key are counted now, and for how many seconds more.
@@ -103,12 +103,12 @@ class Throttle:
         return f"chatui:rate:{self.name}:{hashlib.sha256(repr(key).encode()).hexdigest()}"
 
 
-def counted(counts: Any, place: str, amount: int = 1) -> int:
-    """The count at this place of a cache, after adding ``amount``."""
+def counted(counts: Any, place: str, seconds: int, amount: int = 1) -> int:
+    """The count at this place of a cache, after adding ``amount``. ``seconds``: how long one that begins is kept."""
     try:
         return int(counts.incr(place, amount))
-    except ValueError:
-        return amount  # it expired between the two calls: start again
+    except ValueError:  # it expired, or the cache needed its room: it begins again
+        return amount if counts.add(place, amount, seconds) else int(counts.incr(place, amount))
 
 
 def uncounted(counts: Any, place: str, amount: int = 1) -> None:

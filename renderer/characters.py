@@ -56,7 +56,8 @@ def replace(text: str, replacement: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """``text`` in one line, as names and titles are stored: in normalization form C, with single spaces, without invisible characters.
+    """``text`` in one line, as names and titles are stored: in normalization form C, with single spaces, without invisible characters, and
+    with at most MAX_MARKS on one letter, because more would cover the lines around it.
 
     An emoji of several characters stays whole. A joiner stays between two letters of the scripts that need it.
     """
@@ -107,7 +108,13 @@ def _without_invisible(text: str) -> str:
     spaced = "".join(" " if each.isspace() else each for each in text)
     kept = "".join(each for each in spaced if each in _JOINERS or not is_invisible(each) or _VISIBLE.match(each))
     around = zip(f" {kept}", kept, f"{kept[1:]} ", strict=False)
-    return "".join(each for before, each, after in around if each not in _JOINERS or (takes_joiner(before) and takes_joiner(after)))
+    joined = (each for before, each, after in around if each not in _JOINERS or (takes_joiner(before) and takes_joiner(after)))
+    shown, marks = [], 0
+    for each in joined:
+        marks = marks + 1 if unicodedata.category(each) in ("Mn", "Me") else 0
+        if marks <= MAX_MARKS:
+            shown.append(each)
+    return "".join(shown)
 
 
 def takes_joiner(character: str) -> bool:

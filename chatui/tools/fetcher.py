@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import zlib
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, field
 
 from chatui.documents.inside.html import joined
@@ -131,23 +131,19 @@ class Fetcher:
 
 async def _body(chunks: AsyncIterator[bytes], encoding: str, most: int) -> tuple[bytes, bool]:
     """The body up to ``most`` bytes, and whether there was more. It is decompressed piece by piece, never beyond the limit."""
-    unpack = _unpacker(encoding)
+    if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
+        raise FetchError("The server compressed the page in an unsupported way.")
+    opened = None if encoding in ("", "identity") else zlib.decompressobj(zlib.MAX_WBITS | 32)
     taken, body = 0, bytearray()
     async for chunk in chunks:
         taken += len(chunk)
-        body += unpack(chunk, most + 1 - len(body))
+        room = most + 1 - len(body)
+        body += chunk[:room] if opened is None else opened.decompress(chunk, room)
         if len(body) > most or taken > most:
             return bytes(body[:most]), True
+        if opened is not None and opened.eof:
+            break  # what comes behind belongs to nothing, and would be copied with each further piece
     return bytes(body), False
-
-
-def _unpacker(encoding: str) -> Callable[[bytes, int], bytes]:
-    if encoding in ("", "identity"):
-        return lambda chunk, most: chunk[:most]
-    if encoding not in ("gzip", "x-gzip", "deflate"):
-        raise FetchError("The server compressed the page in an unsupported way.")
-    opened = zlib.decompressobj(zlib.MAX_WBITS | 32)
-    return lambda chunk, most: opened.decompress(chunk, max(most, 1))
 
 
 def _kind(content_type: str, path: str) -> tuple[str, str]:

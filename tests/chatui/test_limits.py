@@ -23,3 +23,12 @@ def test_a_rate_is_counted_anew_when_it_says_also_if_its_count_has_no_end(monkey
         clock.forward(50)
         assert (rate.exceeded("ada"), rate.take(1, "bela"), rate.exceeded("bela")) == (10, 10, 10)
         clock.forward(11)
+
+
+def test_a_count_for_which_the_cache_has_no_room_begins_again() -> None:
+    """As Redis may do it with a policy that evicts: the end of the window is still there."""
+    rate = Throttle("test", attempts=2, seconds=60)
+    assert [rate.exceeded("ada") > 0 for _ in range(3)] == [False, False, True]
+    place, _ = rate._window(("ada",))
+    cache.delete(place)
+    assert [rate.exceeded("ada") > 0 for _ in range(4)] == [False, False, True, True]

@@ -16,7 +16,7 @@ from chatui.store import file_names
 from chatui.tools.remote.offers import cleaned
 from chatui.transfer.exports import file_name
 from chatui.turns import title_reading
-from renderer.characters import drop, escape, is_invisible, is_seen, one_line, replace
+from renderer.characters import MAX_MARKS, drop, escape, is_invisible, is_seen, one_line, replace
 from tests.support.cases import EVERY_SHAPE, for_each
 
 UNSEEN = [
@@ -87,6 +87,7 @@ def test_an_emoji_and_a_word_with_a_joiner_stay_whole_in_a_line(text: str) -> No
         ("\U0001f3f4\U000e0068\U000e0069\U000e007f", "\U0001f3f4"),
         (SCOTLAND + "\U000e0061\U000e007f", SCOTLAND),
         ("\u2764\ufe0f\ufe0f\ufe0e", "\u2764\ufe0f"),
+        ("a" + "\u0300" * 159 + "b", "\u00e0" + "\u0300" * MAX_MARKS + "b"),
         (" \x00\x1b[2Jc\r\n\td\u3000e\u2028f ", "[2Jc d e f"),
     ],
 )

@@ -81,16 +81,18 @@ def listed(entries: Sequence[Any]) -> list[Prompt]:
     found: dict[str, Prompt] = {}
     for prompt in filter(None, map(_prompt, entries)):
         found.setdefault(prompt.remote, prompt)
-    return list(found.values())[:MAX_PROMPTS]
+        if len(found) == MAX_PROMPTS:
+            break
+    return list(found.values())
 
 
 def _prompt(each: Any) -> Prompt | None:
     words = _words(each)
-    if words is None:
+    # Before any of them is read: a list may have a hundred thousand.
+    if words is None or len(arguments := listed_in(each, "arguments")) > MAX_ARGUMENTS:
         return None
-    arguments = [_argument(argument) for argument in listed_in(each, "arguments")]
-    usable = [argument for argument in arguments if argument is not None]
-    is_usable = len(usable) == len(arguments) <= MAX_ARGUMENTS and len({argument.remote for argument in usable}) == len(usable)
+    usable = [argument for argument in map(_argument, arguments) if argument is not None]
+    is_usable = len(usable) == len(arguments) and len({argument.remote for argument in usable}) == len(usable)
     return Prompt(*words, tuple(usable)) if is_usable else None
 
 

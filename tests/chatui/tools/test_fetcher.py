@@ -177,6 +177,18 @@ async def test_packed_pages_are_read_though_nobody_asked_for_them() -> None:
         assert (await fetcher(peer).fetch(f"http://tea.example:{peer.port}/")).body == b"tea"
 
 
+async def test_what_comes_behind_the_end_of_a_packed_page_is_not_read() -> None:
+    async def endless(writer: asyncio.StreamWriter, path: str) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n\r\n" + gzip.compress(b"tea"))
+        while True:
+            writer.write(b"x" * 1000)
+            await writer.drain()
+
+    async with serving(endless) as peer:
+        found = await fetcher(peer).fetch(f"http://tea.example:{peer.port}/")
+        assert (found.body, found.is_cut) == (b"tea", False), "each piece would be copied with all before it"
+
+
 @pytest.mark.parametrize(
     "whole",
     [page(b"x", "image/png"), page(b"x", "application/octet-stream"), page(b"x", "text/html", "404 Not Found"),

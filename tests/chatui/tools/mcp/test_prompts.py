@@ -63,6 +63,24 @@ def test_a_list_is_bounded_and_has_each_name_once() -> None:
     assert len(found) == prompts.MAX_PROMPTS and len({each.remote for each in found}) == len(found)
 
 
+def test_what_is_too_much_is_not_read_one_by_one() -> None:
+    read: list[object] = []
+
+    class Noted(dict[str, object]):
+        def get(self, *key: object) -> Any:
+            read.append(key)
+            return super().get(*key)  # type: ignore[call-overload]
+
+    assert (
+        prompts.listed([{"name": "report", "arguments": [Noted(name=f"a{number}") for number in range(prompts.MAX_ARGUMENTS + 1)]}]) == []
+    )
+    assert (
+        len(prompts.listed([*({"name": f"p{number}"} for number in range(prompts.MAX_PROMPTS)), Noted(name="one more")]))
+        == prompts.MAX_PROMPTS
+    )
+    assert not read
+
+
 def test_words_of_a_server_are_bounded_single_lines() -> None:
     long = "\u202eA\nB <|start|>" + "x" * 9000
     [found] = prompts.listed([prompt(title=long, description=long, arguments=[{"name": "a", "title": long, "description": long}])])
