@@ -21,6 +21,12 @@ from django.utils import timezone
 from chatui.database.statements import read
 from chatui.models.user import User
 
+_STORED_BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+def _with_backend(session: dict[str, Any], name: str) -> dict[str, Any]:
+    return session | {BACKEND_SESSION_KEY: name} if BACKEND_SESSION_KEY in session else session
+
 
 def stored_key(key: str | None) -> str:
     """What the database has in place of a session's key: as much of its SHA-256 as the column holds. Empty for no session."""
@@ -30,10 +36,15 @@ def stored_key(key: str | None) -> str:
 class SessionStore(db.SessionStore):
     """Django's store in the database. Its name is in the salt of what is stored, so it must stay this one."""
 
+    def encode(self, session_dict: dict[str, Any]) -> str:
+        """See Django. A session names Django's own backend, as those of earlier versions do: they may serve the next page of it, during a
+        rolling restart or after a way back."""
+        stored: str = super().encode(_with_backend(session_dict, _STORED_BACKEND))
+        return stored
+
     def decode(self, session_data: bytes | str) -> dict[str, Any]:
-        """See Django. Sessions of an earlier version name Django's own backend; there is one, which is ours."""
-        found: dict[str, Any] = super().decode(session_data)
-        return found | {BACKEND_SESSION_KEY: settings.AUTHENTICATION_BACKENDS[0]} if BACKEND_SESSION_KEY in found else found
+        """See Django, and ``encode``."""
+        return _with_backend(super().decode(session_data), settings.AUTHENTICATION_BACKENDS[0])
 
     def exists(self, session_key: str) -> bool:
         return super().exists(stored_key(session_key))

@@ -53,11 +53,10 @@ def test_a_person_sees_their_own_sessions_and_ends_one(ada: User) -> None:
     assert here.post(ends[0]).status_code == 404 and here.post(f"/sign-in/sessions/{uuid4()}/end/").status_code == 404
 
 
-def test_a_session_of_an_earlier_version_goes_on_until_its_person_is_deactivated(ada: User) -> None:
-    client = signed_in(ada)
-    session = client.session
-    session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
-    session.save()
+def test_a_session_goes_on_in_the_version_before_and_after_until_its_person_is_deactivated(ada: User) -> None:
+    client = sign_in_with_form("ada")
+    [stored] = Session.objects.all()
+    assert stored.get_decoded()[BACKEND_SESSION_KEY] == "django.contrib.auth.backends.ModelBackend", "which the version before knows"
     assert person_behind(client) == ada and client.get("/").status_code == 200
     User.objects.filter(pk=ada.pk).update(is_active=False)
     assert person_behind(client) is None and client.get("/").status_code == 302
