@@ -38,8 +38,6 @@ log = logging.getLogger(__name__)
 
 FIRST_SECONDS = 5
 """The first wait. Each further one is twice as long, up to the maximum of the scope."""
-
-
 RETRY_SECONDS = 5.0
 """How long an unavailable cache is left alone: each attempt may take two seconds."""
 
@@ -78,33 +76,19 @@ class Scope:
 
 ACCOUNT = Scope(free=5, longest=1800, window=86_400)
 """Guesses at one account from anywhere: about sixty a day."""
-
-
 KNOWN = Scope(free=10, longest=900, window=86_400)
 """Guesses at one account from a device or an address that has signed in to it before. Strangers cannot use these up."""
-
-
 ADDRESS = Scope(free=20, longest=120, window=3600)
 """Wrong guesses from one address at all accounts; in IPv6 from a /64 network, which is what one machine has."""
-
-
 NETWORK = Scope(free=60, longest=120, window=3600)
 """Wrong guesses from the /24 network of an address, in IPv6 from the /48: the next larger unit that one party can rent."""
-
-
 PLACE = Scope(free=2, longest=1800, window=86_400)
 """Guesses with a place: at one account from one address."""
-
-
 PLACES_OF_ACCOUNT = Scope(free=40, longest=1800, window=86_400)
 """Guesses with a place at one account from anywhere: about a hundred a day."""
-
-
 PLACES_OF_NETWORK = Scope(free=19, longest=600, window=3600)
 """Wrong guesses with a place from one network at accounts that exist: about thirty an hour, which ADDRESS and NETWORK have less than they
 could, so that an address and a network get no more guesses than without places."""
-
-
 PLACE_SECONDS = 3600
 """How long a place is kept once its wait is over."""
 
@@ -311,8 +295,6 @@ class Checks:
 
 
 MAX_AT_ONCE = 8
-
-
 QUEUE_SECONDS = 120.0
 """How long somebody waits for their password to be checked while many others sign in."""
 

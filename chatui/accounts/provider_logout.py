@@ -17,11 +17,7 @@ from chatui.accounts.sign_in_settings import Provider
 from chatui.limits import CACHE_ERRORS
 
 EVENT = "http://schemas.openid.net/event/backchannel-logout"
-
-
 LOGOUT_TOKEN_AGE_SECONDS = 300
-
-
 _RESERVED_SECONDS = 30
 
 

@@ -32,29 +32,17 @@ def plain_path(path: bytes) -> bytes:
 
 FILES = b"/files/"
 """The path prefix for uploads."""
-
-
 _UPLOADS = {b"/import/": MAX_EXPORT_BYTES, b"/prompts/import/": MAX_FILE_BYTES}
 """The pages with a form that may have a large file, and how many bytes each accepts."""
-
-
 _DOCUMENTS = re.compile(rb"/(?:collections|folders)/[0-9a-f-]{36}/documents/")
 """Those for documents of a collection or a folder: ``max_form_bytes``."""
-
-
 SERVER_ERRORS = 500
 """Statuses from this one on are server errors."""
-
-
 MAX_DROPPED = 8
 """How many times its limit the body of an API request or upload may have, and is still taken in and dropped: a client that is still sending
 when the connection is closed sees that it was lost, and not the refusal."""
-
-
 _MODELS = b"/v1/models/"
 """A model id follows, which may contain any characters."""
-
-
 _REASONS = {
     404: ("Not Found", "not_found", "There is no such address."),
     408: ("Request Timeout", "request_timeout", "The request came too slowly."),

@@ -16,8 +16,6 @@ from chatui.live.body_limits import refused
 
 HEAD_SECONDS = 60
 """The time from the start of the connection, or the previous response, to the end of the next request head."""
-
-
 MIN_BYTES = 30_000
 """How many bytes must be transferred in each HEAD_SECONDS, about the speed of the slowest modem: of an incomplete request body, and of a
 response that the client is still reading."""

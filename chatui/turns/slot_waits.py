@@ -25,8 +25,6 @@ from chatui.turns.slots import HeldSlot, PositionChanged, ProgramLimits, Slots
 
 LONGEST = timedelta(hours=1)
 """Older turns are ended instead of launched again."""
-
-
 ADOPTED_AT = "adopted_at"
 """When this process has taken the turn over, by the database's clock: an attribute of turns that come from ``adopt``."""
 
