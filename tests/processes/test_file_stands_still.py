@@ -5,6 +5,7 @@ import os
 import re
 import signal
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -60,9 +61,12 @@ async def bring(client: httpx.Client, name: str, content: bytes) -> bool:
 
 def readers(server: Server) -> list[int]:
     """The processes of a server that read files."""
-    tasks = Path(f"/proc/{server.process.pid}/task").glob("*/children")
-    children = [int(each) for task in tasks for each in task.read_text(encoding="ascii").split()]
-    return [each for each in children if b"documents.inside" in Path(f"/proc/{each}/cmdline").read_bytes()]
+    found: list[int] = []
+    for task in Path(f"/proc/{server.process.pid}/task").glob("*/children"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # the thread or the process has ended meanwhile
+            children = map(int, task.read_text(encoding="ascii").split())
+            found += [each for each in children if b"documents.inside" in Path(f"/proc/{each}/cmdline").read_bytes()]
+    return found
 
 
 async def stopped(server: Server, is_over: Callable[[], bool]) -> int:
