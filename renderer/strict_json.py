@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from itertools import islice
 from typing import Any, TypeAlias
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
@@ -61,6 +62,15 @@ def is_json(text: str, *, exact: bool = False) -> bool:
     except JsonError:
         return False
     return True
+
+
+def has_more_marks(data: bytes, most: int) -> bool:
+    """Whether JSON has more strings, commas and opening brackets together than ``most``."""
+    return next(islice(_JSON_MARK.finditer(data), most, None), None) is not None
+
+
+# An unterminated string is matched up to the end of the data, once.
+_JSON_MARK = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[{,]', re.DOTALL)
 
 
 def _is_too_deep(text: str) -> bool:

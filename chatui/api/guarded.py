@@ -32,9 +32,9 @@ from chatui.limits import ThrottledError
 from chatui.observability.error_reports import log_without_content
 from chatui.observability.request_ids import request_id
 from chatui.permissions.access import NotFoundError
-from chatui.transfer.upload import has_more_marks
 from chatui.turns.asks import storable
 from chatui.turns.start import AskRefusedError
+from renderer.strict_json import has_more_marks
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from io import BytesIO
-from itertools import islice
 from typing import NoReturn
 
 from django.core.files.uploadedfile import InMemoryUploadedFile
@@ -26,6 +25,7 @@ from renderer.ocml import interchange
 from renderer.ocml.document import FrameReader
 from renderer.ocml.document_header import DocumentHeader
 from renderer.ocml.scanning import DocumentOpened, ProblemFound
+from renderer.strict_json import has_more_marks
 
 MAX_BYTES = 5 * 1024 * 1024
 MAX_EXPORT_BYTES = 32 * 1024 * 1024
@@ -115,11 +115,6 @@ def gemini() -> str:
     )
 
 
-def has_more_marks(data: bytes, most: int) -> bool:
-    """Whether JSON has more strings, commas and opening brackets together than ``most``."""
-    return next(islice(_JSON_MARK.finditer(data), most, None), None) is not None
-
-
 def _read_text(data: bytes) -> Upload:
     upload, reader = Upload(), FrameReader(lenient=True)
     for begin in range(0, len(data), _PIECE):
@@ -166,8 +161,6 @@ _SHAREGPT = re.compile(rb'"conversations"\s*:\s*\[\s*\{\s*"(?:from|value)"\s*:')
 _MARKDOWN_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?\s*+#{1,6} ")
 _PAGE_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:!doctype html|html)\b", re.IGNORECASE)
 _LINE_OF_A_FRAME = re.compile(rb"^<\|start\|>", re.MULTILINE)
-# An unterminated string is matched up to the end of the file, once.
-_JSON_MARK = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[{,]', re.DOTALL)
 
 
 def max_form_bytes() -> int:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from renderer import strict_json
+from tests.support.cases import for_each
 from tests.support.cost import costs_at_most
 
 json_values = st.recursive(
@@ -86,3 +87,20 @@ def test_duplicate_keys_are_refused_on_request() -> None:
 def test_a_megabyte_of_hostile_text_is_checked_quickly(text: str) -> None:
     assert not strict_json.is_json(text)
     assert costs_at_most(1000, lambda: strict_json.is_json(text))
+
+
+@for_each(
+    [
+        (b"", 0),
+        (b"[]", 1),
+        (b"[{,}]", 3),
+        (b'"a" "b"', 2),
+        (b'"[{,"', 1),
+        (b'"\\"[" {', 2),
+        (b'"unterminated [{,', 1),
+        (b'"unterminated \\', 1),
+    ]
+)
+def test_marks_of_json_are_counted_without_those_in_strings(data: bytes, marks: int) -> None:
+    assert not strict_json.has_more_marks(data, marks)
+    assert marks == 0 or strict_json.has_more_marks(data, marks - 1)

@@ -204,7 +204,7 @@ def _is_known(data: bytes) -> bool:
 
 
 def _is_too_large(data: bytes) -> bool:
-    return len(data) > MAX_CONVERSATION_BYTES or upload.has_more_marks(data, MAX_CONVERSATION_MARKS)
+    return len(data) > MAX_CONVERSATION_BYTES or strict_json.has_more_marks(data, MAX_CONVERSATION_MARKS)
 
 
 _OBJECT_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+\{")

@@ -53,23 +53,6 @@ def test_what_is_no_transcript_is_refused_with_its_place(text: str) -> None:
     assert refused.value.problem.location.line == 1
 
 
-@for_each(
-    [
-        (b"", 0),
-        (b"[]", 1),
-        (b"[{,}]", 3),
-        (b'"a" "b"', 2),
-        (b'"[{,"', 1),
-        (b'"\\"[" {', 2),
-        (b'"unterminated [{,', 1),
-        (b'"unterminated \\', 1),
-    ]
-)
-def test_marks_of_json_are_counted_without_those_in_strings(data: bytes, marks: int) -> None:
-    assert not upload.has_more_marks(data, marks)
-    assert marks == 0 or upload.has_more_marks(data, marks - 1)
-
-
 @pytest.mark.parametrize(
     ("limit", "text"),
     [
