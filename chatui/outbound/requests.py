@@ -5,7 +5,6 @@ could inflate), a connection of its own (cancelling closes it, and no cookie sta
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,6 +14,10 @@ import httpx
 from chatui.outbound.addresses import is_public
 from chatui.outbound.connections import USER_AGENT, tls
 from chatui.outbound.staff_addresses import is_private_by_setting
+from renderer.strict_json import JsonError, loads_bounded
+
+MAX_MARKS = 100_000
+"""The most strings, commas and opening brackets of a response that is read."""
 
 FAULTS = (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError)
 """What ``opened`` and ``body_of`` raise, beside the TimeoutError of the deadline. Their messages may quote an address."""
@@ -81,10 +84,10 @@ async def request_json(method: str, url: str, *, seconds: float, max_bytes: int,
 
 
 def json_object(body: bytes) -> dict[str, Any] | None:
-    """The object that the body is, in JSON; None if it is none."""
+    """The object that the body is, in JSON; None if it is none, or has more than ``MAX_MARKS``."""
     try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
+        found = loads_bounded(body, MAX_MARKS)
+    except JsonError:
         return None
     return found if isinstance(found, dict) else None
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NewType, get_args, get_type_hints
 
 from chatui.wire.base import Item
+from renderer.strict_json import JsonError, loads_bounded
 
 MAX_FILES = 10
 """The most files in one message."""
+
+MAX_MARKS = 1000
+"""The most strings, commas and opening brackets of a command, several times as many as any has. It is read on the event loop, and a person
+may have many pages."""
 
 Reference = NewType("Reference", str)
 """An unchecked id from the browser. A value that is not a string is read as the empty string, which is never an id, so that "does not
@@ -206,8 +210,8 @@ def read_command(text: str | None) -> Command:
 
 def _object(text: str | None) -> dict[str, Any]:
     try:
-        values = json.loads(text or "")
-    except (ValueError, RecursionError):
+        values = loads_bounded((text or "").encode("utf-8", "surrogatepass"), MAX_MARKS)
+    except JsonError:
         return {}
     return values if isinstance(values, dict) else {}
 

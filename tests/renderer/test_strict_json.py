@@ -104,3 +104,25 @@ def test_a_megabyte_of_hostile_text_is_checked_quickly(text: str) -> None:
 def test_marks_of_json_are_counted_without_those_in_strings(data: bytes, marks: int) -> None:
     assert not strict_json.has_more_marks(data, marks)
     assert marks == 0 or strict_json.has_more_marks(data, marks - 1)
+
+
+HIDING = '{"a": "\u2200", "b": [' + "[]," * 500 + "[]]}"
+"""Values whose marks are in a string, to whom reads the bytes of UTF-16 as characters."""
+
+
+def test_bytes_of_others_are_read_only_as_utf_8_and_up_to_a_number_of_values() -> None:
+    data = HIDING.encode()
+    most = 1 + 4 + 1 + 1 + 501 + 500  # brace, names and text, comma, outer list, lists, commas between them
+    assert strict_json.loads_bounded(data, most) == json.loads(HIDING)
+    with pytest.raises(strict_json.TooManyValuesError):
+        strict_json.loads_bounded(data, most - 2)
+    assert not strict_json.has_more_marks(HIDING.encode("utf-16-le"), 20), "its marks cannot be counted"
+    for codec in ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le"):
+        with pytest.raises(strict_json.JsonError):
+            strict_json.loads_bounded(HIDING.encode(codec), most)
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[" * 900, b"1" * 5000])
+def test_bytes_that_are_not_json_are_refused_as_that(data: bytes) -> None:
+    with pytest.raises(strict_json.JsonError, match="not valid JSON"):
+        strict_json.loads_bounded(data, 1000)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from chatui.tools.remote.offers import ServerError
+from chatui.tools.remote.offers import ServerError, TooLongError
+from renderer.strict_json import JsonError, TooManyValuesError, loads_bounded
 
 STATELESS = "2026-07-28"
 HANDSHAKE = "2025-11-25"
@@ -17,6 +17,8 @@ SPOKEN = (HANDSHAKE, "2025-06-18", "2025-03-26", "2024-11-05")
 UNSUPPORTED_VERSION = -32022
 NOT_FOUND = -32601
 """Of a method that the server does not have."""
+MAX_MARKS = 100_000
+"""The most strings, commas and opening brackets of one message."""
 _META = "io.modelcontextprotocol/"
 _CLIENT = {"name": "chatui", "version": "0.1.0"}
 
@@ -100,11 +102,14 @@ def read(data: str | bytes) -> Mapping[str, Any]:
     """Parse one message.
 
     Raises:
+        TooLongError: the message has too many values.
         ServerError: the data is not a message.
     """
     try:
-        found = json.loads(data)
-    except (ValueError, RecursionError):
+        found = loads_bounded(data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data, MAX_MARKS)
+    except TooManyValuesError:
+        raise TooLongError("the server's answer is too long: it has too many values") from None
+    except JsonError:
         raise ServerError("the server's answer is not JSON") from None
     if not isinstance(found, dict):
         raise ServerError("the server's answer is not an MCP message")

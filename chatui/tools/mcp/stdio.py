@@ -336,6 +336,9 @@ class ServerProgram:
         """Take the message in a line, or at the end of one that begins with something else, such as a progress bar without a line end."""
         try:
             message = messages.read(line)
+        except TooLongError:
+            self._refuse_long(line[:_END_BYTES], line[-_END_BYTES:])
+            return
         except ServerError:
             self._skip()
             begin = _BEGINS_MESSAGE.search(line)

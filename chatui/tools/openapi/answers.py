@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import codecs
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from chatui.documents import plain_text
 from chatui.tools.remote.offers import cleaned
+from renderer.strict_json import JsonError, loads_bounded
 
 HEADERS = ("location", "retry-after", "link", "x-total-count")
 """What a caller needs beside the body: where the new thing is, when to ask again, where the next page is, how many there are."""
 HEADER_CHARS = 500
+MAX_MARKS = 100_000
+"""The most strings, commas and opening brackets of a body that is read as JSON. A model gets another one as text, whose middle is left out
+as that of the values would be."""
 _PAGES = ("text/html", "application/xhtml+xml")
 _NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _NO_CHARSETS = ("idna", "punycode", "utf-7", "raw-unicode-escape", "unicode-escape")
@@ -31,8 +34,8 @@ def read(headers: Mapping[str, str], body: bytes, *, is_cut: bool) -> Any:
         return _mark(kind, body, is_cut=is_cut)
     if text.strip() and not is_cut and (kind == "application/json" or kind.endswith("+json")):
         try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
+            return loads_bounded(text.encode("utf-8", "surrogatepass"), MAX_MARKS)
+        except JsonError:
             pass
     return f"{text}\n[cut here: the answer was longer]" if is_cut else text
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from chatui.outbound.requests import JsonRequestError, request_json
+from chatui.outbound.requests import MAX_MARKS, JsonRequestError, request_json
 from tests.chatui.tools.peers import answers, page, serving
 
 
@@ -45,6 +45,13 @@ async def test_a_response_is_a_status_and_perhaps_an_object(answer: bytes, expec
 async def test_a_failure_is_a_few_words(answer: bytes, words: str) -> None:
     with pytest.raises(JsonRequestError, match=rf"^{words}$"):
         await asked(answer)
+
+
+async def test_a_response_of_too_many_values_is_no_object() -> None:
+    for count, is_read in ((100, True), (MAX_MARKS, False)):
+        async with serving(answers(page(b'{"a": [' + b"[]," * count + b"[]]}", "application/json"))) as peer:
+            status, found = await request_json("GET", f"http://127.0.0.1:{peer.port}/", seconds=5, max_bytes=1_000_000)
+            assert status == 200 and (found is not None) is is_read
 
 
 async def test_a_service_is_told_the_name_of_the_product_and_of_no_library() -> None:

@@ -16,6 +16,7 @@ import pytest
 from chatui.observability.error_reports import SafeTextFormatter
 from chatui.tools import execution, server_registry
 from chatui.tools.execution import Execution
+from chatui.tools.openapi.answers import MAX_MARKS
 from chatui.tools.openapi.server import OpenApiServer
 from chatui.tools.remote import exchange
 from chatui.tools.server_registry import ServerConnection, tool_of
@@ -124,6 +125,12 @@ LINK = '<https://x.example/pages?p=2>; rel="next"'
 def test_an_answer_of_any_kind_is_text_or_a_mark_with_the_headers_that_say_how_to_go_on(answer: Any, expected: Any, tmp_path: Path) -> None:
     with peer(answer) as wiki:
         assert Calls(tmp_path, wiki).call() == expected
+
+
+def test_an_answer_of_too_many_values_is_read_as_text(tmp_path: Path) -> None:
+    for count, kind in ((100, list), (MAX_MARKS, str)):
+        with peer(peers.saying(b"[" + b"[]," * count + b"[]]")) as wiki:
+            assert isinstance(found := Calls(tmp_path, wiki).call(), kind) and len(found) < 20_000
 
 
 def test_a_redirect_does_not_get_the_credential(tmp_path: Path) -> None:

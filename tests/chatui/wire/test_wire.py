@@ -10,6 +10,7 @@ from typing import get_type_hints
 import pytest
 
 from chatui import wire
+from chatui.wire.commands import MAX_MARKS
 from renderer.frames import Frame, Header
 from renderer.gate import Audience, show
 from renderer.markup import html
@@ -147,6 +148,15 @@ def test_what_is_no_command_is_none(text: str | None) -> None:
     with pytest.raises(wire.UnreadableCommandError) as caught:
         wire.read_command(text)
     assert caught.value.client_id is None
+
+
+def test_a_command_with_a_thousand_values_is_not_read() -> None:
+    fields = {"type": "probe", "more": [[]] * (MAX_MARKS // 2 - 10)}
+    assert wire.read_command(json.dumps(fields)) == wire.Probe()
+    lists: list[object] = [[[]] * MAX_MARKS, dict.fromkeys(map(str, range(MAX_MARKS)))]
+    for many in lists:
+        with pytest.raises(wire.UnreadableCommandError):
+            wire.read_command(json.dumps({**fields, "more": many}))
 
 
 def test_a_command_that_cannot_be_read_is_answered_under_its_id() -> None:

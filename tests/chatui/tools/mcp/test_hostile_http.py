@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from chatui.tools import server_registry
+from chatui.tools.mcp import messages
 from chatui.tools.tool import ToolError
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.calls import ADD, Turn, listed, offer_of
@@ -64,6 +65,7 @@ async def _long_line(request: PeerRequest, writer: asyncio.StreamWriter) -> None
         await writer.drain()
 
 
+_MANY = b'{"jsonrpc": "2.0", "id": 1, "result": {"x": [' + b"[]," * messages.MAX_MARKS + b"[]]}}"
 _OTHER = {"jsonrpc": "2.0", "id": 999, "result": {"content": [{"type": "text", "text": "LIE"}]}}
 
 
@@ -83,6 +85,9 @@ _OTHER = {"jsonrpc": "2.0", "id": 999, "result": {"content": [{"type": "text", "
         (peers.saying(b"data: nothing\n\n", kind="text/event-stream"), "is not JSON"),
         (peers.saying(b"<html>Sign in", kind="text/html"), "is not JSON"),
         (peers.saying(b"[" * 100_000), "is not JSON"),
+        (peers.saying(_MANY), "too many values"),
+        (peers.saying(b"data: " + _MANY + b"\n\n", kind="text/event-stream"), "too many values"),
+        (peers.saying(json.dumps(_OTHER).encode("utf-16")), "is not JSON"),
         (peers.saying([1]), "not an MCP message"),
         (peers.saying({"id": None, "error": {"code": -1, "message": f"bad {TOKEN}"}}, 400), r"refused the call: bad \(hidden\)"),
         (peers.saying({"error": {}}, 401), "status 401"),

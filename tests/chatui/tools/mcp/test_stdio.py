@@ -164,6 +164,8 @@ def test_a_line_that_is_no_message_is_skipped_and_fails_no_call(odd: str, caplog
     [
         "print(json.dumps({'jsonrpc': '2.0', 'id': held[0]['id'], 'result': {'content': [], 'more': 'x' * 5_000_000}}), flush=True)",
         "print(json.dumps({'result': {'x': {'id': held[1]['id']}, 'more': 'x' * 9_000_000}, 'id': held[0]['id']}), flush=True)",
+        "print(json.dumps({'jsonrpc': '2.0', 'id': held[0]['id'], 'result': {'content': [], 'more': [[]] * 100_000}}), flush=True)",
+        "print(json.dumps({'result': {'x': {'id': held[1]['id']}, 'more': [[]] * 100_000}, 'id': held[0]['id']}), flush=True)",
     ],
 )
 def test_an_answer_that_is_too_long_fails_only_its_own_call(long: str) -> None:
