@@ -141,7 +141,9 @@ class PersonOfTurn:
                 return Answer(_ACTIONS.get(decision, "cancel"), values)
             left = until - self._loop.time()
             if left <= 0:
-                return Answer("cancel")
+                # Before pages hear that it does not wait any more: they fetch its card then.
+                await writer.run(_lapse_form, key, order=self._turn.pk)
+                continue
             with suppress(TimeoutError):
                 async with asyncio.timeout(min(left, POLL_SECONDS)):
                     await self._decided.wait()
