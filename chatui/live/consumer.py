@@ -216,6 +216,9 @@ class ChatConsumer(AsyncWebsocketConsumer):
                 self._forward_snapshot(message)
             case "person.events":
                 self.outbox.put(str(message["json"]))
+            case "turn.makes_way":
+                if self._makes_way is not None and str(self._makes_way.turn_id) == message["turn"]:
+                    running.make_way(self._makes_way, self._own_group, is_wanted=True)
             case signal:
                 self._signalled(signal)
 

@@ -26,6 +26,7 @@ from chatui.turns.calls.conductor import Conductor
 from chatui.turns.checked_answers import CheckedAnswers
 from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.leases import LeasedTurn, leases
+from chatui.turns.making_way import MakingWay
 from chatui.turns.publisher import Publisher
 from chatui.turns.running_turn import LeaseLostError, RunningTurn, TurnOutcome
 from chatui.turns.sampling import Sampling, account_of
@@ -60,8 +61,8 @@ class Runner:
         self._samplings: list[Sampling] = []
         self._work: asyncio.Task[TurnOutcome] | None = None
         self.is_stopped = False
-        self._makes_way_for: set[object] = set()
-        """The pages with a message that waits for the next sampling, which is then that of the turn that the message begins."""
+        self._making_way: MakingWay | None = None
+        """Set once a page has a message that waits for the next sampling, which is then that of the turn that the message begins."""
         self._has_made_way = False
         self._is_lost = False
         self._failure: BaseException | None = None
@@ -205,9 +206,12 @@ class Runner:
     async def _after_calls(self, conductor: Conductor, asked: SampleRequest, sampling: Sampling) -> SampleRequest | None:
         """The request that follows the calls of a sampling; None if none does, or if a message of the person takes its place."""
         following = await conductor.follow(asked, sampling)
+        if following is None:
+            return None
         # Only while a page is there, which sends the message: without one, the answer would just be cut.
-        self._has_made_way = following is not None and bool(self._makes_way_for) and self._publisher.is_watched
-        if following is None or self._has_made_way:
+        if self._making_way is not None and self._publisher.is_watched:
+            self._has_made_way = await self._making_way.is_wanted()
+        if self._has_made_way:
             return None
         await self.wait.take_back(lambda place: self._publisher.add_event(wire.Queued(place)))
         return following
@@ -328,8 +332,10 @@ class Runner:
                 if self._conductor is not None:
                     self._conductor.waiting.give_up()
         elif message["type"] == "turn.make_way":
-            change = self._makes_way_for.add if message["is_wanted"] and not self._running.ask.program else self._makes_way_for.discard
-            change(message["page"])
+            if self._making_way is None:
+                self._making_way = MakingWay(self._turn_id)
+            is_wanted = bool(message["is_wanted"]) and not self._running.ask.program
+            self._making_way.take(str(message["page"]), str(message["process"]), is_wanted=is_wanted)
         elif message["type"] == "turn.decided" and self._conductor is not None:
             self._conductor.waiting.look()
 

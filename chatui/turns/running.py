@@ -211,7 +211,7 @@ def make_way(place: TurnPlace, page: str, *, is_wanted: bool) -> None:
     """Have a turn end before its next sampling, in whichever process runs it, because the person's next message is to be added there; or no
     longer, once no ``page`` (the name of its socket) wants that. While Redis is down this reaches only this process; the message then waits
     for the end of the answer."""
-    wish = {"type": "turn.make_way", "page": page, "is_wanted": is_wanted}
+    wish = {"type": "turn.make_way", "page": page, "process": PROCESS, "is_wanted": is_wanted}
     bus().send_to(place.process, wire_bus.control(place.turn_id), wish)
 
 

@@ -50,6 +50,20 @@ for line in sys.stdin:
 """
 
 
+def said(text: str) -> list[dict[str, Any]]:
+    """The choices of a stream with this answer."""
+    return [{"delta": {"content": text}}, {"delta": {}, "finish_reason": "stop"}]
+
+
+def called(*calls: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """The choices of a stream with these calls, each of a tool and its arguments."""
+    made = [
+        {"index": at, "id": f"c{at}", "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
+        for at, (name, given) in enumerate(calls)
+    ]
+    return [{"delta": {"tool_calls": made}}, {"delta": {}, "finish_reason": "tool_calls"}]
+
+
 class ScriptedModel(BaseHTTPRequestHandler):
     """A model that calls these tools once, and then says what the last of them returned."""
 
@@ -59,18 +73,15 @@ class ScriptedModel(BaseHTTPRequestHandler):
         self._answer(json.dumps({"object": "list", "data": [{"id": "m", "object": "model"}]}).encode())
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        replies = [message["content"] for message in body["messages"] if message["role"] == "tool"]
-        if replies:
-            chunks: list[dict[str, Any]] = [{"delta": {"content": f"It said {replies[-1]}"}}, {"delta": {}, "finish_reason": "stop"}]
-        else:
-            calls = [
-                {"index": at, "id": f"c{at}", "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
-                for at, (name, given) in enumerate(self.calls)
-            ]
-            chunks = [{"delta": {"tool_calls": calls}}, {"delta": {}, "finish_reason": "tool_calls"}]
+        chunks = self.chunks(json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"])
         data = "".join(f"data: {json.dumps({'id': 'x', 'choices': [{'index': 0, **each}]})}\n\n" for each in chunks)
         self._answer(f"{data}data: [DONE]\n\n".encode(), "text/event-stream")
+
+    def chunks(self, messages: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+        """The choices of a stream that answers these messages."""
+        if replies := [message["content"] for message in messages if message["role"] == "tool"]:
+            return said(f"It said {replies[-1]}")
+        return called(*self.calls)
 
     def _answer(self, body: bytes, kind: str = "application/json") -> None:
         self.send_response(200)
