@@ -1,18 +1,13 @@
-"""Stores and reads files, each content once for a person and within their quota, and deletes those that are no longer needed.
-
-If the operator sets a key, files are encrypted piece by piece: AES-GCM, with a derived key for each piece that binds it to its content and
-position. Only the bytes of files are encrypted: extracted text is part of transcripts, like everything that people write.
-"""
+"""Stores and reads files, each content once for a person and within their quota, and deletes those that are no longer needed."""
 
 from __future__ import annotations
 
 import hashlib
-import secrets
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet, Sum
@@ -22,61 +17,8 @@ from chatui.database.connections import short_transaction
 from chatui.env import environment
 from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, FileContent, FilePiece, FileSource, StoredFile
 from chatui.models.user import User
-from chatui.store import file_names
+from chatui.store import file_encryption, file_names
 from chatui.store.file_names import MediaKind
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
-
-_SALT_BYTES, _KEY_BYTES, _NONCE_BYTES = 32, 32, 12
-
-
-class NoKeyError(Exception):
-    """A file is encrypted with a key that is not in the settings, or it was modified."""
-
-
-def is_on() -> bool:
-    """Whether new files are encrypted."""
-    return bool(environment().file_key)
-
-
-def encrypted(content: FileContent, number: int, plain: bytes) -> bytes:
-    """The stored form of a piece. ``content``: the one that it belongs to, with its ``sha256``."""
-    salt = secrets.token_bytes(_SALT_BYTES)
-    cipher, nonce = _cipher(environment().file_key, salt)
-    return salt + cipher.encrypt(nonce, plain, _bound(content, number))
-
-
-def decrypted(content: FileContent, number: int, stored: bytes) -> bytes:
-    """The piece that ``encrypted`` was given. Raises NoKeyError."""
-    from cryptography.exceptions import InvalidTag  # as in ``_cipher``
-
-    for secret in filter(None, [environment().file_key, *environment().file_keys_before]):
-        cipher, nonce = _cipher(secret, stored[:_SALT_BYTES])
-        try:
-            return cipher.decrypt(nonce, stored[_SALT_BYTES:], _bound(content, number))
-        except InvalidTag:
-            continue
-    raise NoKeyError("a file cannot be decrypted with CHATUI_FILE_KEY, nor with CHATUI_FILE_KEYS_BEFORE")
-
-
-def _cipher(secret: str, salt: bytes) -> tuple[AESGCM, bytes]:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # imported here: it takes 6 MB, needed only with a key
-    from cryptography.hazmat.primitives.hashes import SHA256
-    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
-    derived = HKDF(SHA256(), _KEY_BYTES + _NONCE_BYTES, salt, b"chatui piece of a file 1").derive(secret.encode())
-    return AESGCM(derived[:_KEY_BYTES]), derived[_KEY_BYTES:]
-
-
-def _bound(content: FileContent, number: int) -> bytes:
-    """Binds a piece to its content and position, so that pieces cannot be swapped.
-
-    The owner is not included, because transfers change it.
-    """
-    return f"{content.sha256} {number}".encode()
-
 
 PIECE_BYTES = 256 * 1024
 MEBIBYTE = 1024 * 1024
@@ -219,10 +161,10 @@ def _content(owner_id: UUID, new: NewFile, freed: int) -> FileContent:
         media_type=kind.media_type,
         width=kind.width,
         height=kind.height,
-        is_encrypted=is_on(),
+        is_encrypted=file_encryption.is_on(),
     )
     parts = (data[at : at + PIECE_BYTES] for at in range(0, len(data), PIECE_BYTES))
-    stored = (encrypted(content, number, part) if content.is_encrypted else part for number, part in enumerate(parts))
+    stored = (file_encryption.encrypted(content, number, part) if content.is_encrypted else part for number, part in enumerate(parts))
     pieces = (FilePiece(content=content, number=number, data=part) for number, part in enumerate(stored))
     while batch := list(islice(pieces, _BATCH_PIECES)):
         FilePiece.objects.bulk_create(batch)
@@ -307,4 +249,4 @@ def data_of(file: StoredFile) -> bytes:
 
 
 def _plain(content: FileContent, number: int, stored: bytes | memoryview) -> bytes:
-    return decrypted(content, number, bytes(stored)) if content.is_encrypted else bytes(stored)
+    return file_encryption.decrypted(content, number, bytes(stored)) if content.is_encrypted else bytes(stored)

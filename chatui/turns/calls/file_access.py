@@ -23,7 +23,8 @@ from chatui.models.tools import ToolSession
 from chatui.models.turn import Turn
 from chatui.permissions import collections
 from chatui.store import documents, files, passages
-from chatui.store.files import FileDestination, FileRefusedError, NewFile, NoKeyError
+from chatui.store.file_encryption import NoKeyError
+from chatui.store.files import FileDestination, FileRefusedError, NewFile
 from chatui.store.passages import SearchedBranch
 from chatui.tools import rules
 from chatui.tools.file_access import (

@@ -19,7 +19,8 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import erasure, ownership_transfer
 from chatui.store import files as store_files
-from chatui.store.files import PIECE_BYTES, FileDestination, FileRefusedError, NewFile, NoKeyError
+from chatui.store.file_encryption import NoKeyError
+from chatui.store.files import PIECE_BYTES, FileDestination, FileRefusedError, NewFile
 from tests.chatui.store.long_conversations import long_conversation
 from tests.support import environment
 
