@@ -30,6 +30,11 @@ export class ListActions {
   listen() {
     // The bar with its menu may be replaced, so the document is listened to.
     document.addEventListener("click", this.#chosen, { signal: lifeOf(this.#list) });
+    this.#list.addEventListener("dragstart", (event) => {
+      const dragged = closestTo(event, ".conversation-item");
+      // Without a connection, the browser drags the link as it always would.
+      if (dragged) import("./dragging.js").then(({ follow }) => follow(this.#list, dragged), () => {});
+    });
     this.#menu.addEventListener("beforetoggle", () => {
       const item = menuOpener()?.closest(".conversation-item");
       showPlace(this.#menu, item?.hasAttribute("data-pinned") ? "pinned" : "list");

@@ -49,15 +49,24 @@ export class MoveDialog {
     const path = event.target.getAttribute("action") ?? "";
     try {
       // The server tells every page, including this one.
-      const { ok, message, title, name, undo, folder = "" } = await postJson(path, Object.fromEntries(fields));
-      if (ok === false) return toast(message ?? "");
+      const answer = await postJson(path, Object.fromEntries(fields));
+      if (answer.ok === false) return toast(answer.message ?? "");
       this.#dialog.close();
-      this.#list.unfold(folder);
-      if (title !== undefined) changed(t("Moved “%(title)s”.", { title }), undo);
-      else toast(t("Created the folder “%(name)s”.", { name: name ?? "" }));
+      moved(this.#list, answer);
     } catch (error) {
       this.#dialog.close();
       toast(messageOf(error));
     }
   };
+}
+
+/**
+ * Shows what the server has done: the folder is opened, so that what was moved stays in sight.
+ * @param {ConversationList} list
+ * @param {{ title?: string, name?: string, undo?: string, folder?: string }} answer without a title for a new folder
+ */
+export function moved(list, { title, name, undo, folder = "" }) {
+  list.unfold(folder);
+  if (title !== undefined) changed(t("Moved “%(title)s”.", { title }), undo);
+  else toast(t("Created the folder “%(name)s”.", { name: name ?? "" }));
 }

@@ -276,3 +276,24 @@ def test_a_new_folder_needs_no_script_and_is_refused_with_a_reason(demo: Server,
     expect(dialog).to_be_visible()
     page.goto("/folders/new/")
     expect(page.get_by_role("textbox", name="Name")).to_be_focused()
+
+
+def test_a_conversation_is_dragged_into_a_folder_and_out_of_it_and_a_drop_where_it_is_moves_nothing(page: Page) -> None:
+    make(page, "Work")
+    moves: list[str] = []
+    page.on("request", lambda request: moves.append(request.post_data or "") if request.url.endswith("/move/") else None)
+    in_list(page).filter(has_text="Talk 1").drag_to(folder(page, "Work").locator("summary"))
+    expect(page.locator(".toast")).to_contain_text("Moved “Talk 1”.")
+    expect(titles_in(page, "Work")).to_have_text(["Talk 1"])
+    expect(in_list(page)).to_have_text(["Talk 2", "Talk 0"])
+    page.get_by_role("button", name="Undo").click()
+    expect(in_list(page)).to_have_text(["Talk 2", "Talk 1", "Talk 0"])
+
+    in_list(page).filter(has_text="Talk 1").drag_to(folder(page, "Work").locator("summary"))
+    expect(titles_in(page, "Work")).to_have_text(["Talk 1"])
+    titles_in(page, "Work").drag_to(folder(page, "Work").locator("summary"))
+    in_list(page).filter(has_text="Talk 0").drag_to(in_list(page).filter(has_text="Talk 2"))
+    titles_in(page, "Work").drag_to(in_list(page).filter(has_text="Talk 2"))
+    expect(in_list(page)).to_have_text(["Talk 2", "Talk 1", "Talk 0"])
+    assert len(moves) == 3  # neither of the two drops in between asked the server
+    expect(page.locator("[data-drop]")).to_have_count(0)
