@@ -157,6 +157,7 @@ urlpatterns = [
     path("conversations/undo/", own_data.undo, name="own_data_undo"),
     path("assistants/", assistants.listing, name="assistants"),
     path("assistants/new/", assistants.new, name="assistant_new"),
+    path("assistants/pictures/<uuid:picture_id>/", assistants.picture, name="assistant_picture"),
     path("assistants/<uuid:assistant_id>/", assistants.assistant, name="assistant"),
     path("assistants/<uuid:assistant_id>/delete/", assistants.delete, name="assistant_delete"),
     path("assistants/<uuid:assistant_id>/restore/", assistants.restore, name="assistant_restore"),

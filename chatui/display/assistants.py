@@ -52,6 +52,8 @@ class ShownAssistant:
     """To which its owner offers it, for the owner's list."""
     description: str = ""
     """What it is for, in one line."""
+    picture: str = ""
+    """The id of the picture that stands instead of the initials; empty if it has none."""
     tools: Collection[str] | None = None
     """The names of those that are on where a conversation begins with it; None if that does not depend on it."""
 
@@ -68,7 +70,7 @@ class AssistantHere:
 @dataclass(frozen=True, slots=True)
 class AssistantText:
     """What an assistant is, for its owner's form. ``starters``: one in each line. ``tools`` as for ``ShownAssistant``. ``collections``: the
-    ids of its files."""
+    ids of its files. ``picture``: the id of its picture, which is not changed by this."""
 
     name: str = ""
     initials: str = ""
@@ -79,6 +81,7 @@ class AssistantText:
     starters: str = ""
     tools: Sequence[str] | None = None
     collections: Sequence[str] = ()
+    picture: str = ""
 
 
 def listed(person: User) -> list[ShownAssistant]:
@@ -101,6 +104,11 @@ def with_groups(person: User) -> list[ShownAssistant]:
 
 def to_begin_with(person: User, assistant_id: str) -> ShownAssistant:
     return _shown(permissions.to_begin_with(person, assistant_id), person)
+
+
+def picture(person: User, picture_id: object) -> bytes:
+    """A PNG, of pixels alone. Raises NotFoundError if the person is shown no assistant with this picture."""
+    return permissions.picture(person, picture_id)
 
 
 def groups_to_offer(person: User) -> list[tuple[int, str]]:
@@ -135,7 +143,7 @@ def text_of(person: User, assistant_id: object) -> AssistantText:
     row = permissions.own(person, assistant_id)
     alike = {name: getattr(row, name) for name in _ALIKE}
     files = [str(key) for key in row.collections.values_list("pk", flat=True)]
-    return AssistantText(**alike, starters="\n".join(row.starters), tools=row.tools, collections=files)
+    return AssistantText(**alike, starters="\n".join(row.starters), tools=row.tools, collections=files, picture=_picture_of(row))
 
 
 def deleted(person: User, assistant_id: object) -> ShownAssistant:
@@ -143,26 +151,32 @@ def deleted(person: User, assistant_id: object) -> ShownAssistant:
     return _shown(permissions.own(person, assistant_id, is_deleted=True), person)
 
 
-def create(visitor: Visitor, text: AssistantText, groups: Collection[int] = ()) -> str | None:
+def create(visitor: Visitor, text: AssistantText, groups: Collection[int] = (), picture: bytes = b"") -> str | None:
     """Create an assistant from a clean text, and offer it to groups if the visitor may; returns its id, or None if the visitor has
-    MAX_ASSISTANTS already."""
+    MAX_ASSISTANTS already. ``picture``: a PNG that ``chatui.pictures`` wrote; empty for none."""
     person = person_of(visitor)
     with transaction.atomic():
         # Locked, because two simultaneous requests could otherwise both create the last one.
         User.objects.select_for_update(no_key=True).get(pk=person.pk)
         if _is_full(person):
             return None
-        row = store.create(person, _columns(text), _files(person, text))
+        row = store.create(person, _columns(text), _files(person, text), picture)
         _offer(visitor, row, text.name, groups)
         return str(row.pk)
 
 
-def change(visitor: Visitor, assistant_id: object, text: AssistantText, groups: Collection[int] | None = None) -> None:
+def change(
+    visitor: Visitor,
+    assistant_id: object,
+    text: AssistantText,
+    groups: Collection[int] | None = None,
+    picture: bytes | None = None,
+) -> None:
     """Change an assistant. Conversations that began with it keep the version that they have. ``groups``: to which it is offered from now
-    on, if the visitor may offer it; None: as before."""
+    on, if the visitor may offer it; None: as before. ``picture``: as for ``create``; None: as before."""
     with transaction.atomic():
         version = permissions.own(person := person_of(visitor), assistant_id)
-        if store.change(version, _columns(text), _files(person, text)) and version.assistant.groups.exists():
+        if store.change(version, _columns(text), _files(person, text), picture) and version.assistant.groups.exists():
             record("offered assistant changed", visitor, detail=f"assistant {text.name}")
         if groups is not None:
             _offer(visitor, version.assistant, text.name, groups)
@@ -261,8 +275,13 @@ def _shown(row: AssistantVersion, person: User) -> ShownAssistant:
         tuple(map(str, row.starters)),
         "" if row.assistant.owner_id == person.pk else vars(row).get("maker", ""),
         description=row.description,
+        picture=_picture_of(row),
         tools=row.tools,
     )
+
+
+def _picture_of(row: AssistantVersion) -> str:
+    return str(row.picture_id or "")
 
 
 def _initials(name: str) -> str:

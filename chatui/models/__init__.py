@@ -5,7 +5,7 @@ A table holds no behaviour beyond its constraints. ``Message.text`` is the truth
 (``store.requests``).
 """
 
-from chatui.models.assistants import Assistant, AssistantVersion
+from chatui.models.assistants import Assistant, AssistantPicture, AssistantVersion
 from chatui.models.audit import AttemptWarning, AuditEvent, CountedLine
 from chatui.models.collections import Collection
 from chatui.models.conversation import ActiveLeaf, Conversation, Folder

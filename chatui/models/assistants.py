@@ -28,6 +28,14 @@ class Assistant(Row):
         permissions = [("offer_assistants", "Can offer assistants and saved prompts to groups")]
 
 
+class AssistantPicture(Row):
+    """A picture of an assistant, which versions show instead of initials. ``data``: a PNG as ``chatui.pictures`` writes it. It is never
+    changed: a new picture is a new row. One that no version has any more is removed with the next change."""
+
+    assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="pictures")
+    data = models.BinaryField()
+
+
 class AssistantVersion(Row):
     """What an assistant is at one time. ``description``: what it is for, in one line, for those who choose one. ``choice``: its model, as
     ``Conversation.choice``, and ``effort``; empty for those that the person would have. ``starters``: the first questions that it offers.
@@ -39,6 +47,7 @@ class AssistantVersion(Row):
     number = models.PositiveIntegerField()
     name = models.CharField(max_length=60)
     initials = models.CharField(max_length=8, blank=True)
+    picture = models.ForeignKey(AssistantPicture, on_delete=models.SET_NULL, null=True, blank=True, related_name="versions")
     description = models.CharField(max_length=160, blank=True, default="", db_default="")
     instructions = models.TextField(blank=True)
     choice = models.CharField(max_length=260, blank=True)

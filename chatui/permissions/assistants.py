@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.db.models import F, Q, QuerySet
 
-from chatui.models.assistants import Assistant, AssistantVersion
+from chatui.models.assistants import Assistant, AssistantPicture, AssistantVersion
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions import offers
@@ -58,6 +58,14 @@ def applying(conversation: Conversation) -> AssistantVersion | None:
 
 def _applying(person: UUID, conversation_id: UUID) -> QuerySet[AssistantVersion]:
     return AssistantVersion.objects.filter(_offered_to(person), conversations=conversation_id)
+
+
+def picture(person: User, picture_id: object) -> bytes:
+    """The PNG of a picture, for whom its assistant is shown to: in its newest version to those who may begin with it, in an older one to
+    those who have a conversation in which that applies. Raises NotFoundError."""
+    shown = AssistantVersion.objects.filter(_offered_to(person.pk), Q(number=F("assistant__newest")) | Q(conversations__owner=person))
+    rows = AssistantPicture.objects.filter(pk=key_of(picture_id), versions__in=shown.values("pk"))
+    return bytes(existing(rows.values_list("data", flat=True).first()))
 
 
 def lent_in(person: User, conversation_id: UUID) -> QuerySet[Any, UUID]:

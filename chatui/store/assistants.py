@@ -9,36 +9,51 @@ from uuid import UUID
 
 from django.db.models import F
 
-from chatui.models.assistants import Assistant, AssistantVersion
+from chatui.models.assistants import Assistant, AssistantPicture, AssistantVersion
 from chatui.models.collections import Collection
 from chatui.models.user import User
 
 
-def create(owner: User, values: Mapping[str, Any], collections: Set[UUID] = frozenset()) -> Assistant:
-    """A new assistant. ``values``: the columns of its first version. ``collections``: the keys of its files, which are the owner's."""
+def create(owner: User, values: Mapping[str, Any], collections: Set[UUID] = frozenset(), picture: bytes = b"") -> Assistant:
+    """A new assistant. ``values``: the columns of its first version. ``collections``: the keys of its files, which are the owner's.
+    ``picture``: a PNG that ``chatui.pictures`` wrote; empty for none."""
     row = Assistant.objects.create(owner=owner)
-    _version(row, values, collections)
+    _version(row, values, collections, _new_picture(row, picture))
     return row
 
 
-def change(version: AssistantVersion, values: Mapping[str, Any], collections: Set[UUID] = frozenset()) -> bool:
+def change(
+    version: AssistantVersion, values: Mapping[str, Any], collections: Set[UUID] = frozenset(), picture: bytes | None = None
+) -> bool:
     """Make a new version, if anything differs; returns whether it does. Conversations keep the one that they have; versions that none has
-    are removed."""
+    are removed. ``picture``: as for ``create``; None: as before."""
     before = set(version.collections.values_list("pk", flat=True))
-    if before == collections and all(getattr(version, name) == value for name, value in values.items()):
+    is_same_picture = picture is None or picture == _bytes_of(version.picture)
+    if before == collections and is_same_picture and all(getattr(version, name) == value for name, value in values.items()):
         return False
     row = Assistant.objects.select_for_update(no_key=True).get(pk=version.assistant_id)
+    # Read behind the lock: a simultaneous change removes the picture that no version has any more.
+    kept = row.versions.filter(number=row.newest).values_list("picture", flat=True).get() if picture is None else None
     row.newest += 1
-    _version(row, values, collections)
+    _version(row, values, collections, kept if picture is None else _new_picture(row, picture))
     row.save(update_fields=["newest"])
     row.versions.filter(conversations=None).exclude(number=row.newest).delete()
+    row.pictures.filter(versions=None).delete()
     return True
 
 
-def _version(row: Assistant, values: Mapping[str, Any], collections: Set[UUID]) -> None:
-    made = AssistantVersion.objects.create(assistant=row, number=row.newest, **values)
+def _version(row: Assistant, values: Mapping[str, Any], collections: Set[UUID], picture: UUID | None) -> None:
+    made = AssistantVersion.objects.create(assistant=row, number=row.newest, picture_id=picture, **values)
     if collections:
         made.collections.set(Collection.objects.filter(pk__in=collections))
+
+
+def _new_picture(row: Assistant, data: bytes) -> UUID | None:
+    return AssistantPicture.objects.create(assistant=row, data=data).pk if data else None
+
+
+def _bytes_of(picture: AssistantPicture | None) -> bytes:
+    return bytes(picture.data) if picture else b""
 
 
 def erase_expired(before: datetime) -> int:
@@ -48,4 +63,5 @@ def erase_expired(before: datetime) -> int:
     count = expired.count()
     expired.delete()
     AssistantVersion.objects.filter(conversations=None).exclude(number=F("assistant__newest")).delete()
+    AssistantPicture.objects.filter(versions=None).delete()
     return count

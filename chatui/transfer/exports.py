@@ -74,9 +74,9 @@ def all_files(person: User) -> Iterator[tuple[str, Content]]:
     """The names and contents of all files of a person's archive, one at a time; ``ABOUT``, the first, says what they are.
 
     ``folders.json`` has the name and instructions of each folder and the names of the files in it, without extensions; ``assistants.json``
-    the newest version of each assistant that the person made; ``collections.json`` their collections, and ``collections/`` the documents
-    in them; ``prompts.json`` their saved prompts; ``settings.json`` the person's settings and instructions, if any;
-    ``account.json`` their account, keys and share links, without secrets.
+    the newest version of each assistant that the person made, and ``assistants/`` their pictures; ``collections.json`` their collections,
+    and ``collections/`` the documents in them; ``prompts.json`` their saved prompts; ``settings.json`` the person's settings and
+    instructions, if any; ``account.json`` their account, keys and share links, without secrets.
     """
     # In the language of the request, which is over when the last files are read.
     return chain([(ABOUT, _about())], _all_files(person))
@@ -95,6 +95,7 @@ def _all_files(person: User) -> Iterator[tuple[str, Content]]:
         yield "folders.json", _json({"folders": listed})
     if made := list(assistants.own_all(person)):
         yield "assistants.json", _json({"assistants": [_assistant(version) for version in made]})
+        yield from ((_picture_name(version), bytes(version.picture.data)) for version in made if version.picture)
     described, documents = collections.for_archive(person)
     if described:
         yield "collections.json", _json({"collections": described})
@@ -110,7 +111,13 @@ def _assistant(version: AssistantVersion) -> dict[str, object]:
     columns = ("name", "initials", "description", "instructions", "choice", "effort", "starters", "tools", "created_at")
     groups = sorted(version.assistant.groups.values_list("name", flat=True))
     files = sorted(version.collections.filter(deleted_at=None).values_list("name", flat=True))
-    return {**{name: getattr(version, name) for name in columns}, "collections": files, "groups": groups}
+    picture = _picture_name(version) if version.picture_id else ""
+    return {**{name: getattr(version, name) for name in columns}, "picture": picture, "collections": files, "groups": groups}
+
+
+def _picture_name(version: AssistantVersion) -> str:
+    name = slugify(version.name, allow_unicode=True).strip("-") or "assistant"
+    return f"assistants/{name}-{version.assistant_id.hex[-8:]}.png"
 
 
 def conversations(person: User, keys: Iterable[UUID]) -> Iterator[tuple[str, Content]]:
@@ -211,6 +218,7 @@ def _about() -> str:
         ("bin/", _("the same of the conversations in the bin")),
         ("folders.json", _("your folders")),
         ("assistants.json", _("the assistants that you made")),
+        ("assistants/", _("their pictures")),
         ("collections.json", _("your collections of documents, and the files of your folders")),
         ("collections/", _("their documents, in the newest version")),
         ("prompts.json", _("your saved prompts, which “Import” on their page reads")),

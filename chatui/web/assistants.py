@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
+from csp.decorators import csp
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
@@ -30,7 +31,7 @@ from chatui.permissions.collections import MAX_ASKED
 from chatui.permissions.offers import may_offer
 from chatui.web import undo
 from chatui.web.folders import Instructions
-from chatui.web.guards import person_of, signed_in, visitor_of
+from chatui.web.guards import INERT, person_of, signed_in, visitor_of
 
 _writes = Throttle("assistant", attempts=120, seconds=60)
 
@@ -222,6 +223,16 @@ def assistant(request: HttpRequest, assistant_id: UUID) -> HttpResponse:
             return undo.saved("assistants")
     context = {"form": form, "assistant": {"id": assistant_id, "name": text.name}}
     return render(request, "assistants/assistant.html", context, status=400 if form.errors else 200)
+
+
+@signed_in("GET")
+@csp(INERT)  # type: ignore[arg-type]
+def picture(request: HttpRequest, picture_id: UUID) -> HttpResponse:
+    """The picture of an assistant. Another picture has another address, so the person's browser may keep it."""
+    response = HttpResponse(assistants.picture(person_of(request), picture_id), content_type="image/png")
+    response.headers["Cache-Control"] = "private, max-age=31536000, immutable"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response
 
 
 @signed_in("POST")

@@ -34,6 +34,7 @@ from chatui.models.user import User
 from chatui.operations.canary.browser import Deployment, SimulatedBrowser
 from chatui.operations.canary.watch import Canary, Clock, LeakWatch
 from chatui.permissions import debug_requests
+from chatui.pictures import only_pixels
 from chatui.store import assistants, collections, passages
 from chatui.store import files as store_files
 from chatui.store.files import FileDestination, NewFile
@@ -42,6 +43,7 @@ from tests.canary.conftest import World
 from tests.canary.planting import append
 from tests.canary.reviewed import HOLDER
 from tests.chatui.conftest import make_person
+from tests.chatui.store.pictures import png
 from tests.chatui.store.uploads import uploaded
 
 ADDRESS = "192.0.2.7"
@@ -166,11 +168,13 @@ def places(world: World) -> dict[str, str]:
 
 
 def _assistants(world: World, bystander: User) -> dict[str, str]:
-    """Assistants of the owner, one of them deleted, and of somebody else, who offers one, and a prompt, to everybody of the world. The
-    conversation began with an older version of the owner's first; another with the offered one. Instructions of somebody else are hidden
-    from all of them, and documents of the offered one, which are offered to nobody."""
+    """Assistants with pictures of the owner, one of them deleted, and of somebody else, who offers one, and a prompt, to everybody of the
+    world. The conversation began with an older version of the owner's first; another with the offered one, before it had another picture.
+    Instructions of somebody else are hidden from all of them, and documents of the offered one, which are offered to nobody."""
     conversation, made = world.planted.conversation, {"name": "A visible assistant", "instructions": "Be brief."}
-    own, deleted, foreign = (assistants.create(person, made) for person in (conversation.owner, conversation.owner, bystander))
+    picture = only_pixels(png())
+    makers = (conversation.owner, conversation.owner, bystander)
+    own, deleted, foreign = (assistants.create(person, made, picture=picture) for person in makers)
     assistants.change(own.versions.get(), {**made, "instructions": "Be kind."})
     Assistant.objects.filter(pk=deleted.pk).update(deleted_at=timezone.now())
     Conversation.objects.filter(pk=conversation.pk).update(began_with_assistant=True, assistant_version=own.versions.get(number=2))
@@ -180,7 +184,9 @@ def _assistants(world: World, bystander: User) -> dict[str, str]:
     document = uploaded(offerer, f"{hidden[:50]}.txt", hidden)
     passages.index(document.content_id)
     collections.put(files, document)
-    offered = assistants.create(offerer, {**made, "instructions": world.canary.plant("instructions of an offered assistant")}, {files.pk})
+    offered = assistants.create(
+        offerer, {**made, "instructions": world.canary.plant("instructions of an offered assistant")}, {files.pk}, picture
+    )
     assistants.change(foreign.versions.get(), {**made, "instructions": world.canary.plant("instructions of somebody's assistant")})
     group = Group.objects.create(name="users of an assistant")
     group.user_set.add(*filter(None, world.people.values()))
@@ -189,8 +195,13 @@ def _assistants(world: World, bystander: User) -> dict[str, str]:
     assisted = Conversation.objects.create(
         owner=conversation.owner, title="With an assistant", began_with_assistant=True, assistant_version=offered.versions.get()
     )
-    assistants.change(offered.versions.get(), {**made, "instructions": world.canary.plant("newer instructions of an offered assistant")})
+    former = offered.pictures.get()
+    newer = {**made, "instructions": world.canary.plant("newer instructions of an offered assistant")}
+    assistants.change(offered.versions.get(), newer, picture=only_pixels(png(2)))
+    pictures = {"": own.pictures.get(), "deleted_": deleted.pictures.get(), "foreign_": foreign.pictures.get(), "former_": former}
+    pictures["offered_"] = offered.pictures.exclude(pk=former.pk).get()
     return {
+        **{f"{which}picture": str(row.pk) for which, row in pictures.items()},
         "assistant": str(own.pk),
         "deleted_assistant": str(deleted.pk),
         "foreign_assistant": str(foreign.pk),

@@ -37,8 +37,8 @@ ASKED = [
     for name in KINDS
     for about in ("conversations", "all else")
 ]
-WITH_OTHER_HEADERS = "/(diagram/|sw.js|files/|.*/debug/files/)"
-"""Pages: see test_headers.py and tests/chatui/web/test_files.py."""
+WITH_OTHER_HEADERS = "/(diagram/|sw.js|files/|assistants/pictures/|.*/debug/files/)"
+"""Pages: see test_headers.py and test_files.py and test_assistant_pictures.py in tests/chatui/web."""
 CLOSING = ("open debug view", "close debug view")
 """These end an earlier debug view."""
 WAYS = {
