@@ -106,7 +106,7 @@ def _field(name: object, schema: object, *, is_required: bool) -> FormField:
     about: dict[str, Any] = {"name": name, "is_required": is_required, "default": _plain(schema.get("default"))}
     for ours, theirs, most in (("title", "title", NAME_CHARS), ("about", "description", ABOUT_CHARS)):
         if isinstance(schema.get(theirs), str):
-            about[ours] = one_line(schema[theirs])[:most]
+            about[ours] = one_line(schema[theirs][: 4 * most])[:most]
     return FormField(**_kind(schema), **about)
 
 
@@ -134,12 +134,10 @@ def _choices(schema: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     else:
         titles = listed_in(schema, "enumNames")
         found = [(value, titles[at] if at < len(titles) else value) for at, value in enumerate(listed_in(schema, "enum"))]
-    choices = [
-        (value, one_line(label)[:NAME_CHARS] if isinstance(label, str) else value) for value, label in found if isinstance(value, str)
-    ]
-    if not choices or len(choices) != len(found) or len(choices) > MAX_CHOICES or any(len(value) > ABOUT_CHARS for value, _ in choices):
+    texts = [(value, label) for value, label in found if isinstance(value, str)]
+    if not 0 < len(texts) <= MAX_CHOICES or len(texts) != len(found) or any(len(value) > ABOUT_CHARS for value, _ in texts):
         raise UnusableError(f"a choice of the form has no texts to choose from, or more than {MAX_CHOICES}")
-    return tuple(choices)
+    return tuple((value, one_line(label[: 4 * NAME_CHARS])[:NAME_CHARS] if isinstance(label, str) else value) for value, label in texts)
 
 
 def _limits(schema: Mapping[str, Any], least: str, most: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
@@ -18,7 +19,7 @@ def listed(name: str, person_id: UUID) -> list[tuple[Prompt, str]]:
     place = (person_id, name)
 
     async def read(server: McpServer) -> list[Prompt]:
-        return prompts.listed(await server.prompts())
+        return await asyncio.to_thread(prompts.listed, await server.prompts())
 
     return [(each, signed("prompt", place, _kept(each))) for each in asked(place, "prompts", read)]
 
@@ -44,6 +45,7 @@ def filled(name: str, person_id: UUID, token: str, values: Sequence[str]) -> Fil
         raise NoSuchPickError from None
 
     async def read(server: McpServer) -> Filled:
-        return prompts.filled(await server.ask("prompts/get", {"name": remote, "arguments": arguments}))
+        answer = await server.ask("prompts/get", {"name": remote, "arguments": arguments})
+        return await asyncio.to_thread(prompts.filled, answer)
 
     return asked(place, "prompts", read)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from uuid import UUID
@@ -39,7 +40,7 @@ def page(name: str, person_id: UUID, token: str) -> Page:
         left_out, following = 0, ""
         try:
             answer = await server.ask("resources/list", {"cursor": cursor} if cursor else {})
-            found, left_out = resources.listed(answer)
+            found, left_out = await asyncio.to_thread(resources.listed, answer)
             following = resources.next_cursor(answer, cursor)
         except ServerRefusedError:
             if cursor:
@@ -68,7 +69,7 @@ def page(name: str, person_id: UUID, token: str) -> Page:
 async def _templates(server: McpServer) -> tuple[list[Template], int]:
     """Those of the first answer. Many servers have none, and refuse."""
     try:
-        return resources.templates(await server.ask("resources/templates/list", {}))
+        return await asyncio.to_thread(resources.templates, await server.ask("resources/templates/list", {}))
     except ServerRefusedError:
         return [], 0
 
@@ -79,7 +80,7 @@ def contents(name: str, person_id: UUID, token: str, values: Mapping[str, str]) 
     picked = _picked(place, token, values)
 
     async def read(server: McpServer) -> list[Content]:
-        return resources.contents(await server.ask("resources/read", {"uri": picked.uri}), picked)
+        return await asyncio.to_thread(resources.contents, await server.ask("resources/read", {"uri": picked.uri}), picked)
 
     return asked(place, "resources", read)
 

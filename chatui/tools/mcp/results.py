@@ -10,20 +10,24 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from chatui.json_schemas import mapping
+from chatui.tools.mcp.messages import MAX_MARKS
 from chatui.tools.remote.offers import cleaned
 from chatui.tools.replies import in_middle
 from chatui.tools.tool import ToolError
+from renderer.strict_json import loads_bounded
 
 ERROR_CHARS = 800
 """Of an error. Its cause is often at its end, so it is cut in the middle."""
 NAME_CHARS = 100
 ADDRESS_CHARS = 500
 DESCRIBED_CHARS = 300
+MAX_OTHER_PARTS = 500
+"""The most parts that are named or marked one by one, which takes a while; further ones are counted. A text is no such part."""
 MAX_DEPTH = 100
 """Of a structure."""
 _NO_MORE = "The tool answered with a kind of result that is not known here."
@@ -45,7 +49,7 @@ def read(result: Mapping[str, Any], *, is_told: bool = False) -> Any:
         raise ToolError(_NO_MORE)
     listed = _content(result)
     is_private = any(map(is_for_person, listed))
-    texts = [_mark(each, is_told=is_told) if is_for_person(each) else _part(each).text for each in listed]
+    texts = list(_texts(listed, is_told=is_told))
     text = "\n".join(texts)
     structure = _without(_structure(result), {_own_text(each) for each in listed if is_for_person(each)} - {""})
     if structure is None or (text and not is_private and _says_same(texts, structure)):
@@ -56,6 +60,24 @@ def read(result: Mapping[str, Any], *, is_told: bool = False) -> Any:
         said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
         raise ToolError(f"The tool failed: {in_middle(said, ERROR_CHARS)}" if said else "The tool failed.")
     return _NOTHING if value == "" else value
+
+
+def _texts(listed: Sequence[Any], *, is_told: bool) -> Iterator[str]:
+    """The parts as the model gets them."""
+    others = 0
+    for each in listed:
+        is_private = is_for_person(each)
+        others += is_private or not _is_text(each)
+        if is_private and others <= MAX_OTHER_PARTS:
+            yield _mark(each, is_told=is_told)
+        elif not is_private and (others <= MAX_OTHER_PARTS or _is_text(each)):
+            yield _part(each).text
+    if others > MAX_OTHER_PARTS:
+        yield f"[{others - MAX_OTHER_PARTS:,} more parts that are no text for you were returned, which are not shown here]"
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("text"), str)
 
 
 def for_person(result: Mapping[str, Any]) -> str:
@@ -130,7 +152,8 @@ def _is_written(text: str, value: Any) -> bool:
         return True
     try:
         # As text, because True equals 1.
-        return json.dumps(json.loads(text), sort_keys=True) == json.dumps(value, sort_keys=True)
+        said = loads_bounded(text.encode("utf-8", "surrogatepass"), MAX_MARKS)
+        return json.dumps(said, sort_keys=True) == json.dumps(value, sort_keys=True)
     except (ValueError, TypeError, RecursionError):
         return False
 
@@ -148,7 +171,7 @@ def _part(part: Any) -> _Part:
         text = part if isinstance(part, str) else json.dumps(part, ensure_ascii=False)
         return _Part(_chars(text), text)
     kind = part.get("type")
-    if kind == "text" and isinstance(part.get("text"), str):
+    if _is_text(part):
         return _Part(_chars(part["text"]), part["text"])
     if kind == "resource" and isinstance(part.get("resource"), Mapping):
         return _resource(part["resource"])

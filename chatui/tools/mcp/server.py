@@ -86,6 +86,11 @@ def offered(server: str, remote: str, found: Sequence[Any], name: str) -> ToolOf
     )
 
 
+def _described(found: Sequence[Any]) -> list[tuple[str, str]]:
+    named = [each for each in found if isinstance(each, Mapping) and is_name(each.get("name"))]
+    return [(each["name"], cleaned(str(each.get("description") or ""), DESCRIPTION_CHARS)) for each in named]
+
+
 MAX_PAGES = 20
 MAX_LISTED = 1000
 MAX_LIST_CHARS = 4_000_000
@@ -120,7 +125,9 @@ class _SessionOfCall(KeptSession):
 
 
 class McpServer:
-    """A server whose tools are offered. Its methods run on the event loop of the tools."""
+    """A server whose tools are offered. Its methods run on the event loop of the tools.
+
+    What a server says is read in a thread: a few megabytes can take seconds, for which the tools of all other servers would wait."""
 
     def __init__(self, spec: McpSpec) -> None:
         self._spec = spec
@@ -139,8 +146,7 @@ class McpServer:
 
     async def described(self) -> list[tuple[str, str]]:
         """The tools that the server lists now and a page can show, by its names, each with its description, cleaned. Raises ServerError."""
-        found = [each for each in await self._found() if isinstance(each, Mapping) and is_name(each.get("name"))]
-        return [(each["name"], cleaned(str(each.get("description") or ""), DESCRIPTION_CHARS)) for each in found[:MAX_LISTED]]
+        return await asyncio.to_thread(_described, await self._found())
 
     async def listed(self) -> Listing:
         """The current offers. What a server says about itself (``instructions``, annotations) is not used. Nobody's session is used for it.
@@ -148,7 +154,7 @@ class McpServer:
         """
         found = await self._found()
         spec = self._spec
-        return listing(spec.name, spec.selected, lambda remote, name: offered(spec.name, remote, found[:MAX_LISTED], name))
+        return await asyncio.to_thread(listing, spec.name, spec.selected, lambda remote, name: offered(spec.name, remote, found, name))
 
     async def _found(self) -> list[Any]:
         async with self._nobodys() as peer:
@@ -251,7 +257,7 @@ class McpServer:
             message = in_middle(credentials.without(error.server_message, secret), ERROR_CHARS)
             raise ToolError(f"The server refused the call: {message}") from None
         found = credentials.without(found, secret)
-        return results.read(found, is_told=await self._told(found, turn))
+        return await asyncio.to_thread(results.read, found, is_told=await self._told(found, turn))
 
     async def _told(self, found: Mapping[str, Any], turn: CallingTurn) -> bool:
         """Show the person what in a result is for them alone, if the operator allows that. Returns whether it is shown."""

@@ -8,6 +8,7 @@ import pytest
 from chatui.display import tool_forms
 from chatui.json_schemas import UnusableError
 from chatui.models.tools import ToolApproval
+from chatui.tools import forms
 from chatui.tools.forms import MAX_CHOICES, MAX_FIELDS, FormError, answers_of, form_of
 
 SCHEMA: dict[str, Any] = {
@@ -152,3 +153,21 @@ def test_the_page_has_the_limits_to_the_digit() -> None:
     schema = {"type": "object", "properties": {"count": {"type": "integer", "minimum": 1234567, "maximum": 123456789012}}}
     [field] = tool_forms.shown(ToolApproval(arguments=form_of("Order", schema).model_dump_json()), "", 60).fields
     assert (field.least, field.most) == ("1234567", "123456789012")
+
+
+def test_only_the_beginning_of_a_servers_words_is_read_and_only_of_choices_that_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+
+    def watched(text: str) -> str:
+        read.append(len(text))
+        return text
+
+    monkeypatch.setattr(forms, "one_line", watched)
+    long = "é" * 100_000
+    named = [{"const": str(number), "title": long} for number in range(MAX_CHOICES)]
+    shown = form_of("Which?", {"properties": {"a": {"title": long, "description": long, "oneOf": named}}})
+    assert len(shown.fields[0].choices) == MAX_CHOICES and max(read) < 4000
+    read.clear()
+    with pytest.raises(UnusableError, match="more than 50"):
+        form_of("Which?", {"properties": {"a": {"oneOf": [*named, {"const": "more", "title": "One more"}]}}})
+    assert not read

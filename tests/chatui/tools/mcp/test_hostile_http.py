@@ -4,16 +4,19 @@ import asyncio
 import json
 import logging
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
-from chatui.tools import server_registry
+from chatui.tools import prompts, resources, server_registry
 from chatui.tools.mcp import messages
 from chatui.tools.tool import ToolError
+from renderer import characters
 from tests.chatui.tools import peer as peers
-from tests.chatui.tools.mcp.calls import ADD, Turn, listed, offer_of
+from tests.chatui.tools.mcp.calls import ADD, Turn, listed, offer_of, server_of
 from tests.chatui.tools.mcp.scripted import SESSION, Mcp, called, events, result
 from tests.chatui.tools.peer import PeerRequest, peer
 
@@ -280,3 +283,61 @@ async def _gone(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
 
 async def _status(status: int, request: PeerRequest, writer: asyncio.StreamWriter) -> None:
     await peers.send(writer, {"jsonrpc": "2.0", "id": request.json.get("id"), "error": {"code": -32001, "message": "no"}}, status)
+
+
+PART = {"type": "resource", "resource": {"uri": "notes://a", "text": "a"}}
+
+
+def test_what_a_server_says_is_read_beside_the_event_loop_of_the_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few megabytes of names take seconds, for which all other tools would wait."""
+    cleaned: list[bool] = []
+    one_line = characters.one_line
+
+    def watched(text: str) -> str:
+        cleaned.append(_is_on_loop())
+        return one_line(text)
+
+    monkeypatch.setattr(characters, "one_line", watched)
+    lists = {
+        "server/discover": {"supportedVersions": ["2026-07-28"], "capabilities": {"prompts": {}}},
+        "tools/call": {"content": [PART]},
+        "prompts/list": {"prompts": [{"name": "a", "title": "A prompt"}]},
+        "resources/list": {"resources": [{"uri": "notes://a", "name": "a"}]},
+        "resources/templates/list": {"resourceTemplates": [{"uriTemplate": "notes://{a}", "name": "a"}]},
+    }
+    with peer(Mcp(on={method: result(value) for method, value in lists.items()})) as server:
+        person = uuid4()
+
+        async def run(place: Any, what: str, work: Any) -> Any:
+            async with server_of(url=server.url) as found:
+                return await work(found)
+
+        def asked(*arguments: Any) -> Any:
+            return asyncio.run(run(*arguments))
+
+        for module in (prompts, resources):
+            monkeypatch.setattr(module, "asked", asked)
+            monkeypatch.setattr(module, "signed", lambda *_: "token")
+
+        async def described() -> Any:
+            async with server_of(url=server.url) as found:
+                return await found.described()
+
+        reads: list[Callable[[], Any]] = [
+            lambda: listed(url=server.url),
+            lambda: asyncio.run(described()),
+            lambda: Turn(url=server.url).call(),
+            lambda: prompts.listed("demo", person),
+            lambda: resources.page("demo", person, ""),
+        ]
+        for read in reads:
+            before = len(cleaned)
+            assert read() and len(cleaned) > before, "it has words of the server's"
+    assert not any(cleaned)
+
+
+def _is_on_loop() -> bool:
+    try:
+        return asyncio.get_running_loop() is not None
+    except RuntimeError:
+        return False

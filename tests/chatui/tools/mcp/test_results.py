@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from chatui.tools.mcp.results import ERROR_CHARS, read
+from chatui.tools.mcp.messages import MAX_MARKS
+from chatui.tools.mcp.results import ERROR_CHARS, MAX_OTHER_PARTS, read
 from chatui.tools.tool import ToolError
 
 CSV = base64.b64encode("Größe,1\n".encode()).decode()
@@ -162,3 +163,18 @@ def test_what_is_for_the_person_alone_reaches_no_model() -> None:
 def test_a_mark_has_nothing_invisible(part: dict[str, Any]) -> None:
     found = read(content(part))
     assert found.isprintable() and "<|" not in found
+
+
+def test_many_parts_that_are_no_text_are_counted_after_the_first_ones() -> None:
+    links = [{"type": "resource_link", "uri": f"notes://{number}"} for number in range(MAX_OTHER_PARTS + 20)]
+    private = [text("SECRET", **FOR_PERSON)] * 10
+    fits = read(content(*links[:MAX_OTHER_PARTS], text("the end")))
+    assert fits.count("notes://") == MAX_OTHER_PARTS and fits.endswith("\nthe end")
+    found = read(content(*links, text("the end"), *private))
+    assert found.count("notes://") == MAX_OTHER_PARTS and "\nthe end\n[30 more parts that are no text" in found and "SECRET" not in found
+
+
+def test_a_text_of_too_many_values_is_not_compared_with_the_structure() -> None:
+    for count, is_once in ((10, True), (MAX_MARKS, False)):
+        found = read(content(text(json.dumps([[]] * count, indent=1)), structuredContent=[[]] * count))
+        assert isinstance(found, list) is is_once
