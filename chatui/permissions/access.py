@@ -30,7 +30,7 @@ from chatui.models.message import Message
 from chatui.models.tools import Decision
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
-from chatui.permissions import debug_views
+from chatui.permissions import attempts, debug_views
 from chatui.tools import catalogue
 from chatui.tools.tool import Tool
 from renderer.errors import Code
@@ -402,7 +402,7 @@ def refuse(visitor: Visitor, conversation_id: object, action: str) -> NoReturn:
     if conversation and visitor.user and not may_view_hidden(visitor.user, conversation):
         # Changes by the product have closed it (``close_unpermitted``); others may not have.
         debug_views.close(DebugRequest.objects.filter(conversation=conversation, person=visitor.user, closed_at=None))
-    debug_views.record_attempt(visitor, conversation or key, action)
+    attempts.record_attempt(visitor, conversation or key, action)
     raise RefusedError
 
 
@@ -435,7 +435,7 @@ def refusal_of_message(visitor: Visitor, message_id: object, action: str) -> Not
     key = key_in(message_id)
     hidden = Message.objects.select_related("conversation__owner").filter(pk=key, is_visible=False).first() if key else None
     if hidden is not None and not may_view_hidden(visitor.user, hidden.conversation):
-        debug_views.record_attempt(visitor, hidden.conversation, action)
+        attempts.record_attempt(visitor, hidden.conversation, action)
     return NotFoundError()
 
 

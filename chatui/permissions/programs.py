@@ -18,7 +18,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.programs import ProgramAnswer, ProgramConversation
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.permissions import access, debug_views
+from chatui.permissions import access, attempts
 
 
 def answer_of(person: User, answer_id: UUID, only_key: UUID | None) -> ProgramAnswer:
@@ -70,4 +70,4 @@ def record_reading(visitor: Visitor, conversation_id: UUID, prefix: str) -> None
 
 def record_attempt(visitor: Visitor) -> None:
     """Record that a program requested raw reasoning and was refused. Raises a database error if that fails."""
-    debug_views.record_attempt(visitor, None, ASKED)
+    attempts.record_attempt(visitor, None, ASKED)

@@ -7,7 +7,7 @@ from chatui.env import environment
 from chatui.models.message import Author, Message
 from chatui.models.turn import TurnState
 from chatui.models.user import User
-from chatui.permissions import access, debug_views
+from chatui.permissions import access, attempts
 from chatui.store import continuation
 
 EXPORT, HIDDEN_EXPORT = "ratings export", "ratings export with hidden channels"
@@ -59,6 +59,6 @@ def hidden_exporter(visitor: Visitor) -> User:
     """
     person = exporter(visitor)
     if not can_export_hidden(person):
-        debug_views.record_attempt(visitor, None, HIDDEN_EXPORT)
+        attempts.record_attempt(visitor, None, HIDDEN_EXPORT)
         raise access.RefusedError
     return person

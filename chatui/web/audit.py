@@ -20,7 +20,7 @@ from chatui.audit_log import aggregation, chain, lines, words
 from chatui.audit_log.lines import LineFilters
 from chatui.audit_log.record import NOT_BY_PERSON, record
 from chatui.codes import ProductCode
-from chatui.permissions import access, debug_views
+from chatui.permissions import access, attempts
 from chatui.permissions.administration import AdminPart
 from chatui.program import command
 from chatui.web.errors import refuse
@@ -93,7 +93,7 @@ def audit_export(request: HttpRequest, kind: str) -> HttpResponse:
 
 @for_part(AdminPart.AUDIT, "POST")
 def audit_acknowledge(request: HttpRequest, warning_id: UUID) -> HttpResponse:
-    debug_views.acknowledge(visitor_of(request, "page"), warning_id)
+    attempts.acknowledge(visitor_of(request, "page"), warning_id)
     return done("warning-acknowledged", "", "audit")
 
 
@@ -107,7 +107,7 @@ def _shown(form: FilterForm, page: lines.LinePage) -> dict[str, Any]:
         "older": _address(filters, below=page.older),
         "newer": _address(filters, above=page.newer),
         "head": chain.head(),
-        "warnings": debug_views.unacknowledged(),
+        "warnings": attempts.unacknowledged(),
         "tallies": lines.tallies(refused, by=frozenset({"day", "person"}), most=_COUNTED_MOST),
         "counted_days": COUNTED_DAYS,
         "refused_code": Code.PERM_VISIBILITY.value,

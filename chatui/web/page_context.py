@@ -13,7 +13,7 @@ from chatui.accounts import passkeys, password_links, sign_in_notices
 from chatui.display import operator_pages
 from chatui.env import ASSETS_DIR, environment
 from chatui.model_servers import connected
-from chatui.permissions import access, access_notices, administration, debug_requests, debug_views, shares
+from chatui.permissions import access, access_notices, administration, attempts, debug_requests, shares
 from chatui.site.brand import brand
 from chatui.site.languages import LANGUAGES, page_language
 from chatui.tools import rules
@@ -30,7 +30,7 @@ _SPOKEN = frozenset(path.stem for path in (ASSETS_DIR / "static" / _CATALOGUES).
 def page(request: HttpRequest) -> dict[str, Any]:
     """The context processor."""
     person = access.as_person(getattr(request, "user", None))
-    warnings = len(debug_views.unacknowledged()) if access.can_read_audit(person) else 0
+    warnings = len(attempts.unacknowledged()) if access.can_read_audit(person) else 0
     return {
         "announcement": operator_pages.read("announcement"),
         "brand": brand(),

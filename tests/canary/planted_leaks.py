@@ -249,9 +249,9 @@ def _find() -> Iterator[Fault]:
     ("audit log", "stranger", "attempts were not recorded"),
 )
 def _not_recorded() -> Iterator[Fault]:
-    from chatui.permissions import debug_views
+    from chatui.permissions import attempts
 
-    yield debug_views, "record_attempt", lambda *args: None
+    yield attempts, "record_attempt", lambda *args: None
 
 
 @_leak(

@@ -154,12 +154,12 @@ async def test_a_back_end_of_the_admin_pages_comes_and_goes_in_every_process_wit
 CHAIN = """
 from chatui.audit_log.record import digest
 from chatui.models import AuditEvent, User
-from chatui.permissions import debug_views
+from chatui.permissions import attempts
 lines = list(AuditEvent.objects.order_by("number"))
 whole = all(line.hash == digest(line) for line in lines)
 chained = all(after.previous_hash == before.hash for before, after in zip(lines, lines[1:]))
 refused = [line for line in lines if line.code == "E-PERM-VISIBILITY"]
-print(len(refused), debug_views.attempts_of(User.objects.get(username="NAME")), whole and chained)
+print(len(refused), attempts.attempts_of(User.objects.get(username="NAME")), whole and chained)
 """
 
 

@@ -31,7 +31,7 @@ from chatui.operations.canary.peer import CanaryServer
 from chatui.operations.canary.programs import Programs
 from chatui.operations.canary.scripts import PAUSE, Script
 from chatui.operations.canary.watch import SHARED, SOCKET, Canary, CanaryError, look_at_rows
-from chatui.permissions import debug_views
+from chatui.permissions import attempts
 from renderer.errors import Code, ErrorCode
 
 ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancel")
@@ -357,7 +357,7 @@ class Journey:
         """Check that each refused access to hidden channels is recorded in the audit log, in a line or a count."""
         people: dict[str, User] = {"owner": self._guests.owner, "stranger": self._guests.stranger}
         for viewer, person in people.items():
-            recorded = debug_views.attempts_of(person)
+            recorded = attempts.attempts_of(person)
             if recorded < self._refused[viewer]:
                 self._watch.note(f"{self._refused[viewer] - recorded} attempts were not recorded", viewer, "audit log")
 

@@ -27,7 +27,7 @@ from chatui.operations.canary.fixtures import Guests, choice
 from chatui.operations.canary.peer import CanaryServer
 from chatui.operations.canary.scripts import PAUSE, Script
 from chatui.operations.canary.watch import CanaryError
-from chatui.permissions import debug_views
+from chatui.permissions import attempts
 from chatui.permissions import programs as permissions_programs
 
 SOCKET = "v1/responses (socket)"
@@ -100,7 +100,7 @@ class Programs:
                 viewer: stack.enter_context(Program(viewer, self._deployment, _key(person, viewer))) for viewer, person in people.items()
             }
             self._watch.seen.clear()
-            before = debug_views.attempts_of(owner)
+            before = attempts.attempts_of(owner)
             self._list_models(programs.values())
             for kind in KINDS:
                 for script in _plain(scripts.get(kind, ())):
@@ -109,7 +109,7 @@ class Programs:
             for viewer in (PROGRAM, TRUSTED):
                 if not self._watch.seen[viewer]:
                     self._problems.append(f"The {viewer} was sent nothing that is visible.")
-            if debug_views.attempts_of(owner) == before:
+            if attempts.attempts_of(owner) == before:
                 self._watch.note("no attempt was recorded", PROGRAM, "audit log")
 
     def _list_models(self, programs: Iterable[Program]) -> None:

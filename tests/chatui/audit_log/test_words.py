@@ -11,7 +11,7 @@ from chatui.audit_log import words
 from chatui.display import system
 from chatui.lifecycle import closed_accounts, closing, erasure, scim_tokens
 from chatui.operations import backups, moving, restoring
-from chatui.permissions import debug_views, programs, ratings
+from chatui.permissions import attempts, programs, ratings
 from chatui.site.languages import LANGUAGES, SOURCE
 from chatui.transfer import files
 from tests.support.places import ROOT
@@ -22,7 +22,7 @@ NAMED = {
     *(system.PURGE, system.PURGE_ENDED, closed_accounts.HANDED_OVER, closed_accounts.CHOSEN, closed_accounts.UNCHOSEN),
     *(closing.CLOSED, closing.REOPENED, closing.REFUSED, closing.SIGNED_OUT, closing.TURNED_AWAY, erasure.ACTION, files.DOWNLOAD_ACTION),
     *(scim_tokens.MADE, scim_tokens.REVOKED, scim_tokens.REFUSED, backups.ACTION, moving.ACTION, restoring.ACTION),
-    *(debug_views.NOT_LISTED, programs.READ, programs.ASKED, ratings.EXPORT, ratings.HIDDEN_EXPORT),
+    *(attempts.NOT_LISTED, programs.READ, programs.ASKED, ratings.EXPORT, ratings.HIDDEN_EXPORT),
 }
 _FIRST, _LAST = ("record", "RepeatedAction"), ("hidden_channels",)
 _KEYS = {"stranger"}

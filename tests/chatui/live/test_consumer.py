@@ -20,7 +20,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.permissions import debug_requests, debug_views
+from chatui.permissions import attempts, debug_requests
 from chatui.turns import running
 from chatui.wire import bus
 from chatui.wire.commands import Subscribe
@@ -395,7 +395,7 @@ async def test_e_perm_visibility_a_command_that_names_a_hidden_message_is_refuse
     assert [(row.actor_name, row.code, row.action, str(row.conversation_id)) for row in rows] == [
         (name, "E-PERM-VISIBILITY", action, accepted["conversation"]) for name in ("ada", "bela")
     ], "not grace, who may see it elsewhere; further ones are counted"
-    assert await database_sync_to_async(debug_views.attempts_of)(bela) == 3
+    assert await database_sync_to_async(attempts.attempts_of)(bela) == 3
 
 
 async def test_e_x_opt_in_a_permitted_person_must_opt_in_first(ada: User, grace: User) -> None:

@@ -15,7 +15,7 @@ from chatui.audit_log.record import RequestCause, Visitor
 from chatui.models.audit import AttemptWarning, AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
-from chatui.permissions import access, debug_views
+from chatui.permissions import access, attempts
 from chatui.store import erasure
 from tests.chatui.conftest import signed_in
 from tests.support.environment import change
@@ -56,28 +56,28 @@ def test_a_stranger_does_not_learn_whether_a_conversation_exists(conversation: C
 
 
 def test_a_strangers_attempts_are_listed_up_to_a_limit_and_one_line_says_so(conversation: Conversation) -> None:
-    for _ in range(debug_views.LISTED_PER_HOUR + 30):
+    for _ in range(attempts.LISTED_PER_HOUR + 30):
         attempt(None, conversation.pk)
     lines = list(AuditEvent.objects.order_by("number").values_list("detail", flat=True))
-    assert lines == [""] * debug_views.LISTED_PER_HOUR + [debug_views.NOT_LISTED]
+    assert lines == [""] * attempts.LISTED_PER_HOUR + [attempts.NOT_LISTED]
     attempt(None, conversation.pk, "192.0.2.8")
     assert AuditEvent.objects.filter(address="192.0.2.8", detail="").count() == 1, "another address is listed"
 
 
 def test_an_ipv6_network_counts_as_one_stranger(conversation: Conversation) -> None:
-    for number in range(debug_views.LISTED_PER_HOUR + 30):
+    for number in range(attempts.LISTED_PER_HOUR + 30):
         attempt(None, conversation.pk, f"2001:db8:0:1::{number + 1:x}")
-    assert AuditEvent.objects.count() == debug_views.LISTED_PER_HOUR + 1
+    assert AuditEvent.objects.count() == attempts.LISTED_PER_HOUR + 1
     attempt(None, conversation.pk, "2001:db8:0:2::1")
-    assert AuditEvent.objects.count() == debug_views.LISTED_PER_HOUR + 2
+    assert AuditEvent.objects.count() == attempts.LISTED_PER_HOUR + 2
 
 
 def test_many_addresses_together_cannot_flood_the_log_either(conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(debug_views, "_strangers", replace(debug_views._strangers, total=40))
+    monkeypatch.setattr(attempts, "_strangers", replace(attempts._strangers, total=40))
     for number in range(60):
         attempt(None, conversation.pk, f"192.0.2.{number}")
     lines = list(AuditEvent.objects.order_by("number").values_list("detail", flat=True))
-    assert lines == [""] * 40 + [debug_views.NOT_LISTED]
+    assert lines == [""] * 40 + [attempts.NOT_LISTED]
 
 
 def lines() -> list[tuple[str, str, str]]:
@@ -103,14 +103,14 @@ def test_a_persons_first_attempt_gets_a_line_at_once_and_repetitions_one_more(
         attempt(bela, conversation.pk, f"192.0.2.{number % 3}")
         assert lines() == [("bela", "ada", "")], "the owner's name is in it"
         clock(timedelta(seconds=10))
-    assert debug_views.attempts_of(bela) == 60, "none is lost while no line says so"
+    assert attempts.attempts_of(bela) == 60, "none is lost while no line says so"
     last = timezone.now() - timedelta(seconds=10)
     clock(timedelta(hours=1))
     attempt(bela, conversation.pk)
     assert lines()[1:] == [("bela", "ada", f"after line 1: 59 more; from 3 networks; last {last:%Y-%m-%d %H:%M:%S}"), ("bela", "ada", "")]
     summed = AuditEvent.objects.get(number=2)
     assert (summed.code, summed.action, summed.way, summed.conversation_id) == ("E-PERM-VISIBILITY", "debug page", "page", conversation.pk)
-    assert debug_views.attempts_of(bela) == 61 and chain.verify().is_intact
+    assert attempts.attempts_of(bela) == 61 and chain.verify().is_intact
 
 
 def test_an_attempt_without_repetitions_gets_no_second_line(
@@ -129,19 +129,19 @@ def test_attempts_where_nothing_is_to_be_seen_get_a_line_each_up_to_a_limit(
     attempt(bela, conversation.pk)
     clock(timedelta(hours=2))
     for number in range(60):
-        attempt(bela, conversation.pk if number == debug_views.LISTED_OF_PERSON else uuid4())
+        attempt(bela, conversation.pk if number == attempts.LISTED_OF_PERSON else uuid4())
     details = [detail for _, _, detail in lines()][1:]
-    assert details == [""] * debug_views.LISTED_OF_PERSON + [debug_views.ONLY_COUNTED]
-    assert debug_views.attempts_of(bela) == 61
+    assert details == [""] * attempts.LISTED_OF_PERSON + [attempts.ONLY_COUNTED]
+    assert attempts.attempts_of(bela) == 61
     attempt(sam, conversation.pk)
     assert lines()[-1] == ("sam", "ada", ""), "one person does not use up another one's lines"
     moment = timezone.now()
     clock(timedelta(hours=2))
     attempt(sam, conversation.pk)
     assert lines()[-2] == ("bela", "", f"after line 22: 39 more on other conversations; last {moment:%Y-%m-%d %H:%M:%S}")
-    assert lines()[21] == ("bela", "ada", debug_views.ONLY_COUNTED), "the premise: the first of these was on Ada's conversation"
+    assert lines()[21] == ("bela", "ada", attempts.ONLY_COUNTED), "the premise: the first of these was on Ada's conversation"
     assert AuditEvent.objects.get(number=24).conversation_id is None, "and nobody takes the others for attempts on it"
-    assert debug_views.attempts_of(bela) == 61
+    assert attempts.attempts_of(bela) == 61
 
 
 @pytest.mark.parametrize("cause", [RequestCause.PERSON, RequestCause.LINK])
@@ -150,9 +150,9 @@ def test_nobody_hides_what_they_try_behind_other_attempts(cause: RequestCause, a
         with pytest.raises(access.RefusedError):
             access.view_hidden(Visitor(bela, "192.0.2.7", "page", cause), target, action=action)
 
-    for _ in range(3 * debug_views.LISTED_OF_PERSON):
+    for _ in range(3 * attempts.LISTED_OF_PERSON):
         tries(uuid4(), "debug page")
-    assert AuditEvent.objects.count() == debug_views.LISTED_OF_PERSON + 1, "the premise: they have used up their lines"
+    assert AuditEvent.objects.count() == attempts.LISTED_OF_PERSON + 1, "the premise: they have used up their lines"
     other = Conversation.objects.create(owner=ada)
     tried = [(row.pk, action) for row in (conversation, other) for action in ("debug page", "whole download")]
     for target, action in tried * 3:
@@ -160,14 +160,14 @@ def test_nobody_hides_what_they_try_behind_other_attempts(cause: RequestCause, a
     nothing = uuid4()
     for _ in range(3):
         tries(nothing, "debug raw text")
-    recorded = AuditEvent.objects.order_by("number").values_list("conversation_id", "action")[debug_views.LISTED_OF_PERSON + 1 :]
+    recorded = AuditEvent.objects.order_by("number").values_list("conversation_id", "action")[attempts.LISTED_OF_PERSON + 1 :]
     assert list(recorded) == [*tried, (nothing, "debug raw text")], "each action and each conversation, once"
 
 
 def test_a_flood_of_attempts_on_conversations_that_exist_writes_their_lines_only_once(
     bela: User, conversation: Conversation, clock: Callable[[timedelta], None]
 ) -> None:
-    rows = Conversation.objects.bulk_create(Conversation(owner=bela) for _ in range(2 * debug_views.LISTED_OF_PERSON))
+    rows = Conversation.objects.bulk_create(Conversation(owner=bela) for _ in range(2 * attempts.LISTED_OF_PERSON))
     for _ in range(2):
         for row in rows:
             attempt(bela, row.pk)
@@ -175,9 +175,9 @@ def test_a_flood_of_attempts_on_conversations_that_exist_writes_their_lines_only
     clock(timedelta(hours=2))
     for row in rows:
         attempt(bela, row.pk)
-    fresh = AuditEvent.objects.exclude(detail__startswith="after line").values_list("detail", flat=True)[: debug_views.LISTED_OF_PERSON + 1]
-    assert list(fresh) == [debug_views.ONLY_COUNTED] + [""] * debug_views.LISTED_OF_PERSON, "an hour later only as many as for anything"
-    assert debug_views.attempts_of(bela) == 3 * len(rows)
+    fresh = AuditEvent.objects.exclude(detail__startswith="after line").values_list("detail", flat=True)[: attempts.LISTED_OF_PERSON + 1]
+    assert list(fresh) == [attempts.ONLY_COUNTED] + [""] * attempts.LISTED_OF_PERSON, "an hour later only as many as for anything"
+    assert attempts.attempts_of(bela) == 3 * len(rows)
 
 
 def test_a_repeated_attempt_after_the_conversation_was_erased_is_still_counted(bela: User, conversation: Conversation) -> None:
@@ -185,7 +185,7 @@ def test_a_repeated_attempt_after_the_conversation_was_erased_is_still_counted(b
     attempt(bela, key)
     erasure.erase_conversation(key)
     attempt(bela, key)
-    assert lines() == [("bela", "ada", "")] and debug_views.attempts_of(bela) == 2, "a new line would say that it is gone"
+    assert lines() == [("bela", "ada", "")] and attempts.attempts_of(bela) == 2, "a new line would say that it is gone"
 
 
 @pytest.mark.slow
@@ -199,10 +199,10 @@ def test_no_mixture_of_attempts_gets_more_lines(bela: User, conversation: Conver
     # In an hour, and those that started in the hour before. Each kind of attempt has a line for those that are only counted, and one on
     # the conversation.
     kinds = len(ways) * len(actions)
-    most = 2 * (debug_views.LISTED_OF_PERSON + kinds) + kinds
+    most = 2 * (attempts.LISTED_OF_PERSON + kinds) + kinds
     assert AuditEvent.objects.filter(detail__startswith="after line").count() < most
     assert AuditEvent.objects.exclude(detail__startswith="after line").count() <= most
-    assert debug_views.attempts_of(bela) == 300
+    assert attempts.attempts_of(bela) == 300
 
 
 def test_the_owners_name_outlives_the_conversation_in_the_sum_line_too(
@@ -220,29 +220,29 @@ def test_the_owners_name_outlives_the_conversation_in_the_sum_line_too(
 
 def test_attempts_caused_by_another_site_are_recorded_as_such_without_a_warning(bela: User, conversation: Conversation) -> None:
     cause = RequestCause.LINK
-    for _ in range(3 * debug_views.LISTED_OF_PERSON):
+    for _ in range(3 * attempts.LISTED_OF_PERSON):
         with pytest.raises(access.RefusedError):
             access.view_hidden(Visitor(bela, "192.0.2.7", "page", cause), uuid4(), action="debug page")
-    assert AuditEvent.objects.count() == debug_views.LISTED_OF_PERSON + 1
+    assert AuditEvent.objects.count() == attempts.LISTED_OF_PERSON + 1
     assert set(AuditEvent.objects.values_list("code", "way")) == {("E-PERM-VISIBILITY", cause.value)}
-    assert debug_views.unacknowledged() == [] and debug_views.attempts_of(bela) == 0
+    assert attempts.unacknowledged() == [] and attempts.attempts_of(bela) == 0
     for _ in range(5):
         attempt(bela, conversation.pk)
     assert AuditEvent.objects.filter(way="page").count() == 1, "their own attempts still have separate lines"
-    assert [warned.attempts for warned in debug_views.unacknowledged()] == [5]
+    assert [warned.attempts for warned in attempts.unacknowledged()] == [5]
 
 
 def test_staff_are_warned_once_per_person_and_day(
     bela: User, sam: User, conversation: Conversation, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.WARNING, "chatui.permissions.debug_views"):
+    with caplog.at_level(logging.WARNING, "chatui.permissions.attempts"):
         for _ in range(4):
             attempt(bela, conversation.pk)
         attempt(sam, conversation.pk)
-        assert debug_views.unacknowledged() == [] and not caplog.records
+        assert attempts.unacknowledged() == [] and not caplog.records
         for _ in range(3):
             attempt(bela, conversation.pk)
-    (warned,) = debug_views.unacknowledged()
+    (warned,) = attempts.unacknowledged()
     assert (warned.person_name, warned.attempts, warned.day) == ("bela", 7, timezone.now().date())
     (record,) = caplog.records
     assert record.levelno == logging.WARNING and "'bela' made 5 attempts within 24 hours" in record.getMessage()
@@ -257,17 +257,17 @@ def test_attempts_of_another_day_do_not_count(bela: User, conversation: Conversa
             attempt(bela, conversation.pk)
     for _ in range(4):
         attempt(bela, conversation.pk)
-    assert debug_views.unacknowledged() == []
+    assert attempts.unacknowledged() == []
     attempt(bela, conversation.pk)
-    assert [warned.attempts for warned in debug_views.unacknowledged()] == [5]
+    assert [warned.attempts for warned in attempts.unacknowledged()] == [5]
 
 
 def test_the_number_and_the_hours_are_settings(bela: User, conversation: Conversation, set_up: Callable[..., None]) -> None:
     set_up(alert_attempts=2)
     attempt(bela, conversation.pk)
-    assert debug_views.unacknowledged() == []
+    assert attempts.unacknowledged() == []
     attempt(bela, conversation.pk)
-    assert len(debug_views.unacknowledged()) == 1
+    assert len(attempts.unacknowledged()) == 1
 
 
 def test_a_limit_of_zero_disables_warnings(bela: User, conversation: Conversation, set_up: Callable[..., None]) -> None:
@@ -299,17 +299,17 @@ def test_staff_with_the_permission_see_the_warning_and_a_badge_and_others_do_not
 def test_a_warning_is_acknowledged_once_and_that_is_recorded(grace: User, bela: User, conversation: Conversation) -> None:
     for _ in range(5):
         attempt(bela, conversation.pk)
-    (warned,) = debug_views.unacknowledged()
+    (warned,) = attempts.unacknowledged()
     client = signed_in(grace)
     for _ in range(2):
         assert client.post(f"/audit/warnings/{warned.id}/acknowledge/")["Location"].startswith("/audit/?done=")
-    assert debug_views.unacknowledged() == []
+    assert attempts.unacknowledged() == []
     line = AuditEvent.objects.get(action="acknowledge warning")
     assert (line.actor, line.owner_name, line.code) == (grace, "bela", "")
     row = AttemptWarning.objects.get()
     assert row.acknowledged_by == "grace" and row.acknowledged_at is not None
     attempt(bela, conversation.pk)
-    assert debug_views.unacknowledged() == [], "once per person and day"
+    assert attempts.unacknowledged() == [], "once per person and day"
 
 
 def test_what_was_attempted_in_another_way_is_another_attempt(bela: User, conversation: Conversation) -> None:
@@ -319,14 +319,14 @@ def test_what_was_attempted_in_another_way_is_another_attempt(bela: User, conver
         with pytest.raises(access.RefusedError):
             access.view_hidden(Visitor(bela, "192.0.2.7", way), conversation.pk, action=action)
     assert list(AuditEvent.objects.order_by("number").values_list("way", "action")) == tried
-    assert debug_views.attempts_of(bela) == 2 * len(tried)
+    assert attempts.attempts_of(bela) == 2 * len(tried)
 
 
 def test_only_the_warning_that_was_named_is_acknowledged(bela: User, sam: User, grace: User, conversation: Conversation) -> None:
     for person in (bela, sam):
         for _ in range(5):
             attempt(person, conversation.pk)
-    first, second = debug_views.unacknowledged()
-    debug_views.acknowledge(Visitor(grace, "192.0.2.7", "page"), first.id)
-    assert [warning.person_name for warning in debug_views.unacknowledged()] == [second.person_name]
+    first, second = attempts.unacknowledged()
+    attempts.acknowledge(Visitor(grace, "192.0.2.7", "page"), first.id)
+    assert [warning.person_name for warning in attempts.unacknowledged()] == [second.person_name]
     assert AuditEvent.objects.get(action="acknowledge warning").owner_name == first.person_name

@@ -7,7 +7,7 @@ from chatui.audit_log.record import RequestCause
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
-from chatui.permissions import debug_views
+from chatui.permissions import attempts
 from chatui.web.guards import cause_of
 from tests.chatui.conftest import OPENING, signed_in
 from tests.chatui.store.long_conversations import long_conversation
@@ -53,7 +53,7 @@ def test_only_the_persons_own_requests_raise_a_warning_but_all_are_refused_and_l
     for _ in range(6):
         assert client.get(f"/c/{conversation.pk}/debug/", headers=headers).status_code == 403
     assert audit_lines() == [("E-PERM-VISIBILITY", "debug page", cause.value or "page", "bela", "ada")]
-    assert [warned.attempts for warned in debug_views.unacknowledged()] == ([6] if cause is RequestCause.PERSON else [])
+    assert [warned.attempts for warned in attempts.unacknowledged()] == ([6] if cause is RequestCause.PERSON else [])
 
 
 @pytest.mark.parametrize("place", ["open", "close"])
@@ -99,7 +99,7 @@ def test_a_hidden_frame_id_is_an_attempt_and_looks_like_an_unknown_id(place: str
     assert signed_in(bela).get(f"/c/{own.pk}/{place.format(hidden.pk)}").status_code == 404
     action = "message text" if "text" in place else "link to message"
     assert audit_lines() == [("E-PERM-VISIBILITY", action, "page", name, "ada") for name in ("ada", "bela")], "grace may see it, elsewhere"
-    assert debug_views.attempts_of(bela) == 2
+    assert attempts.attempts_of(bela) == 2
 
 
 @pytest.mark.parametrize("place", ["messages/{}/text/", "messages/{}/rating/", "share/"])
