@@ -16,7 +16,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.ratings import DOWN, Rating
 from chatui.models.turn import TurnState
 from chatui.permissions import access, ratings
-from chatui.store import transcripts
+from renderer import characters
 
 MAX_CHARS = models_ratings.NOTE_CHARS
 VERDICTS, REASONS = models_ratings.VERDICTS, models_ratings.REASONS
@@ -46,7 +46,7 @@ def rate(visitor: Visitor, conversation_id: object, message_id: object, given: R
     if not given.verdict:
         Rating.objects.filter(message=message, person=person).delete()
         return True
-    note = transcripts.storable(given.note.strip())
+    note = characters.storable(given.note.strip())
     has_reason = given.verdict != DOWN or given.reason in dict(REASONS)
     if given.verdict not in dict(VERDICTS) or len(note) > MAX_CHARS or not has_reason:
         return False

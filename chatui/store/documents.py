@@ -30,6 +30,7 @@ from chatui.store import opened_pages, transcripts, uploads
 from chatui.store.context_use import Room
 from chatui.store.search_index import runs
 from chatui.store.transcripts import FrameMetadata, TreePosition
+from renderer import characters
 from renderer.frame_kinds import DOCUMENT
 from renderer.frames import Frame
 
@@ -261,14 +262,14 @@ def save(content: FileContent, reading: FileReading, tokens: Sequence[int], *, i
         tokens=sum(tokens),
         is_counted=is_counted,
         is_cut=reading.is_cut,
-        left_out="\n".join(f"{kind} {transcripts.storable(str(each))}".rstrip() for kind, each in _said(reading)),
+        left_out="\n".join(f"{kind} {characters.storable(str(each))}".rstrip() for kind, each in _said(reading)),
     )
     parts = [
         DocumentPart(
             content=content,
             number=number,
-            label=transcripts.storable(part.label)[:200],
-            text=transcripts.storable(part.text),
+            label=characters.storable(part.label)[:200],
+            text=characters.storable(part.text),
             tokens=count,
         )
         for number, (part, count) in enumerate(zip(reading.parts, tokens, strict=True), 1)

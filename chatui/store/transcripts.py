@@ -6,7 +6,6 @@ A branch is followed inside the database, only as far as necessary, and without 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -26,7 +25,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import document_headers, search_index
 from renderer.activities.activity import Activity, as_stored
-from renderer.characters import is_seen
+from renderer.characters import is_seen, storable
 from renderer.errors import Code
 from renderer.frame_kinds import ASIDE, DOCUMENT_NAME, PRODUCT_NAMES, SUMMARY_NAME, is_document
 from renderer.frames import Frame, Header, Role, Transcript
@@ -65,8 +64,6 @@ class FrameMetadata:
 
 
 _NO_METADATA = FrameMetadata()
-_HIGH, _LOW = "[\ud800-\udbff]", "[\udc00-\udfff]"
-_SURROGATE, _LONE_SURROGATE = re.compile("[\ud800-\udfff]"), re.compile(f"{_HIGH}(?!{_LOW})|(?<!{_HIGH}){_LOW}")
 COLUMN_CHARS = 128
 """Imported header values can be longer than our own; the frame's text contains them in full."""
 
@@ -544,14 +541,6 @@ FIRST_TITLE_CHARS = 60
 def header_text(text: str) -> str:
     """A foreign name in a form that a document header allows: no control token, no lone surrogate, at most 200 characters."""
     return storable(text).replace("<|", "<")[:200]
-
-
-def storable(text: str) -> str:
-    """``text`` without characters that a database or UTF-8 refuses: NUL and lone surrogates become U+FFFD."""
-    if _SURROGATE.search(text):
-        # The decoder could replace lone ones too, but takes seconds for the 160,000 that fit into a megabyte of JSON.
-        text = _LONE_SURROGATE.sub("\ufffd", text).encode("utf-16", "surrogatepass").decode("utf-16")
-    return text.replace("\x00", "\ufffd")
 
 
 def _next_position(conversation: Conversation) -> int:

@@ -18,6 +18,7 @@ from chatui.store import bulk_append, transcripts
 from chatui.transfer import imports
 from chatui.transfer.other_products import frames, reading
 from chatui.transfer.other_products.conversation_tree import Counts, DroppedKind, ExportedConversation
+from renderer import characters
 from renderer.gate import Audience, VisibleText, may_see, show
 
 OWN_TITLE_CHARS = 100
@@ -61,7 +62,7 @@ def _put_away(conversation: Conversation, exported: ExportedConversation) -> Non
     """Archived, pinned and in a folder as it was there. A folder is found by its name, or made."""
     conversation.archived_at = conversation.active_at if exported.is_archived else None
     conversation.is_pinned = exported.is_pinned and not exported.is_archived
-    if not (name := folders.clean_name(transcripts.storable(exported.folder))):
+    if not (name := folders.clean_name(characters.storable(exported.folder))):
         return
     own = {folder.name: folder for folder in access.own_folders(conversation.owner)}
     conversation.folder = own.get(name) or folders.create(conversation.owner, name, "")
@@ -117,5 +118,5 @@ def _store(person: User, key: str, exported: ExportedConversation, result: Impor
 
 def _title(exported: ExportedConversation, first: VisibleText) -> str:
     """The title in the export, if it is safe to show; otherwise the beginning of the first visible text."""
-    own = transcripts.own_words(transcripts.storable(frames.title(exported.title)))
+    own = transcripts.own_words(characters.storable(frames.title(exported.title)))
     return transcripts.title_of(own, OWN_TITLE_CHARS) or transcripts.title_of(first, OWN_TITLE_CHARS) or "Imported conversation"

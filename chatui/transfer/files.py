@@ -39,6 +39,7 @@ from chatui.store.documents import AnsweringError as AnsweringError
 from chatui.store.files import FileDestination as FileDestination
 from chatui.store.files import FileRefusedError, NewFile
 from chatui.tools.python import tool
+from renderer import characters
 from renderer.gate import VisibleText
 
 log = logging.getLogger(__name__)
@@ -114,7 +115,7 @@ def search(person: User, words: str) -> tuple[list[StoredFile], bool]:
     Each pair of name and content occurs once.
     """
     rows = files.own_documents(person).filter(content__document__state=ReadingState.READ)
-    for word in transcripts.storable(words).split()[:_MAX_WORDS]:
+    for word in characters.storable(words).split()[:_MAX_WORDS]:
         rows = rows.filter(name__icontains=word)
     newest: dict[tuple[int, str], StoredFile] = {}
     read = list(rows.select_related("content").order_by("-created_at", "pk")[:_MAX_ROWS])

@@ -29,6 +29,7 @@ from chatui.store.transcripts import FrameMetadata
 from chatui.transfer import upload
 from chatui.transfer.other_products.conversation_tree import DroppedKind, ExportedConversation, Node
 from chatui.transfer.upload import ImportRefusedError, refuse
+from renderer import characters
 from renderer.activities.frame import frame_of, lines_in
 from renderer.errors import ErrorCode, OpenChatMLError, Problem
 from renderer.events import Finished
@@ -68,7 +69,7 @@ def as_imported(frame: Frame) -> Frame:
     which pages mark as imported, or a reasoning summary if its lines prove to be ours. A document becomes an ordinary message: a document
     without its file is invisible, and an import must not give a model text that its owner cannot see.
     """
-    header, body = frame.header, transcripts.storable(frame.body)
+    header, body = frame.header, characters.storable(frame.body)
     if header.role == Role.ASSISTANT and header.name in _RESERVED:
         is_note = may_see(header, Audience.END_USER)
         return Frame(_RESERVED[header.name], body) if is_note else replace(frame, body=body)

@@ -17,11 +17,11 @@ from chatui.accounts.sessions import SignedIn
 from chatui.backends.context_window import SEEN_CHARS as SEEN_CHARS
 from chatui.backends.spec import SAMPLING as SAMPLING
 from chatui.json_schemas import AnswerFormat
-from chatui.store import transcripts
 from chatui.store.documents import PreparedDocument
 from chatui.store.documents import QuestionFile as QuestionFile
 from chatui.tools.tool import Tool
 from chatui.turns.streams.program import ProgramStream
+from renderer import characters
 from renderer.errors import ErrorCode
 
 
@@ -201,10 +201,10 @@ def storable(value: Any) -> Any:
     """The JSON value without characters that cannot be stored or sent."""
     match value:
         case str():
-            return transcripts.storable(value)
+            return characters.storable(value)
         case list():
             return [storable(item) for item in value]
         case dict():
-            return {transcripts.storable(name): storable(item) for name, item in value.items()}
+            return {characters.storable(name): storable(item) for name, item in value.items()}
         case _:
             return value

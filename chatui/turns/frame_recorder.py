@@ -18,13 +18,14 @@ from chatui.database.writer import writer
 from chatui.models.keys import new_key
 from chatui.models.message import Message
 from chatui.observability.error_reports import log_without_content
-from chatui.store import hidden_text, transcripts
+from chatui.store import hidden_text
 from chatui.turns import ledger
 from chatui.turns.leases import leases
 from chatui.turns.publisher import Publisher
 from chatui.turns.running_turn import RunningTurn
 from chatui.turns.stages import TextBeforeCut
 from chatui.turns.summarizing import Summarizing
+from renderer import characters
 from renderer.errors import Code, ErrorCode
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import is_answer
@@ -102,7 +103,7 @@ class FrameRecorder:
 
     def add(self, frame: Frame, error: ErrorCode | None = None) -> None:
         """Record a complete frame that the product wrote, such as a tool's reply. ``error``: the error that the frame reports."""
-        for event in (FrameOpened(frame.header), FrameText(transcripts.storable(frame.body)), FrameClosed(frame.terminator, error)):
+        for event in (FrameOpened(frame.header), FrameText(characters.storable(frame.body)), FrameClosed(frame.terminator, error)):
             self.feed(event)
 
     def save_now(self) -> None:

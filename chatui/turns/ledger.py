@@ -24,6 +24,7 @@ from chatui.store import continuation, hidden_text, requests, temporary, transcr
 from chatui.turns.running_turn import LeaseLostError, RunningTurn, TokenAccount, TurnOutcome
 from chatui.usage import settling
 from chatui.usage.counting import Charge
+from renderer import characters
 from renderer.activities import frame as summary_frame
 from renderer.activities.activity import Activity
 from renderer.events import Finished
@@ -128,7 +129,7 @@ def _end(running: RunningTurn) -> int | None:
     columns = {
         **_shown(outcome, account),
         "is_queued": False,
-        "error_detail": transcripts.storable(outcome.detail)[:8000] if keeps else "",
+        "error_detail": characters.storable(outcome.detail)[:8000] if keeps else "",
         "input_tokens": account.input_tokens,
         "output_tokens": account.output_tokens,
         "first_token_ms": account.first_token_ms,

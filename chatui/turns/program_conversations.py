@@ -25,6 +25,7 @@ from chatui.store import transcripts
 from chatui.turns import program_start
 from chatui.turns.asks import EarlierMessage
 from chatui.turns.program_start import Each, StillRunningError
+from renderer import characters
 from renderer.frames import Role
 
 
@@ -117,7 +118,7 @@ def name(row: Conversation, messages: Sequence[Each]) -> None:
     """Give a conversation that is still empty the title of its first question."""
     if not row.title_is_custom:
         questions = (each.text for each in messages if isinstance(each, EarlierMessage) and each.is_person)
-        row.title = transcripts.first_title(transcripts.storable(next(questions, "")))
+        row.title = transcripts.first_title(characters.storable(next(questions, "")))
 
 
 def _note(found: ProgramConversation, orders: Sequence[tuple[int, str]], messages: Sequence[Message | None]) -> list[UUID]:

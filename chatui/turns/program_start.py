@@ -28,6 +28,7 @@ from chatui.turns import sealed
 from chatui.turns.asks import FUNCTIONS, Ask, AskKind, EarlierCall, EarlierMessage, EarlierReply, ProgramAsk
 from chatui.turns.calls.requested import unanswered
 from chatui.turns.sealed import Purpose
+from renderer import characters
 from renderer.frame_kinds import ANALYSIS, ANSWER, NOTES, PREAMBLE
 from renderer.frames import HEADER_VALUE, Channel, Frame, Header, Intent, Role, Terminator
 
@@ -80,14 +81,14 @@ def frames_of(
                 header = _call_header(each, call_id if is_free else f"call_{uuid4().hex}")
                 used.add(header.call_id or "")
                 open_calls[call_id] = header
-                yield Frame(header, transcripts.storable(each.arguments), Terminator.CALL), Author.IMPORT
+                yield Frame(header, characters.storable(each.arguments), Terminator.CALL), Author.IMPORT
             case EarlierReply(call_id=call_id, output=output):
                 if (call := open_calls.pop(call_id, None)) is None:
-                    if _is_stored(stored(), call_id, transcripts.storable(output)):
+                    if _is_stored(stored(), call_id, characters.storable(output)):
                         continue
                     raise UnknownCallError
                 reply = Header(Role.TOOL, Channel.COMMENTARY, recipient=Role.ASSISTANT.value, call_id=call.call_id, name=call.recipient)
-                yield Frame(reply, transcripts.storable(output)), Author.IMPORT
+                yield Frame(reply, characters.storable(output)), Author.IMPORT
 
 
 def _is_stored(before: Iterable[Message], call_id: str, output: str) -> bool:
@@ -97,7 +98,7 @@ def _is_stored(before: Iterable[Message], call_id: str, output: str) -> bool:
 
 
 def _message(message: EarlierMessage) -> tuple[Frame, Author]:
-    text = transcripts.storable(message.text)
+    text = characters.storable(message.text)
     if message.is_person:
         return Frame(Header(Role.USER), text), Author.PERSON
     if message.is_compacted:
@@ -278,7 +279,7 @@ def complete(person: User, begun: BegunProgram, turn: Turn) -> UUID | None:
 
 def order(text: str, after: Message | None, key: UUID) -> dict[str, str | None]:
     """An instruction as a conversation keeps it; see ``ProgramConversation``."""
-    return {"id": key.hex, "text": transcripts.storable(text), "after": after.pk.hex if after else None}
+    return {"id": key.hex, "text": characters.storable(text), "after": after.pk.hex if after else None}
 
 
 def place_of(turn: Turn) -> UUID | None:
@@ -325,7 +326,7 @@ def _conversation(person: User, ask: Ask, asked: ProgramAsk, place: Place | None
     if place is not None and place.leaf is not None:
         transcripts.activate(place.conversation, person, place.leaf)
         return place.conversation
-    title = transcripts.first_title(transcripts.storable(next(questions, ask.text)))
+    title = transcripts.first_title(characters.storable(next(questions, ask.text)))
     if place is not None:
         Conversation.objects.filter(pk=place.conversation.pk, title_is_custom=False).update(title=title)
         return place.conversation
@@ -370,4 +371,4 @@ def _instruction_frames(asked: ProgramAsk, operators: str) -> Iterator[tuple[Fra
     if operators:
         yield Frame(Header(Role.DEVELOPER), operators), Author.PRODUCT
     if asked.all_instructions:
-        yield Frame(Header(Role.DEVELOPER), transcripts.storable(asked.all_instructions)), Author.PERSON
+        yield Frame(Header(Role.DEVELOPER), characters.storable(asked.all_instructions)), Author.PERSON

@@ -22,6 +22,7 @@ from chatui.observability.measures import Span
 from chatui.store import transcripts
 from chatui.turns.running_turn import TokenAccount
 from chatui.usage.counting import Spent, plausible_count, spent_on
+from renderer import characters
 from renderer.events import FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import is_answer
 
@@ -179,7 +180,7 @@ async def text_of(backend: Backend, request: SampleRequest, max_chars: int, char
     finally:
         account = sampling.account()
         charged(account.spent, transcripts.header_text(account.model))
-    return transcripts.storable("".join(answer.parts)[:max_chars]) if sampling.ended.reason is EndReason.STOP else ""
+    return characters.storable("".join(answer.parts)[:max_chars]) if sampling.ended.reason is EndReason.STOP else ""
 
 
 class _NoTextError(Exception):

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from chatui.store import transcripts
 from chatui.tools.replies import CallIds
+from renderer import characters
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent, UnansweredCalls
 from renderer.frame_kinds import ASIDE, PRODUCT_NAMES, SUMMARY_NAME, is_answer
 from renderer.frames import Frame, Header, Role
@@ -76,13 +76,13 @@ class ModelFrames(Stage):
             text = self._half + event.text
             self._half = text[-1] if "\ud800" <= text[-1:] <= "\udbff" else ""
             text = text[:-1] if self._half else text
-            return [FrameText(transcripts.storable(text))] if text or not self._half else []
+            return [FrameText(characters.storable(text))] if text or not self._half else []
         return [*self._alone(), *self._framed(event)]
 
     def _alone(self) -> Sequence[RawEvent]:
         """The half that waits, if the other one did not come."""
         half, self._half = self._half, ""
-        return [FrameText(transcripts.storable(half))] if half else []
+        return [FrameText(characters.storable(half))] if half else []
 
     def _framed(self, event: RawEvent) -> Sequence[RawEvent]:
         event = self._calls.feed(event)

@@ -45,6 +45,7 @@ from chatui.turns.running_turn import RunningTurn
 from chatui.usage import counting, reserving
 from chatui.usage.limits import limits_of
 from chatui.usage.reserving import LimitReachedError, Reserved
+from renderer import characters
 from renderer.frames import Frame, Header, Role
 
 
@@ -219,7 +220,7 @@ def started_again(turn: Turn, ask: Ask | None = None, kind: AskKind = AskKind.SE
 
 
 def _checked(ask: Ask) -> Ask:
-    text = transcripts.storable(ask.text)
+    text = characters.storable(ask.text)
     if ask.program is None and ask.kind in (AskKind.SEND, AskKind.EDIT) and not text.strip():
         raise AskRefusedError(ProductCode.EMPTY)
     if ask.program is None and len(text) > environment().max_message_chars:  # that of a message box: what a program sends, the model limits

@@ -16,7 +16,7 @@ from chatui.store import file_names
 from chatui.tools.remote.offers import cleaned
 from chatui.transfer.exports import file_name
 from chatui.turns import title_reading
-from renderer.characters import MAX_MARKS, drop, escape, is_invisible, is_seen, one_line, replace
+from renderer.characters import MAX_MARKS, drop, escape, is_invisible, is_seen, one_line, replace, storable
 from tests.support.cases import EVERY_SHAPE, for_each
 
 UNSEEN = [
@@ -138,3 +138,21 @@ def test_no_character_of_a_hidden_category_gets_through() -> None:
     shown = escape("".join(map(chr, characters())))
     kinds = {unicodedata.category(char) for char in shown if char not in " \n\t"}
     assert not kinds & {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}
+
+
+@pytest.mark.parametrize(
+    ("text", "stored"),
+    [
+        ("", ""),
+        ("a\x00b", "a\ufffdb"),
+        ("\ud83d\ude00", "\U0001f600"),
+        ("\U0001f600\uffff", "\U0001f600\uffff"),
+        ("\ud800", "\ufffd"),
+        ("a\udfffb\x00", "a\ufffdb\ufffd"),
+        ("\ude00\ud83d", "\ufffd\ufffd"),
+        ("\ud83d\ud83d\ude00\ude00", "\ufffd\U0001f600\ufffd"),
+        ("\udbff\udfff\ud800", "\U0010ffff\ufffd"),
+    ],
+)
+def test_nul_and_lone_surrogates_are_replaced_and_pairs_are_joined(text: str, stored: str) -> None:
+    assert storable(text) == stored

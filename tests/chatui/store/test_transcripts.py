@@ -25,24 +25,6 @@ def test_the_visible_questions_above_a_message_are_counted(conversation: Convers
     assert counted == [1, 1, 2, 2], "those of other branches and hidden ones are none"
 
 
-@pytest.mark.parametrize(
-    ("text", "stored"),
-    [
-        ("", ""),
-        ("a\x00b", "a\ufffdb"),
-        ("\ud83d\ude00", "\U0001f600"),
-        ("\U0001f600\uffff", "\U0001f600\uffff"),
-        ("\ud800", "\ufffd"),
-        ("a\udfffb\x00", "a\ufffdb\ufffd"),
-        ("\ude00\ud83d", "\ufffd\ufffd"),
-        ("\ud83d\ud83d\ude00\ude00", "\ufffd\U0001f600\ufffd"),
-        ("\udbff\udfff\ud800", "\U0010ffff\ufffd"),
-    ],
-)
-def test_nul_and_lone_surrogates_are_replaced_and_pairs_are_joined(text: str, stored: str) -> None:
-    assert transcripts.storable(text) == stored
-
-
 def test_the_frame_of_a_row_that_was_just_written_is_the_one_that_is_stored_until_its_text_changes() -> None:
     message = transcripts.row_of(Conversation(), Frame(Header("user"), "Hello"), Author.PERSON, transcripts.FrameMetadata()).message
     assert transcripts.frame_of(message) == document.parse_frame(message.text)
