@@ -134,6 +134,18 @@ def to_lend(person: User, chosen: Several[str]) -> list[tuple[str, str]]:
     return sorted(named, key=lambda each: (each[1].casefold(), each[0]))
 
 
+def not_offered(person: User, keys: Several[str], groups: Several[int]) -> list[str]:
+    """Of the person's own collections with these ids, the names of those that at least one of the groups (by key) may not ask, by name,
+    without deleted ones. Empty if the person offers nothing to groups. One statement besides those for the permissions; none without
+    groups or without collections."""
+    if not (keys and groups and offers.may_offer(person)):
+        return []
+    rows = permissions.lendable(person).filter(pk__in=keys, deleted_at=None)
+    if permissions.may_offer(person):
+        rows = rows.annotate(reached=Count("groups", filter=Q(groups__in=groups))).filter(reached__lt=len(groups))
+    return sorted(rows.values_list("name", flat=True), key=str.casefold)
+
+
 def chosen(conversation: Conversation) -> list[str]:
     """The ids of the collections that were chosen in a conversation, and may be asked."""
     rows = permissions.usable(conversation.owner).filter(conversations=conversation)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from csp.decorators import csp
@@ -11,6 +11,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.functional import lazy
 from django.utils.text import format_lazy
@@ -32,6 +33,9 @@ from chatui.permissions.offers import may_offer
 from chatui.web import undo
 from chatui.web.folders import Instructions
 from chatui.web.guards import INERT, person_of, signed_in, visitor_of
+
+if TYPE_CHECKING:
+    from chatui.models.user import User
 
 _writes = Throttle("assistant", attempts=120, seconds=60)
 
@@ -204,8 +208,8 @@ def new(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         _writes.check(str(person.pk))
         if wanted := form.wanted():
-            if assistants.create(visitor_of(request, "page"), wanted, form.groups_wanted() or ()):
-                return undo.saved("assistants")
+            if made := assistants.create(visitor_of(request, "page"), wanted, form.groups_wanted() or ()):
+                return _saved(person, made)
             form.add_error(None, _FULL % {"most": MAX_ASSISTANTS})
     return render(request, "assistants/new.html", {"form": form}, status=400 if form.errors else 200)
 
@@ -220,8 +224,13 @@ def assistant(request: HttpRequest, assistant_id: UUID) -> HttpResponse:
         _writes.check(str(person.pk))
         if wanted := form.wanted():
             assistants.change(visitor_of(request, "page"), assistant_id, wanted, form.groups_wanted())
-            return undo.saved("assistants")
-    context = {"form": form, "assistant": {"id": assistant_id, "name": text.name}}
+            return _saved(person, assistant_id)
+    context = {
+        "form": form,
+        "assistant": {"id": assistant_id, "name": text.name},
+        "not_offered": collections.not_offered(person, text.collections, form.initial["groups"]),
+        "is_saved": "saved" in request.GET and request.method == "GET",
+    }
     return render(request, "assistants/assistant.html", context, status=400 if form.errors else 200)
 
 
@@ -233,6 +242,14 @@ def picture(request: HttpRequest, picture_id: UUID) -> HttpResponse:
     response.headers["Cache-Control"] = "private, max-age=31536000, immutable"
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response
+
+
+def _saved(person: User, assistant_id: object) -> HttpResponse:
+    """Leads to the list; but back to the form if it has to say that some of the groups may not ask the documents."""
+    files = assistants.text_of(person, assistant_id).collections
+    if collections.not_offered(person, files, assistants.offered_to(person, assistant_id)):
+        return redirect(f"{reverse('assistant', args=[assistant_id])}?saved=1")
+    return undo.saved("assistants")
 
 
 @signed_in("POST")

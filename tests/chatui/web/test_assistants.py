@@ -383,12 +383,14 @@ def files_of(editor: str) -> list[str]:
 
 def test_its_maker_chooses_its_files_among_their_own_collections(ada: User, bela: User) -> None:
     client = signed_in(ada)
-    assert 'name="collections"' not in client.get("/assistants/new/").content.decode(), "nothing where there are none"
+    page = client.get("/assistants/new/").content.decode()
+    assert 'name="collections"' not in page and "once you have a collection of them" in page, "the way to the first one"
     letters, rules = (Collection.objects.create(owner=ada, name=name) for name in ("Letters", "Rules"))
     of_folder = Collection.objects.create(owner=ada, folder=Folder.objects.create(owner=ada, name="Travel"))
     of_bela = Collection.objects.create(owner=bela, name="Bela's secret")
     page = client.get("/assistants/new/").content.decode()
     assert "Letters" in page and "Rules" in page and str(of_folder.pk) not in page and "Bela" not in page
+    assert "once you have a collection of them" not in page
     for key in (of_folder.pk, of_bela.pk, uuid4(), "x.y", "9" * 400):
         refused = client.post("/assistants/new/", {**FORM, "collections": [str(letters.pk), str(key)]})
         assert refused.status_code == 400 and "Select a valid choice" in refused.content.decode()

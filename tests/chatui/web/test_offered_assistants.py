@@ -16,6 +16,7 @@ from django.utils import timezone
 from chatui.display import assistants as display
 from chatui.models.assistants import Assistant, AssistantVersion
 from chatui.models.audit import AuditEvent
+from chatui.models.collections import Collection
 from chatui.models.conversation import Conversation
 from chatui.models.message import SearchEntry
 from chatui.models.shares import ShareLink
@@ -66,6 +67,31 @@ def lines() -> list[tuple[str, str]]:
 def begun(person: User, editor: str) -> Conversation:
     version = AssistantVersion.objects.latest("number")
     return Conversation.objects.create(owner=person, title="Draft", began_with_assistant=True, assistant_version=version)
+
+
+def test_its_maker_reads_which_of_its_documents_some_of_its_groups_may_not_ask(group: Group) -> None:
+    maker = make_person("maker", "offer_assistants", "offer_collections", staff=True)
+    client, readers = signed_in(maker), Group.objects.create(name="readers")
+    letters, rules, gone = (Collection.objects.create(owner=maker, name=name) for name in ("Letters", "<Rules>", "Gone"))
+    letters.groups.set([group, readers])
+    rules.groups.set([group])
+    Collection.objects.filter(pk=gone.pk).update(deleted_at=timezone.now())
+    files = [str(letters.pk), str(rules.pk)]
+    form = {**FORM, "collections": files, "groups": [group.pk, readers.pk]}
+    saved = client.post("/assistants/new/", form, follow=True)
+    page = saved.content.decode()
+    editor = str(Assistant.objects.get().pk)
+    assert saved.redirect_chain == [(f"/assistants/{editor}/?saved=1", 302)]
+    assert "Saved." in page and "go on without them: <bdi>&lt;Rules&gt;</bdi>." in page
+    assert "Saved." not in client.get(f"/assistants/{editor}/").content.decode()
+
+    fits = {**form, "groups": [group.pk]}
+    assert client.post(f"/assistants/{editor}/", fits).headers["Location"] == "/assistants/?saved=1", "nothing to say"
+    assert "go on without them" not in client.get(f"/assistants/{editor}/").content.decode()
+    maker.user_permissions.remove(Permission.objects.get(codename="offer_collections"))
+    assert "<bdi>&lt;Rules&gt;, Letters</bdi>" in client.get(f"/assistants/{editor}/").content.decode(), "nobody may ask them then"
+    maker.user_permissions.remove(Permission.objects.get(codename="offer_assistants"))
+    assert "go on without them" not in client.get(f"/assistants/{editor}/").content.decode(), "it is offered to nobody"
 
 
 def test_members_begin_with_it_and_others_see_nothing_of_it(ada: User, bela: User, maker: User, editor: str) -> None:
