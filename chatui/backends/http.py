@@ -153,6 +153,8 @@ class Upstream:
                     body = await _bounded(answer, self.limits.max_line_bytes, clock.deadline())
                     return feed([ServerSentEvent(WHOLE, _json_object(body))])
                 return await self._read(answer, clock, AnswerPace(self.limits.read_interval, is_hidden), feed)
+            except TooLongError as error:
+                raise BackendError(Code.STREAM_TRUNCATED, str(error)) from error
             finally:
                 request.on_taken(False)
 
@@ -168,10 +170,11 @@ class Upstream:
                 if not piece:
                     break
                 is_empty = False
-                if events := _fed(decoder, piece):
+                if events := decoder.feed(piece):
                     clock.restart()
                     if feed(events):
                         return True
+                    decoder.check()
         events = decoder.finish()
         if not events and not clock.response_started:
             _check_is_stream(answer, is_empty)
@@ -257,13 +260,6 @@ class _Clock:
 
     def deadline(self) -> float:
         return min(self._end, self._next)
-
-
-def _fed(decoder: Decoder, chunk: bytes) -> list[ServerSentEvent]:
-    try:
-        return decoder.feed(chunk)
-    except TooLongError as error:
-        raise BackendError(Code.STREAM_TRUNCATED, str(error)) from error
 
 
 def _json_object(body: bytes) -> str:

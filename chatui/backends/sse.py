@@ -39,13 +39,16 @@ class Decoder:
         self._name = ""
         self._skip_line_feed = False
         self._at_start = True
+        self._too_long: TooLongError | None = None
 
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
         """The events that ``chunk`` completes.
 
         Raises:
-            TooLongError: the limit was exceeded; the rest of the stream cannot be read.
+            TooLongError: the limit was exceeded; the rest of the stream cannot be read. Events that came before it in the same chunk are
+                returned first, and the next call, or ``check``, raises.
         """
+        self.check()
         if not chunk:
             return []
         if self._skip_line_feed:
@@ -56,17 +59,39 @@ class Decoder:
         if complete and self._line:
             complete[0], self._line = bytes(self._line + complete[0]), bytearray()
         self._line += rest
-        if max(map(len, (*complete, self._line))) > self._max_bytes:
-            raise TooLongError(f"a line of more than {self._max_bytes} bytes")
-        return [event for line in complete if (event := self._take(line))]
+        events: list[ServerSentEvent] = []
+        try:
+            for line in complete:
+                self._check_size(line)
+                if event := self._take(line):
+                    events.append(event)
+            self._check_size(self._line)
+        except TooLongError as error:
+            self._too_long = error
+            if not events:
+                raise
+        return events
 
     def finish(self) -> list[ServerSentEvent]:
         """The stream ended. Some servers leave out the blank line after the last event, or even its line end: a whole object is taken, and
         so is the mark of the end. Anything else was cut, and is dropped, as the standard requires.
+
+        Raises:
+            TooLongError: as ``feed``, whose last events came before it.
         """
+        self.check()
         events = (self._take(bytes(self._line)), self._dispatch())
         self._line, self._data, self._data_size, self._name = bytearray(), [], 0, ""
         return [event for event in events if event and _is_whole(event.data)]
+
+    def check(self) -> None:
+        """Raises TooLongError if the rest of the stream cannot be read: it came behind the events that were returned last."""
+        if self._too_long:
+            raise self._too_long
+
+    def _check_size(self, line: bytes | bytearray) -> None:
+        if len(line) > self._max_bytes:
+            raise TooLongError(f"a line of more than {self._max_bytes} bytes")
 
     def _take(self, line: bytes) -> ServerSentEvent | None:
         if self._at_start:

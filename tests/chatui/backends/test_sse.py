@@ -1,6 +1,7 @@
 """The event stream decoder: follows the standard at every split, within limits."""
 
 import random
+from functools import partial
 
 import pytest
 
@@ -71,6 +72,16 @@ def test_a_line_and_an_event_may_be_as_long_as_the_limit_and_no_longer() -> None
     assert Decoder(11).feed(lines + b"data: x\n\n") == [ServerSentEvent("", "01234\n56789\nx")]
     with pytest.raises(TooLongError):
         Decoder(11).feed(lines + b"data: xy\n")
+
+
+@pytest.mark.parametrize("rest", [b"data: 0123456789\n\n", b"data: 0123456789", b"data: 0123\ndata: 456789\n\n"])
+def test_what_came_before_too_much_is_read_however_it_was_cut(rest: bytes) -> None:
+    for begun in (b"data: a\n\n", b"data: a\n\ndata: b\n\n"):
+        decoder, expected = Decoder(10), [ServerSentEvent("", "a"), ServerSentEvent("", "b")][: begun.count(b":")]
+        assert decoder.feed(begun + rest) == expected
+        for read in (decoder.check, partial(decoder.feed, b"data: c\n\n"), decoder.finish):
+            with pytest.raises(TooLongError):
+                read()
 
 
 def test_each_event_has_the_whole_limit() -> None:
