@@ -1,0 +1,91 @@
+"""Recordings in, events out: what a model server says, in every wire format, and what becomes of it at the one door of the backends.
+
+A row is what is said, in plain words, and a column is a wire format. Whatever an operator says of a server, and however the bytes are cut,
+nobody sees a secret; a cell that cannot say it is missing.
+"""
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from tests.backends import chat, responses_fields, table
+from tests.backends.door import COLUMNS, IDS, PLAIN, PROVED, TEXT, Door, Row, Told, numbered
+from tests.backends.said import STOPS, calls, says, thinks
+from tests.support.vocabulary import rank_file as rank_file
+from tests.support.vocabulary import vocabulary as vocabulary
+
+ROWS = numbered([*table.ROWS, *chat.ROWS, *responses_fields.ROWS])
+STORY = Row(
+    "a thought, an answer and a call",
+    (thinks("hm \U0001f600"), says("smile \U0001f600", " – end."), calls("look", '{"q": ', '"\u20ac"}'), STOPS),
+    ("thought: hm \U0001f600", "answer so far: smile \U0001f600 – end.", 'call functions.look c1: {"q": "\u20ac"}', "tool_calls"),
+)
+
+
+@pytest.fixture
+def door(request: pytest.FixtureRequest, column: str) -> Door:
+    return Door(request.getfixturevalue("vocabulary") if column in IDS else None)
+
+
+def cells(door: Door, column: str) -> list[Row]:
+    found = [row for row in ROWS if door.cell(row, column) is not None]
+    assert len(found) > 50, "a column has an answer to most"
+    return found
+
+
+def at_random(name: str) -> Callable[[bytes], Iterator[bytes]]:
+    """Cut in up to twelve places."""
+
+    def pieces(raw: bytes) -> Iterator[bytes]:
+        chosen = random.Random(name)
+        places = sorted(chosen.sample(range(1, len(raw)), min(12, len(raw) - 1))) if len(raw) > 1 else []
+        for begin, end in zip([0, *places], [*places, len(raw)], strict=True):
+            yield raw[begin:end]
+
+    return pieces
+
+
+def assert_none(wrong: dict[str, list[str]]) -> None:
+    assert not wrong, f"{len(wrong)} rows:\n" + "\n".join(f"{name}: {'; '.join(found)}" for name, found in list(wrong.items())[:20])
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+async def test_what_is_said_becomes_what_the_row_tells(door: Door, column: str) -> None:
+    found = {row.name: row.problems(column, await door.told(row, column)) for row in cells(door, column)}
+    assert_none({name: wrong for name, wrong in found.items() if wrong})
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+async def test_cuts_at_any_byte_change_nothing(door: Door, column: str) -> None:
+    found, reads = {}, 0
+    for row in cells(door, column):
+        told = await door.told(row, column, at_random(row.name))
+        found[row.name], reads = row.problems(column, told), max(reads, told.reads)
+    assert_none({name: wrong for name, wrong in found.items() if wrong})
+    assert reads > 12, "the premise: each piece was read by itself"
+    whole, told = await door.told(STORY, column), await door.told(STORY, column, lambda raw: (bytes([each]) for each in raw))
+    assert not STORY.problems(column, whole) + STORY.problems(column, told) and told.reads > 400 > whole.reads
+
+
+@pytest.mark.parametrize("column", TEXT)
+@pytest.mark.parametrize("server", [PROVED, PLAIN], ids=["proved", "never reasons"])
+async def test_no_row_shows_a_secret_whatever_an_operator_says(door: Door, column: str, server: Mapping[str, Any]) -> None:
+    shown = {row.name: await door.told(row, column, **server) for row in cells(door, column)}
+    assert_none({name: wrong for name, told in shown.items() if (wrong := _secret(told))})
+
+
+def _secret(told: Told) -> list[str]:
+    return Row("", b"").problems("chat", told)
+
+
+@pytest.mark.parametrize("column", ["chat", "responses"])
+def test_every_field_is_missing_repeated_unknown_and_late(door: Door, column: str) -> None:
+    fields = ("text", "thought", "call id", "call index", "call name", "arguments", "end", "blank line")
+    names = {row.name.partition(" (")[0] for row in cells(door, column)}
+    assert {f"{field}, {state}" for field in fields for state in ("absent", "repeated", "unknown", "late")} <= names
+
+
+def test_every_row_has_a_name_of_its_own() -> None:
+    assert len({row.name for row in ROWS}) == len(ROWS) > 180
