@@ -11,7 +11,7 @@ from chatui.audit_log.record import Visitor
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.store import erasure, search_index, transcripts
+from chatui.store import erasure, search_index, titles, transcripts
 from renderer.characters import is_seen
 
 TITLE_CHARS = 120
@@ -30,7 +30,7 @@ def rename(person: User, conversation_id: object, title: str) -> Conversation:
         row.title, row.title_is_custom = title, True
         with transaction.atomic():
             row.save(update_fields=["title", "title_is_custom"])
-            search_index.put_title(row, transcripts.title_text(row))
+            search_index.put_title(row, titles.title_text(row))
     return row
 
 

@@ -29,7 +29,7 @@ from chatui.models.turn import BY_TIME, LATEST_FIRST, Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import files as store_files
-from chatui.store import transcripts
+from chatui.store import titles, transcripts
 from renderer.frame_kinds import is_document
 from renderer.frames import Channel, Frame, Role, Terminator
 from renderer.gate import Audience, VisibleText, as_debug_text, show, why_hidden
@@ -236,7 +236,7 @@ def _words(row: Conversation, questions: set[UUID]) -> dict[UUID | None, Visible
     found: dict[UUID | None, VisibleText] = {}
     for message in row.messages.filter(pk__in=questions):
         text = show(transcripts.frame_of(message), Audience.DEBUG)
-        found[message.pk] = as_debug_text(transcripts.title_of(text, _QUESTION_CHARS))
+        found[message.pk] = as_debug_text(titles.title_of(text, _QUESTION_CHARS))
     return found
 
 

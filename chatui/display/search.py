@@ -15,9 +15,10 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.store import passages, search_index, transcripts
+from chatui.store import passages, search_index, titles, transcripts
 from chatui.store.passages import Passage
 from chatui.store.search_index import Entry, Query
+from chatui.store.titles import own_words
 from chatui.store.transcripts import BranchText
 from renderer.frames import Frame, Role
 from renderer.gate import Audience, Piece, VisibleText, excerpt, show
@@ -71,8 +72,8 @@ def search(person: User, text: str, before: int | None = None) -> Results:
 
 
 def _in_document(query: Query, passage: Passage, at: datetime) -> Hit:
-    title = transcripts.own_words(f"{passage.name}, {passage.label}" if passage.label else passage.name)
-    text = transcripts.own_words(passage.text)
+    title = own_words(f"{passage.name}, {passage.label}" if passage.label else passage.name)
+    text = own_words(passage.text)
     return Hit(passage.url, excerpt(title, []), excerpt(text, query.spans(text)), "document", at, is_archived=False)
 
 
@@ -107,7 +108,7 @@ def _hits(person: User, query: Query, entries: Sequence[Entry]) -> list[Hit | No
 
 
 def _in_title(query: Query, row: Conversation | None) -> Hit | None:
-    if row is None or not (spans := query.spans(title := transcripts.title_text(row))):
+    if row is None or not (spans := query.spans(title := titles.title_text(row))):
         return None
     return Hit(reverse("conversation", args=[row.pk]), excerpt(title, spans), (), "", row.active_at, row.archived_at is not None)
 
@@ -119,7 +120,7 @@ def _in_message(query: Query, message: Message | None) -> Hit | None:
     if not spans:
         return None
     row = message.conversation
-    title = excerpt(transcripts.title_text(row), [])
+    title = excerpt(titles.title_text(row), [])
     writer = "you" if message.role == Role.USER else "answer"
     url = f"{reverse('message', args=[row.pk, message.pk])}?{urlencode({WORDS: query.typed}, errors='replace')}"
     return Hit(url, title, excerpt(text, spans), writer, message.created_at, row.archived_at is not None)

@@ -20,7 +20,7 @@ from chatui.models.shares import ShareLink
 from chatui.models.tools import ToolRule
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.store import passages, search_index, temporary, transcripts
+from chatui.store import passages, search_index, temporary, titles, transcripts
 
 _FOLDER_CHARS = 60
 _CHANGED = ("owner", "folder", "import_key", "is_pinned", "handed_over_at")
@@ -160,4 +160,4 @@ def _index_again(row: Conversation) -> None:
     entries.delete()
     temporary.index_all(row)
     if has_title:
-        search_index.put_title(row, transcripts.title_text(row))
+        search_index.put_title(row, titles.title_text(row))

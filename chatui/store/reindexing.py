@@ -12,7 +12,7 @@ from chatui.database.connections import short_transaction
 from chatui.models.conversation import Conversation
 from chatui.models.files import DocumentPassage
 from chatui.models.message import Message, Reindexing, SearchEntry
-from chatui.store import passages, search_index, transcripts
+from chatui.store import passages, search_index, titles, transcripts
 from renderer.gate import Audience, show
 
 BATCH_ROWS = 50
@@ -57,7 +57,7 @@ def _messages(below: int) -> tuple[int, int]:
             conversation, text = message.conversation, show(transcripts.frame_of(message), Audience.END_USER)
         else:
             conversation = titled[row.conversation_id]
-            text = transcripts.title_text(conversation)
+            text = titles.title_text(conversation)
         SearchEntry.objects.filter(pk=row.pk).update(terms=search_index.terms_of(conversation, text))
         chars += len(text)
         if chars >= BATCH_CHARS:

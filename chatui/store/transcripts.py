@@ -25,7 +25,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import document_headers, search_index
 from renderer.activities.activity import Activity, as_stored
-from renderer.characters import is_seen, storable
+from renderer.characters import storable
 from renderer.errors import Code
 from renderer.frame_kinds import ASIDE, DOCUMENT_NAME, PRODUCT_NAMES, SUMMARY_NAME, is_document
 from renderer.frames import Frame, Header, Role, Transcript
@@ -508,34 +508,6 @@ def transcript(conversation: Conversation, messages: Sequence[Message], audience
 def document(conversation: Conversation, messages: Sequence[Message], audience: Audience) -> str:
     """The same as OpenChatML text."""
     return ocml.dump(transcript(conversation, messages, audience))
-
-
-def own_words(text: str) -> VisibleText:
-    """Text that a person wrote outside any frame, such as a title. It is as visible as their questions."""
-    return show(Frame(Header(Role.USER), text), Audience.END_USER)
-
-
-def title_text(conversation: Conversation) -> VisibleText:
-    """A conversation's title. Its owner wrote it, or it was made from visible text (by a model, too)."""
-    return own_words(conversation.title)
-
-
-def title_of(text: VisibleText, limit: int) -> str:
-    """A title from visible text: its first line with something to see, cut at a word to ``limit`` characters. Empty if there is none."""
-    lines = (" ".join(line.strip(" #>*-`\t").split()) for line in text.splitlines())
-    # Of most questions the first line is plain, and needs no table of what cannot be seen.
-    line = next((line for line in lines if line and ((line.isascii() and line.isprintable()) or is_seen(line))), "")
-    if len(line) <= limit:
-        return line
-    return line[: limit + 1].rsplit(" ", 1)[0][:limit].rstrip(" ,;:.") + "…"
-
-
-def first_title(text: str) -> str:
-    """The provisional title of a conversation that starts with this question."""
-    return title_of(own_words(text), FIRST_TITLE_CHARS) or "New conversation"
-
-
-FIRST_TITLE_CHARS = 60
 
 
 def header_text(text: str) -> str:

@@ -14,7 +14,8 @@ from chatui.display import folders
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.store import bulk_append, transcripts
+from chatui.store import bulk_append, titles, transcripts
+from chatui.store.titles import own_words
 from chatui.transfer import imports
 from chatui.transfer.other_products import frames, reading
 from chatui.transfer.other_products.conversation_tree import Counts, DroppedKind, ExportedConversation
@@ -118,5 +119,5 @@ def _store(person: User, key: str, exported: ExportedConversation, result: Impor
 
 def _title(exported: ExportedConversation, first: VisibleText) -> str:
     """The title in the export, if it is safe to show; otherwise the beginning of the first visible text."""
-    own = transcripts.own_words(characters.storable(frames.title(exported.title)))
-    return transcripts.title_of(own, OWN_TITLE_CHARS) or transcripts.title_of(first, OWN_TITLE_CHARS) or "Imported conversation"
+    own = own_words(characters.storable(frames.title(exported.title)))
+    return titles.title_of(own, OWN_TITLE_CHARS) or titles.title_of(first, OWN_TITLE_CHARS) or "Imported conversation"

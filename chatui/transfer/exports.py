@@ -27,7 +27,7 @@ from chatui.models.ratings import Rating
 from chatui.models.tool_sign_in import ToolSignIn
 from chatui.models.user import User
 from chatui.permissions import access, assistants
-from chatui.store import transcripts
+from chatui.store import titles, transcripts
 from chatui.store.file_names import DEVICES, shortened
 from chatui.transfer import collections, files, saved_prompts, shares
 from renderer.characters import one_line
@@ -57,7 +57,7 @@ def transcript(row: Conversation, person: User, audience: Audience, file_format:
         case DownloadFormat.JSON:
             return interchange.dump_json(found)
         case DownloadFormat.MARKDOWN:
-            return _markdown(transcripts.title_text(row), found, audience)
+            return _markdown(titles.title_text(row), found, audience)
 
 
 def conversation_file_name(row: Conversation) -> str:

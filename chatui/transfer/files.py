@@ -33,11 +33,12 @@ from chatui.models.files import DocumentText, FileSource, StoredFile
 from chatui.models.user import User
 from chatui.permissions import files
 from chatui.permissions.access import NotFoundError, existing
-from chatui.store import documents, file_names, passages, transcripts, uploads
+from chatui.store import documents, file_names, passages, uploads
 from chatui.store import files as store_files
 from chatui.store.documents import AnsweringError as AnsweringError
 from chatui.store.files import FileDestination as FileDestination
 from chatui.store.files import FileRefusedError, NewFile
+from chatui.store.titles import own_words
 from chatui.tools.python import tool
 from renderer import characters
 from renderer.gate import VisibleText
@@ -285,7 +286,7 @@ def text_of(user: User | None, file_id: UUID) -> VisibleText:
     parts = documents.parts_of(files.readable_file(user, file_id))
     if not parts:
         raise NotFoundError
-    return transcripts.own_words("\n\n".join(documents.labelled(parts)))
+    return own_words("\n\n".join(documents.labelled(parts)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +309,7 @@ def passage_of(user: User | None, file_id: UUID, number: int) -> PassageInContex
     """A passage of a file that the person may open. Raises NotFoundError as ``files.readable_file``, and if it has no such passage."""
     file = files.readable_file(user, file_id)
     found = existing(passages.surroundings(file.content_id, number))
-    before, text, after = (transcripts.own_words(each) for each in (found.before, found.text, found.after))
+    before, text, after = (own_words(each) for each in (found.before, found.text, found.after))
     is_replaced = file.replaced_at is not None
     return PassageInContext(file.name, file.pk, found.label, before, text, after, found.number, found.count, is_replaced)
 

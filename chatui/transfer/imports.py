@@ -23,7 +23,7 @@ from chatui.database.connections import release_request_connection
 from chatui.models.conversation import Conversation, Effort
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.store import bulk_append, document_headers, erasure, transcripts
+from chatui.store import bulk_append, document_headers, erasure, titles, transcripts
 from chatui.store.bulk_append import ImportLostError, Placed
 from chatui.store.transcripts import FrameMetadata
 from chatui.transfer import upload
@@ -187,7 +187,7 @@ def _conversation(person: User, header: DocumentHeader, first: VisibleText) -> C
         raise ImportRefusedError(error.problem) from None
     return Conversation(
         owner=person,
-        title=transcripts.title_of(first, TITLE_CHARS) or gettext(UNTITLED),
+        title=titles.title_of(first, TITLE_CHARS) or gettext(UNTITLED),
         model=transcripts.header_text(header.model or ""),
         effort=effort if effort in Effort.values else Effort.MEDIUM,
         document_header=text,

@@ -19,9 +19,10 @@ from chatui.models.message import Message
 from chatui.models.shares import ShareLink
 from chatui.models.user import User
 from chatui.permissions import access, shares
-from chatui.store import bulk_append, opened_pages, transcripts
+from chatui.store import bulk_append, opened_pages, titles, transcripts
 from chatui.store import documents as store_documents
 from chatui.store.bulk_append import Placed
+from chatui.store.titles import own_words
 from chatui.store.transcripts import FrameMetadata
 from chatui.transfer import imports
 from renderer.frame_kinds import PRODUCT_NAMES, is_document, is_preamble
@@ -114,7 +115,7 @@ def preview(person: User, conversation_id: object) -> Preview:
         raise access.NotFoundError
     # The snapshot ends at the last visible message: web pages opened after it are not shared.
     snapshot = branch[: branch.index(messages[-1]) + 1]
-    shared = SharedConversation(transcripts.title_text(row), "", timezone.now(), _shared_messages(messages, snapshot), *_origin(row))
+    shared = SharedConversation(titles.title_text(row), "", timezone.now(), _shared_messages(messages, snapshot), *_origin(row))
     documents_by_question = store_documents.of_questions([message for message in messages if message.role == Role.USER])
     names = tuple(document.file.name for documents in documents_by_question.values() for document in documents if document.file)
     return Preview(shared, str(messages[-1].pk), names)
@@ -156,7 +157,7 @@ def read(token: str) -> SharedConversation:
     """The content of a link. Raises NotFoundError if the link does not exist, has expired, was revoked, or may not be read now."""
     link = shares.share_link(token)
     branch = transcripts.branch(link.conversation, link.leaf, for_page=not link.has_documents)
-    title = transcripts.own_words(link.title)
+    title = own_words(link.title)
     messages = _visible_messages(branch, with_documents=link.has_documents)
     return SharedConversation(title, link.shown_name, link.created_at, _shared_messages(messages, branch), *_origin(link.conversation))
 
@@ -176,7 +177,7 @@ def copyable(token: str) -> Copyable:
     questions = [message for message in _snapshot_of(link) if message.role == Role.USER]
     documents = store_documents.of_questions(questions) if link.has_documents else {}
     names = tuple(document.file.name for found in documents.values() for document in found if document.file)
-    return Copyable(transcripts.own_words(link.title), link.shown_name, names)
+    return Copyable(own_words(link.title), link.shown_name, names)
 
 
 def copy(person: User, token: str, key: UUID) -> Conversation:
@@ -280,7 +281,7 @@ def _shared_messages(messages: Sequence[Message], branch: Sequence[Message]) -> 
     shown = []
     for message in messages:
         if message.pk in named:  # a document that the owner chose to share: text that they uploaded
-            text = transcripts.own_words(transcripts.frame_of(message).body)
+            text = own_words(transcripts.frame_of(message).body)
             shown.append(SharedMessage("document", (), is_complete=True, name=named[message.pk][0], text=text))
         elif not _is_document(message):
             shown.append(_message(message, pages))

@@ -21,7 +21,7 @@ from chatui.models.programs import ProgramAnswer, ProgramConversation
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access, programs
-from chatui.store import transcripts
+from chatui.store import titles, transcripts
 from chatui.turns import program_start
 from chatui.turns.asks import EarlierMessage
 from chatui.turns.program_start import Each, StillRunningError
@@ -65,7 +65,7 @@ MAX_MESSAGES = 10_000
 def create(person: User, key: UUID, metadata: Mapping[str, str], items: SentItems) -> ConversationHead:
     """Begin a conversation with these items. Raises as ``add``."""
     with short_transaction():
-        row = new(Conversation, owner=person, title=transcripts.first_title(""), archived_at=timezone.now())
+        row = new(Conversation, owner=person, title=titles.first_title(""), archived_at=timezone.now())
         insert([row])
         found = ProgramConversation.objects.create(conversation=row, key_id=key, metadata=dict(metadata))
         if items.messages or items.orders:
@@ -118,7 +118,7 @@ def name(row: Conversation, messages: Sequence[Each]) -> None:
     """Give a conversation that is still empty the title of its first question."""
     if not row.title_is_custom:
         questions = (each.text for each in messages if isinstance(each, EarlierMessage) and each.is_person)
-        row.title = transcripts.first_title(characters.storable(next(questions, "")))
+        row.title = titles.first_title(characters.storable(next(questions, "")))
 
 
 def _note(found: ProgramConversation, orders: Sequence[tuple[int, str]], messages: Sequence[Message | None]) -> list[UUID]:

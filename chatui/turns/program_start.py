@@ -23,7 +23,7 @@ from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import programs
 from chatui.prompts import notes_message, notes_of
-from chatui.store import transcripts
+from chatui.store import titles, transcripts
 from chatui.turns import sealed
 from chatui.turns.asks import FUNCTIONS, Ask, AskKind, EarlierCall, EarlierMessage, EarlierReply, ProgramAsk
 from chatui.turns.calls.requested import unanswered
@@ -326,7 +326,7 @@ def _conversation(person: User, ask: Ask, asked: ProgramAsk, place: Place | None
     if place is not None and place.leaf is not None:
         transcripts.activate(place.conversation, person, place.leaf)
         return place.conversation
-    title = transcripts.first_title(characters.storable(next(questions, ask.text)))
+    title = titles.first_title(characters.storable(next(questions, ask.text)))
     if place is not None:
         Conversation.objects.filter(pk=place.conversation.pk, title_is_custom=False).update(title=title)
         return place.conversation

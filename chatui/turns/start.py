@@ -31,7 +31,7 @@ from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access, assistants, collections
 from chatui.permissions.collections import MAX_ASKED
-from chatui.store import context_use, continuation, passages, temporary, transcripts
+from chatui.store import context_use, continuation, passages, temporary, titles, transcripts
 from chatui.store import documents as store_documents
 from chatui.store.documents import NoSuchFileError, PlacesError, TooLargeError
 from chatui.store.transcripts import TreePosition
@@ -371,7 +371,7 @@ def _new_conversation(person: User, ask: Ask, choice: str) -> Conversation:
     version = assistants.to_begin_with(person, ask.assistant, locked=True) if ask.assistant else None
     asked = [collections.to_use(person, key) for key in ask.collections[:MAX_ASKED]]
     # A temporary conversation has no title, because it would appear in the browser's history.
-    title, until = ("", temporary.end()) if ask.temporary else (transcripts.first_title(ask.text), None)
+    title, until = ("", temporary.end()) if ask.temporary else (titles.first_title(ask.text), None)
     answers = ask.answer_format.stored() if ask.answer_format else None
     row = new(
         Conversation,

@@ -20,7 +20,7 @@ from chatui.display import conversation_list
 from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
-from chatui.store import erasure, temporary, transcripts
+from chatui.store import erasure, temporary, titles, transcripts
 from chatui.turns.calls import file_access
 
 log = logging.getLogger(__name__)
@@ -94,7 +94,7 @@ def keep(row: Conversation) -> bool:
         if locked.first() is None or Turn.objects.filter(conversation=row, state=TurnState.RUNNING).exists():
             return False
         first = Turn.objects.filter(conversation=row).select_related("question").order_by("started_at").first()
-        row.title = transcripts.first_title(transcripts.frame_of(first.question).body) if first else ""
+        row.title = titles.first_title(transcripts.frame_of(first.question).body) if first else ""
         row.temporary_until = None
         row.save(update_fields=["title", "temporary_until"])
         temporary.index_all(row)

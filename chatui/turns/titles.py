@@ -25,7 +25,8 @@ from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
 from chatui.models.usage import UsageKind
-from chatui.store import search_index, transcripts
+from chatui.store import search_index, titles, transcripts
+from chatui.store.titles import own_words
 from chatui.turns import sampling, title_reading
 from chatui.turns.running_turn import RunningTurn
 from chatui.turns.slots import NoSpareSlotError, slots
@@ -48,7 +49,7 @@ def keep(row: Conversation, title: str) -> bool:
     unchanged = Conversation.objects.filter(pk=row.pk, title__in=[row.title, title], title_is_custom=False, deleted_at=None)
     if not unchanged.update(title=title):
         return False
-    search_index.put_first_title(row, transcripts.own_words(title))
+    search_index.put_first_title(row, own_words(title))
     return True
 
 
@@ -84,7 +85,7 @@ def untitled(started: RunningTurn, written: Iterable[Frame], *, has_made_way: bo
         return None
     question = transcripts.frame_of(started.turn.question)
     answers = [frame for frame in visible(written, Audience.END_USER) if is_answer(frame.header) and frame.body.strip()]
-    if not (answers or has_made_way) or row.title != transcripts.first_title(question.body):
+    if not (answers or has_made_way) or row.title != titles.first_title(question.body):
         return None
     answer = answers[-1] if answers else Frame(Header(Role.ASSISTANT, Channel.FINAL), "")
     return FirstExchange(row, show(question, Audience.END_USER), show(answer, Audience.END_USER))

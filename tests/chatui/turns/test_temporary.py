@@ -83,7 +83,7 @@ async def test_a_flag_that_is_no_boolean_is_refused(ada: User, sent: object) -> 
 
 async def test_no_model_is_asked_for_a_title(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(titles, "_tasks", tasks := set[asyncio.Task[None]]())
-    monkeypatch.setattr("chatui.store.transcripts.first_title", lambda text: "")
+    monkeypatch.setattr("chatui.store.titles.first_title", lambda text: "")
     turn = await run(ada, ask(temporary=True))
     assert turn.conversation.title == "" and not tasks and len(backend.requests) == 1
 

@@ -19,7 +19,7 @@ from chatui.models.keys import moment_of
 from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.store import transcripts
+from chatui.store import titles, transcripts
 from chatui.turns import ledger, running
 from chatui.turns.asks import Ask, AskKind, AskRefusedError
 from chatui.turns.leases import leases
@@ -376,4 +376,4 @@ async def test_a_turn_has_one_terminal_state(ada: User, backend: ScriptedBackend
 )
 def test_a_title_is_the_first_words_of_the_question(text: str, title: str) -> None:
     visible = show(Frame(Header("user"), text), Audience.END_USER)
-    assert transcripts.title_of(visible, transcripts.FIRST_TITLE_CHARS) == title
+    assert titles.title_of(visible, titles.FIRST_TITLE_CHARS) == title

@@ -15,7 +15,8 @@ from chatui.display import conversation_actions, conversation_list, search
 from chatui.display.conversation_list import shown_list
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
-from chatui.store import search_index, transcripts
+from chatui.store import search_index
+from chatui.store.titles import title_text
 from tests.chatui.conftest import signed_in
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.environment import change
@@ -66,7 +67,7 @@ def test_the_archive_has_pages_and_actions_return_to_it(ada: User) -> None:
 
 def test_search_finds_archived_conversations_and_marks_them(ada: User) -> None:
     row = Conversation.objects.create(owner=ada, title="Zymurgy", title_is_custom=True)
-    search_index.put_title(row, transcripts.title_text(row))
+    search_index.put_title(row, title_text(row))
     [hit] = search.search(ada, "zymurgy").hits
     assert not hit.is_archived
     client = signed_in(ada)
