@@ -20,12 +20,13 @@ from chatui.api.answering import Answering, StreamForm
 from chatui.api.chat_chunks import ChatChunks, several, usage_of
 from chatui.api.chat_request import ChatRequest
 from chatui.api.errors import CONTEXT, ApiError, check_format, invalid, of_code, of_end, unsupported
+from chatui.api.functions import parse_tools
 from chatui.api.guarded import body_of, checked, rate_of
 from chatui.api.message_events import MessageEvents
 from chatui.api.messages_request import MessagesRequest
 from chatui.api.reasoning_access import address_of
 from chatui.api.recordings import BackgroundEvents
-from chatui.api.request_parts import MAX_IGNORED, ParsedMessages, ProgramRequest, parse_tools, unknown_call
+from chatui.api.request_parts import MAX_IGNORED, ParsedMessages, ProgramRequest, unknown_call
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import ResponseHead
 from chatui.api.response_request import ResponsesRequest, no_conversation, no_previous

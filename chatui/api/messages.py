@@ -11,12 +11,12 @@ from chatui.accounts.api_keys import LiveKey
 from chatui.api import answering, asking, request_parts
 from chatui.api.answering import Answering, StreamForm
 from chatui.api.errors import check_format
+from chatui.api.functions import parse_tools
 from chatui.api.guarded import body_of, checked
 from chatui.api.message_events import MessageEvents
 from chatui.api.messages_errors import error_body
 from chatui.api.messages_request import CountedMessages, MessagesRequest
 from chatui.api.reasoning_access import address_of
-from chatui.api.request_parts import parse_tools
 from chatui.database import pools
 from chatui.turns.input_tokens import tokens_of
 

@@ -9,7 +9,7 @@ import pytest
 from pydantic import Field
 
 from chatui.api.chat_request import ChatRequest
-from chatui.api.request_parts import parse_tools
+from chatui.api.functions import parse_tools
 from chatui.api.response_request import ResponsesRequest
 from chatui.json_schemas import UnusableError, fault
 from chatui.tools import clock
