@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from chatui.api import ignored_parts, request_parts
+from chatui.api import ignored_parts
+from chatui.api.answer_format import parsed_format
 from chatui.api.errors import invalid, unsupported
 from chatui.api.request_parts import EFFORTS, MAX_ANSWERS, Names, ParsedMessages, ProgramRequest, take_reply, take_tool_calls, text_of
 from chatui.json_schemas import AnswerFormat
@@ -66,7 +67,7 @@ class ChatRequest(ProgramRequest):
         return EFFORTS[wished]
 
     def answer_format(self) -> AnswerFormat | None:
-        return request_parts.parsed_format(self.response_format, "response_format", is_nested=True)
+        return parsed_format(self.response_format, "response_format", is_nested=True)
 
     def not_served(self) -> dict[str, str | bool]:
         return super().not_served() | {

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from chatui.api import request_parts
+from chatui.api.answer_format import parsed_format
 from chatui.api.errors import invalid
 from chatui.api.ignored_parts import cut_description, cut_note, objects_in, unknown
 from chatui.api.message_blocks import ELSEWHERE, FIELDS, blocks_of, lines_of, take_message
@@ -127,7 +128,7 @@ class CountedMessages(ProgramRequest):
     def answer_format(self) -> AnswerFormat | None:
         nested = self.output_config.format if self.output_config else None
         place = "output_config.format" if nested is not None else "output_format"
-        return request_parts.parsed_format(nested if nested is not None else self.output_format, place, is_nested=False)
+        return parsed_format(nested if nested is not None else self.output_format, place, is_nested=False)
 
     def not_served(self) -> dict[str, str | bool]:
         return super().not_served() | {

@@ -10,7 +10,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from chatui.api import ignored_parts, request_parts
+from chatui.api import answer_format, ignored_parts
+from chatui.api.answer_format import parsed_format
 from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
 from chatui.api.request_parts import EFFORTS, ENCRYPTED, Names, ParsedMessages, ProgramRequest, take_call, take_reply, text_of
 from chatui.api.response_object import THOUGHT, THOUGHT_OF_SCHEMA, PartType
@@ -82,7 +83,7 @@ class ResponsesRequest(ProgramRequest):
         return EFFORTS[self.reasoning.effort] if self.reasoning and self.reasoning.effort else None
 
     def answer_format(self) -> AnswerFormat | None:
-        return request_parts.parsed_format((self.text or {}).get("format"), "text.format", is_nested=False)
+        return parsed_format((self.text or {}).get("format"), "text.format", is_nested=False)
 
     @property
     def wants_sealed(self) -> bool:
@@ -144,7 +145,7 @@ class ResponsesRequest(ProgramRequest):
             "metadata": self.metadata or {},
             "store": self.store is not False,
             "background": bool(self.background),
-            "text": {"format": request_parts.given(self.text)},
+            "text": {"format": answer_format.given(self.text)},
             "truncation": self.truncation or "disabled",
         }
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatui.api import functions, request_parts
+from chatui.api import answer_format, functions
 from chatui.backends.base import EndReason
 from renderer.frames import Terminator
 from tests.chatui.api.asking import Program, json_of, text_of
@@ -124,7 +124,7 @@ async def test_no_schema_is_checked_on_the_event_loop(
 
         return watching
 
-    for module, name in ((functions, "function_of"), (request_parts, "answer_format")):
+    for module, name in ((functions, "function_of"), (answer_format, "answer_format")):
         monkeypatch.setattr(module, name, watched(getattr(module, name)))
     await program.post(path, body if path == RESPONSES else {"messages": [{"role": "user", "content": "?"}], "max_tokens": 500} | body)
     assert backend.requests and threads and threading.get_ident() not in threads
