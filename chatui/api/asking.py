@@ -24,9 +24,10 @@ from chatui.api.functions import parse_tools
 from chatui.api.guarded import body_of, checked, rate_of
 from chatui.api.message_events import MessageEvents
 from chatui.api.messages_request import MessagesRequest
+from chatui.api.parsed_messages import ParsedMessages, unknown_call
 from chatui.api.reasoning_access import address_of
 from chatui.api.recordings import BackgroundEvents
-from chatui.api.request_parts import MAX_IGNORED, ParsedMessages, ProgramRequest, unknown_call
+from chatui.api.request_parts import MAX_IGNORED, ProgramRequest
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import ResponseHead
 from chatui.api.response_request import ResponsesRequest, no_conversation, no_previous

@@ -10,7 +10,8 @@ from pydantic import Field
 from chatui.api import ignored_parts
 from chatui.api.answer_format import parsed_format
 from chatui.api.errors import invalid, unsupported
-from chatui.api.request_parts import EFFORTS, MAX_ANSWERS, Names, ParsedMessages, ProgramRequest, take_reply, take_tool_calls, text_of
+from chatui.api.parsed_messages import ParsedMessages, take_reply, take_tool_calls, text_of
+from chatui.api.request_parts import EFFORTS, MAX_ANSWERS, Names, ProgramRequest
 from chatui.json_schemas import AnswerFormat
 
 

@@ -19,7 +19,8 @@ from chatui.api import ignored_parts, storage_jobs
 from chatui.api.asking import MAX_STORED_CHARS, check_length, names, text_in
 from chatui.api.errors import NOT_FOUND, ApiError, check_format, invalid
 from chatui.api.guarded import body_of, checked
-from chatui.api.request_parts import MAX_MESSAGES, Metadata, ignored_in, unknown_call
+from chatui.api.parsed_messages import MAX_MESSAGES, unknown_call
+from chatui.api.request_parts import Metadata, ignored_in
 from chatui.api.response_object import Item, item, key_of
 from chatui.api.response_request import CONVERSATION, conversation_key, is_reference, no_conversation, read_items
 from chatui.api.stored_responses import item_of_input, list_of, object_of, page_of

@@ -9,7 +9,8 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from chatui.api.request_parts import NOTE_CHARS, NOTHING, safe_name
+from chatui.api.parsed_messages import NOTE_CHARS
+from chatui.api.request_parts import NOTHING, safe_name
 from chatui.tools.functions import PROGRAM_DESCRIPTION_CHARS
 
 _FUNCTION = frozenset({"type", "name", "description", "parameters", "strict"})

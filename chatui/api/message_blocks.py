@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from chatui.api.errors import invalid, unsupported
-from chatui.api.request_parts import IMAGE_NOTE, ParsedMessages, take_call, take_reply
+from chatui.api.parsed_messages import IMAGE_NOTE, ParsedMessages, take_call, take_reply
 
 FIELDS: Mapping[str, frozenset[str]] = {
     "text": frozenset({"type", "text"}),

@@ -12,16 +12,8 @@ from chatui.api.answer_format import parsed_format
 from chatui.api.errors import invalid
 from chatui.api.ignored_parts import cut_description, cut_note, objects_in, unknown
 from chatui.api.message_blocks import ELSEWHERE, FIELDS, blocks_of, lines_of, take_message
-from chatui.api.request_parts import (
-    EFFORTS,
-    MAX_METADATA,
-    MAX_STOP_TEXTS,
-    MetadataName,
-    MetadataText,
-    ParsedMessages,
-    ProgramRequest,
-    StopText,
-)
+from chatui.api.parsed_messages import ParsedMessages
+from chatui.api.request_parts import EFFORTS, MAX_METADATA, MAX_STOP_TEXTS, MetadataName, MetadataText, ProgramRequest, StopText
 from chatui.json_schemas import AnswerFormat
 
 TOOL_FIELDS = frozenset({"type", "name", "description", "input_schema", "strict"})

@@ -16,8 +16,8 @@ from chatui.api import background, reasoning_access, recordings, request_parts, 
 from chatui.api.errors import NOT_FOUND, ApiError, check_format, invalid
 from chatui.api.messages_errors import speaks_messages
 from chatui.api.messages_models import model_list, model_object
+from chatui.api.parsed_messages import MAX_MESSAGES
 from chatui.api.recordings import queued
-from chatui.api.request_parts import MAX_MESSAGES
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import (
     TOOL_CALL,
