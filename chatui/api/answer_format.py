@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from chatui.answer_formats import DEFAULT_NAME, DESCRIPTION_CHARS, AnswerFormat, answer_format
 from chatui.api.errors import invalid, unsupported
-from chatui.json_schemas import DEFAULT_NAME, DESCRIPTION_CHARS, AnswerFormat, UnusableError, answer_format
+from chatui.json_schemas import UnusableError
 
 TEXT = {"type": "text"}
 

@@ -15,6 +15,7 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
 from chatui.accounts import api_keys
 from chatui.accounts.api_keys import LiveKey
+from chatui.answer_formats import AnswerFormat
 from chatui.api import answering, background, reasoning_access, request_parts, stored_responses
 from chatui.api.answering import Answering, StreamForm
 from chatui.api.chat_chunks import ChatChunks, several, usage_of
@@ -34,7 +35,6 @@ from chatui.api.response_request import ResponsesRequest, no_conversation, no_pr
 from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError, busy_error, is_transient
-from chatui.json_schemas import AnswerFormat
 from chatui.model_servers.choice import ModelChoice
 from chatui.observability.error_reports import log_without_content
 from chatui.permissions.access import NotFoundError

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from chatui.answer_formats import AnswerFormat
 from chatui.api import ignored_parts
 from chatui.api.answer_format import parsed_format
 from chatui.api.errors import invalid, unsupported
 from chatui.api.parsed_messages import ParsedMessages, take_reply, take_tool_calls, text_of
 from chatui.api.request_parts import EFFORTS, MAX_ANSWERS, Names, ProgramRequest
-from chatui.json_schemas import AnswerFormat
 
 
 class ChatRequest(ProgramRequest):

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from chatui.answer_formats import AnswerFormat
 from chatui.api import request_parts
 from chatui.api.answer_format import parsed_format
 from chatui.api.errors import invalid
@@ -14,7 +15,6 @@ from chatui.api.ignored_parts import cut_description, cut_note, objects_in, unkn
 from chatui.api.message_blocks import ELSEWHERE, FIELDS, blocks_of, lines_of, take_message
 from chatui.api.parsed_messages import ParsedMessages
 from chatui.api.request_parts import EFFORTS, MAX_METADATA, MAX_STOP_TEXTS, MetadataName, MetadataText, ProgramRequest, StopText
-from chatui.json_schemas import AnswerFormat
 
 TOOL_FIELDS = frozenset({"type", "name", "description", "input_schema", "strict"})
 FUNCTION_TYPES = (None, "custom")

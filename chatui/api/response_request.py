@@ -10,13 +10,13 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from chatui.answer_formats import AnswerFormat
 from chatui.api import answer_format, ignored_parts
 from chatui.api.answer_format import parsed_format
 from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
 from chatui.api.parsed_messages import ParsedMessages, take_call, take_reply, text_of
 from chatui.api.request_parts import EFFORTS, ENCRYPTED, Names, ProgramRequest
 from chatui.api.response_object import THOUGHT, THOUGHT_OF_SCHEMA, PartType
-from chatui.json_schemas import AnswerFormat
 
 ABSENT = frozenset(
     {

@@ -11,11 +11,11 @@ import logging
 import re
 from dataclasses import replace
 
+from chatui.answer_formats import ANY_OBJECT, AnswerFormat
 from chatui.backends.base import BackendError, Sample, SampleEnded, SampleRequest, Taker
 from chatui.backends.context_window import overflow_of
 from chatui.backends.sse import is_object
 from chatui.codes import ProductCode
-from chatui.json_schemas import ANY_OBJECT, AnswerFormat
 from renderer.frames import Frame, Header, Role
 from renderer.harmony.prompt import DeveloperMessage, FunctionTool, ResponseFormat
 

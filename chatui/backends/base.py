@@ -13,12 +13,12 @@ from datetime import date
 from enum import StrEnum
 from typing import Any, Literal, Protocol
 
+from chatui.answer_formats import AnswerFormat
 from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.route import DIRECT, Route
 from chatui.backends.separation import Known, Proofs, Separates
 from chatui.backends.sse import number
 from chatui.codes import Cause
-from chatui.json_schemas import AnswerFormat
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
 from renderer.frames import Frame

@@ -8,13 +8,14 @@ from django.core.exceptions import ValidationError
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
-from chatui import json_schemas
-from chatui.json_schemas import SCHEMA_CHARS, SCHEMA_DEPTH, AnswerFormat, UnusableError
+from chatui import answer_formats
+from chatui.answer_formats import AnswerFormat
+from chatui.json_schemas import SCHEMA_CHARS, SCHEMA_DEPTH, UnusableError
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions import access
 
-EXAMPLE = json_schemas.as_text(
+EXAMPLE = answer_formats.as_text(
     {
         "type": "object",
         "properties": {
@@ -30,8 +31,8 @@ EXAMPLE = json_schemas.as_text(
 
 def schema_text(row: Conversation) -> str:
     """The schema as the person edits it; empty if the answers are plain text."""
-    wanted = json_schemas.from_stored(row.answer_format)
-    return "" if wanted is None else json_schemas.as_text(wanted.checked_schema)
+    wanted = answer_formats.from_stored(row.answer_format)
+    return "" if wanted is None else answer_formats.as_text(wanted.checked_schema)
 
 
 def set_schema(person: User, conversation_id: object, wanted: AnswerFormat | None) -> None:
@@ -48,14 +49,14 @@ def one_line(wanted: AnswerFormat) -> str:
 
 def formatted(schema: str) -> str:
     """A schema of ``one_line``, as the person edits it."""
-    return json_schemas.as_text(json.loads(schema)) if schema else ""
+    return answer_formats.as_text(json.loads(schema)) if schema else ""
 
 
 def read(text: str) -> AnswerFormat:
     """The schema that a person wrote. Raises ValidationError, which tells them why it cannot be used."""
     try:
-        return json_schemas.answer_format(json_schemas.DEFAULT_NAME, json_schemas.schema_of(text))
-    except json_schemas.NotJsonError as error:
+        return answer_formats.answer_format(answer_formats.DEFAULT_NAME, answer_formats.schema_of(text))
+    except answer_formats.NotJsonError as error:
         where = {"line": number_format(error.line), "column": number_format(error.column)}
         raise ValidationError(_("This is not a JSON object. Check line %(line)s, character %(column)s.") % where) from None
     except UnusableError:

@@ -14,12 +14,13 @@ from uuid import UUID
 
 from chatui import wire
 from chatui.accounts.sessions import SignedIn, read_again
+from chatui.answer_formats import DEFAULT_NAME, AnswerFormat, answer_format, schema_of
 from chatui.audit_log.record import Visitor
 from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.display import conversation_actions
 from chatui.display.conversation_list import address
-from chatui.json_schemas import DEFAULT_NAME, AnswerFormat, UnusableError, answer_format, schema_of
+from chatui.json_schemas import UnusableError
 from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
 from chatui.tools import catalogue

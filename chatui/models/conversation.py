@@ -83,7 +83,7 @@ class Conversation(models.Model):
     sampled_with = models.JSONField(null=True, blank=True)
     """The sampling settings of the last answer, as keys of ``generation_settings``; NULL before the first."""
     answer_format = models.JSONField(null=True, blank=True)
-    """The required format, see ``json_schemas.answer_format``; NULL for text."""
+    """The required format, see ``answer_formats.answer_format``; NULL for text."""
     has_news = models.BooleanField(default=False, db_default=False)
     """Whether an answer has ended that no page has shown to its owner yet."""
     is_pinned = models.BooleanField(default=False, db_default=False)

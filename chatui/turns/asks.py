@@ -14,9 +14,9 @@ from typing import Any
 from uuid import UUID
 
 from chatui.accounts.sessions import SignedIn
+from chatui.answer_formats import AnswerFormat
 from chatui.backends.context_window import SEEN_CHARS as SEEN_CHARS
 from chatui.backends.spec import SAMPLING as SAMPLING
-from chatui.json_schemas import AnswerFormat
 from chatui.store.documents import PreparedDocument
 from chatui.store.documents import QuestionFile as QuestionFile
 from chatui.tools.tool import Tool

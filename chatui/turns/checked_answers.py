@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from chatui import prompts
+from chatui.answer_formats import AnswerFormat
 from chatui.backends.base import SampleRequest
-from chatui.json_schemas import AnswerFormat
 from chatui.models.turn import TurnState
 from chatui.turns.running_turn import RunningTurn, TurnOutcome
 from chatui.turns.stages import Stage

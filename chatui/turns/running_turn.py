@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from chatui import json_schemas
+from chatui import answer_formats
+from chatui.answer_formats import AnswerFormat
 from chatui.backends.base import ContextUse, SampleRequest
-from chatui.json_schemas import AnswerFormat
 from chatui.models.files import SentDocument
 from chatui.models.turn import Turn, TurnState
 from chatui.tools.tool import Tool
@@ -145,7 +145,7 @@ class RunningTurn:
         if self.ask.program is not None:
             return self.ask.answer_format
         stored = self.turn.conversation.answer_format
-        return json_schemas.from_stored(stored) if stored else None
+        return answer_formats.from_stored(stored) if stored else None
 
     @property
     def own_questions(self) -> tuple[str, ...]:

@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from weakref import WeakKeyDictionary
 
 from chatui import prompts
+from chatui.answer_formats import AnswerFormat
 from chatui.backends.base import Backend, SampleRequest
 from chatui.backends.spec import BackendSpec, split_choice
 from chatui.database import pools
-from chatui.json_schemas import AnswerFormat
 from chatui.model_servers import connected
 from chatui.models.usage import UsageKind
 from chatui.turns import sampling

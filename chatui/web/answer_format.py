@@ -12,9 +12,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
+from chatui.answer_formats import MAX_CHARS, AnswerFormat
 from chatui.display import answer_format as display_answer_format
 from chatui.display.conversation_list import shown_conversation
-from chatui.json_schemas import MAX_CHARS, AnswerFormat
 from chatui.limits import Throttle
 from chatui.permissions import access
 from chatui.web.guards import keep_for_tab, person_of, signed_in

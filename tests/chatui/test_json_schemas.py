@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from chatui import json_schemas
-from chatui.json_schemas import AnswerFormat, UnusableError, answer_format, fault, from_stored, inlined, schema_of
+from chatui import answer_formats
+from chatui.answer_formats import AnswerFormat, answer_format, from_stored, schema_of
+from chatui.json_schemas import UnusableError, fault, inlined
 
 MANY = """
 import resource, sys
@@ -152,7 +153,7 @@ def test_a_row_stores_the_whole_format() -> None:
     assert stored_format.description == "Two lines and <|end|>."
     assert from_stored(None) is None
     assert from_stored(AnswerFormat().stored()) == AnswerFormat()
-    assert json_schemas.as_text({"a": "ä"}) == '{\n  "a": "ä"\n}'
+    assert answer_formats.as_text({"a": "ä"}) == '{\n  "a": "ä"\n}'
 
 
 def test_references_that_come_to_megabytes_are_refused_before_they_are_written() -> None:
@@ -165,7 +166,7 @@ def test_references_that_come_to_megabytes_are_refused_before_they_are_written()
 LARGE = """
 import resource
 resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29))
-from chatui.json_schemas import answer_format
+from chatui.answer_formats import answer_format
 from chatui.json_schemas import UnusableError
 for count in (1, 90, 400):
     try:

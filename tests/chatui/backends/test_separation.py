@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from chatui.answer_formats import AnswerFormat
 from chatui.backends.base import Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.chat.deltas import Deltas
@@ -14,7 +15,6 @@ from chatui.backends.discovery import Discovered
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.backends.separation import MAX_UPSTREAMS, OwnProofs, Read, Separates, Separation, Separations, upstream_of
 from chatui.backends.sse import Decoder
-from chatui.json_schemas import AnswerFormat
 from renderer.frame_kinds import ANALYSIS, PREAMBLE
 from renderer.frames import Frame
 from tests.support import stub

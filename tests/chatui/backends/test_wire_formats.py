@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from chatui.answer_formats import AnswerFormat, answer_format
 from chatui.backends.base import Backend, Endpoint, EndReason, SampleRequest, Usage
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.codes import ProductCode
-from chatui.json_schemas import AnswerFormat, answer_format
 from renderer.frame_kinds import is_answer
 from renderer.frames import Frame, Header, Role
 from renderer.harmony.vocabulary import Vocabulary

@@ -6,9 +6,9 @@ from uuid import uuid4
 
 import pytest
 
+from chatui.answer_formats import AnswerFormat, answer_format
 from chatui.backends.base import EndReason
 from chatui.display.failures import notice_of
-from chatui.json_schemas import AnswerFormat, answer_format
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author
 from chatui.models.turn import Turn

@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from chatui import json_schemas
+from chatui import answer_formats
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.user import User
 from chatui.turns import running
@@ -52,7 +52,7 @@ def test_a_schema_is_set_changed_and_cleared(browser: Client, talk: Conversation
     assert NOTE not in browser.get(chat).content.decode()
     response = send(browser, talk, schema=json.dumps(SCHEMA))
     assert (response.status_code, response["Location"]) == (302, chat)
-    stored = json_schemas.from_stored(talk.answer_format)
+    stored = answer_formats.from_stored(talk.answer_format)
     assert stored is not None
     assert (stored.schema, stored.is_strict) == (SCHEMA, True)
     assert NOTE in browser.get(chat).content.decode()
@@ -138,7 +138,7 @@ async def test_the_first_message_sets_it_and_later_ones_do_not_change_it(ada: Us
         accepted = (await socket.until("chatui:accepted"))[-1]
         await running.settle()
         row = await Conversation.objects.aget(pk=accepted["conversation"])
-        stored = json_schemas.from_stored(row.answer_format)
+        stored = answer_formats.from_stored(row.answer_format)
         assert stored is not None and stored.schema == SCHEMA
         [request] = backend.requests
         assert request.answer_format is not None and request.answer_format.schema == SCHEMA
@@ -147,7 +147,7 @@ async def test_the_first_message_sets_it_and_later_ones_do_not_change_it(ada: Us
         await socket.until("chatui:accepted")
         await running.settle()
         await row.arefresh_from_db()
-        assert json_schemas.from_stored(row.answer_format) == stored
+        assert answer_formats.from_stored(row.answer_format) == stored
 
 
 @pytest.mark.parametrize("text", ["{", '{"$ref": "https://example.org/"}'])

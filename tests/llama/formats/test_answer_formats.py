@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from chatui.answer_formats import AnswerFormat, answer_format
 from chatui.backends.base import Backend, EndReason
-from chatui.json_schemas import AnswerFormat, answer_format
 from renderer.frame_kinds import is_answer
 from renderer.frames import Channel
 from tests.support.sampling import outcome, sample_request

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from chatui import prompts
+from chatui.answer_formats import AnswerFormat
 from chatui.backends import registry
 from chatui.backends.base import Backend, Endpoint, EndReason, GivenReasoning, SampleLimits, SampleRequest, Taker, Usage
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.codes import ProductCode
-from chatui.json_schemas import AnswerFormat
 from renderer.errors import Code
 from renderer.events import FrameText, RawEvent
 from renderer.frames import Channel, Frame, Header, Role

@@ -5,9 +5,9 @@ from datetime import date
 
 import pytest
 
+from chatui.answer_formats import answer_format
 from chatui.backends.base import SampleRequest
 from chatui.backends.harmony.prompt import answer_tokens, fitted, opened, room_of
-from chatui.json_schemas import answer_format
 from renderer.frame_kinds import NOTES
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.harmony.prompt import FunctionTool

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from chatui import prompts
+from chatui.answer_formats import AnswerFormat
 from chatui.backends.base import Endpoint, EndReason, GivenReasoning, SampleLimits, SampleRequest, Usage
 from chatui.backends.responses import backend as backends
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.backends.separation import Separates
 from chatui.codes import ProductCode
-from chatui.json_schemas import AnswerFormat
 from renderer.errors import Code, ErrorCode
 from renderer.frames import Channel, Frame, Header, Role
 from renderer.harmony.prompt import FunctionTool
