@@ -88,6 +88,22 @@ def test_a_blank_keeps_the_lines_of_what_is_pasted_and_enter_inserts_it(page: Pa
     expect(box(page)).to_have_value("Answer this:\n\nDear Anna,\nthank you.")
 
 
+def test_enter_goes_on_to_the_next_empty_blank_and_inserts_from_the_last(demo_deployment: Deployment, page: Page) -> None:
+    prompts = (("Invite", "Ask {{who}} to {{what}} at {{place}}."),)
+    demo_deployment.manage("shell", "--no-imports", "-c", _SET.format(prompts=prompts))
+    box(page).press_sequentially("/inv")
+    expect(options(page)).to_have_count(1)
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog", name="Invite")
+    dialog.get_by_label("what").fill("a dance")
+    dialog.get_by_label("who").fill("Bela")
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_label("place")).to_be_focused()
+    expect(box(page)).to_have_value("/inv")
+    page.keyboard.press("Enter")
+    expect(box(page)).to_have_value("Ask Bela to a dance at .")
+
+
 def test_escape_closes_and_leaves_what_was_typed_and_a_closed_form_changes_nothing(page: Page) -> None:
     box(page).press_sequentially("/short")
     expect(options(page)).to_have_count(2)
