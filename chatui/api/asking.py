@@ -18,11 +18,12 @@ from chatui.accounts.api_keys import LiveKey
 from chatui.answer_formats import AnswerFormat
 from chatui.api import answering, background, reasoning_access, request_parts, stored_responses
 from chatui.api.answering import Answering, StreamForm
+from chatui.api.bodies import body_of, checked
 from chatui.api.chat_chunks import ChatChunks, several, usage_of
 from chatui.api.chat_request import ChatRequest
 from chatui.api.errors import CONTEXT, ApiError, check_format, invalid, of_code, of_end, unsupported
 from chatui.api.functions import parse_tools
-from chatui.api.guarded import body_of, checked, rate_of
+from chatui.api.guarded import rate_of
 from chatui.api.message_events import MessageEvents
 from chatui.api.messages_request import MessagesRequest
 from chatui.api.parsed_messages import ParsedMessages, unknown_call

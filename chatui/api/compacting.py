@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chatui.accounts.api_keys import LiveKey
 from chatui.api import asking, ignored_parts, storage_jobs
+from chatui.api.bodies import body_of, checked
 from chatui.api.errors import check_format, invalid, of_code
-from chatui.api.guarded import body_of, checked
 from chatui.api.reasoning_access import address_of
 from chatui.api.request_parts import ignored_in
 from chatui.api.response_events import ResponseEvents

@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from chatui.accounts.api_keys import LiveKey
 from chatui.api import ignored_parts, storage_jobs
 from chatui.api.asking import MAX_STORED_CHARS, check_length, names, text_in
+from chatui.api.bodies import body_of, checked
 from chatui.api.errors import NOT_FOUND, ApiError, check_format, invalid
-from chatui.api.guarded import body_of, checked
 from chatui.api.parsed_messages import MAX_MESSAGES, unknown_call
 from chatui.api.request_parts import Metadata, ignored_in
 from chatui.api.response_object import Item, item, key_of

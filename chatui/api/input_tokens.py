@@ -8,9 +8,9 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
 from chatui.accounts.api_keys import LiveKey
 from chatui.api import asking, request_parts, storage_jobs, stored_responses
+from chatui.api.bodies import body_of, checked
 from chatui.api.errors import check_format
 from chatui.api.functions import parse_tools
-from chatui.api.guarded import body_of, checked
 from chatui.api.response_request import ResponsesRequest, no_conversation, no_previous
 from chatui.database import pools
 from chatui.display import programs

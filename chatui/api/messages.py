@@ -10,9 +10,9 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from chatui.accounts.api_keys import LiveKey
 from chatui.api import answering, asking, request_parts
 from chatui.api.answering import Answering, StreamForm
+from chatui.api.bodies import body_of, checked
 from chatui.api.errors import check_format
 from chatui.api.functions import parse_tools
-from chatui.api.guarded import body_of, checked
 from chatui.api.message_events import MessageEvents
 from chatui.api.messages_errors import error_body
 from chatui.api.messages_request import CountedMessages, MessagesRequest

@@ -24,8 +24,8 @@ from chatui.accounts.api_keys import KeyRefusedError, LiveKey
 from chatui.accounts.sessions import client_address
 from chatui.api import asking, guarded, reasoning_access
 from chatui.api.answering import Answering
+from chatui.api.bodies import checked, read_json
 from chatui.api.errors import TOO_MANY, ApiError, invalid, of_code, unsupported
-from chatui.api.guarded import checked, read_json
 from chatui.api.request_parts import ENCRYPTED
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import ResponseHead

@@ -22,7 +22,7 @@ from tests.support.stub import DONE, SSE_HEAD, chunk
 
 ASK_FILES = 114
 PAGE_FILES = 67
-API_FILES = 110
+API_FILES = 111
 
 TIMES = 3
 QUIET_SECONDS = 1.0

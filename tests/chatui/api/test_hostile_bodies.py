@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
+from chatui.api.bodies import MAX_JSON_MARKS, checked, read_json
 from chatui.api.chat_request import ChatRequest
 from chatui.api.errors import ApiError
-from chatui.api.guarded import MAX_JSON_MARKS, checked, read_json
 from chatui.api.parsed_messages import MAX_MESSAGES
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import ResponseHead

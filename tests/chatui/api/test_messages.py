@@ -397,15 +397,15 @@ async def test_other_blocks_become_notes_or_texts(program: Program, backend: Scr
     "order", [("type", "media_type", "data"), ("data", "media_type"), ("media_type", "type", "data"), ("data", "type", "media_type")]
 )
 async def test_a_picture_is_dropped_before_the_body_is_read(order: tuple[str, ...], program: Program, backend: ScriptedBackend) -> None:
-    from chatui.api import guarded
+    from chatui.api import bodies
 
     fields = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo/+" * 100_000}
     block = {"type": "image", "source": {name: fields[name] for name in order}}
     body = json.dumps(ASKED | {"model": None, "messages": [{"role": "user", "content": [block, {"type": "text", "text": "?"}]}]}).encode()
-    assert len(guarded._without_pictures(body)) < 400
+    assert len(bodies._without_pictures(body)) < 400
     await program.ask(json.loads(body), PATH)
     text = json.dumps({"text": '{"media_type": "image/png", "data": "iVBORw0KGgo"}', "media_type": "text/plain", "data": "AAAA"}).encode()
-    assert guarded._without_pictures(text) == text, "no other text changes"
+    assert bodies._without_pictures(text) == text, "no other text changes"
 
 
 # Counting, and models.
