@@ -15,8 +15,8 @@ from typing import Any
 
 from django.http import StreamingHttpResponse
 
-from chatui.accounts import api_keys
-from chatui.accounts.api_keys import LiveKey
+from chatui.accounts import key_admission
+from chatui.accounts.key_admission import LiveKey
 from chatui.api.errors import ApiError
 from chatui.codes import ProductCode
 from chatui.database import pools
@@ -56,7 +56,7 @@ class KeyWatch:
             return None
         self._next = self._loop.time() + CHECK_SECONDS
         try:
-            is_good = await pools.commands.run(api_keys.is_still_valid, self._key)
+            is_good = await pools.commands.run(key_admission.is_still_valid, self._key)
         except (DatabaseBusyError, *FAULTS) as error:
             if not isinstance(error, DatabaseBusyError) and not is_transient(error):
                 raise

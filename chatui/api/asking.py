@@ -13,8 +13,8 @@ from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
-from chatui.accounts import api_keys
-from chatui.accounts.api_keys import LiveKey
+from chatui.accounts import key_admission
+from chatui.accounts.key_admission import LiveKey
 from chatui.answer_formats import AnswerFormat
 from chatui.api import answering, background, reasoning_access, request_parts, stored_responses
 from chatui.api.answering import Answering, StreamForm
@@ -102,7 +102,7 @@ async def chat(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     wanted = checked(ChatRequest, body)
     wanted.refuse_what_is_not_served()
     if wanted.n and wanted.n > 1:  # each counts
-        key = await pools.commands.run(api_keys.count_more, key, wanted.n - 1)
+        key = await pools.commands.run(key_admission.count_more, key, wanted.n - 1)
         found = await _several(address_of(request), key, wanted)
         for name, value in rate_of(key).items():
             found.headers[name] = value

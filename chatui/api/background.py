@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
-from chatui.accounts.api_keys import LiveKey
+from chatui.accounts.key_admission import LiveKey
 from chatui.api import answering, reasoning_access, recordings, recordings_elsewhere
 from chatui.api.answering import Answering, KeyWatch
 from chatui.api.errors import INVALID, SERVER_ERROR, TOO_MANY, ApiError, invalid, of_code

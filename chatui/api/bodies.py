@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from django.http import HttpRequest
 from pydantic import BaseModel, ValidationError
 
-from chatui.accounts.api_keys import LiveKey
+from chatui.accounts.key_admission import LiveKey
 from chatui.api import reasoning_access, request_parts
 from chatui.api.errors import invalid
 from chatui.env import environment

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from chatui.accounts.api_keys import LiveKey
+from chatui.accounts.key_admission import LiveKey
 from chatui.api import asking, ignored_parts, storage_jobs
 from chatui.api.bodies import body_of, checked
 from chatui.api.errors import check_format, invalid, of_code

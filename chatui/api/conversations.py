@@ -14,7 +14,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from chatui.accounts.api_keys import LiveKey
+from chatui.accounts.key_admission import LiveKey
 from chatui.api import ignored_parts, storage_jobs
 from chatui.api.asking import MAX_STORED_CHARS, check_length, names, text_in
 from chatui.api.bodies import body_of, checked

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from chatui.accounts.api_keys import LiveKey
+from chatui.accounts.key_admission import LiveKey
 from chatui.api.errors import invalid, unsupported
 from chatui.api.request_parts import ProgramRequest
 from chatui.json_schemas import UnusableError

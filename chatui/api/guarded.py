@@ -14,8 +14,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
-from chatui.accounts import api_keys
-from chatui.accounts.api_keys import KeyRefusedError, KeyThrottledError, LiveKey
+from chatui.accounts import key_admission
+from chatui.accounts.key_admission import KeyRefusedError, KeyThrottledError, LiveKey
 from chatui.api import reasoning_access
 from chatui.api.bodies import body_of
 from chatui.api.errors import NOT_FOUND, SERVER_ERROR, TOO_MANY, ApiError, invalid, of_code, of_refusal
@@ -187,7 +187,7 @@ def errors() -> Iterator[None]:
         raise ApiError(429, TOO_MANY, "rate_limit_exceeded", "Too many wrong keys came from this address.").after(wait.seconds) from None
     except ThrottledError as error:
         sentence = "This key has asked too often within a minute."
-        raise ApiError(429, TOO_MANY, "rate_limit_exceeded", sentence).after(error.seconds or api_keys.WINDOW_SECONDS) from None
+        raise ApiError(429, TOO_MANY, "rate_limit_exceeded", sentence).after(error.seconds or key_admission.WINDOW_SECONDS) from None
 
 
 def _busy(error: Exception) -> ApiError:
@@ -204,7 +204,7 @@ async def _key(request: HttpRequest) -> LiveKey:
     text = key_in(_headers(request))
     if not text:
         raise ApiError(401, "invalid_request", "missing_api_key", "Send your key as a bearer token (Authorization: Bearer …).")
-    return await pools.commands.run(api_keys.admit, text, request.META.get("REMOTE_ADDR") or "")
+    return await pools.commands.run(key_admission.admit, text, request.META.get("REMOTE_ADDR") or "")
 
 
 def _headers(request: HttpRequest) -> dict[str, str]:

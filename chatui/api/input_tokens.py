@@ -6,7 +6,7 @@ import asyncio
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
-from chatui.accounts.api_keys import LiveKey
+from chatui.accounts.key_admission import LiveKey
 from chatui.api import asking, request_parts, storage_jobs, stored_responses
 from chatui.api.bodies import body_of, checked
 from chatui.api.errors import check_format

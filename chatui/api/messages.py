@@ -7,7 +7,7 @@ from functools import partial
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
-from chatui.accounts.api_keys import LiveKey
+from chatui.accounts.key_admission import LiveKey
 from chatui.api import answering, asking, request_parts
 from chatui.api.answering import Answering, StreamForm
 from chatui.api.bodies import body_of, checked

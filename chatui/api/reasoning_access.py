@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.http import HttpRequest, QueryDict
 
-from chatui.accounts.api_keys import WAY, LiveKey
+from chatui.accounts.key_admission import WAY, LiveKey
 from chatui.api import answering, request_parts
 from chatui.api.answering import Answering
 from chatui.api.chat_request import ChatRequest

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from chatui.accounts.api_keys import LiveKey
+from chatui.accounts.key_admission import LiveKey
 from chatui.api.errors import NOT_FOUND, ApiError, unsupported
 from chatui.model_servers import choice as model_choice
 from chatui.model_servers.choice import ModelChoice

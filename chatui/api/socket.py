@@ -19,8 +19,8 @@ from uuid import UUID, uuid4
 from django.http import QueryDict
 from django.utils import timezone
 
-from chatui.accounts import api_keys
-from chatui.accounts.api_keys import KeyRefusedError, LiveKey
+from chatui.accounts import key_admission
+from chatui.accounts.key_admission import KeyRefusedError, LiveKey
 from chatui.accounts.sessions import client_address
 from chatui.api import asking, guarded, reasoning_access
 from chatui.api.answering import Answering
@@ -70,7 +70,7 @@ async def _check_often() -> None:
 async def _check() -> None:
     asked = [(connection, connection.key.id) for connections in _open.values() for connection in connections]
     if asked:
-        good = await pools.commands.run(api_keys.valid_among, {key_id for _, key_id in asked})
+        good = await pools.commands.run(key_admission.valid_among, {key_id for _, key_id in asked})
         for connection, key_id in asked:
             if key_id not in good:
                 connection.close(of_code(ProductCode.SIGNED_OUT), CLOSE_POLICY)
@@ -112,7 +112,7 @@ async def _key(scope: dict[str, Any], address: str) -> LiveKey | None:
     if not text or not environment().api:
         return None
     try:
-        return await pools.commands.run(api_keys.admit, text, address)
+        return await pools.commands.run(key_admission.admit, text, address)
     except (KeyRefusedError, MustWaitError, ThrottledError, DatabaseBusyError):
         return None
 
@@ -187,7 +187,7 @@ class Connection:
 
     async def _respond(self, text: str | None) -> None:
         with guarded.errors():
-            self.key = await pools.commands.run(api_keys.admit_again, self.key, self._address)
+            self.key = await pools.commands.run(key_admission.admit_again, self.key, self._address)
             body = _object(text)
             await reasoning_access.record_if_asked(self._address, self.key, body)
             wanted = self._wanted(body)

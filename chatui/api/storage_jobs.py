@@ -13,7 +13,7 @@ from typing import ParamSpec, TypeVar
 from uuid import UUID
 from weakref import WeakValueDictionary
 
-from chatui.accounts.api_keys import LiveKey
+from chatui.accounts.key_admission import LiveKey
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError
 

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse, QueryDict
 
-from chatui.accounts.api_keys import LiveKey
+from chatui.accounts.key_admission import LiveKey
 from chatui.api import background, reasoning_access, recordings, request_parts, storage_jobs
 from chatui.api.errors import NOT_FOUND, ApiError, check_format, invalid
 from chatui.api.messages_errors import speaks_messages

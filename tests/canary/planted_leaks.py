@@ -420,9 +420,9 @@ def _anothers_response() -> Iterator[Fault]:
 
 @_leak("revoked key", f"{_PROGRAMS}[revoked]", ("POST v1/responses", "program with a revoked key", "not refused"))
 def _revoked_key() -> Iterator[Fault]:
-    from chatui.accounts import api_keys
+    from chatui.accounts import key_admission
 
-    yield api_keys, "_why_invalid", lambda row: ""
+    yield key_admission, "_why_invalid", lambda row: ""
 
 
 _CAUGHT = {leak.caught_by: name for name, leak in LEAKS.items()}

@@ -8,7 +8,7 @@ from django.apps import apps
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from chatui.accounts import api_keys
+from chatui.accounts import api_keys, key_admission
 from chatui.accounts.api_keys import NewKeyOptions
 from chatui.audit_log.record import Visitor
 from chatui.guesses import MustWaitError
@@ -30,7 +30,7 @@ def create_key(person: User, **options: object) -> api_keys.CreatedKey:
 
 def test_a_new_key_works_and_the_day_of_its_last_use_is_stored(ada: User) -> None:
     key = create_key(ada)
-    live = api_keys.admit(key.text, ADDRESS)
+    live = key_admission.admit(key.text, ADDRESS)
     assert live.owner == ada and live.prefix == key.text[:11] and key.text not in repr(live) and key.text not in repr(key)
     assert ApiKey.objects.get().last_used_on == timezone.now().date()
 
@@ -50,8 +50,8 @@ def test_neither_the_database_nor_the_audit_log_contains_the_key(ada: User) -> N
 @pytest.mark.parametrize("ending", ["revoked", "expired", "account closed"])
 def test_an_ended_key_is_refused_and_the_attempt_is_recorded_with_its_prefix(ending: str, ada: User) -> None:
     key = create_key(ada)
-    live = api_keys.admit(key.text, ADDRESS)
-    assert api_keys.is_still_valid(live), "the premise"
+    live = key_admission.admit(key.text, ADDRESS)
+    assert key_admission.is_still_valid(live), "the premise"
     match ending:
         case "revoked":
             api_keys.revoke_own(Visitor(ada, ADDRESS, "page"), ApiKey.objects.get().pk)
@@ -59,9 +59,9 @@ def test_an_ended_key_is_refused_and_the_attempt_is_recorded_with_its_prefix(end
             ApiKey.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
         case "account closed":
             User.objects.filter(pk=ada.pk).update(is_active=False)
-    with pytest.raises(api_keys.KeyRefusedError):
-        api_keys.admit(key.text, ADDRESS)
-    assert not api_keys.is_still_valid(live)
+    with pytest.raises(key_admission.KeyRefusedError):
+        key_admission.admit(key.text, ADDRESS)
+    assert not key_admission.is_still_valid(live)
     line = AuditEvent.objects.order_by("number").last()
     assert line is not None and (line.action, line.detail, line.way) == ("API key refused", f"{key.text[:11]}, {ending}", "program")
 
@@ -69,29 +69,29 @@ def test_an_ended_key_is_refused_and_the_attempt_is_recorded_with_its_prefix(end
 def test_wrong_keys_are_limited_and_a_right_one_from_the_same_address_is_not(ada: User) -> None:
     key = create_key(ada)
     for _ in range(21):
-        with pytest.raises(api_keys.KeyRefusedError):
-            api_keys.admit(api_keys.new(), ADDRESS)
+        with pytest.raises(key_admission.KeyRefusedError):
+            key_admission.admit(key_admission.new(), ADDRESS)
     with pytest.raises(MustWaitError):
-        api_keys.admit(api_keys.new(), ADDRESS)
-    assert api_keys.admit(key.text, ADDRESS).owner == ada
+        key_admission.admit(key_admission.new(), ADDRESS)
+    assert key_admission.admit(key.text, ADDRESS).owner == ada
 
 
 def test_a_key_with_the_right_prefix_and_another_secret_is_refused(ada: User) -> None:
-    key, other = create_key(ada).text, api_keys.new()
+    key, other = create_key(ada).text, key_admission.new()
     body = key[:12] + other[12:-8]
-    forged = body + api_keys._check_sum(body)
-    assert api_keys.prefix_of(forged) == key[:11], "the premise: it is found"
-    with pytest.raises(api_keys.KeyRefusedError):
-        api_keys.admit(forged, ADDRESS)
+    forged = body + key_admission._check_sum(body)
+    assert key_admission.prefix_of(forged) == key[:11], "the premise: it is found"
+    with pytest.raises(key_admission.KeyRefusedError):
+        key_admission.admit(forged, ADDRESS)
 
 
 def test_a_key_has_a_limit_of_requests_per_minute(ada: User) -> None:
     key = create_key(ada, per_minute=2)
-    api_keys.admit(key.text, ADDRESS)
-    api_keys.admit(key.text, ADDRESS)
+    key_admission.admit(key.text, ADDRESS)
+    key_admission.admit(key.text, ADDRESS)
     with pytest.raises(ThrottledError):
-        api_keys.admit(key.text, ADDRESS)
-    assert api_keys.admit(create_key(ada).text, ADDRESS), "another key of the same person is counted separately"
+        key_admission.admit(key.text, ADDRESS)
+    assert key_admission.admit(create_key(ada).text, ADDRESS), "another key of the same person is counted separately"
 
 
 def test_a_person_has_a_limited_number_of_keys(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +115,7 @@ def test_the_database_refuses_a_key_without_any_api_format(ada: User) -> None:
 
 @pytest.mark.parametrize("text", ["", "cu_", "Bearer x", "cu_aaaaaaaa_" + "a" * 51, "cu_aaaaaaaa_\u0000" + "a" * 50])
 def test_a_text_that_is_not_a_key_is_not_looked_up(text: str) -> None:
-    assert api_keys.prefix_of(text) is None
+    assert key_admission.prefix_of(text) is None
 
 
 def test_the_upgrade_lets_keys_that_were_limited_to_no_format_use_the_new_one(ada: User) -> None:

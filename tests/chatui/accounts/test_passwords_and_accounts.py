@@ -6,7 +6,7 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 from django.utils import timezone
 
-from chatui.accounts import api_keys
+from chatui.accounts import key_admission
 from chatui.models.audit import AuditEvent
 from chatui.models.programs import ApiKey
 from chatui.models.user import AccountChange, User
@@ -36,8 +36,8 @@ def service() -> User:
 
 def works(key: str) -> bool:
     try:
-        api_keys.admit(key, "192.0.2.9")
-    except api_keys.KeyRefusedError:
+        key_admission.admit(key, "192.0.2.9")
+    except key_admission.KeyRefusedError:
         return False
     return True
 

@@ -7,8 +7,9 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils import timezone
 
-from chatui.accounts import account_linking, api_keys, provider_groups
-from chatui.accounts.api_keys import KeyRefusedError, NewKeyOptions
+from chatui.accounts import account_linking, api_keys, key_admission, provider_groups
+from chatui.accounts.api_keys import NewKeyOptions
+from chatui.accounts.key_admission import KeyRefusedError
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor
 from chatui.models.audit import AuditEvent
@@ -38,7 +39,7 @@ def new_key(person: User) -> str:
 
 def works(key: str) -> bool:
     try:
-        api_keys.admit(key, ADDRESS)
+        key_admission.admit(key, ADDRESS)
     except KeyRefusedError:
         return False
     return True

@@ -176,7 +176,7 @@ async def test_a_key_that_cannot_be_checked_for_long_counts_as_revoked(
 
     monkeypatch.setattr("chatui.api.answering.CHECK_SECONDS", 0.05)
     monkeypatch.setattr("chatui.api.answering.GRACE_SECONDS", 0.3)
-    monkeypatch.setattr("chatui.accounts.api_keys.is_still_valid", busy)
+    monkeypatch.setattr("chatui.accounts.key_admission.is_still_valid", busy)
     backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
     events = await asyncio.wait_for(program.stream({"input": "Tell me all."}), 20)
     assert events[-1]["type"] == "response.failed" and events[-2]["error"]["code"] == "server_busy"

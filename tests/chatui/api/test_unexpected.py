@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 from django.db import DataError, InterfaceError, OperationalError
 
-from chatui.accounts import api_keys
+from chatui.accounts import key_admission
 from chatui.api import answering as key_watch
 from chatui.api import request_parts
 from chatui.api.answering import Answering, KeyWatch
@@ -122,13 +122,13 @@ async def test_a_stream_that_fails_midway_ends_with_an_error_event(
 async def test_a_key_that_cannot_be_checked_stays_valid_for_a_while(ada: User, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from channels.db import database_sync_to_async
 
-    watch = KeyWatch(await database_sync_to_async(api_keys.admit)(key, "192.0.2.9"))
+    watch = KeyWatch(await database_sync_to_async(key_admission.admit)(key, "192.0.2.9"))
     monkeypatch.setattr(key_watch, "CHECK_SECONDS", 0.0)
-    monkeypatch.setattr(api_keys, "is_still_valid", raising(OperationalError("database is locked")))
+    monkeypatch.setattr(key_admission, "is_still_valid", raising(OperationalError("database is locked")))
     watch._next = 0.0
     assert await watch.why_over() is None
     watch._checked_at -= 2 * key_watch.GRACE_SECONDS
     assert await watch.why_over() is ProductCode.SERVER_BUSY
-    monkeypatch.setattr(api_keys, "is_still_valid", raising(wrong_sql()))
+    monkeypatch.setattr(key_admission, "is_still_valid", raising(wrong_sql()))
     with pytest.raises(OperationalError):
         await watch.why_over()

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from chatui.accounts import api_keys, invitations, sign_in_settings
+from chatui.accounts import api_keys, invitations, key_admission, sign_in_settings
 from chatui.audit_log import chain
 from chatui.audit_log.record import SHELL, Visitor
 from chatui.lifecycle import closed_accounts, closing
@@ -52,13 +52,13 @@ def test_closing_ends_all_access(root: User) -> None:
     other = long_conversation(root, 2, "carrot")
     debug_requests.open_debug_view(own_visitor, other.pk, OPENING["reason"])
     link = ShareLink.objects.filter(created_by=root).first()
-    assert browser.get("/").status_code == 200 and api_keys.admit(key.text, "192.0.2.1").owner == person, "the premise"
+    assert browser.get("/").status_code == 200 and key_admission.admit(key.text, "192.0.2.1").owner == person, "the premise"
     assert Client().get(invitation).status_code == 200 and link is not None, "the premise"
     assert closing.close_account(person, ClosingCause.STAFF, Visitor(root, "192.0.2.2", "admin"))
     assert browser.get("/").status_code == 302
     assert Client().post("/sign-in/", {"username": "vera", "password": PASSWORD}).status_code == 200
-    with pytest.raises(api_keys.KeyRefusedError):
-        api_keys.admit(key.text, "192.0.2.1")
+    with pytest.raises(key_admission.KeyRefusedError):
+        key_admission.admit(key.text, "192.0.2.1")
     assert Client().get(invitation).status_code == 404 and Invitation.objects.get().revoked_at is not None
     assert not DebugRequest.objects.filter(person=person, closed_at=None).exists()
     assert not PasswordLink.objects.filter(expires_at__gt=timezone.now() + timedelta(seconds=1)).exists()
