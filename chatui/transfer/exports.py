@@ -79,10 +79,10 @@ def all_files(person: User) -> Iterator[tuple[str, Content]]:
     instructions, if any; ``account.json`` their account, keys and share links, without secrets.
     """
     # In the language of the request, which is over when the last files are read.
-    return chain([(ABOUT, _about())], _all_files(person))
+    return chain([(ABOUT, _about())], _conversations_and_folders(person), _made_by(person), _about_person(person))
 
 
-def _all_files(person: User) -> Iterator[tuple[str, Content]]:
+def _conversations_and_folders(person: User) -> Iterator[tuple[str, Content]]:
     inside: dict[UUID | None, list[str]] = defaultdict(list)
     for row in access.all_own_conversations(person):
         inside[row.folder_id].append(conversation_file_name(row))
@@ -93,6 +93,10 @@ def _all_files(person: User) -> Iterator[tuple[str, Content]]:
     if folders := access.own_folders(person, with_instructions=True):
         listed = [{"name": each.name, "instructions": each.instructions, "conversations": inside[each.pk]} for each in folders]
         yield "folders.json", _json({"folders": listed})
+
+
+def _made_by(person: User) -> Iterator[tuple[str, Content]]:
+    """What the person made for use in conversations."""
     if made := list(assistants.own_all(person)):
         yield "assistants.json", _json({"assistants": [_assistant(version) for version in made]})
         yield from ((_picture_name(version), bytes(version.picture.data)) for version in made if version.picture)
@@ -102,6 +106,9 @@ def _all_files(person: User) -> Iterator[tuple[str, Content]]:
     yield from documents
     if prompts := saved_prompts.written(person):
         yield "prompts.json", prompts
+
+
+def _about_person(person: User) -> Iterator[tuple[str, Content]]:
     if any((own := asdict(profile.settings_of(person))).values()):
         yield "settings.json", _json(own)
     yield "account.json", _json(_account(person))
