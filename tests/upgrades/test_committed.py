@@ -26,6 +26,9 @@ def test_a_new_migration_leaves_processes_of_the_release_before_what_they_read_a
     removes it from the database."""
     for name in sorted(set(names()) - set(listed())):
         for operation in import_module(f"chatui.migrations.{name}").Migration.operations:
-            assert not isinstance(operation, TAKE_AWAY), (name, operation)
+            assert not isinstance(operation, TAKE_AWAY), (name, operation, "take it out of the state alone: SeparateDatabaseAndState")
             if isinstance(operation, migrations.AddField) and not operation.field.many_to_many:
-                assert operation.field.null or operation.field.has_db_default(), (name, operation, "they insert rows without it")
+                assert operation.field.null or operation.field.has_db_default(), (
+                    *(name, operation.name),
+                    "processes of the release before insert rows without it: give the field db_default or null=True",
+                )

@@ -70,7 +70,10 @@ def test_every_event_is_reviewed_for_one_audience() -> None:
 
 def test_the_version_is_reconsidered_when_the_contract_changes() -> None:
     digest = hashlib.sha256(wire_types.source().encode()).hexdigest()[:16]
-    assert {str(wire.PROTOCOL): digest} == CONTRACTS, "Would a page of the last release bear this change? If not, raise wire.PROTOCOL."
+    assert {str(wire.PROTOCOL): digest} == CONTRACTS, (
+        "Would a page of the last release bear this change? If not, raise wire.PROTOCOL. Then write the version and the digest into the "
+        f"first part of tests/canary/sockets.txt: {wire.PROTOCOL} {digest}"
+    )
 
 
 def fields_of(events: Iterable[type[wire.Event]]) -> dict[str, set[str]]:
