@@ -20,6 +20,14 @@ WIDE = """() => [...document.querySelectorAll("body *")]
   .filter(element => element.checkVisibility() && element.getBoundingClientRect().right > innerWidth + 1)
   .slice(0, 3).map(element => element.outerHTML.slice(0, 120))"""
 
+VISIBLE = """() => {
+  const [welcome, place, box] = [".welcome", ".scroller", ".composer"]
+    .map(name => document.querySelector(name).getBoundingClientRect());
+  const across = Math.min(welcome.right, place.right) - Math.max(welcome.left, place.left);
+  const seen = across < 1 ? 0 : Math.min(welcome.bottom, place.bottom) - Math.max(welcome.top, place.top);
+  return [Math.max(0, seen), welcome.height, box.top];
+}"""
+
 
 def fits(page: Page) -> None:
     """Check that the page does not scroll sideways, and that no target is too small to touch."""
@@ -157,3 +165,30 @@ def test_a_finger_that_stops_an_answer_does_not_send_and_forced_colours_draw_eve
     chat.page.emulate_media(forced_colors="active")
     borders = "all => all.filter(each => each.checkVisibility()).map(each => getComputedStyle(each).borderTopWidth)"
     assert set(chat.page.locator(".composer-row > :is(button, label)").evaluate_all(borders)) == {"1px"}
+
+
+def test_beside_a_text_that_grows_the_welcome_is_shown_whole_or_not_at_all_and_moves_up_by_the_text_alone(
+    demo: Server, visits: Visits
+) -> None:
+    page = visits.open(demo, "grace", **PHONE)
+    page.wait_for_load_state()
+    box = page.get_by_placeholder("Write a message")
+
+    def shown() -> tuple[float, float, float]:
+        """How much of the welcome is seen, how high it is, and where the message box is."""
+        found: tuple[float, float, float] = tuple(page.evaluate(VISIBLE))
+        return found
+
+    box.fill("")
+    seen, height, top = shown()
+    assert seen == height, "the premise: all of it is seen beside an empty box"
+    box.fill("One line")
+    assert abs(shown()[2] - top) < 20, "nothing jumps with the first letter: only the line of a note may come"
+    parts = []
+    for lines in range(1, 16):
+        box.fill("word\n" * lines)
+        seen, height, _ = shown()
+        parts.append(round(seen / height, 2))
+    assert set(parts) == {0, 1}, parts
+    box.fill("")
+    assert shown()[0] == height
