@@ -9,7 +9,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from chatui import program
-from chatui.accounts import passkeys, password_links, sign_in_notices
+from chatui.accounts import passkey_ceremonies, password_links, sign_in_notices
 from chatui.display import operator_pages
 from chatui.env import ASSETS_DIR, environment
 from chatui.model_servers import connected
@@ -39,7 +39,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "languages": LANGUAGES,
         "language_chosen": person.language if person else request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),
         "theme": person.theme if person else "",
-        "origin_for_passkeys": lambda: passkeys.named_origin(str(request.scheme), request.get_host()),
+        "origin_for_passkeys": lambda: passkey_ceremonies.named_origin(str(request.scheme), request.get_host()),
         "is_demo": connected.is_demo,  # asks the database, so only where it is shown: not on an error page while that is away
         "can_see_hidden": access.can_see_hidden(person),
         "can_see_failures": access.can_see_failures(person),

@@ -19,7 +19,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, connection
 
 from chatui import starting, workers
-from chatui.accounts import groups, passkeys, provider_groups
+from chatui.accounts import groups, passkey_ceremonies, provider_groups
 from chatui.accounts.sign_in import new_code
 from chatui.database import connections, faults, file_locks
 from chatui.display import metrics, process_reports, readiness
@@ -126,7 +126,7 @@ class Command(BaseCommand):
 
     def _print_address(self, host: str, port: int) -> None:
         own = _own_addresses() if _is_unspecified(host) else [] if is_this_computer(host) else [host]
-        named = passkeys.named_origin("http", _place(host, port)) if _is_unspecified(host) or host in _LOCALHOST else None
+        named = passkey_ceremonies.named_origin("http", _place(host, port)) if _is_unspecified(host) or host in _LOCALHOST else None
         if public := environment().origins:  # any other address may be refused, such as one that is only for the proxy
             self._say(f"\n  Chat is at {public[0]}/ (it listens on {_place(host, port)})\n")
         else:

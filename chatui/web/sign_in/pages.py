@@ -25,7 +25,7 @@ from django.views.decorators.http import require_POST
 from chatui.accounts import (
     api_keys,
     invitations,
-    passkeys,
+    passkey_ceremonies,
     password_links,
     sessions,
     sign_in,
@@ -103,7 +103,7 @@ class SignIn(views.LoginView):
             "can_reset": password_links.is_on(),
             "signed_out": self.request.GET.get("signed-out"),
             # People may sign in with a passkey if they may sign in with a password, and only then.
-            "has_passkeys": shows and passkeys.site_of(str(self.request.scheme), self.request.get_host()) is not None,
+            "has_passkeys": shows and passkey_ceremonies.site_of(str(self.request.scheme), self.request.get_host()) is not None,
         }
 
 

@@ -16,8 +16,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from chatui.accounts import passkeys, second_factor, sessions, sign_in, sign_in_settings
-from chatui.accounts.passkeys import TIMEOUT_SECONDS, RefusedPasskeyError, Site
+from chatui.accounts import passkey_ceremonies, passkeys, second_factor, sessions, sign_in, sign_in_settings
+from chatui.accounts.passkey_ceremonies import TIMEOUT_SECONDS, RefusedPasskeyError, Site
 from chatui.limits import CACHE_ERRORS, Throttle
 from chatui.permissions.access import NotFoundError, as_person, existing
 from chatui.web.guards import for_anybody, keep_for_tab, notify_sockets, person_of, visitor_of
@@ -67,9 +67,9 @@ def options(request: HttpRequest, what: str) -> JsonResponse:
     site, visitor = _site(request), visitor_of(request, "page")
     _asked.check(sign_in.browser_of(visitor) or visitor.address)
     if what == _SIGN_IN and not request.user.is_authenticated:
-        return JsonResponse(passkeys.authentication_options(site, None, give(request, _SIGN_IN)))
+        return JsonResponse(passkey_ceremonies.authentication_options(site, None, give(request, _SIGN_IN)))
     person = existing({_STEP: _between, _NEW: _adding, _CONFIRM: _confirming}.get(what, lambda _: None)(request))
-    options_for = passkeys.registration_options if what == _NEW else passkeys.authentication_options
+    options_for = passkey_ceremonies.registration_options if what == _NEW else passkey_ceremonies.authentication_options
     return JsonResponse(options_for(site, person, give(request, what, str(person.pk))))
 
 
@@ -145,14 +145,14 @@ def _entrance(how: str, used: Passkey) -> session.Entrance:
 
 def site_of(request: HttpRequest) -> Site | None:
     """The site of passkeys at this address; None if there can be none."""
-    return passkeys.site_of(str(request.scheme), request.get_host())
+    return passkey_ceremonies.site_of(str(request.scheme), request.get_host())
 
 
 def _add(request: HttpRequest, person: User) -> HttpResponse:
     site, visitor = _site(request), visitor_of(request, "page")
     session.admit_change(person)
     try:
-        registered = passkeys.verify_registration(site, request.POST.get("credential", ""), take(request, _NEW, str(person.pk)))
+        registered = passkey_ceremonies.verify_registration(site, request.POST.get("credential", ""), take(request, _NEW, str(person.pk)))
         added, codes = passkeys.add(visitor, person, site, registered, request.POST.get("name", ""))
     except RefusedPasskeyError as error:
         passkeys.record_not_added(visitor, person, error)

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy as _
 
-from chatui.accounts import one_time_codes, passkeys, sign_in
+from chatui.accounts import one_time_codes, passkey_ceremonies, sign_in
 from chatui.accounts import second_factor as accounts_second_factor
 from chatui.accounts.forms import waiting
 from chatui.accounts.second_factor import WrongCodeError
@@ -125,7 +125,7 @@ def _set_up(request: HttpRequest, person: User) -> HttpResponse:
         "form": form,
         "secret": one_time_codes.encoded_secret(accounts_second_factor.secret_of(person)),
         "is_required": not request.user.is_authenticated,
-        "has_site": passkeys.site_of(str(request.scheme), request.get_host()) is not None,
+        "has_site": passkey_ceremonies.site_of(str(request.scheme), request.get_host()) is not None,
     }
     return session.refused_form(render(request, "account/second_factor.html", shown), form)
 

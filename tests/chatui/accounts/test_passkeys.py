@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts import account_managers, passkeys, second_factor, sign_in_settings
+from chatui.accounts import account_managers, passkey_ceremonies, passkeys, second_factor, sign_in_settings
 from chatui.audit_log.record import SHELL
 from chatui.checks import passkeys_match_host
 from chatui.guesses import GuessLimit, Scope
@@ -232,7 +232,7 @@ def test_an_address_in_digits_of_this_machine_has_a_name_where_passkeys_work(
 ) -> None:
     settings.ALLOWED_HOSTS = hosts
     change(monkeypatch, {"origins": origins})
-    assert passkeys.named_origin("http", host) == named
+    assert passkey_ceremonies.named_origin("http", host) == named
 
 
 def test_a_page_without_passkeys_names_the_address_where_they_work(ada: User) -> None:
@@ -320,7 +320,7 @@ def test_an_invalid_registration_is_refused(ada: User) -> None:
 
 
 def test_the_size_limits_allow_the_largest_passkey(ada: User) -> None:
-    device = owned(ada, Authenticator(RS256, credential_id=b"i" * passkeys.MAX_ID_BYTES))
+    device = owned(ada, Authenticator(RS256, credential_id=b"i" * passkey_ceremonies.MAX_ID_BYTES))
     assert is_in(sign_in(device))
 
 
