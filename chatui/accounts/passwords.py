@@ -61,11 +61,10 @@ class PredictablePasswordValidator:
         """Raises ValidationError with the reason."""
         text = _normalized(password).casefold()[:_CHECKED_CHARS]
         letters = "".join(filter(str.isalnum, text))
-        # The word that the letters repeat, without digits around it: ``password`` for ``password1password1`` and for ``password2026``.
-        word = _repeated(re.sub(r"^\d+|\d+$", "", _repeated(letters)))
-        if text in _common() or word in _common():
+        if text in _common() or _repeated_word(letters) in _common():
             raise ValidationError(_("This is a common password, which attackers try first."), code="password_too_common")
-        if _is_pattern(letters if len(letters) * 2 >= len(text) else "".join(text.split())):
+        is_mostly_marks = len(letters) * 2 < len(text)
+        if _is_pattern("".join(text.split()) if is_mostly_marks else letters):
             raise ValidationError(_("This password is a pattern: it repeats itself or follows the keyboard."), code="password_pattern")
         if _is_little_but_names(letters, user):
             words = _("This password consists of your name, your address or the name of this service.")
@@ -88,6 +87,13 @@ def _repeated(text: str) -> str:
     """The shortest prefix that the whole text repeats (the last repetition may be incomplete), else the text itself."""
     size = next((size for size in range(1, len(text) // 2 + 1) if text[size:] == text[:-size]), len(text))
     return text[:size]
+
+
+def _repeated_word(letters: str) -> str:
+    """The word that they repeat, without digits around it: ``password`` for ``password1password1`` and for ``password2026``."""
+    unit = _repeated(letters)
+    without_digits = re.sub(r"^\d+|\d+$", "", unit)
+    return _repeated(without_digits)
 
 
 def _is_pattern(letters: str) -> bool:

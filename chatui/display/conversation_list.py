@@ -88,17 +88,26 @@ _BLANK_KEY = UUID(int=0)
 """The placeholder in elements that scripts copy, where they put the real key (``static/js/page/dom.js``)."""
 
 
+def _is_copy(row: Conversation | Listed) -> bool:
+    """Whether it is a copy of a shared conversation."""
+    return row.imported_from == ImportSource.SHARED
+
+
+def _is_imported(row: Conversation | Listed) -> bool:
+    """Whether it was uploaded. A copy was not, though it has the time of an import, too."""
+    return row.imported_at is not None and not _is_copy(row)
+
+
 def shown_conversation(row: Conversation) -> ShownConversation:
-    is_copy = row.imported_from == ImportSource.SHARED
     return ShownConversation(
         str(row.pk),
         row.title if row.temporary_until is None else gettext("Temporary chat"),
         address(row.pk),
         row.active_at,
         row.effort,
-        is_imported=row.imported_at is not None and not is_copy,
-        is_copy=is_copy,
-        imported_from=row.get_imported_from_display() if row.imported_from and not is_copy else "",
+        is_imported=_is_imported(row),
+        is_copy=_is_copy(row),
+        imported_from=row.get_imported_from_display() if row.imported_from and not _is_copy(row) else "",
         is_running=row.is_running,
         has_news=row.has_news,
         is_pinned=row.is_pinned,
@@ -166,8 +175,8 @@ def _lines(rows: Iterable[Listed], current: UUID | None) -> list[ShownLine]:
             is_current=row.pk == current,
             is_pinned=row.is_pinned,
             has_marks=row.imported_at is not None or row.is_running or row.waits or row.has_news,
-            is_imported=row.imported_at is not None and row.imported_from != ImportSource.SHARED,
-            is_copy=row.imported_from == ImportSource.SHARED,
+            is_imported=_is_imported(row),
+            is_copy=_is_copy(row),
             is_running=row.is_running,
             waits=row.waits,
             has_news=row.has_news,
@@ -236,10 +245,18 @@ def _place(row: Conversation) -> list[wire.Event]:
 
 def listed(row: Conversation, *, is_running: bool = False) -> wire.Listed:
     """The conversation is new, got a question (and the answer ``is_running``), or was put into the list."""
-    url, is_copy = address(row.pk), row.imported_from == ImportSource.SHARED
-    at, folder = row.active_at.isoformat(), str(row.folder_id or "")
-    is_imported = row.imported_at is not None and not is_copy
-    return wire.Listed(str(row.pk), url, row.title, at, is_imported, is_copy, is_running, row.has_news, row.is_pinned, folder)
+    return wire.Listed(
+        str(row.pk),
+        address(row.pk),
+        row.title,
+        row.active_at.isoformat(),
+        is_imported=_is_imported(row),
+        is_copy=_is_copy(row),
+        is_running=is_running,
+        has_news=row.has_news,
+        is_pinned=row.is_pinned,
+        folder=str(row.folder_id or ""),
+    )
 
 
 def shown_archive(person: User, start: str = "") -> ShownList:

@@ -66,7 +66,7 @@ def input_of(person: User, answer_id: UUID, only_key: UUID | None) -> list[Store
 
 def parts_of(person: User, keys: Collection[UUID], only_key: UUID | None) -> list[StoredPart]:
     """These messages, as far as they belong to answers that the program may read, and it may see them."""
-    return list(_parts(transcripts.among(keys, programs.own_turns(person, only_key).exclude(state=TurnState.RUNNING))))
+    return list(_parts(transcripts.of_turns(keys, programs.own_turns(person, only_key).exclude(state=TurnState.RUNNING))))
 
 
 def output_of(person: User, answer_id: UUID, only_key: UUID | None) -> list[StoredPart]:

@@ -110,7 +110,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     def _take_at_once(self, text: str) -> bool:
         """Answer a probe and note a pong as they arrive, even while a question before them waits for the database: the page would take the
-        connection for lost. Returns whether it was one."""
+        connection for lost. Returns whether the text was a probe or a pong."""
         if len(text) > MAX_SIGNAL_CHARS or self._counted is None or self.is_closing:
             return False
         try:

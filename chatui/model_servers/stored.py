@@ -43,7 +43,7 @@ _KEY_LABEL = "key"
 _LISTED_FIRST = ("address", "other settings", "wire format", _KEY_LABEL, "groups", "summaries", "summarizer")
 _VALUE_CHARS = 80
 _DESCRIPTION_CHARS = 180
-_REDIRECTING = frozenset({"url", "kind", "other_settings"})
+_REDIRECTING = frozenset({"url", "kind", "other_settings", "key"})
 MAX_POSITION = 32_767
 _NOT_OF_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
 STORED_KEY = "stored"
@@ -265,14 +265,14 @@ def _redirects_reasoning(checked: Checked) -> bool:
     anywhere.
     """
     changed, spec = checked.changed, checked.spec
-    is_new, has_key = checked.before is None, bool(checked.row.sealed_key)
-    moved = changed & _REDIRECTING or ("key" in changed and not (is_new and not has_key))
-    if spec.summaries in ("server", "model") and changed & {"summaries", "summarizer"}:
+    goes_elsewhere = not changed.isdisjoint(_REDIRECTING)
+    if spec.summaries in ("server", "model") and not changed.isdisjoint({"summaries", "summarizer"}):
         return True
-    if spec.summaries == "server" and moved:
+    if spec.summaries == "server" and goes_elsewhere:
         return True
     names = {spec.name, *([checked.before.name] if checked.before else [])}
-    return bool(moved or changed & {"name", "is_enabled"}) and bool(names & _summarizers())
+    may_affect_others = goes_elsewhere or not changed.isdisjoint({"name", "is_enabled"})
+    return may_affect_others and not names.isdisjoint(_summarizers())
 
 
 def _placed(problem: str) -> tuple[str, str]:

@@ -125,8 +125,8 @@ def receiver(address: str) -> str:
     """The host that receives the request, as a person judges it: in letters that look like no others (``xn--…``), with its port if that is
     not the usual one."""
     try:
-        read = httpx.URL(address)
-        return Target(read.scheme, read.raw_host.decode("ascii").lower(), read.port or PORTS[read.scheme], "").receiver
+        parsed = httpx.URL(address)
+        return Target(parsed.scheme, parsed.raw_host.decode("ascii").lower(), parsed.port or PORTS[parsed.scheme], "").receiver
     except (httpx.InvalidURL, KeyError, UnicodeError):
         return ""
 
@@ -141,14 +141,21 @@ def parse_target(url: str, ports: Collection[int] = (80, 443)) -> Target:
     if len(url) > MAX_CHARS or not _PLAIN.fullmatch(url):
         raise AddressError
     try:
-        seen, read = urlsplit(url), httpx.URL(url)
-        host, port = read.raw_host.decode("ascii").lower().removesuffix("."), read.port or PORTS[read.scheme]
-        same = (seen.hostname or "").lower().removesuffix(".") == read.host.lower().removesuffix(".") or not seen.netloc.isascii()
+        parsed, second_opinion = httpx.URL(url), urlsplit(url)
+        host, port = _without_dot(parsed.raw_host.decode("ascii")), parsed.port or PORTS[parsed.scheme]
+        # An address that two parsers read differently would be judged by one host and asked at another. Only the first knows other
+        # letters than ASCII as they are sent.
+        is_one_host = _without_dot(second_opinion.hostname or "") == _without_dot(parsed.host) or not second_opinion.netloc.isascii()
     except (httpx.InvalidURL, ValueError, KeyError, UnicodeError):
         raise AddressError from None
-    if read.userinfo or "@" in seen.netloc or not same or port not in ports or not _is_host(host):
+    if parsed.userinfo or "@" in second_opinion.netloc or not is_one_host or port not in ports or not _is_host(host):
         raise AddressError
-    return Target(read.scheme, host, port, read.raw_path.decode("ascii"))
+    return Target(parsed.scheme, host, port, parsed.raw_path.decode("ascii"))
+
+
+def _without_dot(host: str) -> str:
+    """In small letters, without the dot at the end that means the same host."""
+    return host.lower().removesuffix(".")
 
 
 def _is_host(host: str) -> bool:

@@ -265,15 +265,16 @@ def of_turn(turn: Turn) -> list[Message]:
     return list(Message.objects.filter(turn=turn).order_by("position"))
 
 
-def among(keys: Collection[UUID], turns: QuerySet[Turn]) -> list[Message]:
+def of_turns(keys: Collection[UUID], turns: QuerySet[Turn]) -> list[Message]:
     """Those of these messages that belong to one of the turns: to its answer, to its question, or to the messages that a program sent
-    before the question."""
-    asked = Turn.objects.filter(question=OuterRef("pk"))
-    in_reach = Q(turn__in=turns) | Q(turn=None) & (~Exists(asked) | Exists(asked.filter(pk__in=turns)))
+    before the question. Without calls that the product refused, whose arguments no program gets."""
+    asking = Turn.objects.filter(question=OuterRef("pk"))
+    is_before_question = Q(turn=None) & ~Exists(asking)
+    is_question = Q(turn=None) & Exists(asking.filter(pk__in=turns))
     replies = Message.objects.filter(turn=OuterRef("turn"), role=Role.TOOL, call_id=OuterRef("call_id")).exclude(call_id="")
-    refused = Exists(replies.exclude(author=Author.IMPORT))
-    rows = Message.objects.filter(in_reach, ~refused, pk__in=keys, conversation__in=turns.values("conversation"))
-    return list(rows)
+    is_refused = Exists(replies.exclude(author=Author.IMPORT))  # a program's own replies are imports
+    belongs = Q(turn__in=turns) | is_question | is_before_question
+    return list(Message.objects.filter(belongs, ~is_refused, pk__in=keys, conversation__in=turns.values("conversation")))
 
 
 _ABOVE = (

@@ -139,25 +139,25 @@ def schemas(call: ScimCall, key: str = "") -> Answer:
 
 @scim("GET", "POST")
 def users(call: ScimCall) -> Answer:
-    return _all(call, scim_people, _person)
+    return _search_or_create(call, scim_people, _person)
 
 
 @scim("GET", "PUT", "PATCH", "DELETE")
 def user(call: ScimCall, key: str) -> Answer:
-    return _one(call, key, scim_people, _person)
+    return _read_or_change(call, key, scim_people, _person)
 
 
 @scim("GET", "POST")
 def all_groups(call: ScimCall) -> Answer:
-    return _all(call, scim_groups, _group)
+    return _search_or_create(call, scim_groups, _group)
 
 
 @scim("GET", "PUT", "PATCH", "DELETE")
 def group(call: ScimCall, key: str) -> Answer:
-    return _one(call, key, scim_groups, _group)
+    return _read_or_change(call, key, scim_groups, _group)
 
 
-def _all(call: ScimCall, kind: ModuleType, write: Callable[[ScimCall, Any], scim_resources.Json]) -> Answer:
+def _search_or_create(call: ScimCall, kind: ModuleType, write: Callable[[ScimCall, Any], scim_resources.Json]) -> Answer:
     if call.method == "POST":
         scim_patches.check_schemas(call.body, kind.SCHEMA)
         return 201, write(call, kind.create(call.visitor, call.provider, call.body))
@@ -165,11 +165,13 @@ def _all(call: ScimCall, kind: ModuleType, write: Callable[[ScimCall, Any], scim
     if len(text) > 1000:
         raise ScimError("The filter is too long.", "invalidFilter")
     rows = kind.search(call.provider, text)
-    start, count = max(1, _number(call, "startIndex", 1)), min(scim_resources.MAX_RESULTS, max(0, _number(call, "count", 100)))
-    return 200, scim_resources.page([write(call, row) for row in rows[start - 1 : start - 1 + count]], rows.count(), start)
+    start = max(1, _number(call, "startIndex", 1))  # counted from 1
+    count = min(scim_resources.MAX_RESULTS, max(0, _number(call, "count", 100)))
+    wanted = rows[start - 1 : start - 1 + count]
+    return 200, scim_resources.page([write(call, row) for row in wanted], rows.count(), start)
 
 
-def _one(call: ScimCall, key: str, kind: ModuleType, write: Callable[[ScimCall, Any], scim_resources.Json]) -> Answer:
+def _read_or_change(call: ScimCall, key: str, kind: ModuleType, write: Callable[[ScimCall, Any], scim_resources.Json]) -> Answer:
     if call.method == "DELETE":
         kind.delete(call.visitor, call.provider, key)
         return 204, None

@@ -56,7 +56,7 @@ async function offerBesideTheName(form) {
   if (!(await PublicKeyCredential.isConditionalMediationAvailable?.())) return;
   offer = new AbortController();
   const { signal } = offer;
-  const again = setTimeout(() => {
+  const renewal = setTimeout(() => {
     offer.abort();
     if (!document.hidden) void offerBesideTheName(form);
   }, OFFERED_MS);
@@ -67,7 +67,7 @@ async function offerBesideTheName(form) {
   } catch {
     // Nobody pressed anything: the button remains, and reports problems.
   } finally {
-    clearTimeout(again);
+    clearTimeout(renewal);
   }
 }
 

@@ -343,14 +343,18 @@ class _Text:
         self._lists, self._depth = lists, depth
 
     def _put_object(self, element: Element, alt: str) -> None:
-        place = f"{normpath(xml.attribute(element.attrib, 'href'))}/content.xml"
-        tree = self.archive.tree(place) if place in self.archive else None
-        if tree is None and (inner := next(iter(element), None)) is not None:
-            tree = inner
-        formula = tree if tree is None or tree.tag == "math" else tree.find("math")
+        """A formula or a chart, from a file of its own in the archive or from the element itself; of anything else, its ``alt``."""
+        file = f"{normpath(xml.attribute(element.attrib, 'href'))}/content.xml"
+        content = self.archive.tree(file) if file in self.archive else None
+        if content is None:
+            content = next(iter(element), None)
+        formula = chart = None
+        if content is not None:
+            formula = content if content.tag == "math" else content.find("math")
+            chart = next(content.iter("chart"), None)
         if formula is not None:
             self._put_mark(mark("Formula", formulas.written(formula)))
-        elif tree is not None and (chart := next(tree.iter("chart"), None)) is not None:
+        elif chart is not None:
             self._put_mark(_chart(chart))
         else:
             self.collector.count(UnreadThing.FILE)

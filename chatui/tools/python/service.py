@@ -18,7 +18,7 @@ from chatui.tools.tool import ToolError
 CONNECT_SECONDS = 10.0
 MORE_SECONDS = 3.0
 """How much longer than the code's time limit to wait for the service."""
-MAX_TELLING = 16
+MAX_NOTIFICATIONS = 16
 """The maximum number of simultaneous notifications about ended sessions."""
 _SUCCESS = range(200, 300)
 MAX_BYTES = 1_000_000
@@ -38,7 +38,7 @@ class Service:
     def __init__(self, url: str, key: str) -> None:
         self._url = url.rstrip("/")
         self._used: dict[UUID, None] = {}
-        self._telling = asyncio.Semaphore(MAX_TELLING)
+        self._notifications = asyncio.Semaphore(MAX_NOTIFICATIONS)
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
 
     async def run(self, asked: CodeRequest) -> CodeOutcome:
@@ -53,7 +53,7 @@ class Service:
             body |= {"max_files": asked.max_files, "max_file_bytes": asked.max_file_bytes}
             max_bytes += asked.max_files * (asked.max_file_bytes * 4 // 3 + _NAME_BYTES)  # base64 encodes three bytes in four characters
         try:
-            status, reply = await self._asked("POST", "/run", seconds=seconds, max_bytes=max_bytes, json=body)
+            status, reply = await self._request("POST", "/run", seconds=seconds, max_bytes=max_bytes, json=body)
         except JsonRequestError:
             status, reply = 0, None
         if status != 200 or reply is None or not isinstance(reply.get("output"), str):
@@ -64,12 +64,12 @@ class Service:
     async def forget(self, conversation_id: UUID) -> None:
         """If the service cannot be reached, it ends the idle session by itself."""
         self._used.pop(conversation_id, None)
-        await self._told("DELETE", f"/sessions/{conversation_id}")
+        await self._notify("DELETE", f"/sessions/{conversation_id}")
 
     async def packages(self) -> tuple[str, ...]:
         """The packages that code can import there, with their versions; empty if the service does not say. Never raises."""
         try:
-            status, reply = await self._asked("GET", "/packages", seconds=CONNECT_SECONDS, max_bytes=MAX_BYTES)
+            status, reply = await self._request("GET", "/packages", seconds=CONNECT_SECONDS, max_bytes=MAX_BYTES)
         except JsonRequestError:
             return ()
         listed = reply.get("packages") if reply and status in _SUCCESS else None
@@ -82,24 +82,24 @@ class Service:
         Services report unknown paths differently, so only success counts.
         """
         body = {"version": VERSION, "files": list(names)}
-        if not await self._told("POST", f"/sessions/{conversation_id}/taken-away", body):
+        if not await self._notify("POST", f"/sessions/{conversation_id}/taken-away", body):
             await self.forget(conversation_id)
 
     def has(self, conversation_id: UUID) -> bool:
         """Knows only the last conversations whose code this process ran."""
         return conversation_id in self._used
 
-    async def _told(self, method: str, path: str, body: dict[str, Any] | None = None) -> bool:
+    async def _notify(self, method: str, path: str, body: dict[str, Any] | None = None) -> bool:
         """Send a notification. Returns whether the service confirms it."""
         try:
             # The time limit counts inside the semaphore, or further notifications would not get their turn in time.
-            async with self._telling:
-                status, _ = await self._asked(method, path, seconds=MORE_SECONDS, max_bytes=MAX_BYTES, json=body)
+            async with self._notifications:
+                status, _ = await self._request(method, path, seconds=MORE_SECONDS, max_bytes=MAX_BYTES, json=body)
         except JsonRequestError:
             return False
         return status in _SUCCESS
 
-    async def _asked(self, method: str, path: str, **options: Any) -> tuple[int, dict[str, Any] | None]:
+    async def _request(self, method: str, path: str, **options: Any) -> tuple[int, dict[str, Any] | None]:
         return await request_json(method, f"{self._url}{path}", headers=self._headers, **options)
 
 

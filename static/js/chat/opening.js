@@ -75,14 +75,14 @@ function ask(href) {
  */
 async function fetched(href, signal) {
   const response = await fetch(href, { credentials: "same-origin", signal });
-  const [wanted, got] = [new URL(href), new URL(response.url)];
-  const [, conversation, message] = MESSAGE.exec(wanted.pathname) ?? [];
-  const isLed = message !== undefined && got.pathname === conversation;
-  if (!response.ok || (response.redirected && !isLed)) return null;
+  const [asked, shown] = [new URL(href), new URL(response.url)];
+  const [, conversation, message] = MESSAGE.exec(asked.pathname) ?? [];
+  const isPageOfMessage = message !== undefined && shown.pathname === conversation;
+  if (!response.ok || (response.redirected && !isPageOfMessage)) return null;
   if (!response.headers.get("Content-Type")?.startsWith("text/html")) return null;
   const fresh = parseDocument(await response.text());
-  const hash = isLed ? `#m-${message}` : wanted.hash;
-  return fits(fresh) ? { fresh, address: got.pathname + got.search + hash } : null;
+  const hash = isPageOfMessage ? `#m-${message}` : asked.hash;
+  return fits(fresh) ? { fresh, address: shown.pathname + shown.search + hash } : null;
 }
 
 /** Whether it is a page of the same release, for the same person and in the same language. @param {Document} fresh */

@@ -32,8 +32,8 @@ export class ServerPrompts {
     for (const name of this.#listings.keys()) if (!servers.includes(name)) this.#listings.delete(name);
     for (const server of servers) {
       const known = this.#listings.get(server);
-      const isNew = known && !known.message && performance.now() - known.at < KEPT_MS;
-      if (!known?.isAsked && !isNew) void this.#read(server, known?.prompts ?? []);
+      const isFresh = known && !known.message && performance.now() - known.at < KEPT_MS;
+      if (!known?.isAsked && !isFresh) void this.#read(server, known?.prompts ?? []);
     }
   }
 
