@@ -77,7 +77,7 @@ class Row:
         wrong = []
         if self.told and found.lines != self.told_in(column):
             wrong.append(f"told {found.lines}, not {self.told_in(column)}")
-        if self.shows is not None and found.visible.split() != self.shows.split():
+        if self.shows is not None and "".join(found.visible.split()) != "".join(self.shows.split()):
             wrong.append(f"shows {found.visible!r}, not {self.shows!r}")
         if self.gives is not None and found.gives != self.gives:
             wrong.append(f"gives back {found.gives}, not {self.gives}")

@@ -2,9 +2,7 @@
 
 from typing import Any
 
-from chatui.backends.base import EndReason
 from chatui.backends.responses.items import CALL, MESSAGE, REASONING, Flow, Items, OutputItem
-from tests.chatui.backends.responses.test_reducer import added, completed, done, read
 from tests.support.cases import for_each
 
 
@@ -203,28 +201,3 @@ def test_the_place_of_an_item_may_become_known_later() -> None:
     items.added({"type": MESSAGE, "id": "m"}, 2)
     items.added({"type": MESSAGE, "id": "m"}, None)
     assert items.item_for_text({"output_index": 2}).number == 0
-
-
-def test_each_part_of_a_summary_has_its_own_place() -> None:
-    parts = [
-        {
-            "type": "response.reasoning_summary_part.done",
-            "item_id": "r",
-            "summary_index": place,
-            "part": {"type": "summary_text", "text": each},
-        }
-        for place, each in enumerate("ab")
-    ]
-    result = read(added("reasoning", "r"), *parts, completed())
-    assert (result.visible, result.hidden) == ("", "a\n\nb")
-
-
-def test_the_content_of_a_message_may_be_a_string() -> None:
-    assert read(done("message", "m", role="assistant", content="Hi"), completed()).visible == "Hi"
-
-
-def test_a_refusal_before_another_message_is_still_one() -> None:
-    refused = done("message", "a", role="assistant", content=[{"type": "refusal", "refusal": "No."}])
-    other = done("message", "b", role="assistant", content=[{"type": "output_text", "text": "Sorry."}])
-    assert read(refused, other, completed()).reason is EndReason.REFUSAL
-    assert read(other, completed()).reason is EndReason.STOP
