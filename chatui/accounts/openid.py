@@ -277,18 +277,17 @@ TIMEOUT_SECONDS = 600
 
 @dataclass(frozen=True, slots=True)
 class PendingSignIn:
-    """A sign-in in progress: stored in the session of the browser that started it, and valid for one response.
-
-    ``after`` is the path to redirect to afterwards. ``connects``: the key of a signed-in person who links the identity to their account,
-    else empty. ``confirms``: the key of one whom the provider is to ask anew, else empty. ``invitation``: the id and token of the
-    invitation that they used, else empty.
-    """
+    """A sign-in in progress: stored in the session of the browser that started it, and valid for one response."""
 
     provider: str
     after: str = ""
+    """The path to redirect to afterwards."""
     connects: str = ""
+    """The key of a signed-in person who links the identity to their account, else empty."""
     confirms: str = ""
+    """The key of one whom the provider is to ask anew, else empty."""
     invitation: str = ""
+    """The id and token of the invitation that they used, else empty."""
     state: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     nonce: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     verifier: str = field(default_factory=lambda: secrets.token_urlsafe(48), repr=False)

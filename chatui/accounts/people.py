@@ -342,25 +342,25 @@ PAGE = 50
 
 @dataclass(frozen=True, slots=True)
 class ListedPerson:
-    """A person in the list.
-
-    ``last_seen_on``: the last day (UTC) on which they signed in or asked a question; None for never. ``ways``: the names of the sign-in
-    services that they use. ``has_password``: they can sign in with a password. ``may_debug``: they are staff and may see hidden channels.
-    """
+    """A person in the list."""
 
     id: UUID
     name: str
     full_name: str
     groups: tuple[str, ...]
     ways: tuple[str, ...]
+    """The names of the sign-in services that they use."""
     has_password: bool
+    """Whether they can sign in with a password."""
     has_second_factor: bool
     needs_second_factor: bool
     last_seen_on: date | None
+    """The last day (UTC) on which they signed in or asked a question; None for never."""
     is_active: bool
     is_staff: bool
     is_superuser: bool
     may_debug: bool
+    """Whether they are staff and may see hidden channels."""
 
 
 def page(words: str = "", show: str = "", number: int = 1, group: Group | None = None) -> Page[Any]:

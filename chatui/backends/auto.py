@@ -40,16 +40,17 @@ _NOT_ALLOWED = ("401", "403")
 
 @dataclass(frozen=True, slots=True)
 class ChosenFormat:
-    """The chosen wire format. ``kind``: a wire format. ``why``: the reason in one sentence without its full stop; it never quotes the
-    server. ``lasts``: whether the choice is kept until an error casts doubt on it; otherwise it is made again soon. ``found``: what the
-    server reported about itself. ``lacks_vocabulary``: nothing else stands in the way of token ids.
-    """
+    """The chosen wire format."""
 
     kind: str
     why: str
+    """The reason in one sentence without its full stop; it never quotes the server."""
     lasts: bool = True
+    """Whether the choice is kept until an error casts doubt on it; otherwise it is made again soon."""
     found: Discovered | None = None
+    """What the server reported about itself."""
     lacks_vocabulary: bool = False
+    """Nothing else stands in the way of token ids."""
 
 
 async def choose(upstream: Upstream, endpoint: Endpoint, vocabulary: Callable[[], Vocabulary]) -> ChosenFormat:

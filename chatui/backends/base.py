@@ -55,54 +55,54 @@ def _ignored(*told: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SampleRequest:
-    """One request to a model. ``frames`` is the history to send, system and developer frames included, as ``frames_for_prompt`` selects
-    it: a backend leaves out only what its wire format cannot express.
-
-    ``cut_answer`` is an answer that was cut: the sample continues its text, and the first answer that it opens holds only what is new.
-    A backend that cannot continue it in the prompt asks for the rest in words, and drops what the model repeats. Its body is empty if
-    there is no text yet: then the answer is always asked for in words. If the reasoning was cut, the prompt must never open the answer:
-    the model would continue its reasoning there, visibly.
-    ``tools``: the functions that the model may call, always in the same order, so that a server can reuse the beginning of the prompt.
-    ``must_call``: the sample is useless without a call. The frames tell the model so, and ``tool_choice`` tells servers that support it; if
-    one refuses, the request is repeated without. Over token ids, any other message that the model opens is dropped, and a call is begun for
-    it. Nothing here checks that there is a call.
-    ``sampling``: ``temperature``, ``top_p`` and the like; what is missing is left to the server. ``must_fit``: nothing may be left out of a
-    conversation that is too long; it fails.
-    ``given_back``: by call id, the reasoning before the call as the same server gave it; otherwise the reasoning is rebuilt from the
-    frames. ``answer_format``: the required format of the answer, not of the text before it. The prompt states it, and the request too if
-    the server can enforce it; if the server refuses, the request is repeated without (``asks_for_format``). Nothing here checks it.
-    ``today``: the date in the prompt, if the prompt is built here; None for the date of this machine's clock (UTC).
-    ``counted``: the token counts of documents among the frames, where known.
-    ``hosted``: the tools that the server should run by itself, if it can; collects what the server reports about them.
-    ``thoughts``: reasoning that the frames leave out, because it was cut, and that the model may still repeat.
-    ``wants_summary``: if False, no server is asked to summarize its reasoning, even if its summaries are trusted.
-    ``asked_at``: when it was asked for the first time (monotonic), if it may be asked again: the limit for the first event is one for all.
-    ``on_sent`` is called before the first event with the path and the exact JSON body of the request, which contains hidden text.
-    ``on_taken`` is called with True when the server has taken the request, and with False when its answer has ended or failed.
-    ``on_held`` is called when text of the answer comes that is shown only once all of it was checked.
-    """
+    """One request to a model."""
 
     frames: tuple[Frame, ...]
+    """The history to send, system and developer frames included, as ``frames_for_prompt`` selects it: a backend leaves out only what its
+    wire format cannot express."""
     model: str | None = None
     effort: Effort = "medium"
     max_tokens: int | None = None
     cut_answer: Frame | None = None
+    """An answer that was cut: the sample continues its text, and the first answer that it opens holds only what is new. A backend that
+    cannot continue it in the prompt asks for the rest in words, and drops what the model repeats. Its body is empty if there is no text
+    yet: then the answer is always asked for in words. If the reasoning was cut, the prompt must never open the answer: the model would
+    continue its reasoning there, visibly."""
     tools: tuple[FunctionTool, ...] = ()
+    """The functions that the model may call, always in the same order, so that a server can reuse the beginning of the prompt."""
     sampling: Mapping[str, float] = field(default_factory=dict)
+    """``temperature``, ``top_p`` and the like; what is missing is left to the server."""
     must_fit: bool = False
+    """Nothing may be left out of a conversation that is too long; it fails."""
     must_call: bool = False
+    """The sample is useless without a call. The frames tell the model so, and ``tool_choice`` tells servers that support it; if one
+    refuses, the request is repeated without. Over token ids, any other message that the model opens is dropped, and a call is begun for it.
+    Nothing here checks that there is a call."""
     answer_format: AnswerFormat | None = None
+    """The required format of the answer, not of the text before it. The prompt states it, and the request too if the server can enforce it.
+    Nothing here checks it."""
     asks_for_format: bool = True
+    """Whether the request may state the format: if the server refuses, it is repeated without."""
     today: date | None = None
+    """The date in the prompt, if the prompt is built here; None for the date of this machine's clock (UTC)."""
     given_back: Mapping[str, GivenReasoning] = field(default_factory=dict, compare=False, repr=False)
+    """By call id, the reasoning before the call as the same server gave it; otherwise the reasoning is rebuilt from the frames."""
     counted: Mapping[Frame, int] = field(default_factory=dict, compare=False, repr=False)
+    """The token counts of documents among the frames, where known."""
     hosted: HostedTools | None = field(default=None, compare=False, repr=False)
+    """The tools that the server should run by itself, if it can; collects what the server reports about them."""
     thoughts: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    """Reasoning that the frames leave out, because it was cut, and that the model may still repeat."""
     wants_summary: bool = True
+    """If False, no server is asked to summarize its reasoning, even if its summaries are trusted."""
     asked_at: float | None = None
+    """When it was asked for the first time (monotonic), if it may be asked again: the limit for the first event is one for all."""
     on_sent: Callable[[str, bytes], None] = field(default=_ignored, compare=False, repr=False)
+    """Called before the first event with the path and the exact JSON body of the request, which contains hidden text."""
     on_taken: Callable[[bool], None] = field(default=_ignored, compare=False, repr=False)
+    """Called with True when the server has taken the request, and with False when its answer has ended or failed."""
     on_held: Callable[[], None] = field(default=_ignored, compare=False, repr=False)
+    """Called when text of the answer comes that is shown only once all of it was checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,24 +191,26 @@ class SampleLimits:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The address and settings of a model server: ``url`` with or without a trailing ``/v1``, ``key`` (never in a repr) if it needs one.
-
-    ``model``: the model to use if a request names none; None for the first that the server lists. ``context``: how many tokens a prompt and
-    its answer may have together; None to ask the server. ``route``: how requests reach it.
-    ``wants_reasoning``: False to ask the server to withhold raw reasoning, if it can. ``separates``, ``proofs``: see ``separation``.
-    ``trusts_summaries``: the server's reasoning summaries are requested, and marked as such: their headings may choose lines that people
-    see. Several servers send the raw chain of thought under that name, so the operator decides.
-    """
+    """The address and settings of a model server."""
 
     url: str
+    """With or without a trailing ``/v1``."""
     key: str | None = field(default=None, repr=False)
+    """If it needs one; never in a repr."""
     model: str | None = None
+    """The model to use if a request names none; None for the first that the server lists."""
     limits: SampleLimits = SampleLimits()
     context: int | None = None
+    """How many tokens a prompt and its answer may have together; None to ask the server."""
     route: Route = DIRECT
+    """How requests reach it."""
     wants_reasoning: bool = True
+    """False to ask the server to withhold raw reasoning, if it can."""
     separates: Separates = "proved"
+    """See ``separation``, also for ``proofs``."""
     trusts_summaries: bool = False
+    """The server's reasoning summaries are requested, and marked as such: their headings may choose lines that people see. Several servers
+    send the raw chain of thought under that name, so the operator decides."""
     proofs: Proofs | None = field(default=None, compare=False, repr=False)
 
 

@@ -36,20 +36,22 @@ class Proxy:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """``is_api_root``: the address is where ``/chat/completions`` begins; None to guess from its form.
-
-    ``query``: sent with every request. ``key_header``: the header that holds the key, without a prefix; empty for ``Authorization:
-    Bearer``. ``ca_file``: PEM file of the only authorities that are trusted. ``certificate`` and ``certificate_key``: PEM files of the
-    client certificate. ``proxy``: the http address of a proxy, with a name and a password if it needs them; not in the repr.
-    """
+    """How requests reach a model server."""
 
     is_api_root: bool | None = None
+    """Whether the address is where ``/chat/completions`` begins; None to guess from its form."""
     query: tuple[tuple[str, str], ...] = ()
+    """Sent with every request."""
     key_header: str = ""
+    """The header that holds the key, without a prefix; empty for ``Authorization: Bearer``."""
     ca_file: str = ""
+    """PEM file of the only authorities that are trusted."""
     certificate: str = ""
+    """PEM file of the client certificate."""
     certificate_key: str = ""
+    """PEM file of its key."""
     proxy: str = field(default="", repr=False)
+    """The http address of a proxy, with a name and a password if it needs them; not in the repr."""
 
     def api_root(self, url: str) -> str:
         """The part before ``/chat/completions``. ``url``: as the operator wrote it."""

@@ -159,44 +159,52 @@ Query = Annotated[
 class BackendSpec(BaseModel):
     """One model server.
 
-    ``url`` is for the operator and never shown to people; ``label`` is what they see, ``name`` where it is empty.
-
-    ``more_urls``: other addresses of the same models, used in the same way. ``models``: those that people may choose, the default first;
-    empty: those that the server lists. ``groups``: their members may use it; empty: everybody. At most one of ``key_env`` (a variable),
-    ``key_file`` (a path) and ``key_name`` (a key that is bound to an origin, see ``backends.keys``). ``max_answer_tokens`` 0: the setting
-    of the deployment. ``context_tokens``: how many tokens of prompt and answer together the model can read; 0: the server is asked.
-    ``summaries``: what names the kind of work in a line of a reasoning summary: ``built-in`` code, which reads the reasoning; the headings
-    of the ``server``; a ``model``, the choice ``summarizer``; or nothing. ``ask_for_reasoning`` False: the server is asked to withhold raw
-    reasoning. ``separates``: whether it keeps reasoning apart from answers, see ``backends.separation``. ``server_tools``: the tools that
-    the server should run by itself. ``sampling``, and by model ``model_sampling``: the sampling parameters. ``api_root`` to ``proxy``: see
-    ``backends.route.Route``; the files are paths.
+    At most one of ``key_env``, ``key_file`` and ``key_name`` is set. ``api_root`` to ``proxy`` are as in ``backends.route.Route``; the
+    files are paths.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     name: Annotated[str, AfterValidator(_name)]
+    """What people see where ``label`` is empty."""
     label: Label = ""
     kind: str = AUTO
     url: Annotated[str, _unless(address_problem)] = ""
+    """For the operator; never shown to people."""
     more_urls: Addresses = ()
+    """Other addresses of the same models, used in the same way."""
     key_env: VariableName = ""
+    """The variable of the environment that holds its key."""
     key_file: FileName = ""
+    """The path of the file that holds its key."""
     key_name: KeyName = ""
+    """The name of a key that is bound to an origin, see ``backends.keys``."""
     models: Models = ()
+    """Those that people may choose, the default first; empty: those that the server lists."""
     effort: Effort = "medium"
     first_token_seconds: Seconds = SampleLimits().first
     idle_seconds: Seconds = SampleLimits().idle
     overall_seconds: Seconds = SampleLimits().overall
     max_answer_tokens: Annotated[int, Field(ge=0, le=10_000_000)] = 0
+    """0: the setting of the deployment."""
     context_tokens: Annotated[int, Field(ge=0, le=10_000_000)] = 0
+    """How many tokens of prompt and answer together the model can read; 0: the server is asked."""
     groups: GroupNames = ()
+    """Their members may use it; empty: everybody."""
     summaries: Summaries = "built-in"
+    """What names the kind of work in a line of a reasoning summary: ``built-in`` code, which reads the reasoning; the headings of the
+    ``server``; a ``model``, the choice ``summarizer``; or nothing."""
     summarizer: Annotated[str, Field(max_length=260)] = ""
     ask_for_reasoning: bool = True
+    """If False, the server is asked to withhold raw reasoning."""
     separates: Separates = "proved"
+    """Whether it keeps reasoning apart from answers, see ``backends.separation``."""
     server_tools: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_tuple), _unless(hosted_problem)] = Field((), repr=False)
+    """The tools that the server should run by itself."""
     sampling: Sampling = Field(default_factory=dict)
+    """The sampling parameters of all its models."""
     model_sampling: dict[str, Sampling] = Field(default_factory=dict)
+    """The sampling parameters of single models, by model."""
     api_root: bool | None = None
     query: Query = Field(default_factory=dict)
     key_header: HeaderName = ""

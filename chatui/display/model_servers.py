@@ -103,36 +103,41 @@ class ServerWork:
 
 @dataclass(frozen=True, slots=True)
 class ShownServer:
-    """One model server. ``place``: host and port of each of its addresses. ``models``: the first of those that people can choose.
-    ``separations``: by model, how its answers are read. ``is_default``: new conversations begin with it."""
+    """One model server."""
 
     name: str
     label: str
     kind: str
     place: str
+    """Host and port of each of its addresses."""
     source: str
     is_demo: bool
     models: tuple[str, ...]
+    """The first of those that people can choose."""
     status: ServerStatus
     work: ServerWork
     separations: tuple[ShownSeparation, ...]
+    """By model, how its answers are read."""
     is_default: bool
+    """Whether new conversations begin with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptServer:
-    """A model server that staff keep on the pages. ``unconfirmed_by``: whose change nobody has confirmed yet. ``problems``: sentences about
-    faulty settings, in English, as the operator's file gets them. ``tested_at``: when a test of these very settings passed, if one did.
-    ``is_default``: staff chose it as the default for new conversations."""
+    """A model server that staff keep on the pages."""
 
     name: str
     label: str
     place: str
     is_enabled: bool
     unconfirmed_by: str
+    """Whose change nobody has confirmed yet."""
     problems: tuple[str, ...]
+    """Sentences about faulty settings, in English, as the operator's file gets them."""
     tested_at: datetime | None
+    """When a test of these very settings passed, if one did."""
     is_default: bool
+    """Whether staff chose it as the default for new conversations."""
 
     @property
     def is_offered(self) -> bool:

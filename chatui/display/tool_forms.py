@@ -41,11 +41,11 @@ class ShownChoice:
 
 @dataclass(frozen=True, slots=True)
 class ShownField:
-    """A field of a form. ``kind``: the type of the page's element. ``least`` and ``most``: as attributes of it; empty if there are none.
-    ``mark``: the number by which sentences name it; empty in a form with one field."""
+    """A field of a form."""
 
     number: int
     kind: str
+    """The type of the page's element."""
     label: VisibleText = field(repr=False)
     about: VisibleText = field(repr=False)
     is_required: bool
@@ -53,8 +53,10 @@ class ShownField:
     default: str = field(repr=False)
     least: str = ""
     most: str = ""
+    """Like ``least``, as an attribute of the element; empty if there is none."""
     step: str = ""
     mark: str = ""
+    """The number by which sentences name it; empty in a form with one field."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,20 +31,22 @@ Value = str | int | float | bool | list[str]
 
 
 class FormField(BaseModel):
-    """One thing that is asked. ``name``: the asker's. ``choices``: value and label of each. ``least`` and ``most``: of a number, of the
-    length of a text, or of how many may be chosen."""
+    """One thing that is asked."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
+    """The asker's."""
     kind: Literal["text", "number", "integer", "boolean", "choice", "choices"]
     title: str = ""
     about: str = ""
     is_required: bool = False
     format: Literal["", "email", "uri", "date", "date-time"] = ""
     choices: tuple[tuple[str, str], ...] = ()
+    """Value and label of each."""
     least: float | None = None
     most: float | None = None
+    """As ``least``: of a number, of the length of a text, or of how many may be chosen."""
     default: Any = None
 
 

@@ -37,36 +37,41 @@ class AskKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a person or a program asks for. ``client_id`` makes it idempotent; ``conversation`` None starts a new one, in ``folder``, with
-    the newest version of ``assistant``, which asks the ``collections``.
-
-    ``continued_turn``: the turn whose answer is to be continued, with the settings of that turn. If ``question`` is set too, its answer
-    continues after the last stored message instead, with the settings of this request. ``choice``: a model server or one of its models;
-    empty or None for the one that the conversation stays with, or the default of a new one. ``stays_with``: the choice that the
-    conversation keeps, if ``choice`` is for this answer alone. ``tools_off``: names of tools that are off in a new
-    conversation. ``answer_format``: the required format of the answers in a new conversation. ``temporary``: a new conversation is in no
-    list or folder, and is soon erased. ``files``: those that come with the question; ``documents``: those files, ready to be stored.
-    ``has_own_files``: an edited question has only these files; otherwise it keeps the documents of the old version. ``program``: what only
-    a program asks for, with its ``key``. Its ``client_id`` becomes the answer's id, and its ``answer_format`` is for this answer.
-    """
+    """What a person or a program asks for."""
 
     kind: AskKind
     client_id: UUID
+    """Makes it idempotent. That of a program becomes the answer's id."""
     effort: str
     conversation: UUID | None = None
+    """None starts a new one."""
     question: object | None = None
+    """The stored question that it is about; None for a new one."""
     continued_turn: object | None = None
+    """The turn whose answer is to be continued, with the settings of that turn. If ``question`` is set too, its answer continues after the
+    last stored message instead, with the settings of this request."""
     choice: str | None = None
+    """A model server or one of its models; empty or None for the one that the conversation stays with, or the default of a new one."""
     stays_with: str | None = None
+    """The choice that the conversation keeps, if ``choice`` is for this answer alone."""
     folder: UUID | None = None
+    """Where a new conversation is put."""
     assistant: UUID | None = None
+    """A new conversation begins with its newest version."""
     collections: tuple[UUID, ...] = ()
+    """Those that a new conversation asks."""
     tools_off: frozenset[str] = frozenset()
+    """Names of tools that are off in a new conversation."""
     answer_format: AnswerFormat | None = None
+    """The required format of the answers in a new conversation; of a program, that of this answer."""
     temporary: bool = False
+    """A new conversation is in no list or folder, and is soon erased."""
     files: tuple[QuestionFile, ...] = ()
+    """Those that come with the question."""
     has_own_files: bool = False
+    """An edited question has only these files; otherwise it keeps the documents of the old version."""
     documents: tuple[PreparedDocument, ...] = field(default=(), repr=False)
+    """These files, ready to be stored."""
     text: str = field(default="", repr=False)
     session: SignedIn | None = field(default=None, repr=False)
     """If set, checked again when the turn is stored."""
@@ -75,6 +80,7 @@ class Ask:
     key: UUID | None = None
     """The API key with which a program asks."""
     program: ProgramAsk | None = field(default=None, repr=False)
+    """What only a program asks for."""
 
 
 class AskRefusedError(Exception):
@@ -93,21 +99,22 @@ FUNCTIONS = "functions."
 
 @dataclass(frozen=True, slots=True)
 class FunctionOffer:
-    """``functions``: the program's functions that may be called, by the name that the model reads. ``names``: the program's own names for
-    all functions that it sent, by the name that the model reads.
-
-    ``own_tools``: names of the product's tools; ``hosted``: their labels, by recipient. ``must_call``: an answer without a call does not
-    count. ``is_parallel``: several calls may be made at once.
-    ``max_calls``: limit for the calls in the whole answer, to functions and tools; None for the operator's limit.
-    """
+    """What a model may call for a program: the program's functions, and tools of the product."""
 
     functions: Mapping[str, Tool] = field(default_factory=dict, repr=False)
+    """The program's functions that may be called, by the name that the model reads."""
     names: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The program's own names for all functions that it sent, by the name that the model reads."""
     own_tools: frozenset[str] = frozenset()
+    """Names of the product's tools."""
     hosted: Mapping[str, str] = field(default_factory=dict)
+    """The labels of these tools, by recipient."""
     must_call: bool = False
+    """An answer without a call does not count."""
     is_parallel: bool = True
+    """Several calls may be made at once."""
     max_calls: int | None = None
+    """Limit for the calls in the whole answer, to functions and tools; None for the operator's limit."""
 
     @property
     def recipients(self) -> frozenset[str]:
@@ -164,33 +171,36 @@ class EarlierReply:
 
 @dataclass(frozen=True, slots=True)
 class ProgramAsk:
-    """What only a program asks for. ``previous``: the answer that it continues from, of its key ``only_key``, or of any of its owner's;
-    ``before`` then follows it. ``conversation``: the one of its key that it continues instead. Without a question, the last messages are
-    function replies, and the answer continues after them.
-
-    ``standing_instructions``: the text of its system and developer messages, which also apply to later turns, unlike ``instructions``.
-    ``sampling``: its sampling parameters. ``is_kept``: whether the turn stays stored after the answer. ``settings_as_sent``: its
-    settings in the format of its API. ``at_once``: how many answers may be written at once with its key; None: as many as for its owner.
-    ``is_prefilled``: the last of ``before`` is the beginning of the answer, which the model continues.
-    ``stop``: texts that end the answer where the first of them begins.
-    """
+    """What only a program asks for. Without a question, the last messages are function replies, and the answer continues after them."""
 
     stream: ProgramStream = field(repr=False)
     before: tuple[EarlierMessage | EarlierCall | EarlierReply, ...] = field(default=(), repr=False)
+    """The messages that it sends before the question."""
     offer: FunctionOffer = field(default_factory=FunctionOffer, repr=False)
     previous: UUID | None = None
+    """The answer that it continues from; ``before`` then follows it."""
     conversation: UUID | None = None
+    """The one of its key that it continues instead."""
     only_key: UUID | None = None
+    """The key of the answer that it continues from; None for any key of its owner."""
     instructions: str = field(default="", repr=False)
+    """Its instructions for this answer alone."""
     standing_instructions: str = field(default="", repr=False)
+    """The text of its system and developer messages, which also apply to later turns."""
     max_tokens: int | None = None
     sampling: Mapping[str, float] = field(default_factory=dict)
+    """Its sampling parameters."""
     must_fit: bool = True
     is_kept: bool = True
+    """Whether the turn stays stored after the answer."""
     settings_as_sent: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Its settings in the format of its API."""
     at_once: int | None = None
+    """How many answers may be written at once with its key; None: as many as for its owner."""
     stop: tuple[str, ...] = field(default=(), repr=False)
+    """Texts that end the answer where the first of them begins."""
     is_prefilled: bool = False
+    """The last of ``before`` is the beginning of the answer, which the model continues."""
 
     @property
     def all_instructions(self) -> str:

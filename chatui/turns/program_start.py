@@ -217,17 +217,21 @@ def place_in(found: ProgramConversation) -> Place:
 
 @dataclass(frozen=True, slots=True)
 class BegunProgram:
-    """What a program sent, stored but for the messages that belong to its turn, ``after``. ``ask``: for the turn, in ``conversation``,
-    which is new if there is no ``place`` that it continues. ``is_empty``: it is new, and has no messages yet. ``tokens``: about how many
-    all messages have. ``orders``: the instructions for later turns that came with it."""
+    """What a program sent, stored but for the messages that belong to its turn."""
 
     ask: Ask
+    """For the turn."""
     conversation: Conversation
+    """New if there is no ``place`` that it continues."""
     place: Place | None
     is_empty: bool
+    """Whether the conversation is new, and has no messages yet."""
     after: _Frames = field(repr=False)
+    """The messages that belong to the turn."""
     tokens: int
+    """About how many tokens all messages have."""
     orders: str = field(repr=False)
+    """The instructions for later turns that came with it."""
 
 
 def begin(person: User, ask: Ask, asked: ProgramAsk) -> BegunProgram:

@@ -47,12 +47,7 @@ class TurnOutcome:
 
 @dataclass(frozen=True, slots=True)
 class TokenAccount:
-    """What the model server reported about a turn's samples; None or empty if it did not. ``request``: the path and body that were sent.
-
-    ``sampled_with``: the last sample's keys of ``generation_settings``; None if nothing was sampled. ``context``: how full the context
-    window is after the last sample; None if unknown. ``spent``: the usage of all samples. ``by_server``: the turn's column of that name.
-    ``ended_at``: when the turn ended, as pages show it; None means now. ``first_token_ms``: the turn's column of that name.
-    """
+    """What the model server reported about a turn's samples; None or empty if it did not."""
 
     backend: str = ""
     model: str = ""
@@ -61,34 +56,44 @@ class TokenAccount:
     turns_left_out: int = 0
     thought_seconds: int | None = None
     request: tuple[str, bytes] | None = field(default=None, repr=False)
+    """The path and body that were sent."""
     sampled_with: Mapping[str, object] | None = None
+    """The last sample's keys of ``generation_settings``; None if nothing was sampled."""
     context: ContextUse | None = None
+    """How full the context window is after the last sample; None if unknown."""
     spent: Spent = field(default_factory=Spent)
+    """The usage of all samples."""
     by_server: Mapping[str, object] | None = None
+    """The turn's column of that name."""
     ended_at: datetime | None = None
+    """When the turn ended, as pages show it; None means now."""
     first_token_ms: int | None = None
+    """The turn's column of that name."""
 
 
 @dataclass(slots=True, eq=False)
 class RunningTurn:
-    """A stored turn. ``turn`` comes with its conversation, question, continued message and asking person.
-
-    ``after``: the question before it on its branch. ``is_new`` is False if the same request came twice; ``continued_turn`` is the turn
-    whose answer it continues. ``groups``: those of the person's groups that limit answers. ``documents``: those that came with the
-    question. ``versions``: the keys of all versions of a new question; empty for an old question and for the first one of a conversation.
-    ``near``: set if the person has used most of a limit. ``place_id``: the parent of the turn's first frame; None for the question.
-    """
+    """A stored turn."""
 
     turn: Turn
+    """It comes with its conversation, question, continued message and asking person."""
     after: UUID | None
+    """The question before it on its branch."""
     ask: Ask
     is_new: bool = True
+    """False if the same request came twice."""
     continued_turn: UUID | None = None
+    """The turn whose answer it continues."""
     groups: frozenset[str] = frozenset()
+    """Those of the person's groups that limit answers."""
     versions: tuple[UUID, ...] = ()
+    """The keys of all versions of a new question; empty for an old question and for the first one of a conversation."""
     documents: tuple[SentDocument, ...] = ()
+    """Those that came with the question."""
     near: LimitLine | None = None
+    """Set if the person has used most of a limit."""
     place_id: UUID | None = None
+    """The parent of the turn's first frame; None for the question."""
 
     # What ``opening`` adds.
 

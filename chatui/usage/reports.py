@@ -60,18 +60,20 @@ class By(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:
-    """The sum of some lines. ``name``: what they have in common; None for requests from pages, people in no group, or erased people.
-    ``estimated``: how many of the lines are estimates. ``cost`` is None if nothing has a price; ``unpriced``: how many
-    tokens have none."""
+    """The sum of some lines."""
 
     name: object
+    """What they have in common; None for requests from pages, people in no group, or erased people."""
     turns: int = 0
     input: int = 0
     cached: int = 0
     output: int = 0
     estimated: int = 0
+    """How many of the lines are estimates."""
     cost: Decimal | None = None
+    """None if nothing has a price."""
     unpriced: int = 0
+    """How many tokens have no price."""
 
     @property
     def tokens(self) -> int:

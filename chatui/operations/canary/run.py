@@ -41,21 +41,21 @@ _SETTLE_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class CanaryReport:
-    """The result of a run.
-
-    ``problems``: sentences that say why finding nothing proves nothing. ``planted`` and ``looked``: counts. ``seed``: determines the chosen
-    shapes and the cuts.
-    """
+    """The result of a run."""
 
     run: str
     seed: int
+    """Determines the chosen shapes and the cuts."""
     origin: str
     seconds: float
     planted: dict[str, int]
+    """Counts, by what was planted."""
     looked: dict[str, int]
+    """Counts, by where was looked."""
     left_out: tuple[str, ...]
     findings: tuple[CanaryFinding, ...]
     problems: tuple[str, ...]
+    """Sentences that say why finding nothing proves nothing."""
 
     @property
     def outcome(self) -> str:

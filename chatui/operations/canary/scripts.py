@@ -48,25 +48,27 @@ Step = None | str | Event | tuple[str | Harmony, Event]
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """One answer of a model server.
-
-    ``name``: the model name that requests it; ``shows``: the visible markers that must arrive. ``ends``: the states in which the turn may
-    end; if empty, the person stops it. ``is_aside``: only the product requests it, during another script that lists it in ``asides``.
-    ``withdrawn``: places of hidden text that the server marks as hidden too late: until the product withdraws it, the person who asked may
-    see it on their page, and nowhere else. ``thinks_seconds``: how long each pause lasts at least, so that lines of a summary appear.
-    """
+    """One answer of a model server."""
 
     name: str
+    """The model name that requests it."""
     steps: tuple[bytes | None, ...] = field(repr=False)
     shows: tuple[str, ...] = ()
+    """The visible markers that must arrive."""
     ends: tuple[str, ...] = ("completed",)
+    """The states in which the turn may end; if empty, the person stops it."""
     status: int = 200
     content_type: str = EVENTS
     headers: tuple[tuple[str, str], ...] = ()
     asides: tuple[str, ...] = ()
+    """The scripts that only the product requests during this one."""
     withdrawn: tuple[str, ...] = ()
+    """Places of hidden text that the server marks as hidden too late: until the product withdraws it, the person who asked may see it on
+    their page, and nowhere else."""
     is_aside: bool = False
+    """Only the product requests it, during another script that lists it in ``asides``."""
     thinks_seconds: float = 0.0
+    """How long each pause lasts at least, so that lines of a summary appear."""
 
 
 @dataclass(slots=True)

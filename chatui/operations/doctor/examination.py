@@ -39,25 +39,24 @@ Progress = Callable[[str, int], None]
 
 @dataclass(frozen=True, slots=True)
 class ExaminedServer:
-    """The model server that is examined. ``key`` is not in the repr. ``summaries``: as in its spec. ``vocabulary``: loads it, for token
-    ids.
-
-    ``is_brief``: only the first question is asked, in the configured format.
-    ``asks_for_reasoning``, ``separates``: as in its spec. ``proofs``: what the answers in the configured format prove.
-    """
+    """The model server that is examined. ``summaries``, ``asks_for_reasoning`` and ``separates`` are as in its spec."""
 
     name: str
     url: str
     vocabulary: Callable[[], Vocabulary]
+    """Loads it, for token ids."""
     kind: str = "chat"
     key: str | None = field(default=None, repr=False)
+    """Not in the repr."""
     model: str | None = None
     summaries: str = "none"
     route: Route = DIRECT
     is_brief: bool = False
+    """Only the first question is asked, in the configured format."""
     asks_for_reasoning: bool = True
     separates: Separates = "proved"
     proofs: OwnProofs = field(default_factory=OwnProofs)
+    """What the answers in the configured format prove."""
 
 
 async def examine(

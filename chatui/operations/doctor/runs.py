@@ -154,17 +154,19 @@ class ExaminationStatus:
 
 @dataclass(frozen=True, slots=True)
 class ServerTest:
-    """The result of a brief test. ``reports``: one for each address. ``models``: those that the server lists, the first 20; none unless it
-    answered like a model server. ``has_passed``: people may use it. ``proof`` says so later, see ``proved_at``; empty if it did not pass.
-    ``separates``: the operator's word.
-    """
+    """The result of a brief test."""
 
     reports: tuple[DoctorReport, ...]
+    """One for each address."""
     product: str
     models: tuple[str, ...]
+    """Those that the server lists, the first 20; none unless it answered like a model server."""
     has_passed: bool
+    """Whether people may use it."""
     separates: Separates
+    """The operator's word."""
     proof: str = field(repr=False)
+    """Says later that it passed, see ``proved_at``; empty if it did not."""
 
     @property
     def worst(self) -> DoctorReport:

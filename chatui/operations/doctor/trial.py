@@ -33,28 +33,30 @@ _TEXT_FIELDS = ("content", *REASONING_FIELDS)
 
 @dataclass(slots=True)
 class Observed:
-    """Facts from the raw bytes of an answer.
-
-    ``end``: the server's word for how it ended. ``pieces``: the number of events with text; ``reads``: in how many reads they arrived;
-    ``chars``: the length of their text. ``began`` and ``ended``: the times of the first and the last of them, in seconds since the
-    question. ``ids``: the number of token ids, if any arrived. ``thought``,
-    ``summary`` and ``sealed`` (``encrypted_content``) are hidden text and not in the repr. ``repeats``: each text of the answer holds those
-    before it.
-    """
+    """Facts from the raw bytes of an answer."""
 
     end: str = ""
+    """The server's word for how it ended."""
     pieces: int = 0
+    """The number of events with text."""
     reads: int = 0
+    """In how many reads they arrived."""
     chars: int = 0
+    """The length of their text."""
     began: float | None = None
+    """When the first of them came, in seconds since the question."""
     ended: float | None = None
+    """When the last of them came, likewise."""
     is_stream: bool = False
     ids: int | None = None
+    """The number of token ids, if any arrived."""
     text: str = field(default="", repr=False)
     thought: str = field(default="", repr=False)
     summary: str = field(default="", repr=False)
     sealed: str = field(default="", repr=False)
+    """``encrypted_content``. Like ``thought`` and ``summary`` it is hidden text, and not in the repr."""
     repeats: bool = False
+    """Whether each text of the answer holds those before it."""
 
 
 def observe(exchange: RecordedExchange) -> Observed:

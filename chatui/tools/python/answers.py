@@ -18,19 +18,20 @@ from renderer.characters import replace
 
 @dataclass(frozen=True, slots=True)
 class CodeRequest:
-    """Code to run for a conversation. ``person_id``: the person who asked; interpreters are counted per person. ``files``: the files to
-    copy into a new interpreter's ``/mnt/data``; None if files are off. Of the files that a call creates, up to ``max_files`` are copied
-    out, each of at most ``max_file_bytes``.
-    """
+    """Code to run for a conversation."""
 
     conversation_id: UUID
     person_id: UUID
+    """The person who asked; interpreters are counted per person."""
     code: str = field(repr=False)
     seconds: float
     max_chars: int
     files: TurnFiles | None = field(default=None, repr=False)
+    """The files to copy into a new interpreter's ``/mnt/data``; None if files are off."""
     max_files: int = 0
+    """How many of the files that a call creates are copied out."""
     max_file_bytes: int = 0
+    """The most bytes of each of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,17 +127,18 @@ class InterpreterEndedError(Exception):
 
 @dataclass(slots=True, eq=False)
 class Interpreter:
-    """A sandboxed interpreter, created by ``start``. ``first_process``: the host's process id of the sandbox's first process. ``is_alive``:
-    it is not known to have ended. ``max_taken_bytes``: the limit for all files that are copied out after one call. ``files_inside``: the
-    names of the conversation's files that it has; None before the first attempt to copy them in.
-    """
+    """A sandboxed interpreter, created by ``start``."""
 
     process: asyncio.subprocess.Process
     first_process: int
+    """The host's process id of the sandbox's first process."""
     max_taken_bytes: int
+    """The limit for all files that are copied out after one call."""
     inodes: int = 0
     is_alive: bool = True
+    """It is not known to have ended."""
     files_inside: dict[UUID, str] | None = None
+    """The names of the conversation's files that it has; None before the first attempt to copy them in."""
     _data: DataFiles | None = None
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
