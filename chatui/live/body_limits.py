@@ -34,8 +34,8 @@ FILES = b"/files/"
 """The path prefix for uploads."""
 _UPLOADS = {b"/import/": MAX_EXPORT_BYTES, b"/prompts/import/": MAX_FILE_BYTES}
 """The pages with a form that may have a large file, and how many bytes each accepts."""
-_DOCUMENTS = re.compile(rb"/(?:collections|folders)/[0-9a-f-]{36}/documents/")
-"""Those for documents of a collection or a folder: ``max_form_bytes``."""
+_DOCUMENTS = re.compile(rb"/(?:collections|folders)/[0-9a-f-]{36}/documents/|/assistants/(?:new|[0-9a-f-]{36})/")
+"""Those for documents of a collection or a folder, and for a picture of an assistant, which may be a photograph: ``max_form_bytes``."""
 SERVER_ERRORS = 500
 """Statuses from this one on are server errors."""
 MAX_DROPPED = 8

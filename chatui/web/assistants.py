@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -30,6 +31,7 @@ from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.collections import MAX_ASKED
 from chatui.permissions.offers import may_offer
+from chatui.pictures import MAX_BYTES, MAX_SIDE, PictureError, PictureFault, only_pixels
 from chatui.web import undo
 from chatui.web.folders import Instructions
 from chatui.web.guards import INERT, person_of, signed_in, visitor_of
@@ -49,6 +51,22 @@ class AssistantForm(forms.Form):
         help_text=_("One or two letters, or an emoji. Otherwise they come from the name."),
         widget=forms.TextInput(attrs={"dir": "auto", "autocomplete": "off"}),
     )
+    picture = forms.FileField(
+        label=_("Picture"),
+        required=False,
+        help_text=format_lazy(
+            _(
+                "Shown instead of the initials. Any picture is made a small square; without scripts, choose a PNG of at most {side} × "
+                "{side} pixels and {size} KB."
+            ),
+            side=MAX_SIDE,
+            size=MAX_BYTES // 1024,
+        ),
+        widget=forms.FileInput(attrs={"accept": "image/png"}),
+    )
+    kept_picture = forms.Field(required=False, widget=forms.HiddenInput)
+    """The picture that was chosen before the form came back with a mistake, in base64: a browser does not choose a file again."""
+    no_picture = forms.BooleanField(label=_("Without a picture"), required=False)
     description = forms.CharField(
         label=_("Description"),
         required=False,
@@ -102,16 +120,17 @@ class AssistantForm(forms.Form):
         required=False,
         coerce=int,
         help_text=_(
-            "Members may begin conversations with it, and see its name, initials, description and first questions. They do not see its "
-            "instructions, but a model may repeat them."
+            "Members may begin conversations with it, and see its name, initials, picture, description and first questions. They do not "
+            "see its instructions, but a model may repeat them."
         ),
         widget=forms.CheckboxSelectMultiple,
     )
 
-    def __init__(self, data: Any = None, *, person: Any, text: AssistantText, offered_to: Collection[int] = ()) -> None:
+    def __init__(self, data: Any = None, files: Any = None, *, person: Any, text: AssistantText, offered_to: Collection[int] = ()) -> None:
         texts = {name: getattr(text, name) for name in self.base_fields if name not in _NO_TEXTS}
         super().__init__(
             data,
+            files,
             initial={
                 **texts,
                 "groups": list(offered_to),
@@ -143,6 +162,21 @@ class AssistantForm(forms.Form):
             self.initial["choice"] = models.chosen.exact
         fields["choice"].choices = [("", gettext("As for any conversation")), *offered]
         fields["effort"].choices = [("", gettext("As for any conversation")), *EFFORTS]
+
+    def clean_picture(self) -> bytes:
+        """Empty if none was chosen."""
+        chosen = self.cleaned_data["picture"]
+        try:
+            return only_pixels(chosen.read(MAX_BYTES + 1)) if chosen else b""
+        except PictureError as error:
+            raise ValidationError(_FAULTS[error.fault] % {"side": MAX_SIDE, "size": MAX_BYTES // 1024}) from None
+
+    def clean_kept_picture(self) -> bytes:
+        """What is no picture did not come from our form, and is none."""
+        try:
+            return only_pixels(b64decode(self.cleaned_data["kept_picture"] or "", validate=True))
+        except ValueError:
+            return b""
 
     def clean_name(self) -> str:
         if name := assistants.clean(AssistantText(self.cleaned_data["name"])).name:
@@ -179,13 +213,28 @@ class AssistantForm(forms.Form):
         texts = {name: given[name] for name in given if name not in _NO_TEXTS}
         return assistants.clean(AssistantText(**texts, tools=tools, collections=given.get("collections", self._text.collections)))
 
+    def picture_wanted(self) -> bytes | None:
+        """The picture that it has from now on, a PNG of pixels alone; empty for none; None if it stays."""
+        given = self.cleaned_data
+        return given["picture"] or (b"" if given["no_picture"] else given["kept_picture"] or None)
+
+    def picture_in_hand(self) -> str:
+        """The picture that was chosen and is not stored yet, in base64, for a form that comes back."""
+        given = getattr(self, "cleaned_data", {})
+        return b64encode(given.get("picture") or given.get("kept_picture") or b"").decode()
+
     def groups_wanted(self) -> Collection[int] | None:
         """The groups to which it is offered; None if the form does not ask for them."""
         return self.cleaned_data.get("groups")
 
 
-_NO_TEXTS = ("groups", "choose_tools", "tools", "collections")
+_NO_TEXTS = ("picture", "kept_picture", "no_picture", "groups", "choose_tools", "tools", "collections")
 """The fields that are no text of the assistant's."""
+_FAULTS = {
+    PictureFault.LARGE: _("Please choose a PNG of at most %(side)s × %(side)s pixels and %(size)s KB."),
+    PictureFault.KIND: _("Please choose a PNG with 8 bits per channel that is neither interlaced nor animated."),
+    PictureFault.BROKEN: _("This PNG is damaged. Please choose another one."),
+}
 _FULL = _("You have the maximum of %(most)s assistants. Delete one first.")
 
 
@@ -204,11 +253,11 @@ def listing(request: HttpRequest) -> HttpResponse:
 @signed_in("GET", "POST")
 def new(request: HttpRequest) -> HttpResponse:
     person = person_of(request)
-    form = AssistantForm(request.POST or None, person=person, text=AssistantText())
+    form = AssistantForm(request.POST or None, request.FILES or None, person=person, text=AssistantText())
     if request.method == "POST":
         _writes.check(str(person.pk))
         if wanted := form.wanted():
-            if made := assistants.create(visitor_of(request, "page"), wanted, form.groups_wanted() or ()):
+            if made := assistants.create(visitor_of(request, "page"), wanted, form.groups_wanted() or (), form.picture_wanted() or b""):
                 return _saved(person, made)
             form.add_error(None, _FULL % {"most": MAX_ASSISTANTS})
     return render(request, "assistants/new.html", {"form": form}, status=400 if form.errors else 200)
@@ -219,15 +268,16 @@ def assistant(request: HttpRequest, assistant_id: UUID) -> HttpResponse:
     """Its owner changes an assistant. A conversation that began with it keeps the version that it has."""
     person = person_of(request)
     text = assistants.text_of(person, assistant_id)
-    form = AssistantForm(request.POST or None, person=person, text=text, offered_to=assistants.offered_to(person, assistant_id))
+    offered_to = assistants.offered_to(person, assistant_id)
+    form = AssistantForm(request.POST or None, request.FILES or None, person=person, text=text, offered_to=offered_to)
     if request.method == "POST":
         _writes.check(str(person.pk))
         if wanted := form.wanted():
-            assistants.change(visitor_of(request, "page"), assistant_id, wanted, form.groups_wanted())
+            assistants.change(visitor_of(request, "page"), assistant_id, wanted, form.groups_wanted(), form.picture_wanted())
             return _saved(person, assistant_id)
     context = {
         "form": form,
-        "assistant": {"id": assistant_id, "name": text.name},
+        "assistant": {"id": assistant_id, "name": text.name, "picture": text.picture},
         "not_offered": collections.not_offered(person, text.collections, form.initial["groups"]),
         "is_saved": "saved" in request.GET and request.method == "GET",
     }

@@ -1,5 +1,7 @@
 """Assistants in a browser: made with a form, chosen above the message box, at the top of the conversation, and by keyboard."""
 
+from base64 import b64decode
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -149,3 +151,69 @@ def test_its_files_are_ticked_by_keyboard_and_named_where_a_conversation_with_it
     page.reload()
     expect(page.get_by_text("Not all of its documents are available to you.")).to_be_visible()
     expect(page.locator(".composer-note", has_text="Letters")).to_have_count(0)
+
+
+_DRAW = """() => {
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [600, 300];
+  const context = canvas.getContext("2d");
+  for (const [colour, from] of [["blue", 0], ["red", 150], ["blue", 450]]) {
+    context.fillStyle = colour;
+    context.fillRect(from, 0, 600 - from, 300);
+  }
+  return canvas.toDataURL("image/jpeg").split(",")[1];
+}"""
+_SEEN = """(image) => {
+  const canvas = document.createElement("canvas");
+  const [width, height] = [canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight];
+  const context = canvas.getContext("2d");
+  context.drawImage(image, 0, 0);
+  const isRed = (x) => { const [red, green, blue] = context.getImageData(x, height / 2, 1, 1).data; return red > 200 && blue < 90; };
+  return { width, height, red: [4, width / 2, width - 4].map(isRed) };
+}"""
+MIDDLE = {"width": 128, "height": 128, "red": [True, True, True]}
+"""What is seen of the drawing above, of which the middle is cut out."""
+
+
+def choose_picture(page: Page, name: str, data: bytes) -> None:
+    page.get_by_label("Picture", exact=True).set_input_files({"name": name, "mimeType": "image/jpeg", "buffer": data})
+
+
+def test_a_photograph_becomes_its_picture_and_can_be_taken_away(page: Page, visits: Visits) -> None:
+    visits.allow(r"400 \(Bad Request\)")
+    page.goto("/assistants/new/")
+    photograph = b64decode(page.evaluate(_DRAW))
+    without = page.get_by_label("Without a picture")
+    expect(without).to_be_hidden()
+    choose_picture(page, "notes.jpg", b"no picture at all")
+    expect(page.get_by_role("alert")).to_have_text("Your browser cannot read this file as a picture.")
+    choose_picture(page, "me.jpg", photograph)
+    expect(page.locator(".assistant-preview canvas")).to_be_visible()
+    expect(page.get_by_text("cannot read this file")).to_be_hidden()
+    page.get_by_label("Name", exact=True).fill("\u200b")
+    page.get_by_role("button", name="Create assistant").click()
+    expect(page.get_by_text("The picture that you chose is kept.")).to_be_visible()
+    expect(page.locator(".assistant-preview canvas")).to_be_visible()
+    page.get_by_label("Name", exact=True).fill("Text editor")
+    page.get_by_role("button", name="Create assistant").click()
+    for address in ("", "/assistants/", "/"):
+        if address:
+            page.goto(address)
+        picture = page.locator("img.assistant-badge")
+        expect(picture).to_be_visible()
+        assert picture.evaluate(_SEEN) == MIDDLE, address
+    page.get_by_role("link", name="Text editor").click()
+    portrait = page.get_by_role("region", name="Welcome").locator("img")
+    expect(portrait).to_be_visible()
+    assert portrait.evaluate(_SEEN) == MIDDLE
+    chat = Chat(page)
+    chat.ask("What is wrong here?")
+    chat.finish()
+    page.reload()
+    assert page.locator(".assistant-mark img").evaluate(_SEEN) == MIDDLE
+    page.goto("/assistants/")
+    page.get_by_role("link", name="Change “Text editor”").click()
+    expect(page.locator(".assistant-preview img")).to_be_visible()
+    without.check()
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".assistant-badge")).to_have_text("TE")

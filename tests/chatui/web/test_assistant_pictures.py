@@ -4,15 +4,20 @@ import io
 import json
 import re
 import zipfile
+import zlib
 from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import Group, Permission
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from chatui.live.body_limits import max_bytes_read
 from chatui.models.assistants import Assistant, AssistantPicture, AssistantVersion
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
@@ -140,3 +145,112 @@ def archive(person: User) -> dict[str, bytes]:
     response = signed_in(person).get("/download/")
     found = zipfile.ZipFile(io.BytesIO(b"".join(response.streaming_content)))  # type: ignore[attr-defined]
     return {name: found.read(name) for name in found.namelist()}
+
+
+FORM = {"name": "Editor", "instructions": "Something long."}
+
+
+def sent(data: bytes) -> SimpleUploadedFile:
+    return SimpleUploadedFile("a.png", data, "image/png")
+
+
+def stored() -> bytes | None:
+    """The picture of the newest version of the newest assistant."""
+    picture = newest(Assistant.objects.latest("created_at")).picture
+    return bytes(picture.data) if picture else None
+
+
+def test_a_picture_is_set_kept_changed_and_removed_by_the_form(ada: User) -> None:
+    client = signed_in(ada)
+    dirty = RED[:33] + b"\0\0\0\x04tEXtAda\0" + zlib.crc32(b"tEXtAda\0").to_bytes(4) + RED[33:]
+    assert client.post("/assistants/new/", {**FORM, "picture": sent(dirty)}).status_code == 302
+    assert stored() == RED, "and nothing else of the file"
+    editor = Assistant.objects.get()
+    here = f"/assistants/{editor.pk}/"
+    for fields, after in (({}, RED), ({"picture": sent(BLUE)}, BLUE), ({"name": "A"}, BLUE), ({"no_picture": "on"}, None), ({}, None)):
+        assert client.post(here, {**FORM, **fields}).status_code == 302
+        assert stored() == after, fields
+        assert ("/assistants/pictures/" in client.get(here).content.decode()) == (after is not None)
+    client.post(here, {**FORM, "no_picture": "on", "picture": sent(RED)})
+    assert stored() == RED, "one that was chosen counts more than the tick for none"
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (png(129), "at most 128 × 128 pixels and 24 KB"),
+        (png() + bytes(100_000), "at most 128 × 128 pixels and 24 KB"),
+        (b"<svg/>", "neither interlaced nor animated"),
+        (b"", "is empty"),
+        (png() + b"\0", "is damaged"),
+    ],
+    ids=("wide", "long", "drawing", "empty", "damaged"),
+)
+def test_a_picture_that_cannot_be_used_is_refused_and_nothing_of_the_form_is_lost(
+    ada: User, maker: User, editor: Assistant, data: bytes, says: str
+) -> None:
+    form = {"name": "Reader", "instructions": "Something long."}
+    for person, here in ((ada, "/assistants/new/"), (maker, f"/assistants/{editor.pk}/")):
+        response = signed_in(person).post(here, {**form, "picture": sent(data)})
+        page = response.content.decode()
+        assert response.status_code == 400 and says in page and 'value="Reader"' in page and "Something long." in page
+    assert stored() == RED and newest(editor).name == "Editor"
+
+
+def test_a_chosen_picture_is_kept_when_something_else_is_wrong(ada: User) -> None:
+    client, here = signed_in(ada), "/assistants/new/"
+    page = client.post(here, {**FORM, "name": "", "picture": sent(BLUE)}).content.decode()
+    [kept] = re.findall('name="kept_picture" value="([^"]*)"', page)
+    assert "The picture that you chose is kept." in page
+    again = client.post(here, {**FORM, "name": "", "kept_picture": kept}).content.decode()
+    assert f'value="{kept}"' in again
+    refused = client.post(here, {**FORM, "kept_picture": kept, "picture": sent(b"<svg/>")}).content.decode()
+    assert f'value="{kept}"' in refused, "a wrong choice does not lose the right one"
+    assert client.post(here, {**FORM, "kept_picture": kept, "no_picture": "on"}).status_code == 302
+    assert stored() is None
+    assert client.post(here, {**FORM, "kept_picture": kept}).status_code == 302
+    assert stored() == BLUE
+
+
+@pytest.mark.parametrize("forged", ["x", "é", "PHN2Zy8+", "\0", "A" * 50_000])
+def test_what_is_kept_is_trusted_as_little_as_a_file(ada: User, forged: str) -> None:
+    assert signed_in(ada).post("/assistants/new/", {**FORM, "kept_picture": forged}).status_code == 302
+    assert stored() is None
+
+
+def test_a_photograph_without_scripts_is_refused_in_the_form(ada: User) -> None:
+    photograph = sent(b"\xff\xd8\xff\xe0" + bytes(6_000_000))
+    page = signed_in(ada).post("/assistants/new/", {**FORM, "picture": photograph})
+    assert page.status_code == 400 and "at most 128 × 128 pixels" in page.content.decode()
+    assert all(max_bytes_read(b"/assistants/" + each) > 6_000_000 for each in (b"new/", str(uuid4()).encode() + b"/"))
+
+
+def test_it_is_shown_where_the_initials_were(ada: User, maker: User, editor: Assistant) -> None:
+    row, client = begun(ada, editor), signed_in(ada)
+    old = address(editor)
+    assert assistants.change(newest(editor), {"name": "Editor"}, picture=BLUE)
+    new = address(editor)
+    pages = {"/": new, f"/?assistant={editor.pk}": new, "/assistants/": new, f"/c/{row.pk}/": old}
+    for here, picture in pages.items():
+        page = client.get(here).content.decode()
+        assert set(re.findall("/assistants/pictures/[^/]*/", page)) == {picture}, here
+        assert re.search(f'<img[^>]* src="{picture}" alt=""', page), here
+        assert client.get(picture).status_code == 200, here
+    assistants.change(newest(editor), {"name": "Editor"}, picture=b"")
+    page = client.get("/").content.decode()
+    assert "/assistants/pictures/" not in page and ">E</span>" in page, "the initials are back"
+
+
+def test_pictures_cost_a_page_no_statement(ada: User) -> None:
+    client = signed_in(ada)
+    counts = []
+    for picture in (b"", RED):
+        for number in range(6):
+            assistants.create(ada, {"name": f"Editor {number}"}, picture=picture)
+        client.get("/")
+        with CaptureQueriesContext(connection) as caught:
+            client.get("/")
+        counts.append(len(caught))
+        assert all("assistantpicture" not in each["sql"] for each in caught)
+        Assistant.objects.all().delete()
+    assert counts[0] == counts[1]

@@ -237,6 +237,7 @@ useCatalogue({
     "You pasted a long text.": "Sie haben einen langen Text eingefügt.",
     "You will be notified of long answers, and when one waits for you.": "Sie werden bei langen Antworten benachrichtigt, und wenn eine auf Sie wartet.",
     "You will not be notified any more.": "Sie werden nicht mehr benachrichtigt.",
+    "Your browser cannot read this file as a picture.": "Ihr Browser kann diese Datei nicht als Bild lesen.",
     "Your browser does not allow it. Notifications can be allowed in its settings for this site.": "Ihr Browser erlaubt das nicht. In seinen Einstellungen für diese Website lassen sich Benachrichtigungen erlauben.",
     "Your rating was withdrawn.": "Ihre Bewertung wurde zurückgenommen.",
     "a programming language\u0004text": "Text",

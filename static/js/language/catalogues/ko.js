@@ -237,6 +237,7 @@ useCatalogue({
     "You pasted a long text.": "긴 글을 붙여넣었습니다.",
     "You will be notified of long answers, and when one waits for you.": "답변이 오래 걸릴 때와 답변이 나를 기다릴 때 알려 드립니다.",
     "You will not be notified any more.": "더 이상 알리지 않습니다.",
+    "Your browser cannot read this file as a picture.": "브라우저가 이 파일을 그림으로 읽을 수 없습니다.",
     "Your browser does not allow it. Notifications can be allowed in its settings for this site.": "브라우저에서 허용되지 않습니다. 브라우저의 이 사이트 설정에서 알림을 허용할 수 있습니다.",
     "Your rating was withdrawn.": "평가를 취소했습니다.",
     "a programming language\u0004text": "텍스트",

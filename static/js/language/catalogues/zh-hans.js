@@ -237,6 +237,7 @@ useCatalogue({
     "You pasted a long text.": "您粘贴了一段很长的文本。",
     "You will be notified of long answers, and when one waits for you.": "较长的回答完成时，以及有回答等待您时，您会收到通知。",
     "You will not be notified any more.": "将不再通知您。",
+    "Your browser cannot read this file as a picture.": "您的浏览器无法将此文件读作图片。",
     "Your browser does not allow it. Notifications can be allowed in its settings for this site.": "您的浏览器不允许此操作。可以在浏览器的此网站设置中允许通知。",
     "Your rating was withdrawn.": "您的评价已撤回。",
     "a programming language\u0004text": "文本",
