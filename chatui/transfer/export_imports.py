@@ -1,4 +1,4 @@
-"""Imports another chat product's export: each of its conversations becomes one of the uploader's.
+"""Imports another chat product's export, or an archive of this one: each of its conversations becomes one of the uploader's.
 
 One upload has limits. Conversations that were imported before are skipped, so uploading the same file again imports the rest.
 """
@@ -92,7 +92,7 @@ def _store(person: User, key: str, exported: ExportedConversation, result: Impor
     tree, leaf = imports.tree_of(exported)
     if len(tree) > MAX_CONVERSATION_FRAMES or sum(len(item.frame.body) for item in tree) > MAX_CONVERSATION_CHARS:
         return DroppedKind.CONVERSATION_TOO_LARGE
-    placed = [replace(item, frame=imports.as_imported(item.frame)) for item in tree]
+    placed = imports.with_summaries([replace(item, frame=imports.as_imported(item.frame)) for item in tree])
     first = next((item.frame for item in placed if may_see(item.frame.header, Audience.END_USER)), None)
     if first is None:
         return DroppedKind.CONVERSATION_EMPTY

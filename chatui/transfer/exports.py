@@ -219,7 +219,7 @@ def _about() -> str:
     """What is in the archive, and what is not. Of hidden text nothing is said but that it is left out."""
     inside = (
         ("….md", _("a conversation to read, in the versions that you have open")),
-        ("….ocml", _("the same, for “Import conversations”")),
+        ("….ocml", _("the same, as one file that “Import conversations” reads, as it reads this whole archive")),
         ("…-versions.json", _("every version of its questions and answers, with your ratings")),
         ("…/", _("its files")),
         ("bin/", _("the same of the conversations in the bin")),

@@ -98,6 +98,27 @@ def _chain(frames: Iterable[Finished]) -> list[Placed]:
     return chain
 
 
+_MOST_SUMMARIES = 10
+"""The most reasoning summaries of one question, in all its versions, that are compared with it: forged ones cost time."""
+
+
+def with_summaries(placed: Sequence[Placed]) -> list[Placed]:
+    """The same frames. A reasoning summary becomes one again, if it has only our own sentences about the question above it."""
+    questions, compared = list[int | None](), Counter[int | None]()
+    found = list[Placed]()
+    for index, item in enumerate(placed):
+        above = questions[item.parent] if item.parent is not None else None
+        header = item.frame.header
+        questions.append(index if header.role == Role.USER and may_see(header, Audience.END_USER) else above)
+        if header == SUMMARY and compared[above] < _MOST_SUMMARIES:
+            compared[above] += 1
+            lines = lines_in(item.frame.body, [placed[above].frame.body] if above is not None else [])
+            if lines:
+                item = replace(item, frame=frame_of(lines), metadata=replace(item.metadata, activities=lines))
+        found.append(item)
+    return found
+
+
 def store_frames(conversation: Conversation, frames: Sequence[Placed], leaf: int) -> None:
     """Store the frames (at least one) of a new conversation, and make it visible to its owner, open at the frame with index ``leaf``.
 

@@ -35,9 +35,9 @@ class ImportForm(forms.Form):
         label=_("File"),
         help_text=format_lazy(
             _(
-                "A transcript in OpenChatML or its JSON, up to {most} MB, or an export from ChatGPT (the zip, or conversations.json in "
-                "it), Claude (the same), DeepSeek, Open WebUI or LibreChat (JSON), up to {max_of_exports} MB. System and developer "
-                "messages, reasoning and tool traffic in it stay hidden."
+                "A transcript in OpenChatML or its JSON, up to {most} MB, the zip of “Download everything”, or an export from ChatGPT "
+                "(the zip, or conversations.json in it), Claude (the same), DeepSeek, Open WebUI or LibreChat (JSON), up to "
+                "{max_of_exports} MB. System and developer messages, reasoning and tool traffic in it stay hidden."
             ),
             most=MAX_BYTES // (1024 * 1024),
             max_of_exports=MAX_EXPORT_BYTES // (1024 * 1024),

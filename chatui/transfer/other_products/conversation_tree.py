@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum
+from typing import Literal
 
 from django.utils.translation import ngettext
 
@@ -127,10 +128,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class ExportedConversation:
-    """One conversation of an export. ``current``: the key of the node that was open there. ``title``, and ``folder``, the name of its
-    folder, are unchanged from the file."""
+    """One conversation of an export. ``source``: empty for an archive of this product. ``current``: the key of the node that was open
+    there. ``title``, and ``folder``, the name of its folder, are unchanged from the file."""
 
-    source: ImportSource
+    source: ImportSource | Literal[""]
     nodes: Sequence[Node]
     current: str = ""
     title: str = field(default="", repr=False)

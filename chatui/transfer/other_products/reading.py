@@ -13,18 +13,20 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import islice
+from pathlib import PurePosixPath
 
 from django.utils.translation import gettext
 
 from chatui.codes import ProductCode
 from chatui.transfer import upload
-from chatui.transfer.other_products import chatgpt, claude, deepseek, librechat, open_webui
+from chatui.transfer.other_products import chatgpt, claude, deepseek, librechat, open_webui, own_archive
 from chatui.transfer.other_products.conversation_tree import DroppedKind, ExportedConversation, Object
 from chatui.transfer.upload import refuse
 from renderer import strict_json
+from renderer.strict_json import list_of, object_of, text_of
 
 MAX_UNPACKED = 64 * 1024 * 1024
 MAX_ENTRIES = 20_000
@@ -35,9 +37,14 @@ def is_zip(data: bytes) -> bool:
 
 
 def json_files(data: bytes) -> Iterator[bytes]:
-    """The files with conversations in an export's zip; if there are none, all its JSON files. They end when ``MAX_UNPACKED`` bytes are
-    unpacked, and the last one may be truncated. Raises ImportRefusedError if it is not a zip, has too many entries, cannot be unpacked, or
-    contains no such file."""
+    """The contents of ``_named_files``. Raises ImportRefusedError as it does."""
+    return (content for _, content in _named_files(data))
+
+
+def _named_files(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """The names and contents of the files with conversations in an export's zip; if there are none, of all its JSON files. They end when
+    ``MAX_UNPACKED`` bytes are unpacked, and the last one may be truncated. Raises ImportRefusedError if it is not a zip, has too many
+    entries, cannot be unpacked, or contains no such file."""
     # zipfile allocates memory for each directory entry before anything can be checked.
     if data.count(b"PK\x01\x02") > MAX_ENTRIES:
         refuse(ProductCode.TOO_LARGE, gettext("the archive contains more than %(count)d files") % {"count": MAX_ENTRIES})
@@ -48,7 +55,7 @@ def json_files(data: bytes) -> Iterator[bytes]:
                 with archive.open(entry) as file:
                     unpacked = file.read(room)
                 room -= len(unpacked)
-                yield unpacked
+                yield entry.filename, unpacked
                 if not room:
                     return
     except _BROKEN:
@@ -63,18 +70,25 @@ def _count_others(data: bytes) -> int:
     return sum(entry.filename.endswith(".json") and entry.filename not in wanted and entry.file_size > len("[{}]") for entry in entries)
 
 
+def _count_attached(data: bytes) -> int:
+    """How many files of conversations an archive has that was made here: each is in a folder with the name of its conversation."""
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        names = archive.namelist()
+    conversations = {name.removesuffix(_VERSIONS) for name in names if name.endswith(_VERSIONS)}
+    return sum(str(PurePosixPath(name).parent) in conversations for name in names)
+
+
 def _wanted(entries: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
-    # Other compression methods may need unbounded memory.
-    usable = [entry for entry in entries if entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)]
+    usable = [entry for entry in entries if entry.compress_type in _METHODS]
     found = [entry for entry in usable if _CONVERSATIONS.search(entry.filename)] or [
         entry for entry in usable if entry.filename.lower().endswith(".json")
     ]
-    if any(entry.filename.endswith(".ocml") for entry in entries):
+    if any(entry.filename.endswith(_TRANSCRIPT) for entry in entries):
         # Its other files, such as those of a folder, would be read as conversations that are damaged.
-        refuse(
-            ProductCode.EMPTY,
-            gettext("this is what “Download everything” makes: unpack it, and import the transcripts in it (.ocml) one by one"),
-        )
+        own = [entry for entry in usable if entry.filename.endswith(_VERSIONS) and "/" not in entry.filename]
+        if not own:
+            refuse(ProductCode.EMPTY, gettext("the archive has no conversation outside the bin"))
+        return sorted(own, key=lambda entry: entry.filename)
     if entries and all(entry.filename.startswith(_TAKEOUT) for entry in entries):
         refuse(
             ProductCode.EMPTY,
@@ -85,6 +99,30 @@ def _wanted(entries: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
     if not found:
         refuse(ProductCode.EMPTY, gettext("the archive contains no JSON file with conversations"))
     return sorted(found, key=lambda entry: entry.filename)[:100]
+
+
+_TRANSCRIPT, _VERSIONS = ".ocml", "-versions.json"
+"""The files of each conversation in what “Download everything” makes. Those in the bin and in folders of files are further down."""
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Other compression methods may need unbounded memory."""
+MAX_FOLDERS_BYTES = 4 * 1024 * 1024
+
+
+def _own_folders(data: bytes) -> dict[str, str]:
+    """By the name of the file with a conversation's versions, the name of its folder, in an archive that was made here."""
+    value: Object = {}
+    if data.count(b"PK\x01\x02") <= MAX_ENTRIES:
+        with suppress(KeyError, *_BROKEN), zipfile.ZipFile(BytesIO(data)) as archive:
+            entry = archive.getinfo("folders.json")
+            if entry.compress_type in _METHODS:
+                with archive.open(entry) as file:
+                    value = _value(file.read(MAX_FOLDERS_BYTES)) or {}
+    folders = [object_of(folder) for folder in list_of(value.get("folders"))]
+    return {
+        text_of(conversation) + _VERSIONS: text_of(folder.get("name"))
+        for folder in folders
+        for conversation in list_of(folder.get("conversations"))
+    }
 
 
 _CONVERSATIONS = re.compile(r"(?:^|/)conversations(?:-\d+)?\.json$", re.IGNORECASE)
@@ -143,16 +181,18 @@ MAX_CONVERSATION_BYTES = 16 * 1024 * 1024
 MAX_CONVERSATION_MARKS = 600_000
 """The most strings, commas and opening brackets of one conversation. A message of ChatGPT has about a hundred."""
 
-_PRODUCTS = (deepseek, chatgpt, open_webui, librechat, claude)
+_PRODUCTS = (own_archive, deepseek, chatgpt, open_webui, librechat, claude)
 """DeepSeek before ChatGPT, whose ``mapping`` it has, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawConversation:
-    """One conversation of an export, as unparsed JSON. ``key`` is the SHA-256 of its bytes, in hexadecimal."""
+    """One conversation of an export, as unparsed JSON. ``key`` is the SHA-256 of its bytes, in hexadecimal. ``folder``: the name of its
+    folder, if another file of the export has it."""
 
     key: str
     data: bytes
+    folder: str = ""
 
     def read(self) -> ExportedConversation | DroppedKind:
         """Parse it. Returns the reason as a Kind if it cannot be read."""
@@ -160,7 +200,10 @@ class RawConversation:
             return DroppedKind.CONVERSATION_TOO_LARGE
         value = _value(self.data)
         product = next((product for product in _PRODUCTS if value and product.is_conversation(value)), None)
-        return product.read(value) if product and value else DroppedKind.CONVERSATION_UNREADABLE
+        if product is None or value is None:
+            return DroppedKind.CONVERSATION_UNREADABLE
+        found: ExportedConversation = product.read(value)
+        return replace(found, folder=self.folder) if self.folder else found
 
 
 def is_export(data: bytes) -> bool:
@@ -179,19 +222,21 @@ def conversations(data: bytes) -> Iterator[RawConversation | DroppedKind]:
     """All conversations of an export, in the order of the file; a Kind takes the place of what was not read. Raises ImportRefusedError if
     the archive cannot be read."""
     room = MAX_UNPACKED
-    for file in json_files(data) if is_zip(data) else [data]:
+    folders = _own_folders(data) if is_zip(data) else {}
+    for name, file in _named_files(data) if is_zip(data) else [("", data)]:
         if begins_list(file):
             try:
                 yield from map(_raw, items(file))
             except TooMuchError:
                 yield DroppedKind.FILE_CUT
         else:
-            yield _raw(file)
+            yield replace(_raw(file), folder=folders.get(name, ""))
         room -= len(file)
     if room <= 0:
         yield DroppedKind.FILE_CUT
     if is_zip(data):
         yield from [DroppedKind.OTHER_FILE] * _count_others(data)
+        yield from [DroppedKind.FILE] * _count_attached(data)
 
 
 def _raw(data: bytes) -> RawConversation:

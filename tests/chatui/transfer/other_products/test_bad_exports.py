@@ -181,7 +181,7 @@ def crowded() -> bytes:
         (b"PK\x03\x04" + b"\x00" * 1_000, "damaged or encrypted"),
         (broken_zip(), "damaged or encrypted"),
         (as_zip(photo__png=b"x"), "no JSON file"),
-        (as_zip(talk__ocml=b"x", folders__json=b"{}"), "what “Download everything” makes"),
+        (as_zip(talk__ocml=b"x", folders__json=b"{}"), "no conversation outside the bin"),
         (crowded(), "more than 20000 files"),
     ],
     ids=["head", "zeros", "broken", "nothing", "own", "crowded"],
