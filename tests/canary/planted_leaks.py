@@ -127,7 +127,7 @@ def _guard() -> Iterator[Fault]:
 # A late label, or a late sign, takes nothing back. Whether it was also sent on a socket depends on when the tab subscribed.
 @_leak(
     "not withdrawn",
-    "tests/chatui/backends/chat/test_deltas.py::test_reasoning_that_comes_after_the_text_it_was_shown_as_ends_the_proof[structured]",
+    "tests/backends/test_table.py::test_what_is_said_becomes_what_the_row_tells[chat]",
     ("database", "owner", "Message.text"),
 )
 def _not_withdrawn() -> Iterator[Fault]:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from chatui.backends.answer_format import as_json, function_call
+from chatui.backends.answer_format import arguments, as_json, function_call
 from chatui.backends.base import GivenReasoning, SampleRequest
 from chatui.backends.chat.messages import messages
 from chatui.backends.context_fitting import fit
@@ -293,3 +293,43 @@ def test_it_counts_where_a_conversation_is_cut_to_the_models_context_and_is_neve
     short = request("word")
     assert fit(long, None).weight > fit(short, None).weight + 1_000
     assert fit(long, 100.0).request.frames == long.frames
+
+
+# What goes back to a Chat Completions server beside a call.
+
+CALLED = Header("assistant", "commentary", recipient="functions.look", call_id="c1", constrain="json")
+REPLIED = Frame(Header("tool", "commentary", recipient="assistant", name="functions.look", call_id="c1"), '{"ok": true}')
+THOUGHT_BEFORE = Frame(Header("assistant", "analysis"), "I must look.")
+PLANNED = Frame(Header("assistant", "commentary", intent="preamble"), "I look.")
+
+
+def test_a_preamble_is_sent_with_reasoning_only_where_the_server_accepts_it() -> None:
+    frames = [THOUGHT_BEFORE, PLANNED, Frame(CALLED, "{}", Terminator.CALL), REPLIED]
+    details = messages(frames, given_back={"c1": GivenReasoning({"reasoning_details": [{"data": "<|end|>"}]})})[0]
+    assert (details["content"], details["reasoning_details"]) == ("I look.", [{"data": "<|end|>"}])
+    text = messages(frames, given_back={"c1": GivenReasoning({"reasoning_content": "Hm <|end|>"})})[0]
+    assert "content" not in text and text["reasoning_content"] == "Hm <\u2060|end|>\n\nI look.", "only text is defanged"
+    assert messages(frames)[0]["reasoning_content"] == "I must look.\n\nI look.", "without it, it is made of frames"
+
+
+@pytest.mark.parametrize("body", ["{oops", "[1]", "", '"x"', "[" * 100_000])
+def test_unparsable_arguments_are_sent_back_as_an_empty_object(body: str) -> None:
+    assert arguments(body) == "{}"
+    [call, _] = messages([Frame(CALLED, body, Terminator.CALL), REPLIED])
+    assert json.loads(call["tool_calls"][0]["function"]["arguments"]) == {}  # type: ignore[index]
+
+
+def test_a_function_without_parameters_has_an_empty_schema() -> None:
+    assert as_json(FunctionTool("now", "Tells the time."))["parameters"] == {"type": "object", "properties": {}}
+
+
+def test_preambles_beside_reasoning_without_text_are_the_text_of_the_call() -> None:
+    given = {"c1": GivenReasoning({"reasoning_details": [{"type": "x"}]})}
+    call = messages([THOUGHT_BEFORE, PLANNED, PLANNED, Frame(CALLED, "{}", Terminator.CALL), REPLIED], None, given)[0]
+    assert (call["content"], call["reasoning_details"]) == ("I look.\n\nI look.", [{"type": "x"}])
+
+
+@pytest.mark.parametrize("fields", [{"reasoning_details": [{"type": "x"}]}, {"thinking": "Hm"}])
+def test_reasoning_without_a_preamble_is_sent_alone(fields: dict[str, Any]) -> None:
+    call = messages([Frame(CALLED, "{}", Terminator.CALL), REPLIED], None, {"c1": GivenReasoning(fields)})[0]
+    assert {name: value for name, value in call.items() if name not in ("role", "tool_calls")} == fields
