@@ -20,14 +20,14 @@ from chatui.audit_log.record import Visitor
 from chatui.backends.demo import DemoBackend
 from chatui.backends.spec import split_choice
 from chatui.codes import code_of
-from chatui.display import activities, failures, tools
+from chatui.display import activities, failures, tool_cards
 from chatui.display import files as display_files
 from chatui.display.activities import ShownLine
 from chatui.display.conversation_list import address
 from chatui.display.failures import Notice
 from chatui.display.files import ShownDocument, ShownFile
 from chatui.display.ratings import ShownRating, unrated, verdicts_of
-from chatui.display.tools import AnyCard
+from chatui.display.tool_cards import AnyCard
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation, Effort
 from chatui.models.message import Author, Message
@@ -299,7 +299,7 @@ class _Page:
         self._documents = {key: tuple(map(display_files.shown, rows)) for key, rows in found.documents.items()}
         # A call is stored before the person is asked about it, so a page without calls needs no statement for this.
         callers = {message.turn_id for message in found.messages if message.terminator == Terminator.CALL and message.turn_id}
-        self._cards = tools.of_turns(callers) if callers else {}
+        self._cards = tool_cards.of_turns(callers) if callers else {}
         self._pages = titled(self._row, found.pages) if found.pages else found.pages
 
     def exchanges(self) -> list[ShownExchange]:

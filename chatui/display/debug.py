@@ -18,7 +18,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_noop as noop
 
-from chatui.display import failures, files, tools
+from chatui.display import failures, files, tool_cards
 from chatui.display.debug_tokens import one_value_a_line
 from chatui.display.files import ShownFile
 from chatui.model_servers import connected
@@ -338,7 +338,7 @@ class _Page:
                 self._replies.setdefault(message.call_id, message)
         callers = {message.turn_id for message in messages if message.terminator == Terminator.CALL and message.turn_id}
         self._files = {key: tuple(map(files.shown_file, rows)) for key, rows in store_files.of_turns(callers).items()}
-        self._decisions = tools.decisions_of(row) if self._calls else {}
+        self._decisions = tool_cards.decisions_of(row) if self._calls else {}
 
     def groups(self) -> tuple[FrameGroup, ...]:
         cut: list[tuple[Turn | None, list[Message]]] = []

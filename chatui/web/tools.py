@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from chatui.display import tool_forms
+from chatui.display import tool_cards, tool_forms
 from chatui.display import tools as display_tools
 from chatui.display.conversation_list import shown_conversation
 from chatui.permissions import access
@@ -27,7 +27,7 @@ from chatui.web.guards import person_of, signed_in, visitor_of
 def waiting_calls(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
     row = access.own_conversation(person_of(request), conversation_id)
     sweep.interrupt_abandoned(row)
-    context = {"cards": display_tools.of_turn(row, turn_id), "conversation": shown_conversation(row)}
+    context = {"cards": tool_cards.of_turn(row, turn_id), "conversation": shown_conversation(row)}
     return render(request, "chat/_cards.html", context)
 
 
@@ -36,7 +36,7 @@ def decide(request: HttpRequest, conversation_id: UUID, approval_id: UUID) -> Ht
     """Decide about a call, or answer a form. If it is no longer waiting, the page shows its state."""
     decision = (conversation_id, approval_id, request.POST.get("decision", ""))
     try:
-        turn = display_tools.decide(visitor_of(request, "page"), *decision, lambda number: request.POST.getlist(f"field-{number}"))
+        turn = tool_cards.decide(visitor_of(request, "page"), *decision, lambda number: request.POST.getlist(f"field-{number}"))
     except FormError as error:
         if wants_json(request):
             return JsonResponse({"ok": False, "message": tool_forms.faults_in_words(error)})

@@ -49,7 +49,7 @@ READERS |= {
     "ToolApproval": (
         *("chatui/models/", "chatui/migrations/", "chatui/turns/calls/approvals.py", "chatui/permissions/tools.py"),
         "chatui/turns/calls/person.py",
-        *("chatui/display/tools.py", "chatui/store/erasure.py"),
+        *("chatui/display/tool_cards.py", "chatui/store/erasure.py"),
         "chatui/store/hidden_text.py",
     ),
 }

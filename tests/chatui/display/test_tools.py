@@ -15,7 +15,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from chatui.display import tools
+from chatui.display import tool_cards
 from chatui.models.conversation import Conversation
 from chatui.models.tools import Decision, ToolApproval, ToolCall, ToolRule
 from chatui.models.turn import Turn
@@ -48,12 +48,12 @@ def talk(ada: User) -> Conversation:
 
 
 def test_huge_arguments_are_truncated_and_the_card_says_by_how_much(talk: Conversation) -> None:
-    shown = tools.card(a_row(talk, {"a": "x" * 30_000, "b": ["y" * 10] * 100, "n" * 500: 1, "c": None}))
-    assert sum(len(each.text) for each in shown.arguments) == tools.MAX_CHARS
+    shown = tool_cards.card(a_row(talk, {"a": "x" * 30_000, "b": ["y" * 10] * 100, "n" * 500: 1, "c": None}))
+    assert sum(len(each.text) for each in shown.arguments) == tool_cards.MAX_CHARS
     assert shown.left_out > 11_000 and not shown.has_escapes
-    many = tools.card(a_row(talk, {f"name {n}": "v" for n in range(5000)}))
+    many = tool_cards.card(a_row(talk, {f"name {n}": "v" for n in range(5000)}))
     assert len(many.arguments) == 100 and many.left_out > 4000
-    named = tools.card(a_row(talk, {**{f"name {n}": "v" for n in range(100)}, "all that is sent": ""}))
+    named = tool_cards.card(a_row(talk, {**{f"name {n}": "v" for n in range(100)}, "all that is sent": ""}))
     assert named.left_out == len("all that is sent")
 
 
@@ -61,7 +61,7 @@ def test_huge_arguments_are_truncated_and_the_card_says_by_how_much(talk: Conver
 def test_a_waiting_card_says_how_long_there_is(seconds: int, left: str, talk: Conversation) -> None:
     row = a_row(talk, {})
     row.lapses_at = timezone.now() + timedelta(seconds=seconds)
-    assert tools.card(row).hint == f"Without a decision, the call is declined in {left}"
+    assert tool_cards.card(row).hint == f"Without a decision, the call is declined in {left}"
 
 
 @pytest.mark.parametrize(("early", "asks"), [(0, True), (60, False)], ids=["in time", "stopped before"])
@@ -73,7 +73,7 @@ def test_only_a_call_whose_time_ran_out_offers_to_ask_again(early: int, asks: bo
 
 
 def test_text_is_shown_unchanged_and_other_arguments_as_json(talk: Conversation) -> None:
-    shown = tools.card(a_row(talk, {"text": "one\ntwo", "flag": True, "list": [1, {"a": "b"}], "empty": ""}))
+    shown = tool_cards.card(a_row(talk, {"text": "one\ntwo", "flag": True, "list": [1, {"a": "b"}], "empty": ""}))
     assert [str(each.text) for each in shown.arguments] == ["one\ntwo", "true", '[\n  1,\n  {\n    "a": "b"\n  }\n]', ""]
 
 
@@ -81,7 +81,7 @@ def test_one_line_json_keeps_its_characters(talk: Conversation) -> None:
     deep: list[Any] = ["größer: 漢字"] * 200
     for _ in range(60):
         deep = [deep]
-    [argument] = tools.card(a_row(talk, {"deep": deep})).arguments
+    [argument] = tool_cards.card(a_row(talk, {"deep": deep})).arguments
     assert "\n" not in argument.text and str(argument.text).count('"größer: 漢字"') == 200
 
 
@@ -96,7 +96,7 @@ def test_hostile_arguments_names_and_titles_are_harmless(client: Client, ada: Us
 
 
 def test_a_waiting_call_of_an_ended_answer_is_shown_as_declined(talk: Conversation) -> None:
-    shown = tools.card(a_row(talk, {}))
+    shown = tool_cards.card(a_row(talk, {}))
     assert not shown.is_waiting and "The answer ended before you decided" in shown.outcome
 
 
@@ -104,7 +104,7 @@ def test_a_waiting_call_of_an_ended_answer_is_shown_as_declined(talk: Conversati
 def test_an_expired_call_says_whether_time_ran_out_or_the_answer_was_stopped(talk: Conversation, early: int, expected: str) -> None:
     row = a_row(talk, {}, decision=Decision.LAPSED, decided_at=timezone.now() - timedelta(seconds=early))
     Turn.objects.filter(pk=row.turn_id).update(state="stopped")
-    assert expected in tools.card(ToolApproval.objects.get(pk=row.pk)).outcome
+    assert expected in tool_cards.card(ToolApproval.objects.get(pk=row.pk)).outcome
 
 
 def test_deep_lists_cost_no_more_than_their_shown_part(talk: Conversation) -> None:
@@ -114,15 +114,15 @@ def test_deep_lists_cost_no_more_than_their_shown_part(talk: Conversation) -> No
     row = a_row(talk, {"deep": deep})
     assert len(json.dumps(deep, indent=2)) > 9_000_000, "the premise"
     before = time.process_time()
-    shown = tools.card(row)
+    shown = tool_cards.card(row)
     assert time.process_time() - before < 0.5
-    assert len(shown.arguments[0].text) == tools.MAX_CHARS and shown.left_out < 100_000
+    assert len(shown.arguments[0].text) == tool_cards.MAX_CHARS and shown.left_out < 100_000
 
 
 def test_the_end_of_a_value_below_empty_lines_is_not_overlooked(client: Client, ada: User, talk: Conversation) -> None:
     below = "To: bela" + "\n" * 40 + "Cc: somebody else"
     row = a_row(talk, {"short": "To: bela\nCc: cleo", "below": below, "beyond": ["x" * 25_000]})
-    assert [each.size for each in tools.card(row).arguments] == ["", f"{len(below)} characters in all.", "25,004 characters in all."]
+    assert [each.size for each in tool_cards.card(row).arguments] == ["", f"{len(below)} characters in all.", "25,004 characters in all."]
     client.force_login(ada)
     page = client.get(f"/c/{talk.pk}/turns/{row.turn_id}/calls/").content.decode()
     assert page.count("characters in all.") == 2
