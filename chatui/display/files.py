@@ -37,7 +37,7 @@ from chatui.permissions import access
 from chatui.store import context_use, uploads
 from chatui.store import documents as store_documents
 from chatui.store import files as store_files
-from chatui.store.documents import FRAME_TOKENS, MARK_TOKENS
+from chatui.store.document_frames import FRAME_TOKENS, MARK_TOKENS
 
 _VERSION_CHARS = 8
 """How many characters of the content's digest are used."""

@@ -33,7 +33,7 @@ from chatui.models.files import DocumentText, FileSource, StoredFile
 from chatui.models.user import User
 from chatui.permissions import files
 from chatui.permissions.access import NotFoundError, existing
-from chatui.store import documents, file_names, passages, uploads
+from chatui.store import document_frames, documents, file_names, passages, uploads
 from chatui.store import files as store_files
 from chatui.store.documents import AnsweringError as AnsweringError
 from chatui.store.files import FileDestination as FileDestination
@@ -286,7 +286,7 @@ def text_of(user: User | None, file_id: UUID) -> VisibleText:
     parts = documents.parts_of(files.readable_file(user, file_id))
     if not parts:
         raise NotFoundError
-    return own_words("\n\n".join(documents.labelled(parts)))
+    return own_words("\n\n".join(document_frames.labelled(parts)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,8 @@ from chatui.permissions import access, assistants, collections
 from chatui.permissions.collections import MAX_ASKED
 from chatui.store import context_use, continuation, passages, temporary, titles, transcripts
 from chatui.store import documents as store_documents
-from chatui.store.documents import NoSuchFileError, PlacesError, TooLargeError
+from chatui.store.document_frames import PlacesError, TooLargeError
+from chatui.store.documents import NoSuchFileError
 from chatui.store.transcripts import TreePosition
 from chatui.turns import program_start, sweep
 from chatui.turns.asks import Ask as Ask

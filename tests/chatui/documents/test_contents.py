@@ -11,8 +11,9 @@ from chatui.documents.inside.text_collector import MAX_UNREAD, TextCollector
 from chatui.documents.kinds import UnreadThing
 from chatui.documents.reading import FileReading, TextPart, read
 from chatui.models.files import DocumentPart, DocumentText, FileContent
+from chatui.store import document_frames
 from chatui.store import documents as store_documents
-from chatui.store.documents import Document
+from chatui.store.document_frames import Document
 from tests.chatui.documents import samples
 
 KNOWN = KnownThings(frozenset({"p", "t"}), frozenset({"look"}), {"chart": UnreadThing.CHART})
@@ -74,11 +75,11 @@ def test_the_person_and_the_model_read_one_line_about_each_kind() -> None:
     text = DocumentText(content=content, left_out="\n".join(f"{kind} {count}" for kind, count in found.unread))
     assert store_documents.unread(text) == found.unread and store_documents.left_out(text) == {}
     assert display_files._note(text) == "Left out: 3 comments, 1 chart."
-    frame = store_documents.whole(Document("a.docx", "docx", (DocumentPart(number=1, text="words"),), unread=found.unread)).frame
+    frame = document_frames.whole(Document("a.docx", "docx", (DocumentPart(number=1, text="words"),), unread=found.unread)).frame
     assert " Left out: 3 comments, 1 chart. What follows" in frame.body
     for kind in UnreadThing:
         everything = Document("a.docx", "docx", (), unread=((kind, 2),))
-        assert "Left out: 2 " in store_documents.whole(everything).frame.body
+        assert "Left out: 2 " in document_frames.whole(everything).frame.body
         assert display_files._note(DocumentText(left_out=f"{kind} 2")).startswith("Left out: 2 ")
 
 

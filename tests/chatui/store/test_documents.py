@@ -19,8 +19,8 @@ from chatui.models.message import Message, SearchEntry
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions.tools import tools_in
+from chatui.store import document_frames, erasure, ownership_transfer, passages, transcripts
 from chatui.store import documents as store_documents
-from chatui.store import erasure, ownership_transfer, passages, transcripts
 from chatui.store import files as store_files
 from chatui.store.context_use import Room
 from chatui.store.documents import QuestionFile
@@ -281,5 +281,5 @@ def test_a_transferred_document_has_its_text_and_is_searchable(ada: User, bela: 
 
 def test_the_model_is_told_which_page_has_no_text() -> None:
     parts = (DocumentPart(number=1, label="page 1", text="Typed."), DocumentPart(number=2, label="page 2", text=""))
-    body = store_documents.whole(store_documents.Document("a.pdf", "pdf", parts)).frame.body
+    body = document_frames.whole(document_frames.Document("a.pdf", "pdf", parts)).frame.body
     assert "[page 1]\nTyped.\n\n[page 2]\n(no text here; it may be a picture, such as a scan)" in body

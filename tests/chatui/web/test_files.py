@@ -24,7 +24,7 @@ from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, FileContent, StoredFile
 from chatui.models.user import User
-from chatui.store import documents, passages
+from chatui.store import document_frames, documents, passages
 from chatui.store import documents as texts
 from chatui.store import files as store_files
 from chatui.store import uploads as store_uploads
@@ -136,7 +136,7 @@ def test_what_is_hidden_in_a_file_is_named_to_the_person_and_to_the_model(ada: U
     assert reply["note"] == "Hidden sheets were left out: Salaries [1]. Hidden rows or columns were left out of these sheets: Q1."
     file = StoredFile.objects.get()
     document = texts.document_of(file, DocumentText.objects.get())
-    for frame in (texts.whole(document), texts.to_search(document), texts.chosen(document, "1")):
+    for frame in (document_frames.whole(document), document_frames.to_search(document), document_frames.chosen(document, "1")):
         assert "Hidden sheets left out: Salaries (1). Hidden rows or columns left out of these sheets: Q1. What follows" in frame.frame.body
         assert "666" not in frame.frame.body
 
