@@ -15,9 +15,10 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.store import passages, search_index, titles, transcripts
+from chatui.store import passages, search_index, search_words, titles, transcripts
 from chatui.store.passages import Passage
-from chatui.store.search_index import Entry, Query
+from chatui.store.search_index import Entry
+from chatui.store.search_words import Query
 from chatui.store.titles import own_words
 from chatui.store.transcripts import BranchText
 from renderer.frames import Frame, Role
@@ -63,7 +64,7 @@ def search(person: User, text: str, before: int | None = None) -> Results:
 
     If several results of one conversation look the same, such as the answers of two attempts, a page shows only the newest.
     """
-    query = search_index.query(text[:QUERY_CHARS])
+    query = search_words.query(text[:QUERY_CHARS])
     found = _in_messages(person, query, before)
     if not person.finds_documents or before is not None:
         return found
@@ -170,7 +171,7 @@ _INSIDE_WORDS = str.maketrans("", "", "*`~")
 
 def messages_with_words(row: Conversation, person: User, text: str) -> list[UUID]:
     """The same for the words of a search in all conversations: the messages in which people see every word."""
-    query = search_index.query(text[:QUERY_CHARS])
+    query = search_words.query(text[:QUERY_CHARS])
     return [message.key for message in _shown_on_branch(row, person) if query.wanted and _words(query, message.frame)[1]]
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from chatui.documents.kinds import HiddenPart, UnreadThing
 from chatui.models.files import DocumentPart
 from chatui.store import uploads
-from chatui.store.search_index import runs
+from chatui.store.search_words import runs
 from renderer.frame_kinds import DOCUMENT
 from renderer.frames import Frame
 

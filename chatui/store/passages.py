@@ -23,8 +23,8 @@ from django.urls import reverse
 from chatui.database.connections import short_transaction
 from chatui.documents.chunks import Chunk, chunks
 from chatui.models.files import DocumentPart, DocumentPassage, DocumentUse, FileSource, SentDocument, StoredFile
-from chatui.store import search_index, transcripts
-from chatui.store.search_index import Query, Term
+from chatui.store import search_index, search_words, transcripts
+from chatui.store.search_words import Query, Term
 
 MAX_WORDS = 12
 """Words of a search that are used."""
@@ -100,7 +100,7 @@ def names_in(branch: SearchedBranch) -> list[str]:
 def find(branch: SearchedBranch, asked: str, name: str, most: int) -> list[Passage]:
     """The passages that match best, best first. ``name``: of one document; empty for all. Empty if nothing matches."""
     named = {content: (file, each) for content, file, each in _documents(branch) if not name or each.casefold() == name.casefold()}
-    query = search_index.query(asked, MAX_WORDS)
+    query = search_words.query(asked, MAX_WORDS)
     if not named or not query.wanted:
         return []
     scores = _scores(named, query.terms)
@@ -182,7 +182,7 @@ def terms_of(row: DocumentPassage) -> str:
 
 
 def _terms(content_id: int, text: str) -> str:
-    return " ".join(_prefix(content_id) + term for term in search_index.terms(text, _TERM_BYTES))
+    return " ".join(_prefix(content_id) + term for term in search_words.terms(text, _TERM_BYTES))
 
 
 def _sent(conversation_id: UUID) -> QuerySet[SentDocument]:
@@ -245,7 +245,7 @@ def _with_texts(rows: QuerySet[DocumentPassage]) -> Iterable[tuple[DocumentPassa
 
 def _weight(score: float, text: str, query: Query) -> float:
     """Repeated words increase the score, up to twice."""
-    counted: Counter[str] = Counter(word.folded for word in search_index.words(text))
+    counted: Counter[str] = Counter(word.folded for word in search_words.words(text))
     often = sum(min(counted[wanted.folded], 4) for wanted in query.wanted)
     return score * (1 + often / (4 * len(query.wanted)))
 

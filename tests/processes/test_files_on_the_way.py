@@ -20,9 +20,9 @@ from tests.support import stub
 from tests.support.served import Deployment, LiveSocket, Server
 from tests.support.stub import DONE, SSE_HEAD, chunk
 
-ASK_FILES = 114
+ASK_FILES = 115
 PAGE_FILES = 67
-API_FILES = 111
+API_FILES = 112
 
 TIMES = 3
 QUIET_SECONDS = 1.0

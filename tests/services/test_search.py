@@ -107,10 +107,10 @@ from io import StringIO
 from django.core.management import call_command
 from chatui.display import search
 from chatui.models import Reindexing, SearchEntry, User
-from chatui.store import search_index
+from chatui.store import search_words
 new = dict(SearchEntry.objects.values_list("pk", "terms"))
-for row in SearchEntry.objects.filter(terms__contains=search_index._INNER):
-    row.terms = " ".join(term for term in row.terms.split() if search_index._INNER not in term)
+for row in SearchEntry.objects.filter(terms__contains=search_words.INNER):
+    row.terms = " ".join(term for term in row.terms.split() if search_words.INNER not in term)
     row.save()
 ada, out = User.objects.get(username="ada"), StringIO()
 before = len(search.search(ada, "vertrag").hits)

@@ -18,7 +18,7 @@ from chatui.models.audit import AuditEvent
 from chatui.models.message import Message, SearchEntry
 from chatui.models.shares import ShareLink
 from chatui.observability.error_reports import SafeTextFormatter
-from chatui.store import search_index, transcripts
+from chatui.store import search_index, search_words, transcripts
 from chatui.web import conversations
 from renderer.markup import html
 from tests.canary.asking import client_for, client_of, open_view, whole
@@ -85,10 +85,10 @@ def test_the_premise_only_the_owner_finds_visible_text(world: World) -> None:
 def test_index_counts_are_per_owner(world: World) -> None:
     owner, other = world.people["owner"], world.people["other"]
     assert owner and other
-    assert len(search_index.find(owner, search_index.query("visible"), 100)) == 2, (
+    assert len(search_index.find(owner, search_words.query("visible"), 100)) == 2, (
         "a question and an answer; those in the bin are not counted"
     )
-    assert search_index.find(other, search_index.query("visible"), 100) == []
+    assert search_index.find(other, search_words.query("visible"), 100) == []
 
 
 @pytest.mark.parametrize("name", ["anonymous", "owner", "opened"])

@@ -10,7 +10,7 @@ from chatui.display import conversation_actions, search
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message, SearchEntry
 from chatui.models.user import User
-from chatui.store import search_index, transcripts
+from chatui.store import search_index, search_words, transcripts
 from chatui.transfer import imports
 from chatui.web import search as web_search
 from renderer.frames import Frame, Header
@@ -70,7 +70,7 @@ def test_the_products_own_notes_are_not_found(talk: Message, conversation: Conve
 
 def test_nobody_finds_somebody_elses_text(talk: Message, bela: User, grace: User) -> None:
     assert [search.search(person, "restore").hits for person in (bela, grace)] == [(), ()]
-    assert [search_index.find(person, search_index.query("restore"), 20) for person in (bela, grace)] == [[], []]
+    assert [search_index.find(person, search_words.query("restore"), 20) for person in (bela, grace)] == [[], []]
 
 
 def test_each_person_has_a_separate_part_of_the_index(ada: User, bela: User, talk: Message) -> None:
@@ -181,7 +181,7 @@ def test_no_character_in_a_query_is_an_operator_or_an_error(talk: Message, ada: 
     ):
         for hit in search.search(ada, typed).hits:
             text = "".join(piece.text for piece in hit.excerpt).casefold()
-            assert all(word.folded in text for word in search_index.query(typed[:200]).wanted), f"{typed}: not every word is in it"
+            assert all(word.folded in text for word in search_words.query(typed[:200]).wanted), f"{typed}: not every word is in it"
         assert client.get("/search/", {"q": typed.encode("utf-8", "replace").decode()}).status_code == 200, typed
 
 

@@ -26,7 +26,7 @@ from chatui.models.sign_in import PasswordLink
 from chatui.models.turn import Turn
 from chatui.models.user import ClosedAccount, ClosingCause, User
 from chatui.permissions import debug_requests
-from chatui.store import ownership_transfer, search_index
+from chatui.store import ownership_transfer, search_index, search_words
 from tests.chatui.conftest import OPENING, PASSWORD, make_person, signed_in
 from tests.chatui.store.long_conversations import long_conversation
 from tests.support.browser_socket import BrowserSocket
@@ -195,7 +195,7 @@ def test_conversations_are_transferred_and_found_by_the_heir_only(ada: User, bel
     assert Message.objects.filter(conversation=row).count() == messages
     assert not User.objects.filter(pk=key).exists() and not Conversation.objects.filter(pk=binned.pk).exists()
     assert not Turn.objects.exclude(asked_by=bela).exists() and not ShareLink.objects.exists()
-    assert {entry.conversation_id for entry in search_index.find(bela, search_index.query("zymurgy"), 10)} == {row.pk}
+    assert {entry.conversation_id for entry in search_index.find(bela, search_words.query("zymurgy"), 10)} == {row.pk}
     assert signed_in(bela).get(f"/c/{row.pk}/").status_code == 200
     assert ("conversations handed over", "to bela") in lines_about("ada")
 

@@ -11,7 +11,7 @@ from chatui.documents.reading import TextPart
 from chatui.models.conversation import Conversation
 from chatui.models.files import DocumentPassage, DocumentUse, StoredFile
 from chatui.models.user import User
-from chatui.store import documents, passages, search_index
+from chatui.store import documents, passages, search_index, search_words
 from chatui.store.context_use import Room
 from chatui.store.documents import QuestionFile
 from chatui.store.passages import SearchedBranch
@@ -194,7 +194,7 @@ def test_unindexed_documents_are_indexed_within_the_time_limit(ada: User, monkey
         sent_document(ada, word, f"{word}.pdf")
     times = iter([0.0, 0.5, 1.5, 2.0])
     monkeypatch.setattr("chatui.store.passages.time.monotonic", lambda: next(times))
-    query = search_index.query("price")
+    query = search_words.query("price")
     assert [passage.name for passage, _ in passages.find_in_own_files(ada.pk, query, 5, 1.0)] == ["milk.pdf"], "the newest first"
     monkeypatch.setattr("chatui.store.passages.time.monotonic", lambda: 0.0)
     assert len(passages.find_in_own_files(ada.pk, query, 5, 1.0)) == 3 and len(passages.find_in_own_files(ada.pk, query, 2, 1.0)) == 2
@@ -213,5 +213,5 @@ def test_a_document_with_many_matches_does_not_crowd_out_others(ada: User) -> No
         file = uploaded_with(ada, name, *parts, kind="pdf")
         file.conversation = Conversation.objects.create(owner=ada)
         file.save()
-    named = {passage.name for passage, _ in passages.find_in_own_files(ada.pk, search_index.query("tea"), 5, 9.0)}
+    named = {passage.name for passage, _ in passages.find_in_own_files(ada.pk, search_words.query("tea"), 5, 9.0)}
     assert named == {"many.pdf", "one.pdf", "other.pdf"}

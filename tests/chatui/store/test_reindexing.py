@@ -15,7 +15,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.files import DocumentPassage
 from chatui.models.message import Author, Message, Reindexing, SearchEntry
 from chatui.models.user import User
-from chatui.store import passages, reindexing, search_index, transcripts
+from chatui.store import passages, reindexing, search_index, search_words, transcripts
 from renderer.frames import Frame, Header
 from renderer.gate import VisibleText
 from tests.chatui.store.uploads import uploaded_with
@@ -28,7 +28,7 @@ def make_old() -> None:
     """The index as an earlier release wrote it: without parts of words."""
     for table in (SearchEntry, DocumentPassage):
         for row in table.objects.all():
-            row.terms = " ".join(term for term in row.terms.split() if search_index._INNER not in term)
+            row.terms = " ".join(term for term in row.terms.split() if search_words.INNER not in term)
             row.save()
 
 

@@ -15,7 +15,7 @@ import json
 from django.db import transaction
 from chatui.documents.reading import TextPart
 from chatui.models import Conversation, DocumentPassage, User
-from chatui.store import documents, passages, search_index
+from chatui.store import documents, passages, search_words
 from chatui.store.context_use import Room
 from chatui.store.passages import SearchedBranch
 from chatui.store.documents import QuestionFile
@@ -34,7 +34,7 @@ for name, word in (("ada", "green tea"), ("bela", "cocoa")):
     passages.index(files[name].content_id)
 def found(name, asked): return [[each.name, each.label] for each in passages.find(branches[name], asked, "", 3)]
 def own(name, asked):
-    query = search_index.query(asked)
+    query = search_words.query(asked)
     return [passage.label for passage, _ in passages.find_in_own_files(User.objects.get(username=name).pk, query, 5, 1.0)]
 asked = {text: found("ada", text)[:1] for text in ("price tea", "UBERSEE", "\\u8336\\u306e\\u4fa1", "harvest17", "cocoa", "' & ( | : *")}
 owned = {text: own("ada", text) for text in ("price tea", "price cocoa")}

@@ -7,20 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatui.store import search_index
-from chatui.store.search_index import Query
+from chatui.store import search_words
+from chatui.store.search_words import Query
 
 
 def matches_in(query: str, text: str) -> list[str]:
     """The parts of ``text`` that match."""
-    return [text[start:end] for start, end in search_index.query(query).spans(text)]
+    return [text[start:end] for start, end in search_words.query(query).spans(text)]
 
 
 def is_indexed(query: Query, text: str) -> bool:
     """Whether an index of terms would return this text for the query."""
-    held = search_index.terms(text, 1_000_000)
+    held = search_words.terms(text, 1_000_000)
     for term in query.terms:
-        inner = search_index._INNER + term.inner
+        inner = search_words.INNER + term.inner
         is_cut = len(term.inner) < len(term.text)
         is_inside = bool(term.inner) and any(one == inner if is_cut else one.startswith(inner) for one in held)
         if not is_inside and not any(one.startswith(term.text) if term.is_prefix else one == term.text for one in held):
@@ -75,20 +75,20 @@ def is_indexed(query: Query, text: str) -> bool:
 )
 def test_words_are_found_as_people_of_each_script_expect(query: str, text: str, expected: list[str]) -> None:
     assert matches_in(query, text) == expected
-    assert not expected or is_indexed(search_index.query(query), text)
+    assert not expected or is_indexed(search_words.query(query), text)
 
 
 @pytest.mark.parametrize("odd", ["", " ", '"', "\x00", "\ud800", "*", "AND", "(", "NEAR/3", "'; --", ":*", "&|!", "🎉", "\u200d", "ﬀ", "½"])
 def test_no_character_has_a_special_meaning_in_a_query(odd: str) -> None:
-    query = search_index.query(odd)
+    query = search_words.query(odd)
     assert all(character.isalnum() for term in query.terms for character in term.text)
-    assert query.terms == search_index.query(odd.lower()).terms
+    assert query.terms == search_words.query(odd.lower()).terms
 
 
 @pytest.mark.slow
 def test_terms_contain_no_separators_or_quotes() -> None:
     everything = "".join(chr(point) for point in range(0x30000) if not 0xD800 <= point < 0xE000)
-    for term in search_index.terms(" ".join(everything), 10_000_000):
+    for term in search_words.terms(" ".join(everything), 10_000_000):
         assert term == term.lower() or not term.isascii()
         kinds = {unicodedata.category(character) for character in term} - {"Cn"}
         assert {kind[0] for kind in kinds} <= {"L", "M", "N"}, ascii(term)
@@ -96,9 +96,9 @@ def test_terms_contain_no_separators_or_quotes() -> None:
 
 def test_an_index_entry_is_limited_in_bytes() -> None:
     text = " ".join(f"word{number}é" for number in range(5000))
-    held = search_index.terms(text, 1000)
+    held = search_words.terms(text, 1000)
     assert held and sum(len(term.encode()) + 1 for term in held) <= 1000
-    assert held == search_index.terms(text, 100_000)[: len(held)]
+    assert held == search_words.terms(text, 100_000)[: len(held)]
 
 
 def test_a_very_long_word_is_found_by_its_beginning() -> None:
@@ -106,13 +106,13 @@ def test_a_very_long_word_is_found_by_its_beginning() -> None:
 
 
 def test_a_query_has_a_limited_number_of_different_words() -> None:
-    assert len(search_index.query("one two three four five six seven eight nine ten").wanted) == 8
-    assert len(search_index.query("one One ONE").wanted) == 1
+    assert len(search_words.query("one two three four five six seven eight nine ten").wanted) == 8
+    assert len(search_words.query("one One ONE").wanted) == 1
 
 
 @given(st.text(alphabet=st.sampled_from("abÉßDEfg東京都한국어을ㄱสวั हि123_\"*'- \n"), max_size=40), st.data())
 def test_text_is_found_by_the_index_and_by_highlighting(text: str, data: st.DataObject) -> None:
-    there = list(search_index.words(text))
+    there = list(search_words.words(text))
     if not there:
         return
     word = data.draw(st.sampled_from(there))
@@ -120,7 +120,7 @@ def test_text_is_found_by_the_index_and_by_highlighting(text: str, data: st.Data
     if word.run:
         start = data.draw(st.integers(0, len(typed) - 1))
         typed = typed[start : data.draw(st.integers(start + 1, len(typed)))]
-    query = search_index.query(typed)
+    query = search_words.query(typed)
     assert query.wanted, ascii(typed)
     assert query.spans(text) and is_indexed(query, text)
 
@@ -128,17 +128,17 @@ def test_text_is_found_by_the_index_and_by_highlighting(text: str, data: st.Data
 @pytest.mark.slow
 @given(st.text(alphabet=st.characters(max_codepoint=127), max_size=200), st.integers(0, 60))
 def test_ascii_text_has_the_terms_of_its_words(text: str, limit: int) -> None:
-    folded = list(dict.fromkeys(word.folded for word in search_index.words(text)))
-    held = search_index.terms(text, 10_000)
+    folded = list(dict.fromkeys(word.folded for word in search_words.words(text)))
+    held = search_words.terms(text, 10_000)
     assert held[: len(folded)] == folded
-    assert all(term.startswith(search_index._INNER) for term in held[len(folded) :])
+    assert all(term.startswith(search_words.INNER) for term in held[len(folded) :])
     sizes = accumulate(len(each.encode()) + 1 for each in held)
-    assert search_index.terms(text, limit) == [term for term, size in zip(held, sizes, strict=True) if size <= limit]
+    assert search_words.terms(text, limit) == [term for term, size in zip(held, sizes, strict=True) if size <= limit]
 
 
 @given(st.text(max_size=30), st.text(max_size=200))
 def test_every_highlighted_match_is_found_by_the_index(typed: str, text: str) -> None:
-    query = search_index.query(typed)
+    query = search_words.query(typed)
     if query.spans(text):
         assert is_indexed(query, text)
 
@@ -146,6 +146,6 @@ def test_every_highlighted_match_is_found_by_the_index(typed: str, text: str) ->
 @pytest.mark.slow
 @given(st.text(max_size=80))
 def test_matches_are_ordered_disjoint_and_inside_the_text(text: str) -> None:
-    spans = search_index.query(text).spans(text)
+    spans = search_words.query(text).spans(text)
     assert all(0 <= start < end <= len(text) for start, end in spans)
     assert all(first[1] < second[0] for first, second in pairwise(spans))
