@@ -7,6 +7,7 @@ and updates its groups. ``header_sign_in`` reads a proxy's header, for pages and
 rest, and ``web.sign_in.session`` starts every session. No two names look alike: ``models.user`` stores the skeleton of each
 (``chatui.skeletons``).
 
-``people`` and ``groups`` are what account managers do; each change is recorded. ``sessions`` and ``key_admission`` ask the database each
-time, so that a sign-out or a revoked key works at once. Keys, codes and links that are shown once are made in ``secret_texts``.
+``people`` and ``groups`` are what account managers do; each change is recorded (``account_changes``). ``sessions`` and ``key_admission``
+ask the database each time, so that a sign-out or a revoked key works at once. Keys, codes and links that are shown once are made in
+``secret_texts``.
 """

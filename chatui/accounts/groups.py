@@ -17,7 +17,7 @@ from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext
 
 from chatui import instructions
-from chatui.accounts import account_managers, people
+from chatui.accounts import account_changes, account_managers, people
 from chatui.accounts.account_managers import LastAccountManagerError
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.audit_log.record import Visitor, record
@@ -166,7 +166,7 @@ def create(visitor: Visitor, name: str, permissions: Collection[Permission]) -> 
         raise NotFoundError
     group = Group.objects.create(name=name)
     group.permissions.set(administration.group_permissions(staff).filter(pk__in=[each.pk for each in permissions]))
-    people.record_created(visitor, group)
+    account_changes.record_created(visitor, group)
     return group
 
 
@@ -182,11 +182,11 @@ def change(visitor: Visitor, group_id: int, name: str, permissions: Collection[P
     with _changing(visitor, group_id, administration.may_change_group) as (staff, group):
         if problem_with_name(staff, name, group):
             raise NotFoundError
-        before = people.snapshot(group)
+        before = account_changes.snapshot(group)
         people.set_offered(group.permissions, administration.group_permissions(staff), [each.pk for each in permissions])
         group.name = name
         group.save(update_fields=["name"])
-        people.record_changed(visitor, group, before)
+        account_changes.record_changed(visitor, group, before)
         return _watching_members(group)
 
 
@@ -196,7 +196,7 @@ def delete(visitor: Visitor, group_id: int) -> list[User]:
         if references_to(group):
             raise NotFoundError
         members = _watching_members(group)
-        people.record_deleted(visitor, group)
+        account_changes.record_deleted(visitor, group)
         group.delete()
         debug_requests.close_unpermitted()
         return members
