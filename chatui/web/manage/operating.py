@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from chatui.accounts import groups, people
 from chatui.audit_log import lines
 from chatui.audit_log.lines import LineFilters
-from chatui.display import debug_search, figures, model_servers, process_reports
+from chatui.display import debug_search, figures, model_servers, process_reports, settings_in_force
 from chatui.display import failures as display_failures
 from chatui.display import system as display_system
 from chatui.display import usage as display_usage
@@ -137,7 +137,7 @@ def debug_views(request: HttpRequest, form: AccessesForm) -> Shown:
 def settings(request: HttpRequest) -> HttpResponse:
     """Every setting, or those that match a search, with its value and source; for secrets, only whether they are set."""
     words = words_of(request)
-    found = [{"heading": _(group.heading), "page": group.page, "settings": rows} for group, rows in display_system.search(words)]
+    found = [{"heading": _(group.heading), "page": group.page, "settings": rows} for group, rows in settings_in_force.search(words)]
     return page(request, AdminPart.SETTINGS, "manage/settings.html", {"groups": found, "words": words, "missing_groups": groups.missing()})
 
 

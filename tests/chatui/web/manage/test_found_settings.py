@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from chatui.display import system
+from chatui.display import settings_in_force, system
 from chatui.env import Environment, environment
 from chatui.models.user import User
 from tests.chatui.conftest import signed_in
@@ -20,8 +20,8 @@ def search_settings(words: str) -> list[str]:
 
 
 def test_every_setting_is_under_one_documented_heading() -> None:
-    assert [name for name in Environment.model_fields if system.group_of(name) is None] == []
-    assert all((ROOT / group.page).is_file() for group in system.GROUPS)
+    assert [name for name in Environment.model_fields if settings_in_force.group_of(name) is None] == []
+    assert all((ROOT / group.page).is_file() for group in settings_in_force.GROUPS)
     assert sorted(search_settings("")) == sorted(f"CHATUI_{name.upper()}" for name in Environment.model_fields)
 
 
@@ -48,5 +48,5 @@ def test_nor_is_a_password_with_a_space(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_duration_is_no_secret_whatever_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     changed = environment().model_copy(update={"backend_first_token_seconds": 123.0})
     monkeypatch.setattr(system, "environment", lambda: changed)
-    [setting] = [each for each in system.settings_in_force() if each.name == "CHATUI_BACKEND_FIRST_TOKEN_SECONDS"]
+    [setting] = [each for each in settings_in_force.settings_in_force() if each.name == "CHATUI_BACKEND_FIRST_TOKEN_SECONDS"]
     assert (setting.is_secret, setting.value) == (False, "123.0")

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
 from chatui.codes import Cause
-from chatui.display import readiness, system
+from chatui.display import readiness, settings_in_force, system
 from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.models.audit import AuditEvent
@@ -259,7 +259,7 @@ def test_settings_show_their_source_and_no_secret(root: User, monkeypatch: pytes
     monkeypatch.setenv("CHATUI_BIN_DAYS", "12")
     page = text_of(signed_in(root), "/manage/settings/")
     assert "SECRET-of" not in page and "me:SECRET" not in page and "postgres://…@db/x" in page and "from the environment" in page
-    by_name = {setting.name: setting for setting in system.settings_in_force()}
+    by_name = {setting.name: setting for setting in settings_in_force.settings_in_force()}
     assert by_name["CHATUI_BIN_DAYS"].is_set and not by_name["CHATUI_SHARE_MAX_DAYS"].is_set
     assert by_name["CHATUI_METRICS_TOKEN"].is_secret and by_name["CHATUI_METRICS_TOKEN"].has_value
 
