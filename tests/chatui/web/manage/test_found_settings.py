@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from chatui.display import settings_in_force, system
+from chatui.display import settings_in_force
 from chatui.env import Environment, environment
 from chatui.models.user import User
 from tests.chatui.conftest import signed_in
@@ -33,20 +33,20 @@ def test_the_search_covers_names_descriptions_and_values() -> None:
 
 def test_a_secret_is_not_found_by_its_value(monkeypatch: pytest.MonkeyPatch) -> None:
     changed = environment().model_copy(update={"search_key": "heronheron", "database_url": "postgres://me:lynxlynx@host/name"})
-    monkeypatch.setattr(system, "environment", lambda: changed)
+    monkeypatch.setattr(settings_in_force, "environment", lambda: changed)
     assert search_settings("heron") == [] and search_settings("lynx") == []
     assert "CHATUI_SEARCH_KEY" in search_settings("search_key"), "the twin: it is found by its name"
 
 
 def test_nor_is_a_password_with_a_space(monkeypatch: pytest.MonkeyPatch) -> None:
     changed = environment().model_copy(update={"database_url": "postgres://me:ly nx@heron@host/name", "backend_query": "code=ibisibis"})
-    monkeypatch.setattr(system, "environment", lambda: changed)
+    monkeypatch.setattr(settings_in_force, "environment", lambda: changed)
     assert search_settings("nx@") == search_settings("heron") == search_settings("ibis") == []
     assert search_settings("@host/name") == ["CHATUI_DATABASE_URL"], "the twin: the rest of the address is shown"
 
 
 def test_a_duration_is_no_secret_whatever_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     changed = environment().model_copy(update={"backend_first_token_seconds": 123.0})
-    monkeypatch.setattr(system, "environment", lambda: changed)
+    monkeypatch.setattr(settings_in_force, "environment", lambda: changed)
     [setting] = [each for each in settings_in_force.settings_in_force() if each.name == "CHATUI_BACKEND_FIRST_TOKEN_SECONDS"]
     assert (setting.is_secret, setting.value) == (False, "123.0")

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
 from chatui.codes import Cause
-from chatui.display import readiness, settings_in_force, system
+from chatui.display import readiness, settings_in_force
 from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.models.audit import AuditEvent
@@ -255,7 +255,7 @@ def test_settings_show_their_source_and_no_secret(root: User, monkeypatch: pytes
     changed = environment().model_copy(
         update={**secrets, "database_url": "postgres://me:SECRET@db/x", "sealing_keys_before": ["SECRET-of-old"]}
     )
-    monkeypatch.setattr(system, "environment", lambda: changed)
+    monkeypatch.setattr(settings_in_force, "environment", lambda: changed)
     monkeypatch.setenv("CHATUI_BIN_DAYS", "12")
     page = text_of(signed_in(root), "/manage/settings/")
     assert "SECRET-of" not in page and "me:SECRET" not in page and "postgres://…@db/x" in page and "from the environment" in page
@@ -287,7 +287,7 @@ def test_the_page_of_updates_lists_pending_ones(root: User, monkeypatch: pytest.
 )
 def test_secret_parts_of_an_address_are_hidden(value: str, root: User, monkeypatch: pytest.MonkeyPatch) -> None:
     changed = environment().model_copy(update=dict.fromkeys(("redis_url", "backend_proxy", "backend_query"), value))
-    monkeypatch.setattr(system, "environment", lambda: changed)
+    monkeypatch.setattr(settings_in_force, "environment", lambda: changed)
     page = text_of(signed_in(root), "/manage/settings/")
     assert "hunter2" not in page and ("=…" in page or "…@" in page)
 
