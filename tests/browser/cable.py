@@ -24,6 +24,10 @@ class Cable:
         self._is_cut = True
         self._close_all()
 
+    def lead_to(self, port: int) -> None:
+        """Forward new connections to this port, as a proxy does when a process has ended."""
+        self._port = port
+
     def swallow(self) -> None:
         """Keep all connections open and accept new ones, but forward nothing."""
         self._passing.clear()

@@ -3,22 +3,17 @@
 import asyncio
 import contextlib
 import html
-import json
-import os
 import re
 import signal
-import sys
-import threading
-from collections.abc import AsyncIterator, Iterator, Sequence
-from http.server import ThreadingHTTPServer
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
+import websockets.exceptions
 
-from tests.browser.tools.test_forms import PROGRAM, ScriptedModel, called, said
-from tests.services.databases import own_database
+from tests.services.asking import Model, asking
 from tests.support.browser_socket import ENDS
 from tests.support.served import Deployment, LiveSocket, Server, signed_in
 
@@ -26,58 +21,14 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.services]
 
 SECONDS = 90.0
 """What a step takes at most, on a busy machine."""
-QUESTION = {"questions": [{"question": "Whose cake is it?"}]}
-CALLS: dict[str, list[tuple[str, dict[str, Any]]]] = {
-    "Bake a cake.": [("ask_person", QUESTION)],
-    "Order a shirt.": [("shop_order", {})],
-    "Bake two cakes.": [("ask_person", QUESTION), ("ask_person", QUESTION)],
-}
-"""What the model calls, one after the other, for each question; for any other it calls nothing."""
 FILLED = {"Bake a cake.": {"field-0": "Bela's"}, "Order a shirt.": {"field-0": "3", "field-2": "blue"}}
 TOLD = {"Bake a cake.": "Bela's", "Order a shirt.": "blue"}
 
 
-class Model(ScriptedModel):
-    """Calls what the last question is for, and then says what it was told. ``asked``: the questions and replies of each request."""
-
-    asked: list[list[str]] = []
-
-    def chunks(self, messages: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-        self.asked.append([each["content"] for each in messages if each["role"] in ("user", "tool")])
-        at = max(at for at, each in enumerate(messages) if each["role"] == "user")
-        text, replies = messages[at]["content"], [each["content"] for each in messages[at:] if each["role"] == "tool"]
-        calls = CALLS.get(text, [])[len(replies) :]
-        return called(calls[0]) if calls else said(f"Told: {' '.join([text, *replies])}")
-
-
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    at = tmp_path_factory.mktemp("tabs")
-    (at / "shop.py").write_text(PROGRAM)
-    command = json.dumps([sys.executable, str(at / "shop.py")])
-    (at / "tools.toml").write_text(f'[[mcp]]\nname = "shop"\ncommand = {command}\ntools = ["order"]\nspeaks_to_person = true\n')
-    peer = ThreadingHTTPServer(("127.0.0.1", 0), Model)
-    threading.Thread(target=peer.serve_forever, daemon=True).start()
-    with own_database() as address:
-        deployment = Deployment(
-            at,
-            CHATUI_DATABASE_URL=address,
-            CHATUI_REDIS_URL=os.environ["CHATUI_TEST_REDIS_URL"],
-            CHATUI_BACKEND_URL=f"http://127.0.0.1:{peer.server_port}/v1",
-            CHATUI_TOOLS_FILE=str(at / "tools.toml"),
-            CHATUI_TOOLS="ask_person,shop_order",
-            CHATUI_TOOLS_WITHOUT_APPROVAL="shop_order",
-        )
-        try:
-            deployment.start()
-            deployment.start()
-            deployment.manage("tools", "--confirm", "shop_order")
-            deployment.make_people(ada=(False, []), bela=(False, []))
-            yield deployment
-        finally:
-            deployment.stop()
-            peer.shutdown()
-            peer.server_close()
+    with asking(tmp_path_factory.mktemp("tabs")) as deployment:
+        yield deployment
 
 
 class Tab:
@@ -226,6 +177,29 @@ async def test_a_form_that_nobody_answers_is_over_for_every_page_that_hears_so(d
         await asyncio.to_thread(hasty.stop)
 
 
+@pytest.mark.parametrize("is_answered", [True, False])
+async def test_a_form_of_a_process_that_ends_waits_as_long_as_its_answer(is_answered: bool, deployment: Deployment) -> None:
+    _, two = deployment.servers
+    ending = deployment.start(CHATUI_DRAIN_SECONDS="60" if is_answered else "1")
+    try:
+        async with tabs(ending, two) as (asker, away):
+            turn = await asker.ask("Bake a cake.")
+            await asker.waits(1)
+            assert (await away.follow(turn))["calls_wait"] == 1
+            ending.process.send_signal(signal.SIGTERM)
+            with pytest.raises(websockets.exceptions.ConnectionClosed):
+                await asker.until("never")
+            if is_answered:
+                assert (await away.decide(turn, "send", **FILLED["Bake a cake."])).json() == {"ok": True}
+            await away.waits(0)
+            assert (await away.until(*ENDS))[-1]["type"] == ("response.completed" if is_answered else "response.failed")
+            assert ("You sent your answer" if is_answered else "The answer ended before you answered") in await away.cards(turn)
+            assert await asyncio.to_thread(ending.process.wait, SECONDS) == 0
+    finally:
+        deployment.servers.remove(ending)
+        await asyncio.to_thread(ending.stop)
+
+
 async def test_nobody_else_sees_or_answers_a_form(deployment: Deployment) -> None:
     async with tabs(deployment.servers[0]) as [asker], tabs(*deployment.servers, name="bela") as others:
         for other in others:
@@ -298,6 +272,30 @@ async def test_a_message_that_is_withdrawn_at_another_process_changes_nothing(de
         await asker.decide(turn, "send", **FILLED["Bake a cake."])
         await asker.until("response.completed")
         assert len(Model.asked[-1]) == 2
+
+
+async def test_a_form_whose_process_was_killed_is_over_in_another_and_the_answer_can_be_continued(deployment: Deployment) -> None:
+    one, _ = deployment.servers
+    victim = deployment.start()
+    async with tabs(victim, one) as (asker, away):
+        turn = await asker.ask("Bake a cake.")
+        await asker.waits(1)
+        assert (await away.follow(turn))["calls_wait"] == 1
+        form = await away.cards(turn)
+        assert "The model asks you" in form and "Whose cake is it?" in form
+        await asyncio.to_thread(victim.stop, signal.SIGKILL)
+        deployment.servers.remove(victim)
+        over = (await away.until("chatui:idle"))[-1]
+        assert (over["turn"], over["state"]) == (turn["turn"], "interrupted"), "told without asking again"
+        page = _tidy((await away.get(turn["url"])).text)
+        assert "The answer ended before you answered" in page and "data-form" not in page
+        assert "“Whose cake is it?”" in page, "what was asked is still there"
+        path = re.findall(r'action="(/c/[^"]+/calls/[^"]+/)"', form)[0]
+        assert (await away.post(path, decision="send", **FILLED["Bake a cake."])).status_code == 409
+        await away.send("continue", client_id=str(uuid4()), conversation=turn["conversation"], turn=turn["turn"])
+        assert (await away.until("chatui:accepted", "chatui:refused"))[-1]["type"] == "chatui:accepted"
+        assert (await away.until(*ENDS))[-1]["type"] == "response.completed"
+        assert "Told:" in (await away.get(turn["url"])).text
 
 
 @pytest.mark.parametrize("is_wanted", [True, False])

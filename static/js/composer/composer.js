@@ -189,6 +189,11 @@ export class ChatComposer extends HTMLElement {
     this.#area.focus();
   }
 
+  /** Puts a text before the one in the box, for whenever the person needs it. @param {string} text */
+  keep(text) {
+    this.#own.putBack(text);
+  }
+
   /** Puts a text below the one in the box, for the person to edit or send. @param {string} text */
   append(text) {
     this.text = [this.text.trim(), text].filter(Boolean).join("\n\n");

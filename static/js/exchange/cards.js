@@ -162,18 +162,71 @@ async function decided(event) {
     const { ok, message } = await postJson(new URL(form.action).pathname, sent);
     problem = ok ? "" : message ?? "";
     hint.textContent = ok ? button.dataset.outcome ?? "" : before;
+    if (ok) form.dataset.taken = "";
   } catch (error) {
     problem = messageOf(error);
     hint.textContent = before;
     delete form.dataset.sent;
   }
   await showCards(exchange);
-  if (form.isConnected) delete form.dataset.sent;
+  delete form.dataset.sent;
   // If it was decided in another tab, or too late, the card says so instead.
-  if (problem && form.isConnected) toast(problem);
+  if (form.isConnected && problem) toast(problem);
+  else if (!form.isConnected && seek(form, "unsent-answer", UnsentAnswer)?.bringBack() === "") {
+    // Its card has the answer of another tab.
+    if (button.value === "send") toast(t("The form is no longer open, so your answer was not sent."));
+  }
 }
 
 document.addEventListener("submit", decided);
+
+// In a form. Whatever takes the form from the page, what was typed into it and not sent goes to the message box:
+// another tab may have answered, or the answer has ended.
+
+class UnsentAnswer extends HTMLElement {
+  /** @type {ChatComposer | null} */
+  #composer = null;
+  #isOver = false;
+
+  connectedCallback() {
+    this.#composer = /** @type {ChatComposer | null} */ (seek(pageOf(this), "chat-composer", HTMLElement));
+  }
+
+  disconnectedCallback() {
+    // A form that still waits is only moved. While it is being sent, its reply decides.
+    queueMicrotask(() => this.isConnected || this.#form?.dataset.sent || this.bringBack());
+  }
+
+  get #form() {
+    return this.closest("form");
+  }
+
+  /** @returns {string | null} what it put into the box; null if the server has taken the form, or it did so before */
+  bringBack() {
+    const form = this.#form;
+    if (!form || this.#isOver || "taken" in form.dataset) return null;
+    this.#isOver = true;
+    const id = form.closest("[data-waiting]")?.getAttribute("data-waiting") ?? "";
+    // Of a reply that was lost, or of another tab with the same text.
+    const sent = document.querySelector(`[data-decided="${CSS.escape(id)}"]`)?.textContent ?? "";
+    const text = typedIn(form).filter((each) => !sent.includes(each)).join("\n\n");
+    if (text) this.#composer?.keep(text);
+    if (text && this.#composer?.isConnected) {
+      toast(t("The form is no longer open. What you wrote in it is in the message box."));
+    }
+    return text;
+  }
+}
+
+/** @param {HTMLFormElement} form @returns {string[]} the texts in it that the person has changed */
+function typedIn(form) {
+  const fields = [...form.querySelectorAll("textarea, input:not([type=hidden], [type=checkbox], [type=radio])")];
+  const all = /** @type {HTMLInputElement[]} */ (fields);
+  const changed = all.filter(({ value, defaultValue }) => value !== defaultValue);
+  return changed.map(({ value }) => value.trim()).filter(Boolean);
+}
+
+customElements.define("unsent-answer", UnsentAnswer);
 
 // A call that nobody decided about in time: its question can be asked again, as a new one. The old exchange stays.
 
