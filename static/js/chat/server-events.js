@@ -17,6 +17,8 @@ import { isTurnEvent, Sequence, STATE_OF } from "../wire/protocol.js";
 const limits = () => import("../composer/limits.js").catch(() => null);
 const offers = () => import("./model-offers.js").catch(() => null);
 
+const BUSY = "E-X-BUSY";
+
 export class ServerEvents {
   #page;
   #queue = new EventQueue((event) => this.#apply(event), () => this.#page.commands.subscribe());
@@ -122,8 +124,10 @@ export class ServerEvents {
     if (command?.type === "send") {
       transcript.unsend(command.client_id);
       if (transcript.isEmpty) stage.dataset.empty = "";
-      composer.refused(command.text, "");
+      composer.refused(command.text, "", event.code === BUSY);
     }
+    // The page may not know of that answer yet.
+    if (event.code === BUSY) commands.subscribe();
     const isEdit = command?.type === "edit";
     const say = (/** @type {string} */ words) => void ((isEdit && transcript.refuseEdit(words)) || composer.say(words));
     if (event.code !== "E-X-NO-SUCH-MODEL") say(refusal(event.code));

@@ -128,12 +128,11 @@ export class ChatTranscript extends HTMLElement {
       const place = replaces ? this.#holding(replaces) : (this.#placeAfter(after) ?? this.#buttons.editing);
       return place ? this.#blank(place) : null;
     }
-    const waiting = [...this.#sending.values()].find((exchange) => !exchange.turn);
-    if (waiting) return waiting;
+    // A message that this page is sending is not its question: the reply to it, which comes first, names its own turn.
     const previous = after ? this.#holding(after) : null;
     if (previous) this.#removeAfter(previous);
     const exchange = Exchange.sending("");
-    this.append(exchange.element);
+    this.append(exchange.element, ...[...this.#sending.values()].map(({ element }) => element));
     return exchange;
   }
 
@@ -162,7 +161,9 @@ export class ChatTranscript extends HTMLElement {
 
   /** @param {Exchange} exchange */
   #removeAfter(exchange) {
-    while (exchange.element.nextElementSibling) exchange.element.nextElementSibling.remove();
+    const after = [...this.children].slice([...this.children].indexOf(exchange.element) + 1);
+    const sending = [...this.#sending.values()].map(({ element }) => element);
+    for (const child of after) if (!sending.some((element) => element === child)) child.remove();
   }
 
   /**

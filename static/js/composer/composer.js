@@ -170,11 +170,12 @@ export class ChatComposer extends HTMLElement {
    * The server refused the message, or the person cancelled it: its text returns to the box.
    * @param {string} text
    * @param {string} sentence
+   * @param {boolean} [isEarly] whether the answer of another page is being written: a queued message waits for it
    */
-  refused(text, sentence) {
+  refused(text, sentence, isEarly = false) {
     this.#own.refused();
-    this.putBack(text, sentence);
-    this.dispatchEvent(new CustomEvent("chat:settled", { detail: true }));
+    const settled = new CustomEvent("chat:settled", { detail: true, cancelable: isEarly });
+    if (this.dispatchEvent(settled)) this.putBack(text, sentence);
   }
 
   /**

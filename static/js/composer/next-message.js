@@ -167,7 +167,11 @@ export class NextMessage {
   /** The server accepted or refused the message, or it was cancelled. @param {Event} event */
   #settled = (event) => {
     const message = this.#messages.load(this.#conversation);
-    if (this.#sent && message?.clientId === this.#sent) {
+    const isMine = this.#sent && message?.clientId === this.#sent;
+    if (isMine && event.cancelable) {
+      event.preventDefault();
+      this.#messages.keep(this.#conversation, { ...message, state: "waiting", turn: this.#runningTurn, reason: "" });
+    } else if (isMine) {
       this.#messages.clear(this.#conversation);
       if (event instanceof CustomEvent && event.detail) bringBack(this.#around.composer, message);
     }

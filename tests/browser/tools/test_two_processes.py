@@ -12,7 +12,7 @@ from tests.browser.cable import Cable
 from tests.browser.chat import Chat
 from tests.browser.connection.test_after_a_cut import SHOWN
 from tests.browser.visits import Visits, still, until
-from tests.services.asking import asking
+from tests.services.asking import Model, asking
 from tests.support.served import Deployment, Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.services]
@@ -119,3 +119,19 @@ def test_a_killed_process_takes_no_text_with_it(deployment: Deployment, browsers
     expect(card).to_contain_text("For Sunday.")
     same_after_a_reload(asker, away)
     expect(card).to_contain_text("For Sunday.")
+
+
+def test_two_messages_that_are_added_at_once_are_both_answered(deployment: Deployment, browsers: Browsers) -> None:
+    asker, away = both(browsers, *deployment.servers)
+    for chat, text in ((asker, "Red."), (away, "Blue.")):
+        chat.ask(text)
+        chat.page.locator(".next-message").get_by_role("button", name="Add to this answer").click()
+        expect(chat.page.locator(".next-message")).to_contain_text("Added to this answer at its next step")
+    asker.page.locator("[data-form]").get_by_role("button", name="Send").click()
+    for chat in (asker, away):
+        expect(chat.exchanges).to_have_count(3)
+        chat.finish()
+        expect(chat.page.locator(".next-message")).to_have_count(0)
+        expect(chat.box).to_have_value("")
+    assert {"Red.", "Blue."} < set(Model.asked[-1])
+    same_after_a_reload(asker, away)

@@ -154,6 +154,8 @@ useCatalogue({
     "The browser did not allow copying.": "Der Browser hat das Kopieren nicht erlaubt.",
     "The debug view has closed: its time is up.": "Die Debug-Ansicht wurde geschlossen: Die Zeit ist abgelaufen.",
     "The files of this question cannot be shown at the moment. They will not be changed.": "Die Dateien dieser Frage können gerade nicht angezeigt werden. Sie werden nicht geändert.",
+    "The form is no longer open, so your answer was not sent.": "Das Formular ist nicht mehr offen, daher wurde Ihre Antwort nicht gesendet.",
+    "The form is no longer open. What you wrote in it is in the message box.": "Das Formular ist nicht mehr offen. Was Sie hineingeschrieben haben, steht im Eingabefeld.",
     "The message is too long.": "Die Nachricht ist zu lang.",
     "The model reads text only, and cannot see pictures.": "Das Modell liest nur Text und kann keine Bilder sehen.",
     "The other versions could not be shown.": "Die anderen Fassungen konnten nicht angezeigt werden.",

@@ -154,6 +154,8 @@ useCatalogue({
     "The browser did not allow copying.": "브라우저가 복사를 허용하지 않았습니다.",
     "The debug view has closed: its time is up.": "디버그 보기가 닫혔습니다. 시간이 다 되었습니다.",
     "The files of this question cannot be shown at the moment. They will not be changed.": "이 질문의 파일을 지금은 표시할 수 없습니다. 파일은 변경되지 않습니다.",
+    "The form is no longer open, so your answer was not sent.": "양식이 더 이상 열려 있지 않아 답변을 보내지 않았습니다.",
+    "The form is no longer open. What you wrote in it is in the message box.": "양식이 더 이상 열려 있지 않습니다. 양식에 쓰신 내용은 메시지 입력란에 있습니다.",
     "The message is too long.": "메시지가 너무 깁니다.",
     "The model reads text only, and cannot see pictures.": "이 모델은 글자만 읽으며 그림은 볼 수 없습니다.",
     "The other versions could not be shown.": "다른 버전을 표시하지 못했습니다.",

@@ -154,6 +154,8 @@ useCatalogue({
     "The browser did not allow copying.": "浏览器不允许复制。",
     "The debug view has closed: its time is up.": "调试视图已关闭：时间已到。",
     "The files of this question cannot be shown at the moment. They will not be changed.": "目前无法显示此问题的文件。它们不会被更改。",
+    "The form is no longer open, so your answer was not sent.": "表单已关闭，因此您的回答没有发送。",
+    "The form is no longer open. What you wrote in it is in the message box.": "表单已关闭。您在其中填写的内容已放入输入框。",
     "The message is too long.": "消息过长。",
     "The model reads text only, and cannot see pictures.": "该模型只能读取文字，无法查看图片。",
     "The other versions could not be shown.": "无法显示其他版本。",
