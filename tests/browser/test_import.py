@@ -70,6 +70,22 @@ def test_a_person_looks_into_a_file_before_importing_it(demo: Server, visits: Vi
     expect(page.get_by_text("1 conversation was imported.")).to_be_visible()
 
 
+def test_a_question_that_came_without_an_answer_gets_one(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, "ada", path="/import/")
+    written = b"version: 2.2\n<|start|>user<|message|>Hi, by any chance?<|end|>\n"
+    page.get_by_label("File").set_input_files({"name": "talk.ocml", "mimeType": "text/plain", "buffer": written})
+    page.get_by_role("button", name="Import", exact=True).click()
+    page.get_by_role("link", name="Hi, by any chance?").first.click()
+    get = page.get_by_role("button", name="Get an answer")
+    get.click()
+    expect(page.locator(".exchange .answer-end answer-row")).to_be_visible(timeout=30_000)
+    expect(page.locator(".exchange")).to_have_count(1)
+    expect(get).to_be_hidden()
+    page.reload()
+    expect(page.locator(".exchange .answer-end answer-row")).to_be_visible()
+    expect(get).to_have_count(0)
+
+
 def second_answer_open() -> dict[str, object]:
     history: dict[str, object] = samples.OPEN_WEBUI["chat"]["history"]
     return history | {"currentId": "a2"}

@@ -14,6 +14,7 @@ from chatui.display.conversation import EndedTurn
 from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn
 from chatui.models.user import User
+from chatui.transfer.imports import import_transcript
 from chatui.turns import ending, running
 from tests.chatui.conftest import signed_in
 from tests.support.answer_rows import rows_of
@@ -183,3 +184,18 @@ async def test_deleting_a_conversation_ends_its_answer_and_undo_restores_the_tex
     turn = await Turn.objects.aget(pk=UUID(accepted["turn"]))
     assert (turn.state, turn.error_code) == ("stopped", "")
     assert (await Conversation.objects.aget()).deleted_at is None
+
+
+async def test_a_question_that_came_without_an_answer_can_get_one(ada: User, backend: ScriptedBackend) -> None:
+    """As in a copy of a conversation whose last answer was stopped."""
+    written = b"version: 2.2\n<|start|>user<|message|>What is 2 + 2?<|end|>\n"
+    row = (await database_sync_to_async(import_transcript)(ada, written)).conversation
+    button = 'data-action="regenerate">'
+    page = await database_sync_to_async(lambda: signed_in(ada).get(f"/c/{row.pk}/").content.decode())()
+    [question] = re.findall(r'<article class="exchange"\s+data-question="([0-9a-f-]{36})"', page)
+    assert "Get an answer" in page.split(button)[1].split("</button>")[0]
+    async with BrowserSocket(ada) as socket:
+        asked, end = await turn(socket, type="regenerate", question=question, conversation=str(row.pk), effort="low")
+        assert end["type"] == "response.completed"
+        await agree(ada, asked, end)
+        assert "Get an answer" not in await page_of(ada, asked)
