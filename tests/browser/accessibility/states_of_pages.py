@@ -149,7 +149,10 @@ STATES = (
     State("usage", "ada", "/usage/", unfold),
     State("settings", "ada", "/settings/"),
     State(
-        "settings saved", "newcomer", "/settings/", each(fill("My instructions", "Be brief."), press("Save"), visible_at("[role=status]"))
+        "settings saved",
+        "newcomer",
+        "/settings/",
+        each(fill("My instructions", "Be brief."), press("Save", "main"), visible_at("main [role=status]")),
     ),
     State("saved prompts", "ada", "/prompts/"),
     State("new prompt", "grace", "/prompts/new/"),
