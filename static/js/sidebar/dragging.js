@@ -9,61 +9,53 @@ import { moved } from "./move-dialog.js";
 /** @import { ConversationList } from "./conversation-list.js" */
 
 /**
- * Follows one drag to its end.
+ * Marks where a conversation would be dropped.
  * @param {ConversationList} list
  * @param {HTMLElement} item that is dragged
+ * @param {AbortSignal} signal of the end of the drag, which may have come before this was loaded
  */
-export function follow(list, item) {
-  const drag = new AbortController();
-  const { signal } = drag;
-  const here = item.closest(".folder") ?? list;
-  const show = (/** @type {Element | null} */ place) => {
+export function show(list, item, signal) {
+  if (signal.aborted) return;
+  const mark = (/** @type {HTMLElement | null} */ place) => {
     for (const each of list.querySelectorAll(".folder[data-drop]")) each.toggleAttribute("data-drop", each === place);
     list.toggleAttribute("data-drop", place === list);
     place?.toggleAttribute("data-drop", true);
   };
-  /** @param {DragEvent} event */
-  const over = (event) => {
-    const place = placeAt(list, event);
-    show(place === here ? null : place);
-    if (place === here) return;
-    event.preventDefault();
-    if (event.dataTransfer) event.dataTransfer.dropEffect = "move";
-  };
-  list.addEventListener("dragover", over, { signal });
-  list.addEventListener("dragleave", (event) => {
-    if (!(event.relatedTarget instanceof Node && list.contains(event.relatedTarget))) show(null);
+  list.addEventListener("dragover", ({ target, dataTransfer }) => {
+    const place = placeAt(list, target);
+    const isElsewhere = place !== placeAt(list, item);
+    mark(isElsewhere ? place : null);
+    if (dataTransfer) dataTransfer.dropEffect = isElsewhere ? "move" : "none";
   }, { signal });
-  list.addEventListener("drop", (event) => {
-    event.preventDefault();
-    const place = placeAt(list, event);
-    if (place !== here) void move(list, item, place === list ? "" : (place.dataset.folder ?? ""));
+  list.addEventListener("dragleave", ({ relatedTarget }) => {
+    if (!(relatedTarget instanceof Node && list.contains(relatedTarget))) mark(null);
   }, { signal });
-  // Not to the entry: an event that renews the list may replace it meanwhile.
-  document.addEventListener("dragend", () => (show(null), drag.abort()), { signal });
-}
-
-/**
- * @param {ConversationList} list
- * @param {DragEvent} event
- * @returns {HTMLElement} the folder below the pointer, otherwise the list
- */
-function placeAt(list, { target }) {
-  const folder = target instanceof Node ? (target instanceof Element ? target : target.parentElement) : null;
-  const found = folder?.closest(".folder");
-  return found instanceof HTMLElement ? found : list;
+  signal.addEventListener("abort", () => mark(null));
 }
 
 /**
  * @param {ConversationList} list
  * @param {HTMLElement} item
- * @param {string} folder empty for none
+ * @param {EventTarget | null} target what it was dropped on
  */
-async function move(list, item, folder) {
+export async function drop(list, item, target) {
+  const place = placeAt(list, target);
+  if (place === placeAt(list, item)) return;
   try {
     const path = find(item, "a.conversation-link", HTMLAnchorElement).href;
-    moved(list, await postJson(`${path}move/`, { folder }));
+    moved(list, await postJson(`${path}move/`, { folder: place.dataset.folder ?? "" }));
   } catch (error) {
     toast(messageOf(error));
   }
+}
+
+/**
+ * @param {ConversationList} list
+ * @param {EventTarget | null} target in the list
+ * @returns {HTMLElement} the folder around it, otherwise the list
+ */
+function placeAt(list, target) {
+  const element = target instanceof Node && !(target instanceof Element) ? target.parentElement : target;
+  const folder = element instanceof Element ? element.closest(".folder") : null;
+  return folder instanceof HTMLElement ? folder : list;
 }

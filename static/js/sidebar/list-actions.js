@@ -18,6 +18,7 @@ export class ListActions {
   #dialog = null;
   /** Loaded on first use. @type {Promise<Choosing> | null} */
   #choosing = null;
+  #drag = new AbortController();
   /** Those that were deleted in this tab. @type {Set<string>} */
   #deleted = new Set();
 
@@ -30,11 +31,7 @@ export class ListActions {
   listen() {
     // The bar with its menu may be replaced, so the document is listened to.
     document.addEventListener("click", this.#chosen, { signal: lifeOf(this.#list) });
-    this.#list.addEventListener("dragstart", (event) => {
-      const dragged = closestTo(event, ".conversation-item");
-      // Without a connection, the browser drags the link as it always would.
-      if (dragged) import("./dragging.js").then(({ follow }) => follow(this.#list, dragged), () => {});
-    });
+    this.#list.addEventListener("dragstart", this.#dragged);
     this.#menu.addEventListener("beforetoggle", () => {
       const item = menuOpener()?.closest(".conversation-item");
       showPlace(this.#menu, item?.hasAttribute("data-pinned") ? "pinned" : "list");
@@ -76,6 +73,24 @@ export class ListActions {
       if (action === "move") this.#move(line.href);
       else this.#choose(line.href, item);
     } else if (action === "move") this.#move(`${find(item, "a.conversation-link", HTMLAnchorElement).href}move/`);
+  };
+
+  /** The list takes the drop at once, also before what moves it is loaded. @param {DragEvent} event */
+  #dragged = (event) => {
+    this.#drag.abort();
+    const item = closestTo(event, ".conversation-item");
+    if (!item) return;
+    const list = this.#list;
+    const { signal } = (this.#drag = new AbortController());
+    const loading = import("./dragging.js");
+    loading.then(({ show }) => show(list, item, signal), () => {});
+    list.addEventListener("dragover", (over) => over.preventDefault(), { signal });
+    list.addEventListener("drop", (dropped) => {
+      dropped.preventDefault();
+      const { target } = dropped;
+      loading.then(({ drop }) => drop(list, item, target), unreachable);
+    }, { signal });
+    document.addEventListener("dragend", () => this.#drag.abort(), { signal });
   };
 
   /** @param {string} path of the page that asks for the folder, or for a new one */
