@@ -126,20 +126,19 @@ def log_missing() -> None:
 
 @dataclass(frozen=True, slots=True)
 class ListedGroup:
-    """A group in the list.
-
-    ``members``: the number of open accounts. ``allows``: descriptions of its permissions. ``features``: descriptions of features that
-    settings limit to some groups, including this one. ``is_required_by_settings``: the operator's settings require the second factor, so no
-    page can change that.
-    """
+    """A group in the list."""
 
     id: int
     name: str
     members: int
+    """The number of open accounts."""
     allows: tuple[str, ...]
+    """Descriptions of its permissions."""
     features: tuple[str, ...]
+    """Descriptions of features that settings limit to some groups, including this one."""
     needs_second_factor: bool
     is_required_by_settings: bool
+    """Whether the operator's settings require the second factor, so no page can change that."""
 
 
 def list_groups(staff: User) -> list[ListedGroup]:

@@ -143,19 +143,20 @@ class ContextUse:
 
 @dataclass(frozen=True, slots=True)
 class SampleEnded:
-    """How a sample ended that did not raise. ``model`` is the server's name for it, see ``discovery.own_name``.
-
-    ``turns_left_out``: how many of the oldest turns were not sent, because they did not fit. ``context``: None if the size is not known.
-    ``is_context_full``: the answer was cut because the context was full. ``reasoning``: as the server gave it, if it called tools.
-    """
+    """How a sample ended that did not raise."""
 
     reason: EndReason
     usage: Usage | None = None
     model: str | None = None
+    """The server's name for it, see ``discovery.own_name``."""
     turns_left_out: int = 0
+    """How many of the oldest turns were not sent, because they did not fit."""
     context: ContextUse | None = None
+    """None if the size is not known."""
     is_context_full: bool = False
+    """Whether the answer was cut because the context was full."""
     reasoning: GivenReasoning | None = field(default=None, repr=False)
+    """As the server gave it, if it called tools."""
 
 
 class Taker:

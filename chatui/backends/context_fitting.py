@@ -43,18 +43,19 @@ _SPACE_WITHIN = 60
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A request that should fit. ``weight``: its estimated tokens, see ``context_window.weight``.
-
-    ``turns_left_out``: how many questions were left out, each with all that follows it. ``is_minimal``: nothing more can be left out.
-    ``is_answer_limited``: its answer must be shorter than requested. ``counted``: the part of the weight that comes from exact counts.
-    """
+    """A request that should fit."""
 
     request: SampleRequest
     weight: float
+    """Its estimated tokens, see ``context_window.weight``."""
     turns_left_out: int
+    """How many questions were left out, each with all that follows it."""
     is_minimal: bool
+    """Whether nothing more can be left out."""
     is_answer_limited: bool = False
+    """Whether its answer must be shorter than requested."""
     counted: float = 0.0
+    """The part of the weight that comes from exact counts."""
 
 
 def fit(request: SampleRequest, max_weight: float | None, factor: float = 1.0) -> Fit:

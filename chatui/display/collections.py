@@ -44,16 +44,19 @@ class CollectionText:
 
 @dataclass(frozen=True, slots=True)
 class ShownCollection:
-    """A collection as everybody sees it who may ask it. ``documents``: how many it has. ``maker``: whose it is, if that is somebody else.
-    ``groups``: to which its owner offers it, for the owner's list. ``folder``: the id of the one whose files these are."""
+    """A collection as everybody sees it who may ask it."""
 
     id: str
     name: str
     description: str = ""
     documents: int = 0
+    """How many it has."""
     maker: str = ""
+    """Whose it is, if that is somebody else."""
     groups: Sequence[str] = ()
+    """To which its owner offers it, for the owner's list."""
     folder: str = ""
+    """The id of the one whose files these are."""
 
 
 @dataclass(frozen=True, slots=True)

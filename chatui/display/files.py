@@ -87,14 +87,17 @@ def _before(cut: Message, turns: Mapping[UUID, Turn]) -> Iterable[UUID]:
 
 @dataclass(frozen=True, slots=True)
 class ShownDocument:
-    """A document chip. ``id``: that of its file; empty if its owner has deleted it. ``size`` in bytes. ``use_text``: which part of it
-    the model got, in words; empty for all of it. ``tool_server``: from which it was attached; empty for a file of the person's own."""
+    """A document chip."""
 
     id: str
+    """That of its file; empty if its owner has deleted it."""
     name: str = field(repr=False)
     size: int = 0
+    """In bytes."""
     use_text: str = ""
+    """Which part of it the model got, in words; empty for all of it."""
     tool_server: str = ""
+    """From which it was attached; empty for a file of the person's own."""
 
 
 def shown(row: SentDocument) -> ShownDocument:

@@ -62,12 +62,12 @@ _SEPARATIONS: dict[Separation, Callable[[], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """Whether a model server responded, and after how long. ``problems``: the place, if there are several, and the cause, or what is wrong
-    with a key; it is cached, so not translated. If only some of its addresses did not respond, ``is_alive`` is still true. ``models``,
-    ``left_out``: see ``backends.discovery``."""
+    """Whether a model server responded, and after how long. ``models``, ``left_out``: see ``backends.discovery``."""
 
     is_alive: bool
+    """Still true if only some of its addresses did not respond."""
     problems: tuple[tuple[str, Cause | str], ...] = ()
+    """The place, if there are several, and the cause, or what is wrong with a key; it is cached, so not translated."""
     milliseconds: int = 0
     models: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()

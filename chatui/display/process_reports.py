@@ -48,8 +48,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Times are in seconds since 1970. ``lag``: the most seconds that the event loop was late a short while ago. ``pages``: open ones
-    of people who are signed in. ``database`` and ``redis``: seconds of their last check; None if there was none."""
+    """What a process says of itself. Times are in seconds since 1970."""
 
     process: str
     version: str = ""
@@ -57,9 +56,12 @@ class Report:
     at: float = 0.0
     findings: dict[str, str] = field(default_factory=dict)
     lag: float = 0.0
+    """The most seconds that the event loop was late a short while ago."""
     pages: int = 0
+    """Open ones of people who are signed in."""
     database: float | None = None
     redis: float | None = None
+    """As ``database``: seconds of the last check; None if there was none."""
 
 
 def read(text: object) -> Report | None:

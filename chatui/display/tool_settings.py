@@ -81,15 +81,18 @@ class ListedTool:
 
 @dataclass(frozen=True, slots=True)
 class ShownServer:
-    """A tool server. ``place``: host and port; empty for a program on this machine. ``selected``: how many of its tools are chosen.
-    ``is_here``: it is kept in Administration, and ``is_on`` there."""
+    """A tool server."""
 
     name: str
     is_mcp: bool
     place: str
+    """Host and port; empty for a program on this machine."""
     selected: int
+    """How many of its tools are chosen."""
     is_here: bool = False
+    """Whether it is kept in Administration."""
     is_on: bool = True
+    """Whether it is on there."""
 
 
 @dataclass(frozen=True, slots=True)

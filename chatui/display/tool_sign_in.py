@@ -28,14 +28,17 @@ CONNECTED, DISCONNECTED, REFUSED = "tool server account connected", "tool server
 
 @dataclass(frozen=True, slots=True)
 class ShownAccount:
-    """``host``: of the tool server; empty if it is gone from the tools file. ``at``: the host of the service at which the person signed in,
-    and ``since`` when; empty and None if they did not. ``is_offered``: they may connect it."""
+    """A person's account at a tool server."""
 
     name: str
     host: str
+    """That of the tool server; empty if it is gone from the tools file."""
     at: str
+    """The host of the service at which the person signed in; empty if they did not."""
     since: datetime | None
+    """When they did; None if they did not."""
     is_offered: bool
+    """Whether they may connect it."""
 
 
 def of_person(person: User) -> list[ShownAccount]:

@@ -41,15 +41,18 @@ STATES = ("on", "off", "ask")
 
 @dataclass(frozen=True, slots=True)
 class ShownTool:
-    """A tool in the menu. ``is_on``: the model may call it. ``can_be_on``: it can be switched on. ``note``: a remark about it.
-    ``is_allowed``: it runs without approval, because the person always allowed it in this conversation."""
+    """A tool in the menu."""
 
     name: str
     title: str
     is_on: bool
+    """Whether the model may call it."""
     can_be_on: bool
+    """Whether it can be switched on."""
     is_allowed: bool
+    """Whether it runs without approval, because the person always allowed it in this conversation."""
     note: str
+    """A remark about it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,14 +37,17 @@ def sheet(light: Accent, dark: Accent) -> File:
 
 @dataclass(frozen=True, slots=True)
 class Brand:
-    """The operator's brand. ``mark`` is None and ``digest`` empty if the operator has none; ``accent``: as #rrggbb, the product's own if
-    the operator has none. ``files``: by name, those that are served under addresses with the digest."""
+    """The operator's brand."""
 
     name: str
     mark: File | None
+    """None if the operator has none."""
     accent: str
+    """As #rrggbb; the product's own if the operator has none."""
     digest: str
+    """Empty if the operator has none."""
     files: Mapping[str, File]
+    """By name, those that are served under addresses with the digest."""
 
     @property
     def has_accent(self) -> bool:

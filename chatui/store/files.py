@@ -63,17 +63,16 @@ class NewFile:
 
 @dataclass(frozen=True, slots=True)
 class FileDestination:
-    """Where a file belongs.
-
-    ``turn_id``: the turn whose tool made it; None for an upload. ``conversation_id`` None: it waits at the message box of ``brought_in``
-    until its owner sends it. ``tool_server``: the one from which an upload was attached.
-    """
+    """Where a file belongs."""
 
     owner_id: UUID
     conversation_id: UUID | None
+    """None: it waits at the message box of ``brought_in`` until its owner sends it."""
     turn_id: UUID | None = None
+    """The turn whose tool made it; None for an upload."""
     brought_in: UUID | None = None
     tool_server: str = ""
+    """The one from which an upload was attached."""
 
 
 def save(place: FileDestination, new: NewFile) -> StoredFile:

@@ -25,16 +25,19 @@ P = TypeVar("P", bound=KeepsState)
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class PooledProgram(Generic[P]):
-    """The place of a program. ``key``: its conversation or person. ``program``: None until it has started, and after it was ended.
-    ``waiting``: how many calls use it or wait for it. ``lock``: for calls that must not run at the same time."""
+    """The place of a program."""
 
     key: UUID
+    """Its conversation or person."""
     person_id: UUID
     program: P | None = None
+    """None until it has started, and after it was ended."""
     waiting: int = 0
+    """How many calls use it or wait for it."""
     used_at: float = 0.0
     idle: asyncio.TimerHandle | None = field(default=None, repr=False)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+    """For calls that must not run at the same time."""
 
     @property
     def is_alive(self) -> bool:

@@ -55,18 +55,19 @@ class SharedMessage:
 
 @dataclass(frozen=True, slots=True)
 class SharedConversation:
-    """The content that everybody with the link sees. ``name`` is empty if the owner did not want to be named. ``is_imported``: the
-    conversation was uploaded, so its real author is unknown. ``imported_from``: the product that it was exported from. ``is_copy``: it is a
-    copy of another shared conversation, whose author is unknown as well.
-    """
+    """The content that everybody with the link sees."""
 
     title: VisibleText = field(repr=False)
     name: str
+    """Empty if the owner did not want to be named."""
     at: datetime
     messages: tuple[SharedMessage, ...]
     is_imported: bool
+    """Whether the conversation was uploaded, so its real author is unknown."""
     imported_from: str
+    """The product that it was exported from."""
     is_copy: bool
+    """Whether it is a copy of another shared conversation, whose author is unknown as well."""
 
 
 @dataclass(frozen=True, slots=True)

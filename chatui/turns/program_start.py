@@ -168,14 +168,17 @@ class StillRunningError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a request continues something stored. ``leaf``: the message that it follows; None in an empty conversation. ``turn``: that of
-    the answer before, if a program asked for it. ``orders``: the instructions so far. ``own``: the conversation, if it was named itself."""
+    """Where a request continues something stored."""
 
     conversation: Conversation
     leaf: Message | None
+    """The message that it follows; None in an empty conversation."""
     turn: Turn | None
+    """That of the answer before, if a program asked for it."""
     orders: str = field(repr=False)
+    """The instructions so far."""
     own: ProgramConversation | None = None
+    """The conversation, if it was named itself."""
 
     def stored(self) -> list[Message]:
         """The messages before."""

@@ -24,20 +24,19 @@ _VERSIONS = {
 
 @dataclass(frozen=True, slots=True)
 class ServerIdentity:
-    """The detected facts about a server.
-
-    ``model``: the examined model. ``context``: tokens of question and answer together. ``is_gpt_oss``: None if unknown; ``why`` says how it
-    was detected. Everything that is unknown is None.
-    """
+    """The detected facts about a server. Everything that is unknown is None."""
 
     place: str
     product: str | None = None
     version: str | None = None
     models: tuple[str, ...] = ()
     model: str | None = None
+    """The examined model."""
     context: int | None = None
+    """Tokens of question and answer together."""
     is_gpt_oss: bool | None = None
     why: str = ""
+    """How it was detected that it is gpt-oss, or not."""
 
     @property
     def reason(self) -> str:

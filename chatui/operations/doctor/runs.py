@@ -132,19 +132,19 @@ class BusyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ExaminationStatus:
-    """The last examination of a server.
-
-    ``has_failed``: it ended without a report, because its process ended or it took too long. ``asked``: the number of questions asked.
-    ``reports``: one for each address. ``is_outdated``: the server's configuration has changed since.
-    """
+    """The last examination of a server."""
 
     begun_at: datetime
     is_running: bool
     has_failed: bool
+    """Whether it ended without a report, because its process ended or it took too long."""
     asked: int
+    """The number of questions asked."""
     kind: str
     reports: tuple[DoctorReport, ...]
+    """One for each address."""
     is_outdated: bool
+    """Whether the server's configuration has changed since."""
 
     @property
     def worst(self) -> DoctorReport | None:
