@@ -67,6 +67,8 @@ def _count_others(data: bytes) -> int:
     with zipfile.ZipFile(BytesIO(data)) as archive:
         entries = archive.infolist()
     wanted = {entry.filename for entry in _wanted(entries)}
+    if any(name.endswith(_VERSIONS) for name in wanted):
+        wanted.add(_FOLDERS)
     return sum(entry.filename.endswith(".json") and entry.filename not in wanted and entry.file_size > len("[{}]") for entry in entries)
 
 
@@ -103,6 +105,7 @@ def _wanted(entries: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
 
 _TRANSCRIPT, _VERSIONS = ".ocml", "-versions.json"
 """The files of each conversation in what “Download everything” makes. Those in the bin and in folders of files are further down."""
+_FOLDERS = "folders.json"
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Other compression methods may need unbounded memory."""
 MAX_FOLDERS_BYTES = 4 * 1024 * 1024
@@ -113,7 +116,7 @@ def _own_folders(data: bytes) -> dict[str, str]:
     value: Object = {}
     if data.count(b"PK\x01\x02") <= MAX_ENTRIES:
         with suppress(KeyError, *_BROKEN), zipfile.ZipFile(BytesIO(data)) as archive:
-            entry = archive.getinfo("folders.json")
+            entry = archive.getinfo(_FOLDERS)
             if entry.compress_type in _METHODS:
                 with archive.open(entry) as file:
                     value = _value(file.read(MAX_FOLDERS_BYTES)) or {}
