@@ -42,3 +42,19 @@ def test_what_was_typed_before_the_scripts_are_there_stays_in_the_box(demo: Serv
     expect(chat.send).to_be_enabled()
     expect(chat.box).to_have_value("Two\nlines")
     expect(chat.exchanges).to_have_count(0)
+
+
+def test_a_new_conversation_is_seen_when_all_of_its_middle_is_there_and_takes_what_is_typed_before(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, "ada")
+    whole = page.content()
+    middle = page.locator(".main")
+    expect(middle).to_have_css("opacity", "1")
+    cut = whole.index('<div class="composer-row"')
+    assert whole.index('class="main"') < cut < whole.index("announcer"), "the premise: it is cut in the middle"
+    page.route("**/js/chat/page.*", lambda route: route.abort())
+    visits.allow("ERR_FAILED")
+    page.route(f"{demo.url}/", lambda route: route.fulfill(body=whole[:cut], content_type="text/html"))
+    page.reload()
+    expect(middle).to_have_css("opacity", "0")
+    page.keyboard.type("Early")
+    expect(page.locator("#composer-text")).to_have_value("Early")
