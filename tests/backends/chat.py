@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from tests.backends.door import PLAIN, PROVED, SECRET, Row
+from tests.backends.door import PLAIN, PROVED, SECRET, TRUSTED, Row
 from tests.support.stub import DONE
 
 Delta = dict[str, Any]
@@ -75,6 +75,21 @@ def given(**fields: Any) -> str:
     return json.dumps(fields, sort_keys=True)
 
 
+ROUTES = {"type": "reasoning.summary", "summary": "I compared routes."}
+RAW = {"type": "reasoning.text", "text": SECRET}
+TRAIN = {"content": "By train."}
+SUMMARIES: dict[str, list[Delta]] = {
+    "by itself": [{"reasoning_details": [{"type": "reasoning.summary", "summary": each}]} for each in ("I compared ", "routes.")],
+    "that is sent twice": [{"reasoning_details": [ROUTES], "reasoning": "I compared routes."}],
+    "with raw reasoning": [{"reasoning_details": [RAW, ROUTES]}],
+    "before raw reasoning": [{"reasoning_details": [ROUTES]}, {"reasoning": SECRET}],
+    "in the same piece as raw reasoning": [{"reasoning_details": [ROUTES], "reasoning": SECRET}],
+    "with encrypted reasoning": [{"reasoning_details": [ROUTES, {"type": "reasoning.encrypted", "data": SECRET}]}],
+    "among parts of other types": [{"reasoning_details": [5, "", None, ROUTES, []]}],
+    "beside one of another name": [{"reasoning_details": [{"type": "reasoning.summary2", "summary": SECRET}, ROUTES]}],
+}
+COMPARED = "The user asks for the fastest way, so I compare trains first."
+COMPARING = {"reasoning_details": [{"type": "reasoning.summary", "summary": COMPARED}]}
 NO_LISTS: tuple[object, ...] = ({"0": {"delta": {"content": SECRET}}}, SECRET, [], None)
 ROWS = [
     # which choice
@@ -153,6 +168,47 @@ ROWS = [
         deltas({"content": "<|channel|>final<|message|>One.<|end|><|start|>assistant<|channel|>final<|message|>"
         "Two.<|return|>"}), "hidden: <|channel|>final<|message|>One.<|end|><|start|>assistant<|channel|>final<|message|> [E-PARSE-HEADER]",
         "answer: Two.", "stop"),
+    # summaries, which are hidden unless the operator trusts that they are some
+    *(row(f"a summary {name}", deltas(*said, TRAIN), shows="By train.") for name, said in SUMMARIES.items()),
+    row("a trusted summary by itself", deltas(*SUMMARIES["by itself"], TRAIN), "summary: I compared routes.", "answer: By train.", "stop",
+        server=TRUSTED),
+    row("a trusted summary that is sent twice", deltas(*SUMMARIES["that is sent twice"], TRAIN), "summary: I compared routes.",
+        "answer: By train.", "stop", server=TRUSTED),
+    row("a trusted summary with raw reasoning", deltas(*SUMMARIES["with raw reasoning"], TRAIN), "summary: I compared routes.",
+        f"thought: {SECRET}", "answer: By train.", "stop", server=TRUSTED),
+    row("a trusted summary before raw reasoning", deltas(*SUMMARIES["before raw reasoning"], TRAIN), "summary: I compared routes.",
+        f"thought: {SECRET}", "answer: By train.", "stop", server=TRUSTED),
+    row("a trusted summary in the same piece as raw reasoning", deltas(*SUMMARIES["in the same piece as raw reasoning"], TRAIN),
+        "summary: I compared routes.", f"thought: {SECRET}", "answer: By train.", "stop",
+        server=TRUSTED),
+    row("a trusted summary with encrypted reasoning", deltas(*SUMMARIES["with encrypted reasoning"], TRAIN), "summary: I compared routes.",
+        "answer: By train.", "stop", server=TRUSTED),
+    row("a trusted summary among parts of other types", deltas(*SUMMARIES["among parts of other types"], TRAIN),
+        "summary: I compared routes.", "answer: By train.", "stop", server=TRUSTED),
+    row("a trusted summary beside one of another name", deltas(*SUMMARIES["beside one of another name"], TRAIN),
+        "summary: I compared routes.", f"thought: {SECRET}", "answer: By train.", "stop", server=TRUSTED),
+    *(row(f"no summary, although some are trusted: {said}", deltas(said, TRAIN), shows="By train.", server=TRUSTED) for said in (
+        {"reasoning": SECRET}, {"reasoning_content": SECRET}, {"thinking": SECRET}, {"reasoning_details": [RAW]}, {"reasoning_details":
+        SECRET})),
+    row("a trusted summary that breaks off", choices({"delta": COMPARING}),
+        "summary: The user asks for the fastest way, so I compare trains first. [E-STREAM-TRUNCATED] [cut]", "E-STREAM-TRUNCATED",
+        server=TRUSTED),
+    row("a trusted summary that comes again as the answer", deltas(COMPARING, {"content": COMPARED}, {"content": " By train."}),
+        "summary: The user asks for the fastest way, so I compare trains first.",
+        "hidden: The user asks for the fastest way, so I compare trains first. [E-X-WITHHELD]", "answer:  By train.", "stop",
+        server=TRUSTED),
+    row("a trusted summary that comes again as the answer, unproved", deltas(COMPARING, {"content": COMPARED}, {"content": " By train."}),
+        "summary: The user asks for the fastest way, so I compare trains first.",
+        "hidden: The user asks for the fastest way, so I compare trains first. [E-X-WITHHELD]", "answer:  By train.", "stop",
+        server={**PROVED, **TRUSTED}),
+    row("a trusted summary of what was shown as the answer", deltas({"reasoning_details": [ROUTES]}, {"content": COMPARED}, {"content":
+        " By train."}, COMPARING), "summary: I compared routes.",
+        "hidden: The user asks for the fastest way, so I compare trains first. By train. [E-X-WITHHELD] [withdrawn]",
+        "summary: The user asks for the fastest way, so I compare trains first.", "answer:  By train.", "stop", server=TRUSTED),
+    row("a trusted summary of what was held as the answer", deltas({"content": COMPARED}, {"content": " By train."}, COMPARING),
+        "summary: The user asks for the fastest way, so I compare trains first.",
+        "hidden: The user asks for the fastest way, so I compare trains first. [E-PARSE-HEADER]", "answer:  By train.", "stop",
+        server={**PROVED, **TRUSTED}),
     # late labels
     row("a label behind all text", deltas({"content": SECRET}, {"channel": "commentary"}), f"hidden: {SECRET} [E-X-WITHHELD]", "stop",
         **UNPROVEN),

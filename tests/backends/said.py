@@ -64,7 +64,14 @@ class Sends:
     raw: bytes
 
 
-Moment = Thinks | Says | Refuses | Calls | Ends | Fails | Sends
+@dataclass(frozen=True)
+class Writes:
+    """What the model itself writes, in Harmony: only token ids say it so."""
+
+    text: str
+
+
+Moment = Writes | Thinks | Says | Refuses | Calls | Ends | Fails | Sends
 
 
 def thinks(*pieces: str) -> Thinks:
@@ -89,14 +96,14 @@ NO_EVENT = Sends(b": a comment\n\n")
 
 def chat(moments: Sequence[Moment]) -> bytes | None:
     """Chat Completions."""
+    if any(isinstance(moment, Writes) or (isinstance(moment, Says) and moment.is_preamble) for moment in moments):
+        return None
     count, sent = 0, b""
     for moment in moments:
         match moment:
             case Thinks(pieces):
                 sent += b"".join(chunk(reasoning_content=piece) for piece in pieces)
-            case Says(pieces, is_preamble):
-                if is_preamble:
-                    return None
+            case Says(pieces):
                 sent += b"".join(chunk(content=piece) for piece in pieces)
             case Refuses(text):
                 sent += chunk(refusal=text)
@@ -111,8 +118,10 @@ def chat(moments: Sequence[Moment]) -> bytes | None:
     return sent
 
 
-def responses(moments: Sequence[Moment]) -> bytes:
+def responses(moments: Sequence[Moment]) -> bytes | None:
     """Responses."""
+    if any(isinstance(moment, Writes) for moment in moments):
+        return None
     return b"".join(_event(moment, f"i{place}") for place, moment in enumerate(moments))
 
 
@@ -185,6 +194,9 @@ def written(moments: Sequence[Moment]) -> tuple[Written, str] | None:
                 said = [f"<|channel|>{'commentary' if is_preamble else 'final'}<|message|>", *pieces]
             case Calls(name, arguments):
                 said = [f"<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>", *arguments]
+            case Writes(text):
+                found.append(text)
+                continue
             case Sends() | Fails():
                 found.append(_other(moment))
                 continue

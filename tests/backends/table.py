@@ -14,6 +14,7 @@ from tests.backends.said import (
     Moment,
     Refuses,
     Sends,
+    Writes,
     announces,
     calls,
     says,
@@ -25,6 +26,8 @@ APART = COLUMNS[1:]
 """In these a thought has an end."""
 LOOK: dict[str, Any] = {"tools": ("look",)}
 UNPROVED: dict[str, Any] = {"columns": TEXT, "server": PROVED}
+FINAL = "<|channel|>final<|message|>"
+MODEL_CALL = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>"
 HARMONY = f"<|channel|>analysis<|message|>{SECRET}<|end|><|start|>assistant<|channel|>final<|message|>Hi"
 
 
@@ -130,6 +133,9 @@ ROWS = [
         "answer so far: Half [E-X-BACKEND] [cut]", "E-X-BACKEND"),
     row("an error in words", [says("Half"), Sends(b'data: {"error":"SECRETzzq"}\n\n')], "answer so far: Half [E-X-BACKEND] [cut]",
         "E-X-BACKEND"),
+    row("an object that is an error", [Sends(b'data: {"object":"error","code":400,"message":"SECRETzzq"}\n\n')], "E-X-BACKEND-REFUSED",
+        columns=("chat", *IDS)),
+    row("a field for errors that is empty", [Sends(b'data: {"error":null}\n\n'), says("Hi"), STOPS], "answer: Hi", "stop"),
     row("text behind an error", [says("Half"), Fails({"code": 500}), says(SECRET), STOPS], "answer so far: Half [E-X-BACKEND] [cut]",
         "E-X-BACKEND"),
     # what cannot be read
@@ -177,6 +183,32 @@ ROWS = [
         **UNPROVED),
     row("half an answer after a proof", [says("Hi")], "answer so far: Hi [E-STREAM-TRUNCATED] [cut]", "E-STREAM-TRUNCATED",
         is_after_proof=True, **UNPROVED),
+    # what the model itself writes
+    *(row(f"{name}, and stops", [Writes(text), STOPS], *told) for name, text, told in (
+        ("an answer with its own end", f"{FINAL}Hi<|return|>", ("answer: Hi", "stop")),
+        ("a call with its own end", MODEL_CALL, ("call functions.f new: {}", "tool_calls")),
+    )),
+    row("an answer that ends where its length does", [Writes(f"{FINAL}Hi<|return|>"), CUT], "answer: Hi", "stop"),
+    row("a message that ends where the length does", [Writes(f"{FINAL}Hi<|end|>"), CUT], "answer so far: Hi", "length"),
+    row("a call that ends where its length does", [Writes(MODEL_CALL), CUT], "call functions.f new: {}", "length"),
+    row("an answer behind a call, cut", [Writes(f"{MODEL_CALL}<|start|>assistant{FINAL}Hi"), CUT], "call functions.f new: {}",
+        "hidden final (debug): Hi [E-X-LENGTH] [cut]", "length"),
+    row("two calls that the model writes", [Writes(f"{MODEL_CALL}<|start|>assistant{MODEL_CALL}"), STOPS], "call functions.f new: {}",
+        "call functions.f new: {}", "tool_calls"),
+    row("a call without its last token, cut", [Writes(MODEL_CALL.removesuffix("<|call|>")), CUT], "call functions.f new: {}", "length"),
+    row("a message behind its end, without an end of the stream", [Writes(f"{FINAL}Hi<|end|>")], "answer so far: Hi", "E-STREAM-TRUNCATED"),
+    row("an answer with its end, without an end of the stream", [Writes(f"{FINAL}Hi<|return|>")], "answer: Hi", "stop"),
+    row("text behind the end of the answer", [Writes(f"{FINAL}Hi<|return|>{SECRET}"), STOPS], "answer: Hi", "stop"),
+    row("a channel that nobody knows", [Writes(f"<|channel|>gossip<|message|>{SECRET}<|end|><|start|>assistant{FINAL}Hi"), STOPS],
+        f"hidden: <|channel|>gossip<|message|>{SECRET} [E-PARSE-HEADER]", "answer: Hi", "stop"),
+    row("a header without its message", [Writes(f"<|channel|>final Part.<|end|><|start|>assistant{FINAL}Hi"), STOPS],
+        "answer so far: Part. [E-PARSE-HEADER]", "answer: Hi", "stop"),
+    row("a message to a person in the analysis", [Writes(f"<|channel|>analysis to=user<|message|>{SECRET}"), STOPS],
+        f"no call user -, no JSON: {SECRET} [E-PARSE-HEADER]", "stop"),
+    row("a message of a tool", [Writes(f"{FINAL}Hi<|end|><|start|>tool<|message|>{SECRET}"), STOPS], "answer so far: Hi",
+        "hidden: <|start|>tool<|message|> [E-PARSE-HEADER]", "stop"),
+    row("text between two messages", [Writes(f"<|channel|>analysis<|message|>hm<|end|>{SECRET}<|start|>assistant{FINAL}Hi"), STOPS],
+        "thought: hm", "answer: Hi", "stop"),
     # what goes back
     row("the reasoning before a call, as a text", [thinks("hm"), calls("look", "{}"), STOPS], "thought: hm", "call functions.look c1: {}",
         "tool_calls", columns=("chat",),

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 
 from chatui.backends.base import Backend, BackendError, Endpoint, EndReason, SampleRequest, Usage
 from chatui.backends.harmony import dialects
-from chatui.backends.harmony.answer import HarmonyAnswer, ReadingPause, decoded
+from chatui.backends.harmony.answer import HarmonyAnswer, ReadingPause
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend, continued_request
 from chatui.backends.harmony.dialects import CompletionRequest
 from chatui.backends.http import WHOLE
@@ -245,33 +244,6 @@ def test_a_call_is_not_missing_if_the_model_wrote_too_much() -> None:
     for room, lacks in ((0, True), (-1, False)):
         answer, _ = read(event(thought), max_chars=len(thought) + room, pause=ReadingPause(drops, drops=True))
         assert (answer.is_over, answer.lacks_call) == (not lacks, lacks)
-
-
-@pytest.mark.parametrize(
-    ("data", "name", "code", "retryable"),
-    [
-        ('{"error": {"code": 500}}', "", ProductCode.BACKEND, True),
-        ('{"error": "SECRET"}', "", ProductCode.BACKEND, True),
-        ('{"object": "error", "code": 400}', "", ProductCode.BACKEND_REFUSED, False),
-        ('{"text": "SECRET"}', "error", ProductCode.BACKEND, True),
-        ("SECRET", "error", ProductCode.BACKEND, True),
-        ("SECRET", "", Code.STREAM_TRUNCATED, False),
-        ('["SECRET"]', "", Code.STREAM_TRUNCATED, False),
-        ("[" * 100_000, "", Code.STREAM_TRUNCATED, False),
-    ],
-)
-def test_an_error_inside_a_stream_is_retryable_only_before_any_text(data: str, name: str, code: ErrorCode, retryable: bool) -> None:
-    for is_empty, expected in ((True, retryable), (False, False)):
-        with pytest.raises(BackendError) as raised:
-            decoded(ServerSentEvent(name, data), is_empty=is_empty)
-        assert (raised.value.code, raised.value.retryable) == (code, expected)
-    assert decoded(ServerSentEvent("", '{"error": null, "object": "text", "a": 1}'), is_empty=True)["a"] == 1
-
-
-def test_each_call_gets_an_id_of_its_own() -> None:
-    frames, _ = finished(event(f"{CALL}<|start|>assistant{CALL}"))
-    ids = [done.frame.header.call_id or "" for done in frames]
-    assert len(set(ids)) == 2 and all(re.fullmatch("call_[0-9a-f]{32}", each) for each in ids)
 
 
 # A token-id answer that needs a second request: what is sent again, what is dropped, and what happens if the second one fails.
