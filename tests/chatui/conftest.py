@@ -1,7 +1,7 @@
 """People, conversations and a scripted model server for the tests of the Django side."""
 
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from io import StringIO
 
 import django
@@ -21,6 +21,7 @@ from chatui.audit_log.record import Visitor
 from chatui.database.faults import outages
 from chatui.database.writer import writer
 from chatui.model_servers import connected, proofs
+from chatui.models.audit import AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.observability.request_ids import request_id
@@ -119,6 +120,12 @@ def output_of(command: str, *arguments: object) -> str:
 def disk_is_full(*_: object, **__: object) -> None:
     """Takes the place of what writes a line of the audit log."""
     raise OSError("no space left")
+
+
+def refuse_log(patch: pytest.MonkeyPatch, refuse: Callable[..., None] = disk_is_full) -> None:
+    """From now on the database stores no line of the audit log, and no count of repetitions."""
+    for table in (AuditEvent, CountedLine):
+        patch.setattr(table, "save", refuse)
 
 
 def visitor(person: User | None, way: str = "page", address: str = "192.0.2.7") -> Visitor:

@@ -14,7 +14,7 @@ from chatui.guesses import ACCOUNT, ADDRESS, KNOWN, GuessLimit, MustWaitError, S
 from chatui.models.audit import AuditEvent
 from chatui.models.user import User
 from chatui.observability import error_reports, measures
-from tests.chatui.conftest import PASSWORD, disk_is_full, make_person, signed_in
+from tests.chatui.conftest import PASSWORD, make_person, refuse_log, signed_in
 
 
 class Clock:
@@ -460,7 +460,7 @@ def test_somebody_who_signs_in_and_out_all_day_does_not_fill_the_log(ada: User) 
 
 @pytest.mark.django_db
 def test_a_sign_in_that_cannot_be_recorded_does_not_happen(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatui.audit_log.record._append", disk_is_full)
+    refuse_log(monkeypatch)
     client = Client(raise_request_exception=False)
     assert client.post("/sign-in/", {"username": "ada", "password": PASSWORD}).status_code == 500
     assert client.get("/").status_code == 302

@@ -91,7 +91,7 @@ def test_a_person_comes_goes_and_is_forgotten_again_after_a_restore(deployment: 
     assert (names, alpha, zeta) == (["zeta", "alpha", "imported"], "{'big': 1e+22, 'nothing': -0.0}", "\x00")
     assert (deleted_at, found) == (None, 1000)
     output = deployment.manage("erase_person", "ada", "--yes")
-    assert "2 conversations, 0 folders, 0 assistants, 0 collections, 0 saved prompts, 3000 messages" in output and "VACUUM" in output
+    assert "2 conversations, " in output and " 3000 messages, " in output and "VACUUM" in output
     assert answer_of(deployment, LEFT) == [[1, 1, 4, 2], True]
     file = tmp_path / "erasures.jsonl"
     deployment.manage("erasures", "export", str(file))

@@ -19,7 +19,7 @@ from tests.canary.listening import BusRecorder, assert_allowed, hidden_steps, op
 from tests.canary.markers import Canary
 from tests.canary.planting import plant
 from tests.canary.reviewed import ATTEMPT, COMMANDS, COUNTED, GRANT, Command
-from tests.chatui.conftest import PASSWORD
+from tests.chatui.conftest import PASSWORD, refuse_log
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, REPLY, ScriptedBackend, Step, ended, frame
 
@@ -242,11 +242,7 @@ async def test_without_an_audit_line_the_socket_sends_nothing_hidden(
     values = await settle_rows(canary, ada)
     await open_debug_view(grace, values["conversation"])
 
-    def disk_is_full(*args: object, **kwargs: object) -> None:
-        raise OSError("no space left")
-
-    monkeypatch.setattr("chatui.audit_log.record._append", disk_is_full)
-    monkeypatch.setattr("chatui.audit_log.aggregation._count", disk_is_full)
+    refuse_log(monkeypatch)
     for person in (ada, sam, grace):
         async with BrowserSocket(person) as socket:
             await socket.send("watch", conversation=values["conversation"])

@@ -27,6 +27,7 @@ from renderer.frames import Header
 from tests.canary.asking import InProcess, client_for, visitor, whole
 from tests.canary.listening import BusRecorder, assert_allowed, hidden_steps, open_debug_view
 from tests.canary.markers import Canary
+from tests.chatui.conftest import disk_is_full, refuse_log
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
 
@@ -378,10 +379,6 @@ async def test_odd_server_errors_do_not_hang_the_turn(detail: str, ada: User, ba
         assert (await tab.until(*ENDS, "chatui:idle"))[-1]["state"] == "failed"
 
 
-def _disk_is_full(*args: object, **kwargs: object) -> None:
-    raise OSError("no space left")
-
-
 @pytest.mark.asyncio
 async def test_a_watcher_whose_permission_cannot_be_rechecked_sees_no_more(
     canary: Canary, ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
@@ -396,7 +393,7 @@ async def test_a_watcher_whose_permission_cannot_be_rechecked_sees_no_more(
         await open_debug_view(grace, accepted["conversation"])
         await watcher.send("watch", conversation=accepted["conversation"])
         await watcher.until("chatui:debug.snapshot")
-        monkeypatch.setattr("chatui.permissions.access._debuggable", _disk_is_full)
+        monkeypatch.setattr("chatui.permissions.access._debuggable", disk_is_full)
         await database_sync_to_async(grace.user_permissions.clear)()
         await asyncio.sleep(0.4)
         gate.set()
@@ -420,11 +417,11 @@ async def test_a_watcher_whose_view_of_the_next_turn_cannot_be_recorded_sees_non
 
         def fails(*args: object, **kwargs: object) -> None:
             tried.set()
-            _disk_is_full()
+            disk_is_full()
 
         backend.script = [*frame(ANALYSIS, "before"), gate, *hidden_steps(canary, ["analysis"]), *answer()]
         with monkeypatch.context() as patch:
-            patch.setattr("chatui.audit_log.aggregation._count", fails)
+            refuse_log(patch, fails)
             await owner_socket.send_message("And now?", conversation=accepted["conversation"])
             await reached(backend)
             assert await asyncio.to_thread(tried.wait, 30), "the premise: the view of the next turn was to be recorded"

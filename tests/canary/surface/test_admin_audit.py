@@ -1,5 +1,6 @@
 """Every change of rights by staff, on any page of Administration, is in the audit log, in words, without secrets."""
 
+import re
 from collections.abc import Mapping
 
 import pytest
@@ -14,7 +15,7 @@ from chatui.models.user import User
 from chatui.permissions import administration
 from tests.canary.asking import ADDRESS, client_for
 from tests.canary.surface.test_admin import permission
-from tests.chatui.conftest import PASSWORD, make_person
+from tests.chatui.conftest import PASSWORD, make_person, refuse_log
 from tests.support.staff_pages import page_of, save_details, save_rights
 
 pytestmark = pytest.mark.django_db
@@ -97,11 +98,8 @@ def test_deleting_one_account(admin_pages: Client) -> None:
     key = other.pk
     assert admin_pages.post(page_of(other, "erase"), {"name": "other"}).status_code == 200
     assert not User.objects.filter(pk=key).exists()
-    counted = (
-        "0 conversations, 0 folders, 0 assistants, 0 collections, 0 saved prompts, "
-        "0 messages, 0 turns, 0 files, 0 share links, 0 debug requests"
-    )
-    assert recorded("other") == [("account erased", f"id {key}: {counted}")]
+    [(action, detail)] = recorded("other")
+    assert action == "account erased" and detail.startswith(f"id {key}: 0 conversations, ") and not re.search(r" [1-9]", detail)
 
 
 def test_a_group_from_creation_to_deletion(admin_pages: Client) -> None:
@@ -142,13 +140,10 @@ def test_without_an_audit_line_nothing_changes(way: str, admin_pages: Client, mo
             Group.objects.values("name", "permissions")
         )
 
-    def disk_is_full(*args: object, **kwargs: object) -> None:
-        raise OSError("no space left")
-
     before = state()
     path, sent = ways[way]
     with monkeypatch.context() as patch:
-        patch.setattr("chatui.audit_log.record._append", disk_is_full)
+        refuse_log(patch)
         assert admin_pages.post(path, sent).status_code == 500  # type: ignore[arg-type]
     assert state() == before
     assert admin_pages.post(path, sent).status_code in (200, 302)  # type: ignore[arg-type]

@@ -22,7 +22,7 @@ from tests.canary.conftest import World
 from tests.canary.planting import plant
 from tests.canary.reviewed import ATTEMPT, COUNTED, GRANT, HOLDER, KINDS, NOTE, ROUTES, Ask
 from tests.canary.surface.test_headers import wrong_with
-from tests.chatui.conftest import OPENING
+from tests.chatui.conftest import OPENING, refuse_log
 
 pytestmark = pytest.mark.django_db
 
@@ -199,11 +199,7 @@ def test_without_an_audit_line_pages_and_exports_have_nothing_hidden(world: Worl
     for place in ("debug/", "download/whole/"):
         assert world.canary.found(whole(allowed.get(path + place))), "the premise: with the line it is shown"
 
-    def disk_is_full(*args: object, **kwargs: object) -> None:
-        raise OSError("no space left")
-
-    monkeypatch.setattr("chatui.audit_log.record._append", disk_is_full)
-    monkeypatch.setattr("chatui.audit_log.aggregation._count", disk_is_full)
+    refuse_log(monkeypatch)
     for name in ("both", "staff", "owner"):
         client = client_for(world.people[name])
         for place in ("debug/", "download/whole/"):

@@ -26,7 +26,7 @@ from chatui.wire import bus
 from chatui.wire.commands import Subscribe
 from renderer.events import FrameText
 from renderer.markup import html
-from tests.chatui.conftest import disk_is_full, stored
+from tests.chatui.conftest import refuse_log, stored
 from tests.chatui.turns.test_turns import ask
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, frame
@@ -412,7 +412,7 @@ async def test_without_an_audit_row_nothing_hidden_is_shown(
     conversation = await Conversation.objects.acreate(owner=ada)
     await open_debug_view(grace, str(conversation.pk))
 
-    monkeypatch.setattr("chatui.audit_log.aggregation._count", disk_is_full)
+    refuse_log(monkeypatch)
     async with BrowserSocket(grace) as watcher:
         await watcher.send("watch", conversation=str(conversation.pk))
         refused = await watcher.next()

@@ -18,7 +18,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions import access
 from tests.chatui.audit_log.triggers import without_triggers
-from tests.chatui.conftest import disk_is_full, make_person
+from tests.chatui.conftest import make_person, refuse_log
 
 pytestmark = pytest.mark.django_db
 
@@ -172,7 +172,7 @@ def test_a_retention_run_is_recorded_before_anything_is_removed(
 ) -> None:
     Conversation.objects.update(deleted_at=timezone.now() - timedelta(days=31))
     with monkeypatch.context() as patch:
-        patch.setattr("chatui.audit_log.record._append", disk_is_full)
+        refuse_log(patch)
         with pytest.raises(OSError, match="no space left"):
             call_command("purge", stdout=io.StringIO())
     assert Conversation.objects.filter(pk=conversation.pk).exists()

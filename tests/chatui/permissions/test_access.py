@@ -18,7 +18,7 @@ from chatui.permissions import access, administration, debug_requests, offers, r
 from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
-from tests.chatui.conftest import disk_is_full, make_person, visitor
+from tests.chatui.conftest import make_person, refuse_log, visitor
 
 pytestmark = pytest.mark.django_db
 
@@ -228,9 +228,9 @@ def test_if_the_line_cannot_be_written_nothing_is_shown(grace: User, conversatio
     debug_requests.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
 
     with monkeypatch.context() as patch, pytest.raises(OSError, match="no space left"):
-        patch.setattr("chatui.audit_log.aggregation._count", disk_is_full)
+        refuse_log(patch)
         access.view_hidden(visitor(grace), conversation.pk, action="debug page")
-    monkeypatch.setattr("chatui.audit_log.record._append", disk_is_full)
+    refuse_log(monkeypatch)
     with pytest.raises(OSError, match="no space left"):
         access.view_hidden(visitor(grace, "download"), conversation.pk, action="whole download")
     with pytest.raises(OSError, match="no space left"):

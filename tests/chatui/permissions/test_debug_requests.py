@@ -20,7 +20,7 @@ from chatui.models.user import User
 from chatui.permissions import access, debug_requests, debug_views
 from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
 from chatui.permissions.debug_requests import ReasonNeededError
-from tests.chatui.conftest import disk_is_full, make_person, visitor
+from tests.chatui.conftest import make_person, refuse_log, visitor
 
 pytestmark = pytest.mark.django_db
 
@@ -393,7 +393,7 @@ def test_a_decision_that_cannot_be_recorded_has_no_effect(
     debug_request: DebugRequest, grace: User, vera: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("chatui.audit_log.record._append", disk_is_full)
+        refuse_log(patch)
         with pytest.raises(OSError, match="no space left"):
             debug_requests.decide(visitor(vera), conversation.pk, debug_request.pk, approves=True)
     assert not can_look(grace, conversation)

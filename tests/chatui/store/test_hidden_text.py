@@ -204,10 +204,13 @@ def test_visible_text_and_text_of_operators_and_users_stays(ada: User, header: H
 
 
 @pytest.mark.parametrize("lines", [None, (Activity("count"),)])
-def test_of_summaries_only_those_of_earlier_versions_are_emptied(lines: tuple[Activity, ...] | None, ada: User) -> None:
+def test_of_summaries_only_those_of_earlier_versions_are_emptied(
+    lines: tuple[Activity, ...] | None, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
     frame, metadata = Frame(frame_kinds.SUMMARY, "- Counting"), FrameMetadata(activities=lines)
     row = transcripts.append(Conversation.objects.create(owner=ada), None, frame, Author.PRODUCT, metadata)
-    hidden_text._empty(hidden_text._hidden())
+    change(monkeypatch, {"hidden_days": 0})
+    hidden_text.forget_old(timezone.now() + timedelta(days=60))
     assert ("Counting" in Message.objects.get(pk=row.pk).text) is (lines is not None)
 
 

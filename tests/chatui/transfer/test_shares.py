@@ -31,7 +31,7 @@ from chatui.transfer import shares
 from chatui.transfer.shares import Link, ShareOptions
 from chatui.web import shares as web_shares
 from renderer.frames import Frame, Header
-from tests.chatui.conftest import disk_is_full, signed_in
+from tests.chatui.conftest import refuse_log, signed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -309,7 +309,7 @@ def test_links_for_signed_in_people_redirect_others_to_the_sign_in(
 
 
 def test_a_link_that_cannot_be_recorded_is_not_created(leaf: Message, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatui.audit_log.record._append", disk_is_full)
+    refuse_log(monkeypatch)
     client = Client(raise_request_exception=False)
     client.force_login(ada)
     response = client.post(f"/c/{leaf.conversation_id}/share/", {"leaf": str(leaf.pk), "days": "7"})

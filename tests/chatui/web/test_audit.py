@@ -18,7 +18,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.web import audit
 from chatui.web.audit import FilterForm
-from tests.chatui.conftest import OPENING, disk_is_full, signed_in
+from tests.chatui.conftest import OPENING, refuse_log, signed_in
 from tests.support.cases import for_each
 from tests.support.html_text import collapsed
 
@@ -153,7 +153,7 @@ def test_without_a_log_line_there_is_no_export(grace: User, monkeypatch: pytest.
     client = signed_in(grace)
     client.raise_request_exception = False
     assert "first thing" in client.post("/audit/export/csv/").content.decode(), "the premise: with the line there is a file"
-    monkeypatch.setattr("chatui.audit_log.record._append", disk_is_full)
+    refuse_log(monkeypatch)
     response = client.post("/audit/export/csv/")
     assert response.status_code == 500 and "first thing" not in response.content.decode()
 
