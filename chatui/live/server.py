@@ -46,7 +46,7 @@ from chatui.live.http_channel import protocol, unsent, written_at_once
 from chatui.model_servers import connected
 from chatui.observability import tracing
 from chatui.proxies import setup_faults
-from chatui.turns import running
+from chatui.turns import reaping, running
 from chatui.wire import relay
 from chatui.wire.bus import bus
 
@@ -150,7 +150,7 @@ class Server(daphne.server.Server):  # type: ignore[misc]
             self.stop()  # a second signal means: do not wait
 
     async def _drain(self) -> None:
-        running.stop_reaping()
+        reaping.stop_reaping()
         ends_at = asyncio.get_running_loop().time() + environment().drain_seconds
         has_others = bus().reaches_others
         if has_others:

@@ -4,8 +4,9 @@ Begin with ``runner``, which runs a turn by calling names in order. ``asks`` is 
 of this process; ``start`` (with ``program_start``) stores the question and the turn in one transaction; ``slots`` lets it wait;
 ``running_turn`` is what is known of it, from then on; ``opening`` loads it and makes the first request; ``sampling`` asks the model once,
 and its events go the way back: through a list of stages to ``frame_recorder``, which makes frames of them, and to ``publisher``, which
-sends them to those who follow; ``ledger`` writes the frames and the end. ``leases`` and ``sweep`` see to turns whose process dies. Only
-``calls`` runs tools, and only ``streams`` decides what a follower gets, by the gate. No module here knows an HTTP request or a socket.
+sends them to those who follow; ``ledger`` writes the frames and the end. ``leases``, ``reaping`` and ``sweep`` see to turns whose process
+dies. Only ``calls`` runs tools, and only ``streams`` decides what a follower gets, by the gate. No module here knows an HTTP request or a
+socket.
 
 A conversation runs one turn at a time, and a question that arrives twice is one turn: both are constraints of the database. What ends a
 turn takes place once, in one transaction that first checks that the turn is still ours.

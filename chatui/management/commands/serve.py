@@ -35,7 +35,7 @@ from chatui.program import command
 from chatui.proxies import address_of, is_this_computer
 from chatui.site.static_files import collect_changed
 from chatui.store import erasure
-from chatui.turns import running, sweep
+from chatui.turns import reaping, sweep
 
 FIRST_PURGE_SECONDS = 30.0
 """How long after its start a process first looks whether a purge is due: not while people reconnect."""
@@ -97,7 +97,7 @@ class Command(BaseCommand):
 
     def _serve(self, host: str, port: int) -> None:
         readiness.begin()
-        twisted_loop.call_soon(running.reap)
+        twisted_loop.call_soon(reaping.reap)
         twisted_loop.call_soon(measures.watch_loop)
         twisted_loop.call_soon(process_reports.begin)
         twisted_loop.create_task(metrics.answer_workers(), name="metrics")

@@ -19,7 +19,7 @@ from chatui.models.message import Message
 from chatui.models.programs import ProgramAnswer
 from chatui.models.user import User
 from chatui.store import transcripts
-from chatui.turns import running
+from chatui.turns import reaping, running
 from chatui.turns.streams.program import MoreProgramText, Opened, Withdrawn
 from renderer.frame_kinds import PREAMBLE
 from renderer.frames import Frame, Header, Role, Terminator
@@ -126,7 +126,7 @@ async def test_a_clients_turn_is_not_relaunched_without_its_client(program: Prog
 
     await Turn.objects.aupdate(state="running", lease_owner=leases.OWNER, lease_until="2026-01-01T00:00Z")
     running._ended.clear()
-    assert await database_sync_to_async(running._never_launched)() == []
+    assert await database_sync_to_async(reaping._never_launched)() == []
 
 
 @pytest.mark.parametrize(

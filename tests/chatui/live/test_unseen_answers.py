@@ -11,7 +11,7 @@ from chatui.display.conversation_list import shown_list
 from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.turns import running
+from chatui.turns import reaping
 from tests.chatui.conftest import stored
 from tests.chatui.turns.test_turns import ask
 from tests.support.browser_socket import ENDS, BrowserSocket
@@ -76,7 +76,7 @@ async def test_an_answer_of_a_dead_process_is_new_and_no_longer_running(ada: Use
     async with BrowserSocket(ada) as socket:
         assert await marks(ada) == [(True, False)]
         await Turn.objects.filter(pk=turn.pk).aupdate(lease_until=timezone.now() - timedelta(seconds=1))
-        await running._reap()
+        await reaping._reap()
         answered = (await socket.until("chatui:answered"))[-1]
     assert (answered["conversation"], answered["has_news"]) == (str(turn.conversation_id), True)
     assert await marks(ada) == [(False, True)]

@@ -20,7 +20,7 @@ from chatui.models.turn import Turn
 from chatui.models.usage import UsageEntry
 from chatui.models.user import User
 from chatui.store import transcripts
-from chatui.turns import leases, ledger, running, slot_waits, sweep
+from chatui.turns import leases, ledger, reaping, running, slot_waits, sweep
 from chatui.turns.asks import AskKind
 from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import RunningTurn
@@ -61,7 +61,7 @@ async def test_a_queued_question_of_a_dead_process_is_answered_and_its_page_foll
     async with BrowserSocket(ada) as socket:
         await socket.send("subscribe", conversation=str(turn.conversation_id))
         assert await socket.silence(0.2) == [], "the premise: it waits"
-        await running._reap()
+        await reaping._reap()
         events = await socket.until(*ENDS)
     await running.settle()
     [created] = [event for event in events if event["type"] == "response.created"]
@@ -70,7 +70,7 @@ async def test_a_queued_question_of_a_dead_process_is_answered_and_its_page_foll
     ended = await Turn.objects.aget(pk=turn.pk)
     assert (ended.state, ended.lease_owner, ended.is_queued) == ("completed", leases.OWNER, False)
     assert len(backend.requests) == 1
-    await running._reap()
+    await reaping._reap()
     assert len(backend.requests) == 1, "and only once"
 
 
@@ -158,7 +158,7 @@ async def test_others_are_ended_and_no_model_is_asked(
     turn = await left_queued(ada)
     await database_sync_to_async(change)(turn)
     assert await database_sync_to_async(slot_waits.adopt)(turn) is None
-    await running._reap()
+    await reaping._reap()
     await running.settle()
     ended = await Turn.objects.aget(pk=turn.pk)
     assert (ended.state, ended.error_code, ended.is_queued) == (*end, False)

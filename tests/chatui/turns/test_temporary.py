@@ -17,7 +17,7 @@ from chatui.models.message import SearchEntry
 from chatui.models.user import User
 from chatui.store import erasure
 from chatui.transfer import exports
-from chatui.turns import running, titles
+from chatui.turns import reaping, running, titles
 from chatui.turns import temporary as turns_temporary
 from tests.chatui.conftest import OPENING, signed_in
 from tests.chatui.lifecycle.test_erasure import file_bytes
@@ -117,7 +117,7 @@ async def test_an_expired_one_is_erased_and_its_pages_are_told(ada: User, backen
     async with BrowserSocket(ada) as socket:
         await socket.send("subscribe", conversation=str(over.pk))
         await socket.until("chatui:idle")
-        await running._reap()
+        await reaping._reap()
         assert (await socket.until("chatui:unlisted"))[-1]["conversation"] == str(over.pk)
     assert {row.pk async for row in Conversation.objects.all()} == {still.pk, kept_one.pk}
 
