@@ -60,6 +60,14 @@ class _End:
     closed: FrameClosed
 
 
+@dataclass(frozen=True, slots=True)
+class _Replacement:
+    """The message that begins with the text of the cut one, and the cut one: their keys."""
+
+    key: str
+    cut: str
+
+
 @dataclass(slots=True)
 class _Thinking:
     """How long hidden work takes before the answer begins, over all rounds of the turn. Later hidden work does not count."""
@@ -109,10 +117,11 @@ class EndUserStream:
         """The messages that have ended, as far as they are shown."""
         self._open: OpenMessage | None = None
         self._cut: str | None = None
-        self._staying: wire.MessageSoFar | None = None
-        """The cut message, if it stays whatever is withdrawn."""
-        self._joined: tuple[str, str] | None = None
-        """The keys of the message that begins with the text of the cut one, and of the cut one; None until it opens."""
+        """The key of the cut message that the next answer replaces; None once pages have been told so."""
+        self._cut_to_restore: wire.MessageSoFar | None = None
+        """The cut message, if it is shown again when its replacement is withdrawn."""
+        self._replacement: _Replacement | None = None
+        """None until it opens."""
         self._working = False
         self._delay: wire.Delay | None = None
         self.place = 0
@@ -139,7 +148,7 @@ class EndUserStream:
         summary, which are shown together with those of this turn. ``stays``: the cut message is shown again if that answer is withdrawn."""
         self.done += messages
         self._cut = str(cut) if cut else None
-        self._staying = next((each for each in messages if each.message_id == self._cut), None) if stays else None
+        self._cut_to_restore = next((each for each in messages if each.message_id == self._cut), None) if stays else None
         self._seconds_before, self._steps_before = seconds, steps
 
     def take(self, event: RawEvent, key: UUID, elapsed: int) -> None:
@@ -167,8 +176,8 @@ class EndUserStream:
         self._open = message = OpenMessage(key, kind_of(header), self.pages, is_json(header))
         if message.kind == "final":
             self._show_end_of_thinking(self._thinking.answer, elapsed)
-            if self._cut is not None and self._joined is None:
-                self._joined = (key, self._cut)
+            if self._cut is not None and self._replacement is None:
+                self._replacement = _Replacement(key, self._cut)
         self._waiting.append(wire.MessageBegan(message.key, message.kind))
 
     def _add_text(self, message: OpenMessage, text: VisibleText) -> None:
@@ -285,20 +294,25 @@ class EndUserStream:
         is_working, is_over = self._working or thinking.is_on, thinking.seconds is not None
         thought = self._seconds_before + thinking.seconds if thinking.seconds is not None else None
         steps = (*(self._steps_before if is_over else ()), *self._steps)
-        can_answer_now, calls_wait = self._can_answer_now and thinking.is_on, self._waiting_calls
+        # A tool is the newest thing that people see.
         uses_tool = is_working and not self._working and bool(messages) and messages[-1].kind == "tool"
-        more = (
+        return wire.Snapshot(
+            self._turn,
+            self._number,
+            elapsed,
+            is_working,
+            steps,
+            thought,
             tuple(messages),
-            self.place,
-            can_answer_now,
-            calls_wait,
-            self._files,
-            self._delay,
-            self._asked,
-            uses_tool or None,
-            self._told or None,
+            place=self.place,
+            can_answer_now=self._can_answer_now and thinking.is_on,
+            calls_wait=self._waiting_calls,
+            files=self._files,
+            delay=self._delay,
+            asked=self._asked,
+            uses_tool=uses_tool or None,
+            told=self._told or None,
         )
-        return wire.Snapshot(self._turn, self._number, elapsed, is_working, steps, thought, *more)
 
     def _show_working(self, elapsed: int) -> None:
         self._working, self._delay = True, None
@@ -337,16 +351,18 @@ class EndUserStream:
             self._thinking.go_on()
             if self._thinking.is_on:
                 self._show_working(elapsed)
-        if self._joined and message.key == self._joined[0] and self._staying:
-            self._show_cut_again(self._staying)
-        elif self._joined and message.key == self._joined[0]:
+        if self._replacement is None or message.key != self._replacement.key:
+            return
+        if self._cut_to_restore:
+            self._show_cut_again(self._cut_to_restore)
+        else:
             # Pages that have not heard of the new message yet show the beginning of its text as the cut one.
-            self._waiting.append(wire.MessageWithdrawn(self._joined[1]))
+            self._waiting.append(wire.MessageWithdrawn(self._replacement.cut))
             self._replace_cut()
 
     def _show_cut_again(self, cut: wire.MessageSoFar) -> None:
         """The next answer replaces it again. Pages that have not heard of the withdrawn one still show it."""
-        self._joined = None
+        self._replacement = None
         if self._cut is None:
             self._cut = cut.message_id
             self.done.append(cut)
