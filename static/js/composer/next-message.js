@@ -38,6 +38,8 @@ export class NextMessage {
   #sent = "";
   /** The turn that is not to make way any more, until the server could be told. */
   #left = "";
+  /** The turn that makes way for it because this tab has said so. */
+  #wanted = "";
 
   /** @param {PageParts} around */
   constructor(around) {
@@ -111,7 +113,9 @@ export class NextMessage {
     const turn = this.#runningTurn;
     if (turn && turn !== message.turn) return this.#keep({ ...message, turn });
     // The server knows this no longer than its connection lasts.
-    if (turn && turn === message.addsTo && isOfThisTab(message.clientId)) this.#around.makeWay(turn, true);
+    if (turn && turn === message.addsTo && isOfThisTab(message.clientId) && this.#around.makeWay(turn, true)) {
+      this.#wanted = turn;
+    }
     const last = transcript.exchanges.at(-1);
     if (composer.isRunning || last?.isRunning) return;
     if (last?.turn === message.turn && last.state === "completed") void this.#send(message, this.#around.send);
@@ -133,12 +137,14 @@ export class NextMessage {
     if (message?.state !== "waiting" || !turn) return this.#reload();
     const wanted = message.addsTo !== turn;
     if (!this.#around.makeWay(turn, wanted)) return this.#around.composer.say(NO_CONNECTION, "hint");
+    this.#wanted = wanted ? turn : "";
     this.#keep({ ...message, turn, addsTo: wanted ? turn : undefined });
     this.#around.announce(wanted ? ADDED : waitingSentence());
   }
 
   /** It is edited or withdrawn: the answer does not wait for it. @param {Pick<Message, "addsTo">} message */
   #leave({ addsTo }) {
+    this.#wanted = "";
     if (addsTo) this.#left = this.#around.makeWay(addsTo, false) ? "" : addsTo;
   }
 
@@ -225,7 +231,10 @@ export class NextMessage {
 
   /** @param {StorageEvent} event */
   #changed = (event) => {
-    if (event.key === this.#messages.key(this.#conversation) && !this.#card.isEditing) this.#reload();
+    if (event.key !== this.#messages.key(this.#conversation)) return;
+    // Another tab has withdrawn or changed it, or sends it.
+    if (this.#wanted && this.#wanted !== this.#message?.addsTo) this.#leave({ addsTo: this.#wanted });
+    if (!this.#card.isEditing) this.#reload();
   };
 
   #reload() {

@@ -194,6 +194,25 @@ def test_what_a_page_wanted_of_an_answer_is_told_again_after_a_reload_and_over_o
     expect(other.last.locator(".part-final")).to_contain_text("It said")
 
 
+@pytest.mark.parametrize("action", ["Cancel sending", "Wait for the end"])
+def test_a_message_that_another_tab_has_withdrawn_does_not_end_the_answer(action: str, kitchen: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(kitchen, "ada"))
+    chat.ask("Plan a dinner, please")
+    expect(chat.page.locator("[data-form]")).to_have_count(1)
+    chat.ask("For Sunday.")
+    card = chat.page.locator(".next-message")
+    card.get_by_role("button", name="Add to this answer").click()
+    tab = Chat(chat.page.context.new_page())
+    tab.page.goto(chat.page.url)
+    expect(tab.page.locator(".next-message")).to_contain_text("Added to this answer at its next step")
+    tab.page.locator(".next-message").get_by_role("button", name=action).click()
+    expect(card).to_have_count(0) if action == "Cancel sending" else expect(card).to_contain_text("Sent when this answer is finished.")
+    tab.page.reload()
+    tab.page.locator("[data-form]").get_by_role("button", name="Send").click()
+    expect(chat.exchanges.first).to_have_attribute("data-state", "completed")
+    expect(chat.exchanges.first.locator(".part-final")).to_contain_text("It said")
+
+
 def test_a_message_that_was_withdrawn_does_not_end_the_answer(kitchen: Server, visits: Visits) -> None:
     chat = Chat(visits.open(kitchen, "ada"))
     chat.ask("Plan a dinner, please")
