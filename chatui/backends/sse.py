@@ -11,6 +11,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from renderer.strict_json import has_more_marks
+
+MAX_MARKS = 100_000
+"""The most strings, commas and opening brackets of a line that is parsed to find its end."""
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 
@@ -103,8 +107,13 @@ class Decoder:
         value = value.removeprefix(b" ")
         ended = None
         if name == b"data":
-            if self._data and len(self._data) == 1 and _is_whole(self._data[0].decode("utf-8", "replace")):
-                # Some servers leave out the blank line between events. No object goes on after its end.
+            if (
+                len(self._data) == 1
+                and not has_more_marks(self._data[0], MAX_MARKS)
+                and _is_whole(self._data[0].decode("utf-8", "replace"))
+            ):
+                # Some servers leave out the blank line between events. No object goes on after its end. Of one with more values, finding
+                # that out would take everybody's time.
                 ended = self._dispatch()
             self._data_size += len(value)
             if self._data_size > self._max_bytes:

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from chatui.backends.sse import Decoder, ServerSentEvent, TooLongError
+from chatui.backends.sse import MAX_MARKS, Decoder, ServerSentEvent, TooLongError
 from tests.support.cases import example_count
 
 TORTURE = (
@@ -116,3 +116,11 @@ def test_nothing_of_an_unfinished_event_is_left() -> None:
 
 def test_the_name_of_an_event_is_the_last_one_and_may_hold_bad_bytes() -> None:
     assert Decoder(100).feed(b"event: a\nevent:b\xff\nDATA: x\nid: 1\ndata: y\n\n") == [ServerSentEvent("b\ufffd", "y")]
+
+
+def test_a_line_of_too_many_values_is_not_parsed_to_find_its_end() -> None:
+    """A tool server may send four megabytes of them, which everybody would wait for."""
+    for count, are_two in ((10, True), (MAX_MARKS, False)):
+        line = '{"a": [' + "[]," * count + "[]]}"
+        found = Decoder(1_000_000).feed(f'data: {line}\ndata: {{"b": 1}}\n\n'.encode())
+        assert [event.data for event in found] == ([line, '{"b": 1}'] if are_two else [f'{line}\n{{"b": 1}}'])
