@@ -2,7 +2,7 @@
 
 import { t } from "../language/words.js";
 import { atEnd, find, lifeOf, seek } from "../page/dom.js";
-import { keptSearch, remember, textStorage } from "../page/storage.js";
+import { keepSearch, keptSearch, remember, textStorage } from "../page/storage.js";
 import { dayGroup, ListPages, mark, newEntry, News, place, showPlace, update } from "./entries.js";
 import { Folders } from "./folders.js";
 import { ListActions } from "./list-actions.js";
@@ -450,7 +450,11 @@ export class Drawer {
 // Loads <conversation-search> when its field is first focused. On "chat:find", it dispatches "chat:search" and focuses
 // the field.
 
+let isLoaded = false;
+
 export function searchOnDemand() {
+  if (!isLoaded && beginsAnew()) keepSearch("");
+  isLoaded = true;
   const search = find(document, "conversation-search", HTMLElement);
   const text = find(search, ".search-text", HTMLInputElement);
   const load = () => void import("./conversation-search.js").catch(() => {
@@ -464,6 +468,13 @@ export function searchOnDemand() {
   search.addEventListener("focusin", load);
   // The browser has restored a text, somebody typed before this script ran, or results are to stay beside the page.
   if (text.value || search.contains(document.activeElement) || keptSearch()) load();
+}
+
+/** Whether a link has led from elsewhere to a new conversation, which ends a search. A reload and Back do not. */
+function beginsAnew() {
+  const [how] = performance.getEntriesByType("navigation");
+  const isLink = how instanceof PerformanceNavigationTiming && how.type === "navigate";
+  return isLink && !find(document, "chat-page", HTMLElement).dataset.conversation;
 }
 
 customElements.define("conversation-list", ConversationList);

@@ -114,6 +114,14 @@ def test_a_new_conversation_ends_the_search_and_another_person_finds_none_of_it(
     expect(field(page)).to_have_value("")
 
     search_for(page, word)
+    page.reload()
+    expect(place(page)).to_have_text("1 result")
+    page.goto(f"{demo.url}/assistants/")
+    page.get_by_role("link", name="Back to your conversations").click()
+    expect(page.locator("conversation-list")).to_be_visible()
+    expect(field(page)).to_have_value("")
+
+    search_for(page, word)
     page.get_by_role("button", name="Ada").click()
     page.get_by_role("button", name="Sign out").click()
     page.wait_for_url("**/sign-in/**")
