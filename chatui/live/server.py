@@ -120,9 +120,8 @@ class Server(daphne.server.Server):  # type: ignore[misc]
             self.listen_success(reactor.adoptStreamPort(self._listener.fileno(), self._listener.family, self.http_factory))
             self._listener.close()  # the port has its own descriptor
         self._on_listening()
-        self.ws_factory.protocol = _Protocol
-        self.http_factory.protocol = protocol
-        self.http_factory.buildProtocol = partial(_connection, self.http_factory.buildProtocol)
+        self.ws_factory.protocol = SocketProtocol
+        limit_requests(self.http_factory)
         # Without ``failByDrop``, who sends too much is told so (1009).
         limits = {"failByDrop": False, "maxMessagePayloadSize": MAX_MESSAGE_BYTES}
         self.ws_factory.setProtocolOptions(perMessageCompressionAccept=accepted_compression, **limits)
@@ -176,7 +175,13 @@ def _close_connections() -> Deferred[None]:
     return Deferred.fromFuture(asyncio.ensure_future(connected.close_all()))
 
 
-def _connection(build: Callable[[object], Any], address: object) -> Any:
+def limit_requests(factory: Any) -> None:
+    """Have Daphne's factory of HTTP connections refuse and cut requests as ``_Request`` does, on channels that read as ``http_channel``."""
+    factory.protocol = protocol
+    factory.buildProtocol = partial(_limited_connection, factory.buildProtocol)
+
+
+def _limited_connection(build: Callable[[object], Any], address: object) -> Any:
     connection = build(address)
     connection.requestFactory = _Request
     return connection
@@ -278,7 +283,7 @@ class _Request(WebRequest):  # type: ignore[misc]
             self.channel.loseConnection()
 
 
-class _Protocol(WebSocketProtocol):  # type: ignore[misc]
+class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
     """Daphne's protocol, which also writes directly if possible, and can close with registered codes, such as that for a restart."""
 
     _refused_with = 0

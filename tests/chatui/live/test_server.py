@@ -18,9 +18,9 @@ from twisted.python.failure import Failure
 from twisted.web import http
 
 from chatui import wire
-from chatui.live import consumer, http_channel, server
+from chatui.live import consumer, server
 from chatui.live.body_limits import max_bytes_read
-from chatui.live.server import MAX_FRAME_BYTES, WINDOW_BITS, _Protocol, accepted_compression
+from chatui.live.server import MAX_FRAME_BYTES, WINDOW_BITS, SocketProtocol, accepted_compression
 from chatui.models.user import User
 from tests.support.browser_socket import BrowserSocket
 
@@ -93,8 +93,8 @@ def test_a_frame_waits_behind_earlier_ones(held: dict[str, object]) -> None:
     assert (peer.sent, peer.buffered) == ([], [b"hello"])
 
 
-def _protocol() -> _Protocol:
-    protocol = _Protocol()
+def _protocol() -> SocketProtocol:
+    protocol = SocketProtocol()
     protocol.send_queue, protocol.peer, protocol.logOctets, protocol.state = [], "", False, None
     return protocol
 
@@ -130,8 +130,8 @@ def sent(*pieces: bytes) -> tuple[Application, StringTransport]:
     application = Application()
     factory: Any = HTTPFactory(application)
     factory.reactor = factory._reactor = Clock()
-    factory.protocol = http_channel.protocol
-    connection, transport = server._connection(factory.buildProtocol, None), StringTransport()
+    server.limit_requests(factory)
+    connection, transport = factory.buildProtocol(None), StringTransport()
     connection.makeConnection(transport)
     for piece in pieces:
         connection.dataReceived(piece)
@@ -221,9 +221,20 @@ def test_bodies_that_are_being_received_for_programs_have_a_limit_together_but_f
     monkeypatch.setattr(server, "BODIES_AT_ONCE", 0)
     head = b"POST /v1/responses HTTP/1.1\r\nHost: here\r\nContent-Length: %d\r\n\r\n"
     application, transport = sent(head % MIB, b"x" * MIB)
-    assert transport.value().startswith(b"HTTP/1.1 503 ") and not application.body and server._Request._held == 0
+    assert transport.value().startswith(b"HTTP/1.1 503 ") and not application.body
     application, _ = sent(head % 1000, b"x" * 1000)
-    assert len(application.body) == 1000 and server._Request._held == 0
+    assert len(application.body) == 1000
+
+
+def test_bodies_that_were_received_or_given_up_count_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "BODIES_AT_ONCE", 1)
+    length = 10 * MIB
+    assert length < max_bytes_read(b"/v1/responses") < 2 * length, "the premise: there is room for one"
+    head = b"POST /v1/responses HTTP/1.1\r\nHost: here\r\nContent-Length: %d\r\n\r\n" % length
+    for received in (length, length - 1, length):
+        application, transport = sent(head, b"x" * received)
+        assert b" 503 " not in transport.value()
+    assert len(application.body) == length
 
 
 def test_a_large_file_is_kept() -> None:
