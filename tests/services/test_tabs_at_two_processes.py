@@ -263,6 +263,27 @@ async def test_of_two_messages_that_are_added_at_once_both_are_answered(deployme
         assert again["type"] == "chatui:accepted" and {"Red.", "Blue."} < set(Model.asked[-1])
 
 
+@pytest.mark.parametrize("end", ["stop", "send"])
+async def test_a_message_that_is_added_as_the_answer_ends_is_not_lost(end: str, deployment: Deployment) -> None:
+    async with tabs(*deployment.servers) as (asker, away):
+        turn = await asker.ask("Bake a cake.")
+        await asker.waits(1)
+        await away.follow(turn)
+        if end == "stop":
+            await adds(away, turn)
+            await asker.send("stop", conversation=turn["conversation"], turn=turn["turn"])
+        else:
+            await asker.decide(turn, "send", **FILLED["Bake a cake."])
+        assert (await away.until(*ENDS))[-1]["type"] == {"stop": "response.cancel", "send": "response.completed"}[end]
+        await adds(away, turn)
+        added = await away.ask("For Sunday.", turn["conversation"])
+        assert added["type"] == "chatui:accepted", "what came too late changes nothing, and refuses nothing"
+        for tab in (asker, away):
+            while (await tab.until("response.completed"))[-1]["turn"] != added["turn"]:
+                pass
+        assert Model.asked[-1][-1] == "For Sunday."
+
+
 async def test_a_message_that_is_withdrawn_at_another_process_changes_nothing(deployment: Deployment) -> None:
     async with tabs(*deployment.servers) as (asker, away):
         turn = await asker.ask("Bake a cake.")
