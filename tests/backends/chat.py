@@ -90,6 +90,12 @@ SUMMARIES: dict[str, list[Delta]] = {
 }
 COMPARED = "The user asks for the fastest way, so I compare trains first."
 COMPARING = {"reasoning_details": [{"type": "reasoning.summary", "summary": COMPARED}]}
+
+
+def body(**message: str) -> bytes:
+    return json.dumps({"model": "stub", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()
+
+
 NO_LISTS: tuple[object, ...] = ({"0": {"delta": {"content": SECRET}}}, SECRET, [], None)
 ROWS = [
     # which choice
@@ -280,6 +286,15 @@ ROWS = [
     row("a whole message behind a call", choices({"delta": A_CALL}, {"message": {**HM, **HI, **A_CALL}}) + END,
         "call functions.look c1: {}", "tool_calls"),
     row("a choice without an index", choices({"index": None, "message": HI}) + END, "answer: Hi", "stop"),
+    # no stream, but one body
+    row("a body with a thought", body(content="Hi", reasoning=SECRET), f"thought: {SECRET}", "answer: Hi", "stop", is_json=True),
+    row("a body with raw output", body(content=f"It is 346.assistantanalysis{SECRET}assistantfinalHi"), "answer so far: It is 346.",
+        f"hidden: assistantanalysis{SECRET}assistantfinal [E-PARSE-HEADER]", "answer: Hi", "stop", is_json=True),
+    row("a body with nothing but a thought", body(content="", reasoning=SECRET), f"thought: {SECRET}", "stop", is_json=True),
+    row("a body without a reason to stop", b'{"choices":[{"message":{"content":"Hi"}}]}', "answer: Hi", "stop", is_json=True),
+    row("a body that is an error", b'{"object":"error","message":"SECRETzzq","code":400}', "E-X-BACKEND-REFUSED", is_json=True),
+    row("a body that is cut", body(content="Hi")[:-3], "E-X-BACKEND, may be asked again", is_json=True),
+    row("a body that is a list", b'["SECRETzzq"]', "E-X-BACKEND, may be asked again", is_json=True),
     # how it ends
     *(row(f"{found} that ends with {finish}", deltas(*found, finish=finish), *told) for found, finish, told in (
         ([HI], "stop", ("answer: Hi", "stop")),

@@ -47,7 +47,7 @@ class Row:
     space does not count.
     ``gives``: the reasoning that goes back to the server with the replies to its calls. ``knows``: how the next answer will be read.
     ``tools``: the functions that are offered. ``asks``: changes of the request; ``limits``: of the limits; ``server``: of the endpoint.
-    ``lacks``: how many bytes are missing at its end.
+    ``lacks``: how many bytes are missing at its end. ``is_json``: it is the whole body, and no stream.
     ``is_after_proof``: an answer before this one has proved that the server keeps reasoning apart.
     """
 
@@ -64,6 +64,7 @@ class Row:
     limits: Mapping[str, Any] = field(default_factory=dict)
     server: Mapping[str, Any] = field(default_factory=dict)
     lacks: int = 0
+    is_json: bool = False
     is_after_proof: bool = False
 
     def told_in(self, column: str) -> list[str]:
@@ -143,6 +144,8 @@ class Door:
         said, reads = self.cell(row, column), Reads()
         assert said is not None, "this column cannot say it"
         answers = [reads.piecewise(cuts(said)) if cuts else then(SSE_HEAD + said)]
+        if row.is_json:
+            answers = [stub.responds("200 OK", said)]
         if row.is_after_proof and column in TEXT:
             answers.insert(0, then(SSE_HEAD + (self._speak[column](_PROOF) or b"")))
         return await self.asked(row, column, answers, reads, **server)

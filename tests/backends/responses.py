@@ -576,6 +576,12 @@ ROWS = [
     row("fewer tokens than the context has", [message(), text("Hi"), completed(usage={"input_tokens": 600, "output_tokens": 399})],
         "answer: Hi", "stop, 600 read, 399 written",
         server={"context": 1000}),
+    # no stream, but one body
+    *(Row(f"a body {name}", json.dumps({"object": "response", "status": "completed", **more}).encode(), told, columns=("responses",),
+        is_json=True) for name, more, told in (
+        ("with a thought and a message", {"output": [reasoned(SECRET)["item"], HELLO]}, (f"thought: {SECRET}", "answer: Hello", "stop")),
+        ("that was cut", {"output": [HELLO], **CUT}, ("answer so far: Hello [E-X-LENGTH] [cut]", "length")),
+        ("that failed", {"status": "failed", "error": {"message": SECRET, "code": 500}}, ("E-X-BACKEND, may be asked again",)))),
     # limits
     row("text of an item that a full sample names too late", [text("abc"), message("n"), text("y" * 20, "n"), completed(snapshot())],
         "answer so far: yyyyyyy [E-X-LENGTH] [cut]", "hidden: abc [E-X-LENGTH] [cut]", "length",

@@ -13,9 +13,12 @@ import pytest
 from tests.backends import chat, chat_fields, responses, responses_fields, table
 from tests.backends.door import COLUMNS, IDS, PLAIN, PROVED, TEXT, Door, Row, Told, numbered
 from tests.backends.said import STOPS, calls, says, thinks
+from tests.chatui.backends.faults import REFUSALS
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
+ANY_FORMAT: Any = None
+"""A refusal looks alike in each."""
 ROWS = numbered([*table.ROWS, *chat_fields.ROWS, *chat.ROWS, *responses_fields.ROWS, *responses.ROWS])
 STORY = Row(
     "a thought, an answer and a call",
@@ -67,6 +70,16 @@ async def test_cuts_at_any_byte_change_nothing(door: Door, column: str) -> None:
     assert reads > 12, "the premise: each piece was read by itself"
     whole, told = await door.told(STORY, column), await door.told(STORY, column, lambda raw: (bytes([each]) for each in raw))
     assert not STORY.problems(column, whole) + STORY.problems(column, told) and told.reads > 400 > whole.reads
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+async def test_a_status_says_the_same_in_every_column(door: Door, column: str) -> None:
+    found = {}
+    for fault in REFUSALS:
+        told = await door.asked(Row(fault.name, b""), column, [fault.answer(ANY_FORMAT)])
+        found[fault.name] = [told.lines[-1].partition(",")[0], told.visible]
+    assert_none({fault.name: found[fault.name] for fault in REFUSALS if found[fault.name] != [fault.code.value, ""]})
+    assert len(found) > 20
 
 
 @pytest.mark.parametrize("column", TEXT)
