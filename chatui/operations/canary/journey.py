@@ -50,10 +50,12 @@ _ANSWERS_OF_A_TAB = 7
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """What was planted: the scripts by wire format, a transcript to import, the visible markers, and the word next to the hidden ones."""
+    """What was planted: the scripts by wire format, a transcript to import, a PNG with a hidden marker beside its pixels, the visible
+    markers, and the word next to the hidden ones."""
 
     scripts: Mapping[str, Sequence[Script]]
     transcript: str
+    picture: bytes
     visible: Canary
     bait: str
 
@@ -261,18 +263,22 @@ class Journey:
         return {"folder_id": str(key)} if key else {}
 
     def _assistant(self) -> Values:
-        """Let the first conversation have an assistant, whose instructions only its page shows; returns the assistant's parameters."""
+        """Let the first conversation have an assistant, whose instructions only its page shows, with a picture, of whose file only the
+        pixels are kept; returns the assistant's parameters."""
         address = reverse("assistant_new")
         self._owner.get(address, address)
         words = self._planted.visible.plant("instructions of an assistant")
-        if self._owner.post(address, f"POST {address}", {"name": "A canary's assistant", "instructions": words}).status_code != 302:
+        form, picture = {"name": "A canary's assistant", "instructions": words}, ("canary.png", self._planted.picture, "image/png")
+        if self._owner.post(address, f"POST {address}", form, {"picture": picture}).status_code != 302:
             self._problems.append("No assistant could be made.")
         version = AssistantVersion.objects.filter(assistant__owner=self._guests.owner).first()
         if version is None:
             return {}
+        if version.picture_id is None:
+            self._problems.append("The picture of the assistant was not kept.")
         begun = self._guests.owner.conversations.filter(pk=self._known()[0]["conversation_id"])
         begun.update(began_with_assistant=True, assistant_version=version)
-        return {"assistant_id": str(version.assistant_id)}
+        return {"assistant_id": str(version.assistant_id), "picture_id": str(version.picture_id)}
 
     def _prompt(self) -> Values:
         """Let the owner save a prompt; returns its parameter."""

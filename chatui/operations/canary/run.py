@@ -13,6 +13,7 @@ import random
 import secrets
 import signal
 import time
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -120,7 +121,16 @@ def _plant(hidden: Canary, visible: Canary, shapes: int | None, seed: int) -> tu
             scripts[name] = server.scripts(planters[name])
         except VocabularyError:
             left_out.append(f"{name}: the vocabulary is not on this machine")
-    return Planted(scripts, hidden_frames.transcript(planters["import"]), visible, bait), tuple(left_out)
+    transcript, picture = hidden_frames.transcript(planters["import"]), _picture(hidden.plant("text in a picture"))
+    return Planted(scripts, transcript, picture, visible, bait), tuple(left_out)
+
+
+def _picture(text: str) -> bytes:
+    """A PNG of one grey pixel, with a text beside it, as cameras and programs for drawing write one."""
+    head = b"\0\0\0\1\0\0\0\1\x08\0\0\0\0"
+    parts = (b"IHDR" + head, b"tEXt" + b"Comment\0" + text.encode(), b"IDAT" + zlib.compress(b"\0\x80"), b"IEND")
+    chunks = (len(part[4:]).to_bytes(4) + part + zlib.crc32(part).to_bytes(4) for part in parts)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
 def _secrets() -> dict[str, str]:
