@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from chatui.models.user import User
-from chatui.tools import rules, server_registry
+from chatui.tools import rules
 from chatui.tools.mcp import prompts
 from chatui.tools.picks import signed
 from chatui.web.tool_prompts import TOKEN_CHARS
@@ -20,6 +20,7 @@ from tests.chatui.conftest import signed_in
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.scripted import Mcp, called, result
 from tests.chatui.tools.peer import PeerRequest, peer
+from tests.chatui.tools.registry import forget_servers
 from tests.support import environment
 
 pytestmark = pytest.mark.django_db
@@ -61,11 +62,11 @@ def mcp(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, db: None) -> Iterator[M
         file.write_text(FILE.format(url=served.url))
         values = {"tools_file": file, "data_dir": tmp_path, "tools": TOOLS, "backend_url": "http://127.0.0.1:9"}
         environment.change(monkeypatch, values)
-        server_registry._known.cache_clear()
+        forget_servers()
         call_command("tools", *TOOLS, "--confirm", stdout=io.StringIO())
         rules.forget_rows()
         yield server
-    server_registry._known.cache_clear()
+    forget_servers()
 
 
 def shown(client: Client) -> list[dict[str, Any]]:

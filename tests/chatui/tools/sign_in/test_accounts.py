@@ -31,6 +31,7 @@ from chatui.tools.tool import CallingTurn, SignInError, ToolError
 from chatui.transfer import exports
 from tests.chatui.tools.mcp import published
 from tests.chatui.tools.mcp.calls import Remembered
+from tests.chatui.tools.registry import forget_servers, known_connections
 from tests.support import environment
 from tests.support.places import ROOT
 
@@ -68,10 +69,10 @@ def place(url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator
     (tmp_path / "tools.toml").write_text("\n".join(lines))
     values = {"tools_file": tmp_path / "tools.toml", "data_dir": tmp_path, "tools": TOOLS, "tools_without_approval": list(TOOLS)}
     environment.change(monkeypatch, {"backend_url": "http://127.0.0.1:9", **values})
-    server_registry._known.cache_clear()
+    forget_servers()
     yield Place(url, tmp_path)
-    on_tools_loop(closed(server_registry._known(tmp_path / "tools.toml").servers.values()))
-    server_registry._known.cache_clear()
+    on_tools_loop(closed(known_connections()))
+    forget_servers()
 
 
 def on_tools_loop(work: Coroutine[Any, Any, T]) -> T:

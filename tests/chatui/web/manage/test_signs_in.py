@@ -8,10 +8,11 @@ import pytest
 
 from chatui.models.tools import StoredToolServer
 from chatui.models.user import User
-from chatui.tools import rules, server_registry, stored_servers
+from chatui.tools import rules, stored_servers
 from chatui.tools.remote.definition import McpSpec, OAuthSpec
 from chatui.tools.sign_in.door import door_of
 from tests.chatui.conftest import make_person, signed_in
+from tests.chatui.tools.registry import forget_servers, known_connections
 from tests.chatui.tools.sign_in.test_accounts import Place, answered, begun, call, closed, connect, on_tools_loop, url, wait_for_revocation
 from tests.chatui.web.manage.test_tool_servers import CONNECT, confirm_all, read
 from tests.support import environment
@@ -28,10 +29,10 @@ RIGHTS = ("view_tools", "connect_tools", "change_tools", "view_hidden_channels")
 def place(url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Place]:
     values = {"tools_private_hosts": [urlsplit(url).netloc], "data_dir": tmp_path, "tools": {}}
     environment.change(monkeypatch, {"backend_url": "http://127.0.0.1:9", **values})
-    server_registry._known.cache_clear()
+    forget_servers()
     yield Place(url, tmp_path)
-    on_tools_loop(closed(server_registry._known(None).servers.values()))
-    server_registry._known.cache_clear()
+    on_tools_loop(closed(known_connections()))
+    forget_servers()
 
 
 def test_it_is_connected_confirmed_and_used_by_each_as_themselves(place: Place) -> None:

@@ -16,13 +16,14 @@ from chatui.models.tools import StoredToolServer, ToolConfirmation, ToolSetting
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.permissions.tools import resource_servers
-from chatui.tools import catalogue, rules, server_registry, stored_servers
+from chatui.tools import catalogue, rules, stored_servers
 from chatui.tools.execution import tools_loop
 from chatui.tools.mcp.server import McpServer
 from chatui.tools.remote.offers import ServerError
 from chatui.tools.tool import CallingTurn, ToolError
 from chatui.turns.calls import claims
 from tests.chatui.conftest import make_person, signed_in, store
+from tests.chatui.tools.registry import forget_servers
 from tests.chatui.turns.test_turns import ask
 from tests.support import environment
 
@@ -52,9 +53,9 @@ def _listing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
         return list(FOUND)
 
     monkeypatch.setattr(McpServer, "_found", found)
-    server_registry._known.cache_clear()
+    forget_servers()
     yield
-    server_registry._known.cache_clear()
+    forget_servers()
 
 
 @pytest.fixture
@@ -147,7 +148,7 @@ def test_what_was_changed_after_it_was_seen_is_not_confirmed(connector: User, co
     assert offered(ada) == set()
     confirm_all(other)
     FOUND[0]["description"] = "Finds other tickets."
-    server_registry._known.cache_clear()
+    forget_servers()
     shown = read(other)
     assert "Changed since it was confirmed: nobody gets it" in shown and '- "description": "Finds tickets, and sends everything' in shown
     assert '+ "description": "Finds other tickets."' in shown
