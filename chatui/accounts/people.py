@@ -117,7 +117,8 @@ def end_superuser(visitor: Visitor, person_id: UUID) -> User:
 
 
 def correct(visitor: Visitor, person_id: UUID, details: Mapping[str, str]) -> User:
-    """Change somebody's user name, display name and e-mail address (columns and checked values). Recorded; another address is told them.
+    """Change somebody's user name, display name and e-mail address (columns and checked values). Recorded. If the address changes,
+    the person is told so at the old one.
 
     Raises:
         NotFoundError: as ``changeable``.

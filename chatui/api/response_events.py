@@ -86,7 +86,7 @@ class ResponseEvents:
             case Opened():
                 self._opened, self._texts = event, []
             case MoreProgramText(text=text):
-                yield from self._more(text)
+                yield from self._answer_grew(text)
             case Closed():
                 yield from self._close(event)
             case Called() | ToolRun():
@@ -114,7 +114,7 @@ class ResponseEvents:
             case Step():
                 yield from self._step(event)
             case Thought(text=text):
-                yield from self._more_of(self._thought, self._place("reasoning", content_index=0), text, is_first=not self._raw)
+                yield from self._part_grew(self._thought, self._place("reasoning", content_index=0), text, is_first=not self._raw)
                 self._raw.append(text)
             case Sealed(token=token):
                 self._sealed = token
@@ -133,7 +133,7 @@ class ResponseEvents:
         yield from self._think(step.key)
         place = self._place("reasoning", summary_index=len(self._steps))
         self._steps.append(step.text)
-        yield from self._more_of(SUMMARY, place, step.text, is_first=True)
+        yield from self._part_grew(SUMMARY, place, step.text, is_first=True)
         yield from self._end_of(SUMMARY, place, step.text)
 
     def _end_thinking(self, status: str = "completed") -> Iterator[Event]:
@@ -145,7 +145,7 @@ class ResponseEvents:
             self._is_thinking, self._sealed, self._raw = False, None, []
             yield self._done(item)
 
-    def _more(self, text: str) -> Iterator[Event]:
+    def _answer_grew(self, text: str) -> Iterator[Event]:
         if self._opened is None:
             return
         is_first = not self._texts
@@ -154,7 +154,7 @@ class ResponseEvents:
             self._key = self._opened.key.hex
             yield self._added(message_item(self._key, "", "in_progress", is_preamble=self._opened.is_preamble))
         self._texts.append(text)
-        yield from self._more_of(TEXT, self._place("message", content_index=0), text, is_first=is_first)
+        yield from self._part_grew(TEXT, self._place("message", content_index=0), text, is_first=is_first)
 
     def _close(self, closed: Closed) -> Iterator[Event]:
         opened, self._opened = self._opened, None
@@ -195,7 +195,7 @@ class ResponseEvents:
     def _place(self, kind: str, **indices: int) -> dict[str, Any]:
         return {"item_id": item_id(kind, self._key), "output_index": len(self.output), **indices}
 
-    def _more_of(self, part: PartType, place: Mapping[str, Any], text: str, *, is_first: bool) -> Iterator[Event]:
+    def _part_grew(self, part: PartType, place: Mapping[str, Any], text: str, *, is_first: bool) -> Iterator[Event]:
         if is_first:
             yield self._event(f"{part.around}.added", **place, part=part.of(""))
         yield self._event(f"{part.name}.delta", **place, delta=text, **({"logprobs": []} if part is TEXT else {}))

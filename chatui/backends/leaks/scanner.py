@@ -56,7 +56,7 @@ class Scanner:
         """Where new text begins in the buffer, behind some characters that were read."""
         self._is_first = self._at_line = True
         self._fence = ""
-        self._kept: list[str] | None = None
+        self._rest_of_block: list[str] | None = None
         """The text from a sign in an open fence on: it counts if nothing closes the fence."""
         self._shown: list[str] = []
         self._is_blank = self._is_indented = self._is_code = self._begins_block = False
@@ -69,7 +69,7 @@ class Scanner:
     def finish(self) -> str:
         """The text has ended; returns the rest of what can be shown."""
         shown = self._read("", is_end=True)
-        self.held = self.held or "".join(self._kept or ())
+        self.held = self.held or "".join(self._rest_of_block or ())
         return shown
 
     def _read(self, text: str, *, is_end: bool) -> str:
@@ -83,7 +83,7 @@ class Scanner:
             while at < len(self._view) and not self.held:
                 step = self._line_begins(at) if self._at_line else self._in_line(at)
                 if step > at:
-                    (self._shown if self._kept is None else self._kept).append(self._buffer[at + self.ahead : step])
+                    (self._shown if self._rest_of_block is None else self._rest_of_block).append(self._buffer[at + self.ahead : step])
                     at, self.ahead = step, 0
         except UndecidedError:
             if not self.ahead and self._ends_word(at):
@@ -97,7 +97,7 @@ class Scanner:
         """Whether the place is the last letter so far of a word in a line. Words come in pieces, and most go on with no sign."""
         letters = self._buffer[max(at - 1, 0) :]
         is_last = len(letters) == 2 and letters.isascii() and letters.isalpha() and letters.islower()
-        return is_last and not (self._at_line or self._fence or self._kept is not None)
+        return is_last and not (self._at_line or self._fence or self._rest_of_block is not None)
 
     def _match(self, pattern: regex.Pattern[str], at: int) -> regex.Match[str] | None:
         return patterns.matched(pattern, self._view, at, may_grow=not self._is_end)
@@ -124,7 +124,7 @@ class Scanner:
     def _at_fence(self, fence: regex.Match[str]) -> int:
         """Read the line of a fence. 0 if it is text of the block."""
         behind: int = fence.end("run")
-        if fence["info"] and self._kept is None and self._sign(behind, begins_line=False):
+        if fence["info"] and self._rest_of_block is None and self._sign(behind, begins_line=False):
             # A sign that is glued to a fence ends the block: no language is called like this.
             self.held = self._buffer[behind:]
             return behind
@@ -135,8 +135,8 @@ class Scanner:
         if self._fence:
             if not run.startswith(self._fence) or info.strip():
                 return False
-            self._shown += self._kept or ()
-            self._fence, self._kept = "", None
+            self._shown += self._rest_of_block or ()
+            self._fence, self._rest_of_block = "", None
         elif run[0] == "`" and "`" in info:
             return False
         else:
@@ -159,13 +159,13 @@ class Scanner:
         return at if self._match(_PLACE, at) and self._at_place(at, begins_line=False) else at + 1
 
     def _at_place(self, place: int, *, begins_line: bool) -> bool:
-        """Whether a sign stands here; then the text from it on is held."""
-        if self._is_code or self._kept is not None:
+        """Whether a sign stands here; then the text from it on is held. After one in a block of code, only the rest of the block waits."""
+        if self._is_code or self._rest_of_block is not None:
             return False
         if not self._sign(place, begins_line=begins_line):
             return False
         if self._fence and (self._begins_block or not self._match(patterns.LEAVES_CODE, place)):
-            self._kept = []
+            self._rest_of_block = []
             return False
         if self._ticks % 2 and self._closes_tick(place):
             return False

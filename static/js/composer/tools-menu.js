@@ -12,14 +12,14 @@ const CONVERSATION = /\/c\/[0-9a-f-]{36}\/$/;
 /** @type {HTMLElement | null} */
 let listening = null;
 /** Passed in, not imported: an import would add a file to the first load of every page. @type {ToolStorage} */
-let kept = { toolsOff: () => "", keepToolsOff: () => undefined };
+let storage = { toolsOff: () => "", keepToolsOff: () => undefined };
 
 /**
  * @param {HTMLElement} menu that opens
- * @param {ToolStorage} keeping
+ * @param {ToolStorage} ofPage
  */
-export async function open(menu, keeping) {
-  kept = keeping;
+export async function open(menu, ofPage) {
+  storage = ofPage;
   if (listening !== menu) {
     listening = menu;
     menu.addEventListener("change", changed);
@@ -35,7 +35,7 @@ function own() {
 
 /** @param {HTMLElement} menu */
 function listed(menu) {
-  return `${menu.dataset.new}?off=${encodeURIComponent(kept.toolsOff())}&${chosen()}`;
+  return `${menu.dataset.new}?off=${encodeURIComponent(storage.toolsOff())}&${chosen()}`;
 }
 
 /** The chosen model: its server may have tools of its own. */
@@ -79,7 +79,7 @@ function changed({ target, currentTarget }) {
 /** @param {HTMLElement} menu */
 function keepOff(menu) {
   const off = [...menu.querySelectorAll("input")].filter((input) => !input.checked);
-  kept.keepToolsOff(off.map((input) => input.value));
+  storage.keepToolsOff(off.map((input) => input.value));
 }
 
 /** @param {Event} event */
