@@ -27,7 +27,7 @@ test("no script names another host", () => {
 /** Whose listeners are begun once, for all pages that are shown one after another, or take themselves away. */
 const FOR_ALL = new Set([
   "composer/leaving.js", "page/menus.js", "page/unsent.js", "page/finishing.js", // once
-  "sidebar/entries.js", // as long as a title is edited
+  "sidebar/renaming.js", // as long as a title is edited
   "composer/temporary.js", "page/printing.js", "page/draw-diagram.js", // on pages that no other takes the place of
 ]);
 

@@ -5,7 +5,7 @@ import { t } from "../language/words.js";
 import { closestTo, find, lifeOf, pageOf, seek } from "../page/dom.js";
 import { menuOpener, toast } from "../page/menus.js";
 import { messageOf, postJson } from "../page/server.js";
-import { editTitle, newEntry, showPlace, titledEntry } from "./entries.js";
+import { newEntry, showPlace } from "./entries.js";
 
 /** @import { Choosing } from "./choosing.js" */
 /** @import { MoveDialog } from "./move-dialog.js" */
@@ -62,7 +62,9 @@ export class ListActions {
     if (!menu || !action || !(item instanceof HTMLElement)) return;
     menu.hidePopover();
     if (action === "rename") {
-      editTitle(isOpen ? openTitle() : titledEntry(item), (title, before) => void this.#saveTitle(item, title, before));
+      import("./renaming.js").then(({ rename }) => rename(isOpen ? null : item, (title, before) => {
+        void this.#saveTitle(item, title, before);
+      }), unreachable);
     } else if (action === "delete") {
       if (isOpen) this.#deleteOpen(item.dataset.conversation ?? "");
       else void this.#delete(item);
@@ -216,13 +218,6 @@ export class ListActions {
       toast(messageOf(error));
     }
   }
-}
-
-/** The title in the top bar. */
-function openTitle() {
-  const title = find(document, ".top-title", HTMLElement);
-  const more = find(document, ".top-more", HTMLElement);
-  return { shown: title, title, more, back: more };
 }
 
 /** @param {ConversationList} list */
