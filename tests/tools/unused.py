@@ -60,6 +60,7 @@ STAYS = {
     "SERVER": "see there",
     "is_cancelled": "called by tools that teams write",
     "raise_for_error": "see there",
+    "calls_wait": "sent to pages, which read it",
     "*_EVENTS": "found by what generates the scripts' types",
 }
 """Names, or patterns of names, that are reported as unused but must stay, and why."""

@@ -36,12 +36,7 @@ def is_zip(data: bytes) -> bool:
     return data.startswith(b"PK\x03\x04")
 
 
-def json_files(data: bytes) -> Iterator[bytes]:
-    """The contents of ``_named_files``. Raises ImportRefusedError as it does."""
-    return (content for _, content in _named_files(data))
-
-
-def _named_files(data: bytes) -> Iterator[tuple[str, bytes]]:
+def json_files(data: bytes) -> Iterator[tuple[str, bytes]]:
     """The names and contents of the files with conversations in an export's zip; if there are none, of all its JSON files. They end when
     ``MAX_UNPACKED`` bytes are unpacked, and the last one may be truncated. Raises ImportRefusedError if it is not a zip, has too many
     entries, cannot be unpacked, or contains no such file."""
@@ -226,7 +221,7 @@ def conversations(data: bytes) -> Iterator[RawConversation | DroppedKind]:
     the archive cannot be read."""
     room = MAX_UNPACKED
     folders = _own_folders(data) if is_zip(data) else {}
-    for name, file in _named_files(data) if is_zip(data) else [("", data)]:
+    for name, file in json_files(data) if is_zip(data) else [("", data)]:
         if begins_list(file):
             try:
                 yield from map(_raw, items(file))
