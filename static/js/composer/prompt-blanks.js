@@ -157,15 +157,19 @@ function fieldOf({ name, choices }) {
   return lineField();
 }
 
-/** A field of one line that keeps the lines of a pasted text. Enter goes to the next empty one or submits the form. */
+/**
+ * A field of one line that keeps the lines of a pasted text. Enter goes to the next empty one that is not optional, or
+ * submits the form.
+ */
 export function lineField() {
   const line = Object.assign(made("textarea", "earlier-search"), { rows: 1, dir: "auto" });
   line.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
-    const all = [...(line.form?.elements ?? [])];
-    const empty = all.slice(all.indexOf(line) + 1).find((each) => each instanceof HTMLTextAreaElement && !each.value);
-    if (empty instanceof HTMLElement) empty.focus();
+    if (!line.reportValidity()) return;
+    const all = [...(line.form?.querySelectorAll("textarea") ?? [])];
+    const empty = all.slice(all.indexOf(line) + 1).find((each) => !each.value && !("optional" in each.dataset));
+    if (empty) empty.focus();
     else line.form?.requestSubmit();
   });
   return line;

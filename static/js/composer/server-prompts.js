@@ -79,6 +79,7 @@ export class ServerPrompts {
 export function askServer({ name, begins, server, pick, fields }) {
   const asked = fields.map(({ name: own, about, required }) => {
     const input = Object.assign(lineField(), { required });
+    input.toggleAttribute("data-optional", !required);
     return { label: required ? own : t("%(name)s (optional)", { name: own }), about, input };
   });
   const goes = fields.length ? t("What you fill in goes to %(server)s.", { server }) : "";
