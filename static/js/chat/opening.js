@@ -157,7 +157,7 @@ async function show(page, { fresh, address }, isBack) {
   requestAnimationFrame(() => (find(next, ".announcer", HTMLElement).textContent = fresh.title));
   // If the page is still loading, this follows then.
   if (document.readyState !== "complete") return;
-  void import("../page/installed.js").then((module) => module.start(), () => {});
+  void import("../page/installed.js").then((module) => module.start(next), () => {});
 }
 
 /** @param {HTMLElement} page */

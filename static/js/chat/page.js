@@ -373,4 +373,7 @@ customElements.define("chat-page", ChatPage);
 
 // Loads the code for the installed app after everything else.
 
-addEventListener("load", () => void import("../page/installed.js").then((module) => module.start(), () => {}));
+addEventListener("load", () => {
+  const page = find(document, "chat-page", HTMLElement);
+  void import("../page/installed.js").then((module) => module.start(page), () => {});
+});

@@ -10,9 +10,11 @@ import { recall } from "./storage.js";
 /** The name under which the browser stores who wants notifications. */
 const KEY = "chatui:notice";
 
-export function start() {
-  const composer = /** @type {ChatComposer} */ (find(document, "chat-composer", HTMLElement));
-  const transcript = /** @type {ChatTranscript} */ (find(document, "chat-transcript", HTMLElement));
+/** @param {HTMLElement} page that asked for this, and may have been left meanwhile */
+export function start(page) {
+  if (!page.isConnected) return;
+  const composer = /** @type {ChatComposer} */ (find(page, "chat-composer", HTMLElement));
+  const transcript = /** @type {ChatTranscript} */ (find(page, "chat-transcript", HTMLElement));
   if ("Notification" in globalThis) noticeOnDemand(composer, transcript);
   void work(composer);
 }

@@ -304,6 +304,8 @@ def test_nothing_listens_twice_after_twenty_conversations(chat: Chat, talks: tup
         page.locator(link(address)).click()
         expect(page.locator(".conversation-link[aria-current]")).to_have_attribute("href", address)
         still(page)
+        # What starts last on a page.
+        page.wait_for_function("() => !document.querySelector('[data-action=tell-ready]').hidden")
         live.append(page.evaluate("() => live()"))
     assert is_same(page)
     # Scripts that came later listen once; the pages after that add nothing.
@@ -315,3 +317,23 @@ def test_nothing_listens_twice_after_twenty_conversations(chat: Chat, talks: tup
     page.go_back()
     page.keyboard.type("x")
     expect(chat.box).to_have_value("x")
+
+
+def test_what_arrives_late_starts_once_and_only_on_the_page_that_is_shown(chat: Chat, talks: tuple[str, str, str]) -> None:
+    page, (one, two, _) = chat.page, talks
+    held: list[Route] = []
+    page.route("**/static/js/page/installed.*", lambda route: held.append(route))
+    page.reload()
+    for address in (two, one):
+        page.locator(link(address)).click()
+        expect(page.locator(".conversation-link[aria-current]")).to_have_attribute("href", address)
+    until(page, lambda: held)
+    page.evaluate("() => { globalThis.asked = 0; Notification.requestPermission = async () => (asked += 1, 'denied') }")
+    for route in held:
+        route.continue_()
+    button = page.locator("[data-action=tell-ready]")
+    page.wait_for_function("() => !document.querySelector('[data-action=tell-ready]').hidden")
+    button.evaluate("button => button.click()")
+    page.wait_for_function("() => asked > 0")
+    still(page)
+    assert page.evaluate("() => asked") == 1
