@@ -90,8 +90,17 @@ _OTHER_VARIABLES = (VARIABLE_PREFIX, "CHATUI_TEST_", "CHATUI_CACHE_DIR", "CHATUI
 _RETIRED = {
     "CHATUI_BACKEND_SUMMARY_REVIEW": NO_REVIEW,
     "CHATUI_DJANGO_ADMIN": "does nothing any more and can be removed: everything it changed has a page under Administration",
+    "CHATUI_TOOL_THREADS": "does nothing any more and can be removed: 16 tools that are plain functions run at a time",
 }
 """Settings of earlier versions that are ignored, with what is said about each."""
+_RETIRED_LIMITS = {
+    "CHATUI_ALERT_HOURS": "staff are warned of refused attempts within 24 hours, as many as CHATUI_ALERT_ATTEMPTS says",
+    "CHATUI_PYTHON_IDLE_MINUTES": "an interpreter ends when it was idle for 10 minutes",
+    "CHATUI_PYTHON_INTERPRETERS_OF_PERSON": "a person has at most 2 of the interpreters that CHATUI_PYTHON_INTERPRETERS allows",
+    "CHATUI_PYTHON_SECONDS": "code is interrupted after five sixths of CHATUI_TOOL_SECONDS",
+}
+"""Settings of earlier versions that restricted something, each with what holds now. While one is set, nothing starts: ignored, it might
+leave something open that its operator meant to close."""
 
 
 @_rule
@@ -103,6 +112,8 @@ def known_names(env: Environment) -> Found:
             continue
         if name.upper() in _RETIRED:
             yield "W021", f"{name} {_RETIRED[name.upper()]}."
+        elif name.upper() in _RETIRED_LIMITS:
+            yield "E063", f"There is no setting {name} any more: {_RETIRED_LIMITS[name.upper()]}. Remove it if that will do."
         elif near := difflib.get_close_matches(name.upper(), known, n=1, cutoff=0.8):
             yield "E050", f"There is no setting {name}. Did you mean {near[0]}?"
         else:

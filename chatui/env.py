@@ -195,8 +195,9 @@ class Environment(BaseModel):
         ge=0,
         description="For how many days people cannot approve for an account they created or changed, nor it for them. 0: no such rule.",
     )
-    alert_attempts: int = Field(5, ge=0, description="Refused attempts at hidden channels by one person before staff are warned. 0: never.")
-    alert_hours: float = Field(24.0, gt=0, description="Within how many hours those attempts count.")
+    alert_attempts: int = Field(
+        5, ge=0, description="Refused attempts at hidden channels by one person within 24 hours before staff are warned. 0: never."
+    )
     tell_owners: bool = Field(False, description="Whether people are told that staff opened the hidden channels of their conversation.")
     tools: GroupsByTool = Field(
         {},
@@ -234,18 +235,12 @@ class Environment(BaseModel):
         [], description="The only hosts whose pages the browser opens, with their subdomains. Empty: all that are public."
     )
     browser_deny_hosts: list[str] = Field([], description="Hosts whose pages the browser never opens, with their subdomains.")
-    tool_threads: int = Field(16, gt=0, description="How many tools that are plain functions run at a time in one process.")
     python_program: str = Field(
         "", description="Interpreter that the tool python uses. Empty: the one with packages in the data directory, or else the system's."
-    )
-    python_seconds: float = Field(
-        50.0, gt=0, description="Longest time for one call of the tool python. Then the code is interrupted; its results are kept."
     )
     python_memory_mb: int = Field(1024, ge=128, le=65_536, description="How much memory an interpreter may have, in MiB.")
     python_data_mb: int = Field(64, ge=1, le=4096, description="How much /mnt/data of a conversation may hold, in MiB of memory.")
     python_interpreters: int = Field(8, gt=0, description="How many interpreters there may be at a time in one process.")
-    python_interpreters_of_person: int = Field(2, gt=0, description="How many of them one person may have.")
-    python_idle_minutes: float = Field(10.0, gt=0, description="How long an interpreter may be idle before it ends.")
     python_service_url: str = Field("", description="Address of a service that runs Python, instead of the sandbox on this machine.")
     python_service_key: str = Field("", description="Key for that service.", repr=False)
     file_mb: int = Field(20, ge=1, le=100, description="Largest file that is stored, in MiB.")

@@ -40,6 +40,9 @@ LISTED_OF_PERSON = 20
 COUNTING_PERIOD = timedelta(hours=1)
 """How long repetitions are counted after a first attempt. Then one line says how many there were."""
 
+ALERT_PERIOD = timedelta(hours=24)
+"""The period in which attempts count towards a warning of staff."""
+
 NOT_LISTED = "further attempts not listed"
 ONLY_COUNTED = "further ones, where nothing exists or a line says so already, are only counted"
 
@@ -124,10 +127,10 @@ def _warn(person: User) -> None:
     if not env.alert_attempts:
         return
     now = timezone.now()
-    attempts = attempts_of(person, now - timedelta(hours=env.alert_hours))
+    attempts = attempts_of(person, now - ALERT_PERIOD)
     if attempts < env.alert_attempts:
         return
     name = person.get_username()
     _, is_new = AttemptWarning.objects.update_or_create(person_name=name, day=now.date(), defaults={"attempts": attempts})
     if is_new:
-        log.warning("%r made %d attempts within %g hours to see hidden channels without permission", name, attempts, env.alert_hours)
+        log.warning("%r made %d attempts within 24 hours to see hidden channels without permission", name, attempts)

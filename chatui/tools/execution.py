@@ -22,7 +22,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeVar
 
-from chatui.env import environment
 from chatui.tools import replies
 from chatui.tools.tool import Noted, Tool, ToolError
 
@@ -235,9 +234,13 @@ def _failure(error: BaseException) -> Exception:
     return error if isinstance(error, ToolError) else ToolFailedError(type(error).__name__)
 
 
+THREADS = 16
+"""How many tools that are plain functions run at a time in one process."""
+
+
 @cache
 def _places() -> threading.BoundedSemaphore:
-    return threading.BoundedSemaphore(environment().tool_threads)
+    return threading.BoundedSemaphore(THREADS)
 
 
 @cache

@@ -169,10 +169,28 @@ def test_a_misspelt_setting_is_an_error_with_the_nearest_right_name(
     assert found.id == identity and nearest in found.msg and name in found.msg
 
 
-def test_a_setting_of_an_earlier_version_is_a_warning_that_says_it_can_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CHATUI_BACKEND_SUMMARY_REVIEW", "false")
+@pytest.mark.parametrize("name", ["CHATUI_BACKEND_SUMMARY_REVIEW", "CHATUI_DJANGO_ADMIN", "CHATUI_TOOL_THREADS"])
+def test_a_setting_of_an_earlier_version_is_a_warning_that_says_it_can_go(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "false")
     [found] = checks.known_names(None)
     assert found.id == "chatui.W021" and "does nothing any more and can be removed" in found.msg
+
+
+@pytest.mark.parametrize(
+    ("name", "now"),
+    [
+        ("CHATUI_ALERT_HOURS", "within 24 hours"),
+        ("CHATUI_PYTHON_IDLE_MINUTES", "for 10 minutes"),
+        ("CHATUI_PYTHON_INTERPRETERS_OF_PERSON", "at most 2"),
+        ("CHATUI_PYTHON_SECONDS", "CHATUI_TOOL_SECONDS"),
+    ],
+)
+def test_a_setting_of_an_earlier_version_that_restricted_something_keeps_everything_from_starting(
+    name: str, now: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "1")
+    [found] = checks.known_names(None)
+    assert found.id == "chatui.E063" and found.is_serious() and name in found.msg and now in found.msg
 
 
 def test_a_variable_that_an_operators_file_names_is_no_misspelt_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,7 +69,13 @@ def _notes_on_interpreter(outcome: CodeOutcome) -> Iterator[str]:
 _CODE = "code"
 _NOTE_CHARS = 1500
 """The part of a reply that is reserved for notes beside the output."""
+_SHARE_OF_CALL = 5 / 6
+"""After which part of a call's time its code is interrupted."""
 _MIN_SECONDS = 1.0
+_INTERPRETERS_OF_PERSON = 2
+"""How many interpreters of a process may be one person's."""
+_IDLE_SECONDS = 600.0
+"""How long an interpreter may be idle before it ends."""
 _DESCRIPTION = (
     "Runs Python code in an interpreter that this conversation keeps between calls. The reply is what it prints, and the value of the "
     "last expression. Files in /mnt/data, and figures that plt.show() shows, go to the person; other files belong in /tmp. There is no "
@@ -93,7 +99,7 @@ async def run(turn: CallingTurn, arguments: Mapping[str, Any]) -> str:
         raise ToolError("Python cannot be used at the moment.")
     env = environment()
     # The interrupt, which preserves the state, must come before the call's timeout, which does not.
-    seconds = max(min(env.python_seconds, env.tool_seconds - 2 * GRACE_SECONDS), _MIN_SECONDS)
+    seconds = max(min(env.tool_seconds * _SHARE_OF_CALL, env.tool_seconds - 2 * GRACE_SECONDS), _MIN_SECONDS)
     max_chars = max(env.tool_reply_chars - _NOTE_CHARS, _NOTE_CHARS)
     max_bytes = env.file_mb * MEBIBYTE
     asked = CodeRequest(
@@ -141,7 +147,7 @@ def executor() -> Sessions | Service:
         return Service(env.python_service_url, env.python_service_key)
     # Some space is left for files that the code creates itself.
     max_copied_bytes = env.python_data_mb * MEBIBYTE * 3 // 4
-    limits = SessionLimits(env.python_interpreters, env.python_interpreters_of_person, env.python_idle_minutes * 60, max_copied_bytes)
+    limits = SessionLimits(env.python_interpreters, _INTERPRETERS_OF_PERSON, _IDLE_SECONDS, max_copied_bytes)
     return Sessions(lambda: Interpreter.start(availability.launch()), limits)
 
 

@@ -262,7 +262,7 @@ def test_attempts_of_another_day_do_not_count(bela: User, conversation: Conversa
     assert [warned.attempts for warned in attempts.unacknowledged()] == [5]
 
 
-def test_the_number_and_the_hours_are_settings(bela: User, conversation: Conversation, set_up: Callable[..., None]) -> None:
+def test_the_number_is_a_setting(bela: User, conversation: Conversation, set_up: Callable[..., None]) -> None:
     set_up(alert_attempts=2)
     attempt(bela, conversation.pk)
     assert attempts.unacknowledged() == []

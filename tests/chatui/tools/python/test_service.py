@@ -15,17 +15,18 @@ import pytest
 from django.utils import timezone
 
 from chatui.audit_log.record import SHELL
+from chatui.env import environment
 from chatui.lifecycle.erasure import erase
 from chatui.models.conversation import Conversation
 from chatui.models.files import StoredFile
 from chatui.models.user import User
 from chatui.tools import execution
 from chatui.tools.file_access import ConversationFile, CreatedFile, StoredFileInfo
-from chatui.tools.python import tool
+from chatui.tools.python import availability, tool
 from chatui.tools.python.answers import CodeOutcome, CodeRequest
 from chatui.tools.python.data_files import CopiedFiles
 from chatui.tools.python.service import MAX_BYTES, Service
-from chatui.tools.tool import ToolError
+from chatui.tools.tool import CallingTurn, ToolError
 from chatui.transfer import files
 from tests.chatui.store.uploads import uploaded
 from tests.support.cases import for_each
@@ -198,6 +199,17 @@ def test_a_process_that_ran_no_code_notifies_it_too(new_service: Peer, monkeypat
     tool.executor.cache_clear()
     assert not tool.forget_from_thread(key)
     assert len(new_service.requests) == 5, "no request for a program whose code never ran here, nor where nobody is offered Python"
+
+
+@pytest.mark.parametrize(("of_call", "of_code"), [(60.0, 50.0), (600.0, 500.0), (8.0, 4.0), (2.0, 1.0)])
+def test_code_is_interrupted_before_its_call_ends(
+    of_call: float, of_code: float, new_service: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(availability, "is_on", lambda: True)
+    change(monkeypatch, {"python_service_url": environment().python_service_url, "tools": {"python": ()}, "tool_seconds": of_call})
+    turn = CallingTurn(uuid4(), uuid4(), uuid4())
+    execution.run_on_tools_loop(tool.run(turn, {"code": "print(1)"})).exception(10)
+    assert json.loads(new_service.requests[0][2])["seconds"] == of_code
 
 
 @pytest.mark.django_db
