@@ -170,7 +170,7 @@ class ChatPage extends HTMLElement {
     const text = this.#commands.takeBack(clientId);
     if (text === null) return;
     if (this.#transcript.isEmpty) this.#stage.dataset.empty = "";
-    this.#composer.refused(text, "");
+    this.#composer.refused(text);
   }
 
   async #toEnd() {

@@ -124,10 +124,16 @@ export class ServerEvents {
     if (command?.type === "send") {
       transcript.unsend(command.client_id);
       if (transcript.isEmpty) stage.dataset.empty = "";
-      composer.refused(command.text, "", event.code === BUSY);
     }
     // The page may not know of that answer yet.
     if (event.code === BUSY) commands.subscribe();
+    if (command?.type === "send" && event.code === BUSY) {
+      const { client_id: clientId, choice, files } = command;
+      // As the message box gave them, with their names.
+      const attached = /** @type {import("../composer/composer.js").Files | undefined} */ (files);
+      return composer.early({ ...command, clientId, choice: choice ?? "", files: attached });
+    }
+    if (command?.type === "send") composer.refused(command.text);
     const isEdit = command?.type === "edit";
     const say = (/** @type {string} */ words) => void ((isEdit && transcript.refuseEdit(words)) || composer.say(words));
     if (event.code !== "E-X-NO-SUCH-MODEL") say(refusal(event.code));

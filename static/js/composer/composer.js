@@ -1,8 +1,9 @@
 // <chat-composer>: the message box. Dispatches "chat:send" with {text, effort, choice, clientId}, or "chat:next", which
-// can be refused, while an answer is being written; "chat:stop"; "chat:running" when an answer begins or ends; and
-// "chat:settled" when the server has accepted or refused what was sent.
+// can be refused, while an answer is being written; "chat:early" for a message that was sent just before the page knew
+// of that answer; "chat:stop"; "chat:running" when an answer begins or ends; and "chat:settled" when the server has
+// accepted or refused what was sent.
 
-import { closestTo, complain, find, grow, lifeOf, seek } from "../page/dom.js";
+import { closestTo, complain, find, grow, lifeOf, listen, seek } from "../page/dom.js";
 import { brought, isSendKey, MessageDraft, problemWith, remainingCharacters } from "./drafts.js";
 import { newId, openStorage, recall, remember, textStorage } from "../page/storage.js";
 import { number, t, tn } from "../language/words.js";
@@ -166,16 +167,27 @@ export class ChatComposer extends HTMLElement {
     this.dispatchEvent(new CustomEvent("chat:settled"));
   }
 
-  /**
-   * The server refused the message, or the person cancelled it: its text returns to the box.
-   * @param {string} text
-   * @param {string} sentence
-   * @param {boolean} [isEarly] whether the answer of another page is being written: a queued message waits for it
-   */
-  refused(text, sentence, isEarly = false) {
+  /** The server refused the message, or the person cancelled it: its text returns to the box. @param {string} text */
+  refused(text) {
     this.#own.refused();
-    const settled = new CustomEvent("chat:settled", { detail: true, cancelable: isEarly });
-    if (this.dispatchEvent(settled)) this.putBack(text, sentence);
+    this.dispatchEvent(new CustomEvent("chat:settled", { detail: true }));
+    this.putBack(text, "");
+  }
+
+  /**
+   * The server refused the message, because the answer of another page is being written: it is the next one.
+   * @param {OutgoingMessage} message
+   */
+  early(message) {
+    const settled = new CustomEvent("chat:settled", { detail: true, cancelable: true });
+    if (!this.dispatchEvent(settled)) return this.queued(); // it was queued before
+    this.dispatchEvent(new CustomEvent("chat:early", { detail: message }));
+  }
+
+  /** The message waits for the end of the answer, and its draft is not needed any more. Text typed since then stays. */
+  queued() {
+    this.#own.refused();
+    this.#own.save();
   }
 
   /**
@@ -455,6 +467,10 @@ export function nextMessageOnDemand(around) {
     event.preventDefault();
     const form = find(composer, "form", HTMLFormElement);
     load().then(() => form.requestSubmit(), () => composer.say(NO_CONNECTION, "hint"));
+  });
+  listen(composer, "chat:early", (/** @type {OutgoingMessage} */ message) => {
+    const putBack = () => (composer.refused(message.text), composer.say(NO_CONNECTION, "hint"));
+    load().then(() => next?.early(message), putBack);
   });
   addEventListener("storage", ({ key }) => key?.startsWith(PREFIX) && prepare(), { signal });
   return {

@@ -90,19 +90,40 @@ export class NextMessage {
   #written = (event) => {
     const { composer } = this.#around;
     const written = /** @type {CustomEvent<OutgoingMessage>} */ (event).detail;
-    const { text, files, problem } = joined(this.#message, written, composer.limit);
-    if (problem) {
-      event.preventDefault();
-      return composer.say(problem, "hint");
-    }
-    const [{ effort, choice }, clientId] = [written, this.#around.newId()];
+    const problem = this.#queue(written, joined(this.#message, written, composer.limit));
+    if (!problem) return;
+    event.preventDefault();
+    composer.say(problem, "hint");
+  };
+
+  /**
+   * The server refused it, because the answer of another page is being written: queues it before what was queued since.
+   * @param {OutgoingMessage} sent
+   */
+  early(sent) {
+    const { composer } = this.#around;
+    const since = this.#message;
+    const isFirst = since?.state === "waiting";
+    const before = isFirst ? { ...since, text: sent.text, files: sent.files ?? [] } : since;
+    const last = isFirst ? since : sent;
+    const problem = this.#queue(last, joined(before, last, composer.limit));
+    if (!problem) return composer.queued();
+    composer.refused(sent.text);
+    composer.say(problem, "hint");
+  }
+
+  /** @param {OutgoingMessage} written @param {ReturnType<typeof joined>} all @returns {string | null} why not */
+  #queue({ effort, choice }, { text, files, problem }) {
+    if (problem) return problem;
+    const clientId = this.#around.newId();
     markAsOfThisTab(clientId);
     const { addsTo } = this.#message ?? {};
     const waits = { state: /** @type {const} */ ("waiting"), turn: this.#runningTurn, reason: "", addsTo };
     this.#keep({ text, effort, choice, clientId, files, ...waits });
-    composer.dispatchEvent(new CustomEvent("chat:queued"));
+    this.#around.composer.dispatchEvent(new CustomEvent("chat:queued", { detail: files }));
     this.#around.announce(waitingSentence());
-  };
+    return null;
+  }
 
   /** An answer has started or ended, or the connection is back. */
   #followed = () => {

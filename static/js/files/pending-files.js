@@ -1,7 +1,7 @@
 // The files attached to the next message. They are uploaded immediately, one by one, and wait on the server.
 
 import { t } from "../language/words.js";
-import { find, lifeOf } from "../page/dom.js";
+import { find, lifeOf, listen } from "../page/dom.js";
 import {
   attachLong, showDropHint, takeIn, MAX_FILES, TOO_MANY, hint, whyNot, whyNotBeside, isEdited, queuedFiles,
   withoutRefused,
@@ -75,7 +75,7 @@ class PendingFiles {
     composer.addEventListener("change", ({ target }) => {
       if (target instanceof HTMLSelectElement && target.name === "choice") void this.#renew();
     });
-    composer.addEventListener("chat:queued", () => this.#queue());
+    listen(composer, "chat:queued", (/** @type {AttachedFile[]} */ files) => this.#queue(files));
     const look = () => void (document.visibilityState === "visible" && this.restore());
     document.addEventListener("visibilitychange", look, { signal });
     // Another tab has queued a message: its files must not be removed or sent from here.
@@ -119,10 +119,11 @@ class PendingFiles {
     return queuedFiles(this.#composer.dataset.person ?? "");
   }
 
-  /** The message is queued until the answer is finished, together with its files. */
-  #queue() {
-    this.#queued.push(...this.#chips.filter((chip) => chip.taken));
-    this.#empty(this.#chips);
+  /** The message is queued until the answer is finished, together with its files. @param {AttachedFile[]} files */
+  #queue(files) {
+    const queued = this.#chips.filter(({ taken }) => files.some(({ id }) => id === taken?.id));
+    this.#queued.push(...queued);
+    this.#empty(queued);
   }
 
   /** A file that was sent before, to be sent again. @param {UploadedFile} taken */

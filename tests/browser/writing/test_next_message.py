@@ -4,9 +4,11 @@ import pytest
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 
 from tests.browser.chat import Chat
+from tests.browser.connection.test_after_a_cut import SHOWN
 from tests.browser.content.writer import Writer
 from tests.browser.test_accounts import sign_out
-from tests.browser.visits import Visits, until
+from tests.browser.visits import Visits, still, until
+from tests.browser.writing.test_documents import NOTES, attach
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -59,6 +61,80 @@ def test_the_next_message_is_sent_once_when_the_answer_ends_also_with_two_tabs(c
         expect(tab.exchanges).to_have_count(2)
         expect(card(tab.page)).to_be_hidden()
         expect(tab.box).to_have_value("")
+
+
+@pytest.mark.parametrize("hears", ["of the answer first", "of the refusal first", "of the refusal after another message"])
+def test_of_two_pages_that_send_at_once_the_message_of_one_waits_for_the_other(
+    hears: str, written: Server, visits: Visits, writer: Writer
+) -> None:
+    winner, loser = (Chat(visits.open(written, "ada")) for _ in range(2))
+    writer.write("Zero.")
+    winner.ask_and_wait("Begin.")
+    winner.settle()
+    slow = SlowSocket(loser.page)
+    loser.page.goto(winner.page.url)
+    attach(loser.page, NOTES)
+    expect(loser.page.locator(".chip")).to_contain_text(["of the limit"])
+    slow.hold()
+    writer.write("1, 2, 3, and so on.", pause_after="1, 2, 3")
+    winner.ask("Count from 1 to 200.")
+    expect(winner.answer).to_contain_text("1, 2, 3")
+    loser.ask("And then?")
+    if another := "another" in hears:
+        loser.ask("Briefly.")
+        expect(card(loser.page)).to_contain_text("Briefly.")
+    loser.box.fill("typed since")
+    until(loser.page, lambda: slow.has("chatui:refused"))
+    slow.release(first="chatui:refused" if "refusal" in hears else "")
+
+    expect(card(loser.page)).to_contain_text(WAITING)
+    message = "And then?\n\nBriefly." if another else "And then?"
+    expect(card(loser.page)).to_contain_text(message, use_inner_text=True)
+    expect(card(loser.page)).to_contain_text("With notes.txt")
+    expect(loser.page.locator(".chip")).to_have_count(0)
+    expect(loser.problem).to_have_text("")
+    expect(loser.answer).to_contain_text("1, 2, 3")
+    expect(loser.box).to_have_value("typed since")
+    writer.resume()
+    for page in (winner, loser):
+        expect(page.exchanges).to_have_count(3)
+        expect(page.question).to_have_text(message, use_inner_text=True)
+        page.finish()
+    expect(card(loser.page)).to_be_hidden()
+    seen = loser.page.evaluate(SHOWN)
+    loser.page.reload()
+    still(loser.page)
+    assert loser.page.evaluate(SHOWN) == seen
+    expect(loser.box).to_have_value("typed since")
+    expect(card(loser.page)).to_be_hidden()
+
+
+class SlowSocket:
+    """A page's socket, whose events the test can hold back. Install it before the page loads."""
+
+    def __init__(self, page: Page) -> None:
+        self._held: list[str | bytes] | None = None
+        self._page: WebSocketRoute | None = None
+        page.route_web_socket("**/ws/**", self._open)
+
+    def hold(self) -> None:
+        """Keep what the server sends from now on."""
+        self._held = []
+
+    def has(self, event: str) -> bool:
+        """Whether an event of this type is held."""
+        return any(event in str(frame) for frame in self._held or [])
+
+    def release(self, first: str = "") -> None:
+        """Pass on what is held, frames with this event first."""
+        held, self._held = self._held or [], None
+        assert self._page, "the page has no socket yet"
+        for frame in sorted(held, key=lambda frame: not first or first not in str(frame)):
+            self._page.send(frame)
+
+    def _open(self, page: WebSocketRoute) -> None:
+        self._page, server = page, page.connect_to_server()
+        server.on_message(lambda frame: page.send(frame) if self._held is None else self._held.append(frame))
 
 
 def test_the_next_message_survives_a_reload_and_is_sent_though_the_answer_ended_meanwhile(chat: Chat, writer: Writer) -> None:
