@@ -89,6 +89,7 @@ _OTHER_VARIABLES = (VARIABLE_PREFIX, "CHATUI_TEST_", "CHATUI_CACHE_DIR", "CHATUI
 """Names or prefixes of variables that are not settings: keys to which Administration refers, and variables for the tests."""
 _RETIRED = {
     "CHATUI_BACKEND_SUMMARY_REVIEW": NO_REVIEW,
+    "CHATUI_CLOSED_ACCOUNT_HEIR": f"does nothing any more and can be removed: {command('purge --heir NAME')} chooses the heir",
     "CHATUI_DJANGO_ADMIN": "does nothing any more and can be removed: everything it changed has a page under Administration",
     "CHATUI_TOOL_THREADS": "does nothing any more and can be removed: 16 tools that are plain functions run at a time",
 }

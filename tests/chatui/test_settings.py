@@ -169,7 +169,9 @@ def test_a_misspelt_setting_is_an_error_with_the_nearest_right_name(
     assert found.id == identity and nearest in found.msg and name in found.msg
 
 
-@pytest.mark.parametrize("name", ["CHATUI_BACKEND_SUMMARY_REVIEW", "CHATUI_DJANGO_ADMIN", "CHATUI_TOOL_THREADS"])
+@pytest.mark.parametrize(
+    "name", ["CHATUI_BACKEND_SUMMARY_REVIEW", "CHATUI_CLOSED_ACCOUNT_HEIR", "CHATUI_DJANGO_ADMIN", "CHATUI_TOOL_THREADS"]
+)
 def test_a_setting_of_an_earlier_version_is_a_warning_that_says_it_can_go(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, "false")
     [found] = checks.known_names(None)
