@@ -60,9 +60,13 @@ async def ended(process: asyncio.subprocess.Process) -> None:
     if process.returncode is None:
         kill_group(process.pid)
     if process.stdin is not None and process.stdout is not None:
+        if process.stdin.transport.get_write_buffer_size():
+            process.stdin.transport.abort()  # closing would wait for somebody to read what was written last
         process.stdin.close()
         while await process.stdout.read(READ_BYTES):
             pass
+        with contextlib.suppress(OSError):
+            await process.stdin.wait_closed()
     await process.wait()
 
 

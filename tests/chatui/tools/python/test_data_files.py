@@ -186,7 +186,7 @@ def test_a_file_that_takes_most_of_the_memory_is_written_in_pieces() -> None:
         interpreter = await Interpreter.start(replace(sandbox(), memory_mebibytes=96, data_mebibytes=48))
         try:
             copied_in = await interpreter.copy_in([input_file("large", data)])
-            return copied_in, (await interpreter.run(HASHED, 20, 4000)).text
+            return copied_in, (await interpreter.run(HASHED, 120, 4000)).text
         finally:
             await interpreter.end()
 
