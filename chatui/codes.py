@@ -321,13 +321,13 @@ class Cause(Fault):
 
     @classmethod
     def read(cls, stored: str, code: ErrorCode) -> tuple[Cause, str]:
-        """The cause and the evidence that ``told`` has written; rows of earlier releases have the evidence alone."""
-        name, _, seen = stored.partition(": ")
-        return (cls(name), seen) if name in set(cls) else (cls.of(code), stored)
+        """The cause and the evidence that ``log_text`` has written; rows of earlier releases have the evidence alone."""
+        name, _, evidence = stored.partition(": ")
+        return (cls(name), evidence) if name in set(cls) else (cls.of(code), stored)
 
-    def told(self, seen: str) -> str:
+    def log_text(self, evidence: str) -> str:
         """For a log and for a row: the name and the evidence, in our words, such as ``key-refused: HTTP 401, invalid_api_key``."""
-        return f"{self.value}: {seen}" if seen else self.value
+        return f"{self.value}: {evidence}" if evidence else self.value
 
 
 _OF_CODES: dict[ErrorCode, Cause] = {

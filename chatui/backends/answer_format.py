@@ -36,7 +36,7 @@ async def sample_in_format(request: SampleRequest, take: Taker, sample: Sample) 
         is_refused_format = request.answer_format is not None and refuses_format(error)
         if take.has_begun or not (is_refused_format or _is_refused_choice(request, error)):
             raise
-        _log.info("a model server refused a format or a choice of tools (%s): asking without", error.told)
+        _log.info("a model server refused a format or a choice of tools (%s): asking without", error.log_text)
     return await sample(replace(request, asks_for_format=False, must_call=False), take)
 
 
@@ -50,13 +50,13 @@ def tool_choice(request: SampleRequest) -> dict[str, str]:
 
 def _is_refused_choice(request: SampleRequest, error: BackendError) -> bool:
     """Some servers fail with an internal error if they do not support ``tool_choice``. A broken connection does not count."""
-    has_failed = error.code is ProductCode.BACKEND and (error.status.startswith("5") or bool(_OWN_FAILURE.search(error.seen)))
+    has_failed = error.code is ProductCode.BACKEND and (error.status.startswith("5") or bool(_OWN_FAILURE.search(error.evidence)))
     return bool(tool_choice(request)) and (refuses_format(error) or has_failed)
 
 
 def refuses_format(error: BackendError) -> bool:
     """Whether a request may have been refused for its format."""
-    is_of_account = error.status in _STATUSES_OF_ACCOUNTS or _ACCOUNT.search(error.seen)
+    is_of_account = error.status in _STATUSES_OF_ACCOUNTS or _ACCOUNT.search(error.evidence)
     return error.code in _REFUSALS and not is_of_account and overflow_of(error) is None
 
 

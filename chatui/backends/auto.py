@@ -103,7 +103,7 @@ def _without_an_answer(error: BackendError) -> ChosenFormat:
     if error.code is ProductCode.TIMEOUT:
         # Some servers answer no other request while they write an answer. The waiting request uses the format that all servers support.
         return ChosenFormat(CHAT, "the server did not say in time what it is; it is asked again soon", lasts=False)
-    return ChosenFormat(CHAT, f"the server does not say what it is ({error.seen or 'no answer that can be read'})")
+    return ChosenFormat(CHAT, f"the server does not say what it is ({error.evidence or 'no answer that can be read'})")
 
 
 async def _gives_ids(upstream: Upstream, product: str, model: str | None, vocabulary: Vocabulary) -> bool | None:

@@ -49,7 +49,7 @@ class GivenReasoning:
     items: tuple[dict[str, Any], ...] = field(default=(), repr=False)
 
 
-def _ignored(*told: object) -> None:
+def _ignored(*arguments: object) -> None:
     pass
 
 
@@ -216,13 +216,7 @@ class Endpoint:
 
 
 class BackendError(Exception):
-    """A model server failed. ``code`` carries the sentence for people; ``detail`` may hold model output and is for staff only.
-
-    ``retryable``: nothing had arrived yet, and a retry after ``retry_after`` seconds may help. ``context``: for a question that is too
-    long. ``cause`` is for admins, and ``seen`` its evidence: a few words that quote nothing, such as "HTTP 401, invalid_api_key".
-    ``status``: that of HTTP alone, empty if there was none. ``str()`` of this error is the code alone, so that a log or a traceback does
-    not quote what the server sent.
-    """
+    """A model server failed. ``str()`` of this error is the code alone: neither a log nor a traceback quotes what the server sent."""
 
     def __init__(
         self,
@@ -234,22 +228,32 @@ class BackendError(Exception):
         context: ContextUse | None = None,
     ) -> None:
         super().__init__(code.value)
-        self.cause, self.seen, self.status = Cause.of(code), "", ""
-        self.context = context
         self.code = code
+        """Has the sentence for people."""
         self.detail = detail
+        """For staff alone, since it may hold model output."""
+        self.cause = Cause.of(code)
+        """For admins."""
+        self.evidence = ""
+        """How the cause was recognised: a few words that quote nothing, such as "HTTP 401, invalid_api_key"."""
+        self.status = ""
+        """That of HTTP alone; empty if there was none."""
+        self.context = context
+        """For a question that is too long."""
         self.retryable = retryable
+        """Nothing had arrived yet, and a retry may help."""
         self.retry_after = retry_after
+        """In seconds."""
 
-    def because(self, cause: Cause, seen: str = "") -> BackendError:
+    def with_cause(self, cause: Cause, evidence: str = "") -> BackendError:
         """This error, with its cause and the evidence."""
-        self.cause, self.seen = cause, seen
+        self.cause, self.evidence = cause, evidence
         return self
 
     @property
-    def told(self) -> str:
+    def log_text(self) -> str:
         """The cause and its evidence, for logs and rows."""
-        return self.cause.told(self.seen)
+        return self.cause.log_text(self.evidence)
 
 
 def broken_off_with(error: BackendError | asyncio.CancelledError) -> ErrorCode:

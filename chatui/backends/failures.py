@@ -157,7 +157,7 @@ def error_of_body(body: object, *, is_empty: bool) -> BackendError:
 def _error(body: object, status: str, message: str, detail: str) -> BackendError:
     types = error_words(body)
     sign = next(sign for sign in _SIGNS if sign.match(types, status, message))
-    error = BackendError(sign.code, detail, retryable=sign.code in _RETRYABLE).because(sign.cause, _seen(status, types))
+    error = BackendError(sign.code, detail, retryable=sign.code in _RETRYABLE).with_cause(sign.cause, _seen(status, types))
     error.status = status
     return error
 
@@ -318,7 +318,7 @@ def lost(name: str, said: str, *, has_begun: bool = False) -> BackendError:
     ``name``: what the transport calls it, such as ``ConnectError``; ``said``: in its own words. ``has_begun``: events had come.
     """
     if name == "ReadTimeout":
-        return BackendError(ProductCode.TIMEOUT, "the server was silent, or slow, for too long").because(Cause.SILENT)
+        return BackendError(ProductCode.TIMEOUT, "the server was silent, or slow, for too long").with_cause(Cause.SILENT)
     code: ErrorCode = ProductCode.BACKEND
     cause = Cause.WRONG_SCHEME if _TLS_RECORD.search(said) else Cause.BROKEN_OFF
     if has_begun:
@@ -329,4 +329,4 @@ def lost(name: str, said: str, *, has_begun: bool = False) -> BackendError:
         cause = next((known for sign, known in _NOT_REACHED.items() if re.search(sign, said)), Cause.UNREACHABLE)
         code = ProductCode.BACKEND_UNREACHABLE if cause.may_pass else ProductCode.BACKEND_SETUP
     is_vague = cause in (Cause.UNREACHABLE, Cause.BROKEN_OFF)
-    return BackendError(code, f"{name}: {said}", retryable=not has_begun).because(cause, name if is_vague else "")
+    return BackendError(code, f"{name}: {said}", retryable=not has_begun).with_cause(cause, name if is_vague else "")

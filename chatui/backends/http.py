@@ -266,13 +266,13 @@ def _json_object(body: bytes) -> str:
     """The text of a body, which must be a JSON object. Any other was cut, or does not come from a model server."""
     text = body.decode("utf-8", "replace")
     if not is_object(text):
-        raise BackendError(ProductCode.BACKEND, f"{_NO_OBJECT}: {text[:_SHOWN]}", retryable=True).because(Cause.UNREADABLE, _NO_OBJECT)
+        raise BackendError(ProductCode.BACKEND, f"{_NO_OBJECT}: {text[:_SHOWN]}", retryable=True).with_cause(Cause.UNREADABLE, _NO_OBJECT)
     return text
 
 
 def _check_is_plain(answer: Answer) -> None:
     if answer.headers.get("content-encoding", "identity") != "identity":
-        raise BackendError(ProductCode.BACKEND, "the server compressed an answer that was asked for as it is").because(Cause.UNREADABLE)
+        raise BackendError(ProductCode.BACKEND, "the server compressed an answer that was asked for as it is").with_cause(Cause.UNREADABLE)
 
 
 def _check_is_stream(answer: Answer, is_empty: bool) -> None:
@@ -280,9 +280,9 @@ def _check_is_stream(answer: Answer, is_empty: bool) -> None:
     behind its head; a connection that was reset looks like this, too."""
     kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in ("text/html", "application/xhtml+xml"):
-        raise BackendError(ProductCode.BACKEND_SETUP, _PAGE).because(Cause.WEB_PAGE)
+        raise BackendError(ProductCode.BACKEND_SETUP, _PAGE).with_cause(Cause.WEB_PAGE)
     if kind not in ("", "text/event-stream", "text/plain", "application/octet-stream"):
-        raise BackendError(ProductCode.BACKEND, f"{_NO_STREAM}: {kind[:_SHOWN]}").because(Cause.UNREADABLE, _NO_STREAM)
+        raise BackendError(ProductCode.BACKEND, f"{_NO_STREAM}: {kind[:_SHOWN]}").with_cause(Cause.UNREADABLE, _NO_STREAM)
     if is_empty:
         raise lost("RemoteProtocolError", "the server sent nothing behind its head")
 
@@ -330,5 +330,11 @@ async def sample(backend: Backend, request: SampleRequest, take: Taker, **change
 def _note(backend: Backend, error: BackendError, seconds: float) -> None:
     """Write a log line and a metric for the operator. Neither contains the server's message."""
     measures.MODEL_SERVER_ERRORS.labels(backend.name, error.code.value, error.status).inc()
-    fields = {"backend": backend.name, "code": error.code.value, "status": error.status, "cause": error.told, "seconds": round(seconds, 3)}
+    fields = {
+        "backend": backend.name,
+        "code": error.code.value,
+        "status": error.status,
+        "cause": error.log_text,
+        "seconds": round(seconds, 3),
+    }
     _log.warning("a model server failed", extra=fields)

@@ -100,7 +100,7 @@ def backend(choice: str = "") -> Backend:
     try:
         key = key_of(wanted)
     except KeyUnusableError as error:
-        raise BackendError(ProductCode.BACKEND_SETUP, f"Model server {wanted.name}: {error}.").because(Cause.KEY_MISSING) from None
+        raise BackendError(ProductCode.BACKEND_SETUP, f"Model server {wanted.name}: {error}.").with_cause(Cause.KEY_MISSING) from None
     known = connected.get(wanted.name)
     if known is None or known.key != key:
         if known is not None:

@@ -89,7 +89,7 @@ def _nothing_more(frames: FrameRecorder) -> ProductCode:
 
 def failed_by(error: BackendError) -> TurnOutcome:
     wait = None if error.retry_after is None else math.ceil(error.retry_after)
-    return TurnOutcome(TurnState.FAILED, error.code, error.detail, error.context, error.told, wait)
+    return TurnOutcome(TurnState.FAILED, error.code, error.detail, error.context, error.log_text, wait)
 
 
 STOPPED = TurnOutcome(TurnState.STOPPED)

@@ -142,7 +142,7 @@ async def _title(exchange: FirstExchange, choice: str) -> None:
     except TimeoutError:
         _log_no_title(exchange, "the model took too long")
     except BackendError as error:
-        _log_no_title(exchange, error.told)
+        _log_no_title(exchange, error.log_text)
     except Exception as error:  # noqa: BLE001 - the conversation has a title already, and its turn has ended well
         _log_no_title(exchange, type(error).__name__)
 

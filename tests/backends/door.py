@@ -237,7 +237,7 @@ async def _sampled(sample: Callable[[SampleRequest, Taker], Any], asked: SampleR
         found.gives = json.dumps(ended.reasoning.fields or ended.reasoning.items, sort_keys=True) if ended.reasoning else ""
     except BackendError as error:
         found.lines.append(error.code.value + (", may be asked again" if error.retryable else ""))
-        assert SECRET not in str(error) + repr(error) + error.told, "the error quotes the server"
+        assert SECRET not in str(error) + repr(error) + error.log_text, "the error quotes the server"
     assert assembler.finish() is None, "a frame was left open"
     assert len(set(call_ids)) == len(call_ids), "two calls have one id"
     return found

@@ -65,7 +65,7 @@ def is_stop(piece: Piece) -> bool:
 def token_ids(value: object) -> list[int]:
     """The ids of an event. Raises BackendError if they are not valid ids."""
     if not isinstance(value, list) or not all(type(number) is int for number in value):
-        raise BackendError(ProductCode.BACKEND, "the token ids of an event are no list of whole numbers").because(Cause.UNREADABLE)
+        raise BackendError(ProductCode.BACKEND, "the token ids of an event are no list of whole numbers").with_cause(Cause.UNREADABLE)
     return value
 
 
@@ -74,14 +74,14 @@ def refuse(label: SpeakerLabel | None) -> None:
     if label:
         raise BackendError(
             ProductCode.BACKEND, f"The server calls what it sends something else than the answer: {label.name!r:.60}"
-        ).because(Cause.UNREADABLE)
+        ).with_cause(Cause.UNREADABLE)
 
 
 def no_ids() -> BackendError:
     return BackendError(
         ProductCode.BACKEND_SETUP,
         "The server sends text without token ids, so hidden text could not be told from the answer. Use kind chat for it.",
-    ).because(Cause.KIND_NOT_SPOKEN)
+    ).with_cause(Cause.KIND_NOT_SPOKEN)
 
 
 class Chunks(ABC):
@@ -199,7 +199,7 @@ class LlamaCpp(Chunks):
         reader = TokenPieces(self._vocabulary)
         pieces = [*reader.feed(ids), *reader.finish()]
         if content not in (text_of_pieces(pieces), text_of_pieces(pieces[:-1] if is_stop(pieces[-1]) else pieces)):
-            raise BackendError(ProductCode.BACKEND, "the token ids of an event and its text do not belong together").because(
+            raise BackendError(ProductCode.BACKEND, "the token ids of an event and its text do not belong together").with_cause(
                 Cause.UNREADABLE
             )
         return pieces
@@ -241,7 +241,7 @@ class SGLang(Chunks):
         if not ids:
             return []
         if sampled is None:
-            raise BackendError(ProductCode.BACKEND, "the server does not say how many tokens there are by now").because(Cause.UNREADABLE)
+            raise BackendError(ProductCode.BACKEND, "the server does not say how many tokens there are by now").with_cause(Cause.UNREADABLE)
         if len(ids) >= max(sampled, self._seen):
             new = ids[self._seen :]
         elif self._seen + len(ids) == sampled:
@@ -314,5 +314,5 @@ async def ask_token_server(upstream: Upstream, dialect: str | None) -> Discovere
             ProductCode.BACKEND_SETUP,
             f"The server ({found.server or 'it does not say what it is'}) is none that is known to take and give token ids "
             f"({', '.join(DIALECTS)}). Use kind chat for it, or name its dialect in the kind, as in harmony-vllm.",
-        ).because(Cause.KIND_NOT_SPOKEN)
+        ).with_cause(Cause.KIND_NOT_SPOKEN)
     return found

@@ -227,7 +227,7 @@ def judge_failure(trial: Trial, *, by_ids: bool) -> DetectedFault | None:
 def fault_of(error: BackendError) -> DetectedFault:
     """The finding for a server that gave no answer. UNASKED: it may give one later, or was not even reached."""
     is_asked = error.code not in _NOT_NOW and error.cause not in (Cause.CERTIFICATE, Cause.WRONG_SCHEME)
-    seen = f"{error.seen[:1].upper()}{error.seen[1:]}." if error.seen else ""
+    seen = f"{error.evidence[:1].upper()}{error.evidence[1:]}." if error.evidence else ""
     return DetectedFault(error.cause, Level.UNUSABLE if is_asked else Level.UNASKED, seen)
 
 

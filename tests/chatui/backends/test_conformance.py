@@ -240,7 +240,7 @@ async def test_the_body_of_a_refusal_is_for_staff_and_quotes_no_key(
     assert result.error is not None
     assert (result.error.code, result.error.retryable, result.error.retry_after) == (code, retryable, retry_after)
     assert "failed_generation: SECRET (the key)" in result.error.detail and "sesame" not in result.error.detail
-    assert "SECRET" not in str(result.error) + repr(result.error) + result.error.told
+    assert "SECRET" not in str(result.error) + repr(result.error) + result.error.log_text
 
 
 ERRORS: list[tuple[dict[str, object], ErrorCode, bool]] = [

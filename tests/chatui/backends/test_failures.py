@@ -161,7 +161,7 @@ def test_a_refusal_is_classified_by_status_and_message(
 ) -> None:
     error = error_of_status(status, message if isinstance(message, str) else json.dumps(message), None, NOW)
     assert (error.code, error.retryable) == (code, may_retry)
-    assert not cause or error.seen == cause
+    assert not cause or error.evidence == cause
     assert error.detail.startswith(f"HTTP {status}: ")
 
 
@@ -181,12 +181,12 @@ def test_the_same_message_inside_a_stream_means_the_same(
 def test_an_unclassified_error_is_a_server_failure_and_quotes_nothing(message: object) -> None:
     error = error_of_body(message, is_empty=True)
     assert (error.code, error.retryable) == (OTHER, True)
-    assert "SECRET" not in error.told
+    assert "SECRET" not in error.log_text
 
 
 def test_the_cause_has_only_the_products_own_words() -> None:
     error = error_of_status(400, json.dumps(body(code="rate_limit_because_the_SECRET_is_42", type="SECRET")), None, NOW)
-    assert error.told == "busy: HTTP 400, rate_limit"
+    assert error.log_text == "busy: HTTP 400, rate_limit"
 
 
 @pytest.mark.parametrize(
@@ -212,8 +212,8 @@ def test_only_the_two_forms_of_retry_after_are_read(header: str | None, seconds:
 
 def test_the_cause_contains_no_digits_of_the_server_except_a_status() -> None:
     error = error_of_body({"error": {"code": 742, "type": "913", "error_type": "006"}}, is_empty=True)
-    assert error.told == "failed"
-    assert error_of_body({"error": {"code": 503, "type": "429"}}, is_empty=True).told == "busy: HTTP 429"
+    assert error.log_text == "failed"
+    assert error_of_body({"error": {"code": 503, "type": "429"}}, is_empty=True).log_text == "busy: HTTP 429"
 
 
 def test_an_endpoint_that_a_server_does_not_have_is_told_by_an_answer_with_status_200() -> None:
@@ -255,7 +255,7 @@ CAUSES: list[tuple[int, object, Cause]] = [
 def test_a_cause_is_told_by_status_type_and_the_first_words(status: int, message: object, cause: Cause) -> None:
     text = message if isinstance(message, str) else json.dumps(message)
     error = error_of_status(status, text, None, NOW)
-    assert (error.cause, error.seen.split(",")[0]) == (cause, f"HTTP {status}")
+    assert (error.cause, error.evidence.split(",")[0]) == (cause, f"HTTP {status}")
 
 
 def test_two_causes_are_told_by_the_request() -> None:

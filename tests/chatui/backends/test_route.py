@@ -227,7 +227,7 @@ async def test_proxy_credentials_are_sent_only_to_the_proxy(tmp_path: Path, capl
                 assert (await ask_over(address, Route(ca_file=authority, proxy=with_password))).visible == "Hello."
                 for wrong in (at, with_password.replace("ada", "bela")):
                     error = (await ask_over(address, Route(ca_file=authority, proxy=wrong))).error
-                    assert error is not None and "of-the-proxy" not in error.detail + error.told
+                    assert error is not None and "of-the-proxy" not in error.detail + error.log_text
                     assert error.code in (ProductCode.BACKEND_SETUP, ProductCode.BACKEND_UNREACHABLE)
             assert plain.requests and secure.requests
             assert all("proxy-authorization" not in request.headers for request in secure.requests), "it stays outside of the tunnel"

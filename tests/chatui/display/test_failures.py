@@ -40,13 +40,13 @@ def test_everything_that_failed_has_a_number_and_nothing_else(code: ProductCode)
 
 @for_each(Cause)
 def test_a_retry_is_offered_only_where_it_can_help(cause: Cause) -> None:
-    turn = Turn(id=TURN, state="failed", error_code="E-X-BACKEND", error_cause=cause.told("HTTP 500"))
+    turn = Turn(id=TURN, state="failed", error_code="E-X-BACKEND", error_cause=cause.log_text("HTTP 500"))
     assert notice_of(turn, 0).can_retry is cause.may_pass
     assert {Cause.KEY_REFUSED.may_pass, Cause.CONTEXT_EXCEEDED.may_pass, Cause.BUSY.may_pass} == {True, False}
 
 
 def test_the_numbers_that_a_person_reads_are_not_lost_to_an_admin() -> None:
-    busy = Turn(id=TURN, state="failed", error_code="E-X-BACKEND-BUSY", error_cause=Cause.BUSY.told("HTTP 429"), retry_after=20)
+    busy = Turn(id=TURN, state="failed", error_code="E-X-BACKEND-BUSY", error_cause=Cause.BUSY.log_text("HTTP 429"), retry_after=20)
     assert "20 seconds" in notice_of(busy, 0).cause.sentence
 
 

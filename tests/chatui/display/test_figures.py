@@ -27,9 +27,9 @@ def turn(owner: User, hours_ago: float = 0, **changes: object) -> None:
 def test_answers_failures_waits_and_load_of_a_day_and_a_week(ada: User) -> None:
     for hours in (0, 0, 5, 30, 160):
         turn(ada, hours)
-    turn(ada, 5, state="failed", error_code="E-X-BACKEND", error_cause=Cause.OUT_OF_MEMORY.told("HTTP 500"), first_token_ms=None)
+    turn(ada, 5, state="failed", error_code="E-X-BACKEND", error_cause=Cause.OUT_OF_MEMORY.log_text("HTTP 500"), first_token_ms=None)
     turn(ada, 30, state="incomplete", error_code="E-X-LENGTH", first_token_ms=12_000)
-    turn(ada, 5, state="failed", error_code="E-X-BACKEND-BUSY", error_cause=Cause.BUSY.told("HTTP 429"), first_token_ms=None)
+    turn(ada, 5, state="failed", error_code="E-X-BACKEND-BUSY", error_cause=Cause.BUSY.log_text("HTTP 429"), first_token_ms=None)
     turn(ada, 200)
     shown = figures.figures()
     numbers = {name: (getattr(shown, name).day, getattr(shown, name).week) for name in ("answers", "failed", "first_word", "at_once")}

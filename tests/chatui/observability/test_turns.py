@@ -61,7 +61,7 @@ async def test_a_turn_with_calls_is_a_tree_of_spans_without_content(
 
 
 def refused() -> BackendError:
-    error = BackendError(ProductCode.BACKEND, "HTTP 401: what the server said").because(Cause.FAILED, "HTTP 401")
+    error = BackendError(ProductCode.BACKEND, "HTTP 401: what the server said").with_cause(Cause.FAILED, "HTTP 401")
     error.status = "401"
     return error
 

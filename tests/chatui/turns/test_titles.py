@@ -178,7 +178,7 @@ async def test_a_partly_withheld_answer_is_not_sent_for_a_title(ada: User, model
 @pytest.mark.parametrize(
     ("script", "why"),
     [
-        ([BackendError(ProductCode.BACKEND, "SECRET-DETAIL").because(Cause.FAILED, "HTTP 500")], "failed: HTTP 500"),
+        ([BackendError(ProductCode.BACKEND, "SECRET-DETAIL").with_cause(Cause.FAILED, "HTTP 500")], "failed: HTTP 500"),
         ([ValueError("SECRET-WORDS")], "ValueError"),
         (answer("The user asks for SECRET-WORDS"), "the model gave none"),
         (answer("", "SECRET-THOUGHT"), "the model gave none"),

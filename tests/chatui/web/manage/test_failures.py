@@ -37,8 +37,8 @@ def of(owner: User, code: str, stored: str, choice: str = "vllm/tiny", state: st
 
 def test_failures_are_counted_by_cause_and_server_and_each_says_what_helps(ada: User, omar: User, grace: User) -> None:
     for evidence in ("HTTP 401", "HTTP 403, forbidden", "HTTP 401"):
-        turn = of(ada, "E-X-BACKEND-SETUP", Cause.KEY_REFUSED.told(evidence))
-    of(ada, "E-X-BACKEND-SETUP", Cause.KEY_REFUSED.told("HTTP 401"), "other")
+        turn = of(ada, "E-X-BACKEND-SETUP", Cause.KEY_REFUSED.log_text(evidence))
+    of(ada, "E-X-BACKEND-SETUP", Cause.KEY_REFUSED.log_text("HTTP 401"), "other")
     of(ada, "E-OF-ANOTHER-RELEASE", "", "")
     page = text_of(signed_in(omar), LIST)
     assert page.count(f"<strong>3 ×</strong> {escape(Cause.KEY_REFUSED.sentence)}") == 1 and escape(Cause.KEY_REFUSED.advice) in page
@@ -58,7 +58,7 @@ def test_the_card_of_a_model_server_says_its_failures_in_sentences_and_has_forma
     spec = BackendSpec(name="vllm", url="http://127.0.0.1:9/v1", kind="chat")
     monkeypatch.setattr(connected, "specs", lambda: (spec,))
     for evidence in ("HTTP 403", "HTTP 401"):
-        of(ada, "E-X-BACKEND-SETUP", Cause.KEY_REFUSED.told(evidence), "vllm")
+        of(ada, "E-X-BACKEND-SETUP", Cause.KEY_REFUSED.log_text(evidence), "vllm")
     of(ada, "E-X-TIMEOUT", "", "vllm")
     card = text_of(signed_in(root), "/manage/servers/").partition('id="server-1"')[2].partition("</section>")[0]
     shown, _, details = card.partition("<summary>Details")
@@ -71,7 +71,7 @@ def test_the_card_of_a_model_server_says_its_failures_in_sentences_and_has_forma
 
 def test_answers_that_were_cut_and_busy_servers_are_listed_apart(ada: User, omar: User) -> None:
     of(ada, "E-X-LENGTH", "", state="incomplete")
-    of(ada, "E-X-BACKEND-BUSY", Cause.BUSY.told("HTTP 429"))
+    of(ada, "E-X-BACKEND-BUSY", Cause.BUSY.log_text("HTTP 429"))
     of(ada, "E-X-WITHHELD", "", state="completed")
     page = text_of(signed_in(omar), LIST)
     failed, _, others = page.partition("Not failed: cut at a limit, or the server was busy")
@@ -85,7 +85,7 @@ def test_answers_that_were_cut_and_busy_servers_are_listed_apart(ada: User, omar
 
 
 def test_an_answer_is_found_by_the_number_that_the_person_was_shown(ada: User, omar: User) -> None:
-    turn, staff = of(ada, "E-X-BACKEND-SETUP", Cause.KEY_REFUSED.told("HTTP 401, invalid_api_key")), signed_in(omar)
+    turn, staff = of(ada, "E-X-BACKEND-SETUP", Cause.KEY_REFUSED.log_text("HTTP 401, invalid_api_key")), signed_in(omar)
     shown = number(turn.pk)
     for typed in (shown, shown.lower(), shown.replace("-", " ")):
         assert staff.get(LIST, {"number": typed})["Location"] == f"{LIST}{turn.pk}/"
@@ -94,7 +94,7 @@ def test_an_answer_is_found_by_the_number_that_the_person_was_shown(ada: User, o
 
 
 def test_the_notice_in_the_chat_leads_those_who_may_to_the_cause(ada: User, omar: User) -> None:
-    turn = of(ada, "E-X-BACKEND-SETUP", Cause.KEY_REFUSED.told("HTTP 401, invalid_api_key"))
+    turn = of(ada, "E-X-BACKEND-SETUP", Cause.KEY_REFUSED.log_text("HTTP 401, invalid_api_key"))
     conversation, path = turn.conversation_id, f"{LIST}{turn.pk}/"
     ActiveLeaf.objects.create(conversation_id=conversation, person=ada, message=turn.question)
     page = signed_in(ada).get(f"/c/{conversation}/").content.decode()
@@ -111,7 +111,7 @@ def test_the_notice_in_the_chat_leads_those_who_may_to_the_cause(ada: User, omar
 
 
 def test_the_page_of_an_answer_names_the_person_only_to_those_who_may_open_its_debug_view(ada: User, omar: User) -> None:
-    turn = of(ada, "E-X-TIMEOUT", Cause.SILENT.told(""))
+    turn = of(ada, "E-X-TIMEOUT", Cause.SILENT.log_text(""))
     root = signed_in(User.objects.create_superuser("root"))
     view = f"/c/{turn.conversation_id}/debug/"
     for path in (LIST, f"{LIST}{turn.pk}/"):
@@ -123,7 +123,7 @@ def test_the_page_of_an_answer_names_the_person_only_to_those_who_may_open_its_d
 
 
 def test_only_staff_who_may_see_model_servers_read_causes_and_only_of_failures(ada: User, omar: User, grace: User, sam: User) -> None:
-    turn = of(ada, "E-X-TIMEOUT", Cause.SILENT.told(""))
+    turn = of(ada, "E-X-TIMEOUT", Cause.SILENT.log_text(""))
     for person in (ada, grace, sam):
         assert [signed_in(person).get(path).status_code for path in (LIST, f"{LIST}{turn.pk}/")] == [404, 404]
     staff = signed_in(omar)

@@ -70,7 +70,7 @@ def failed_turn(owner: User, code: str = "E-X-BACKEND-SETUP", choice: str = "vll
         choice=choice,
         error_code=code,
         error_detail="HTTP 401: SECRET",
-        error_cause=Cause.KEY_REFUSED.told("HTTP 401, invalid_api_key"),
+        error_cause=Cause.KEY_REFUSED.log_text("HTTP 401, invalid_api_key"),
     )
 
 
