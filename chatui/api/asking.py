@@ -63,7 +63,7 @@ async def responses(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     check_format(key.for_responses)
     wanted = checked(ResponsesRequest, body)
     wanted.refuse_what_is_not_served()
-    return told(await _responded(request, key, wanted), wanted)
+    return with_ignored_fields(await _responded(request, key, wanted), wanted)
 
 
 async def _responded(request: HttpRequest, key: LiveKey, wanted: ResponsesRequest) -> HttpResponseBase:
@@ -83,12 +83,12 @@ IGNORED = "x-chatui-ignored"
 """The header with the names of the request's fields that changed nothing."""
 
 
-def told(response: HttpResponseBase, wanted: ProgramRequest) -> HttpResponseBase:
-    """The response, which says what it ignores."""
-    return names(response, wanted.without_effect)
+def with_ignored_fields(response: HttpResponseBase, wanted: ProgramRequest) -> HttpResponseBase:
+    """The response, with the names of the fields of its request that changed nothing."""
+    return with_ignored(response, wanted.without_effect)
 
 
-def names(response: HttpResponseBase, ignored: Iterable[str]) -> HttpResponseBase:
+def with_ignored(response: HttpResponseBase, ignored: Iterable[str]) -> HttpResponseBase:
     """The response, with the names of what changed nothing."""
     if ignored := tuple(dict.fromkeys(ignored))[:MAX_IGNORED]:
         response.headers[IGNORED] = ", ".join(ignored)
@@ -106,13 +106,13 @@ async def chat(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
         found = await _several(address_of(request), key, wanted)
         for name, value in rate_of(key).items():
             found.headers[name] = value
-        return told(found, wanted)
+        return with_ignored_fields(found, wanted)
     answer = await begin(address_of(request), key, wanted)
     chunks = chunks_of(answer, wanted)
     if wanted.stream:
-        return told(answering.streamed(stream(answer, chunks, CHAT_FORM), partial(left, answer, chunks)), wanted)
+        return with_ignored_fields(answering.streamed(stream(answer, chunks, CHAT_FORM), partial(left, answer, chunks)), wanted)
     await until_end(answer, chunks)
-    return told(JsonResponse(chunks.whole()), wanted)
+    return with_ignored_fields(JsonResponse(chunks.whole()), wanted)
 
 
 async def _several(address: str, key: LiveKey, wanted: ChatRequest) -> HttpResponseBase:

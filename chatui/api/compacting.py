@@ -63,7 +63,7 @@ async def compact(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
             "usage": usage(events.ended) or usage(Ended("completed", None, 0, 0)),
         }
     )
-    return asking.names(made, (*ignored_in(body, CompactRequest.model_fields.keys()), *ignored_parts.in_items(wanted.input)))
+    return asking.with_ignored(made, (*ignored_in(body, CompactRequest.model_fields.keys()), *ignored_parts.in_items(wanted.input)))
 
 
 async def _before(key: LiveKey, wanted: CompactRequest) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chatui.accounts.key_admission import LiveKey
 from chatui.api import ignored_parts, storage_jobs
-from chatui.api.asking import MAX_STORED_CHARS, check_length, names, text_in
+from chatui.api.asking import MAX_STORED_CHARS, check_length, text_in, with_ignored
 from chatui.api.bodies import body_of, checked
 from chatui.api.errors import NOT_FOUND, ApiError, check_format, invalid
 from chatui.api.parsed_messages import MAX_MESSAGES, unknown_call
@@ -63,7 +63,7 @@ async def create(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     items = _items(wanted.items or [])
     with _refusals():
         found = await storage_jobs.run(key, program_conversations.create, key.owner, key.id, wanted.metadata or {}, items)
-    return _told(JsonResponse(_shown(found)), body, ConversationRequest)
+    return _with_ignored(JsonResponse(_shown(found)), body, ConversationRequest)
 
 
 async def retrieve(request: HttpRequest, key: LiveKey, conversation_id: str) -> HttpResponseBase:
@@ -81,7 +81,7 @@ async def update(request: HttpRequest, key: LiveKey, conversation_id: str) -> Ht
     check_format(key.for_responses)
     with _refusals():
         found = await storage_jobs.run(key, program_conversations.update, key.owner, _id(conversation_id), key.id, wanted.metadata or {})
-    return _told(JsonResponse(_shown(found)), body, MetadataRequest)
+    return _with_ignored(JsonResponse(_shown(found)), body, MetadataRequest)
 
 
 async def delete(request: HttpRequest, key: LiveKey, conversation_id: str) -> HttpResponseBase:
@@ -110,7 +110,7 @@ async def add(request: HttpRequest, key: LiveKey, conversation_id: str) -> HttpR
         keys = await storage_jobs.run(key, program_conversations.add, key.owner, _id(conversation_id), key.id, items)
     new = {each.hex for each in keys}
     added = [each for each in _items_of(await _stored(key, conversation_id)) if each["id"].partition("_")[2] in new]
-    return _told(JsonResponse(list_of(added)), body, ItemsRequest)
+    return _with_ignored(JsonResponse(list_of(added)), body, ItemsRequest)
 
 
 async def items(request: HttpRequest, key: LiveKey, conversation_id: str) -> HttpResponseBase:
@@ -138,9 +138,9 @@ async def delete_item(request: HttpRequest, key: LiveKey, conversation_id: str, 
     return JsonResponse(_shown(row))
 
 
-def _told(response: HttpResponseBase, body: Mapping[str, Any], model: type[BaseModel]) -> HttpResponseBase:
+def _with_ignored(response: HttpResponseBase, body: Mapping[str, Any], model: type[BaseModel]) -> HttpResponseBase:
     """The response, which names what it ignores of the body."""
-    return names(response, (*ignored_in(body, model.model_fields.keys()), *ignored_parts.in_items(body.get("items"), "items")))
+    return with_ignored(response, (*ignored_in(body, model.model_fields.keys()), *ignored_parts.in_items(body.get("items"), "items")))
 
 
 def _items(given: list[Any]) -> SentItems:

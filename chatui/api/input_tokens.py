@@ -38,7 +38,7 @@ async def count(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     read, (offer, _) = wanted.read(), await asyncio.to_thread(parse_tools, wanted, key)
     texts = (wanted.instructions or "", *read.orders, *await _before(key, wanted))
     counted = tokens_of(read.messages, texts, offer.functions.values())
-    return asking.told(JsonResponse({"object": "response.input_tokens", "input_tokens": counted}), wanted)
+    return asking.with_ignored_fields(JsonResponse({"object": "response.input_tokens", "input_tokens": counted}), wanted)
 
 
 async def _before(key: LiveKey, wanted: ResponsesRequest) -> list[str]:

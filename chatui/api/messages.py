@@ -32,9 +32,11 @@ async def create(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     answer = await asking.begin(address_of(request), key, wanted)
     events = _events_of(answer, wanted)
     if wanted.stream:
-        return asking.told(answering.streamed(asking.stream(answer, events, FORM), partial(asking.left, answer, events)), wanted)
+        return asking.with_ignored_fields(
+            answering.streamed(asking.stream(answer, events, FORM), partial(asking.left, answer, events)), wanted
+        )
     await asking.until_end(answer, events)
-    return asking.told(JsonResponse(events.whole()), wanted)
+    return asking.with_ignored_fields(JsonResponse(events.whole()), wanted)
 
 
 async def count_tokens(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
@@ -46,7 +48,7 @@ async def count_tokens(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     await pools.commands.run(request_parts.choice_of, key, wanted.model)
     read, (offer, _) = wanted.read(), await asyncio.to_thread(parse_tools, wanted, key)
     counted = tokens_of(read.messages, read.orders, offer.functions.values())
-    return asking.told(JsonResponse({"input_tokens": counted}), wanted)
+    return asking.with_ignored_fields(JsonResponse({"input_tokens": counted}), wanted)
 
 
 def _events_of(answer: Answering, wanted: MessagesRequest) -> MessageEvents:

@@ -78,8 +78,8 @@ class ParsedMessages:
 
     def take_note(self, item: Mapping[str, Any]) -> None:
         """Take an item of a session that began elsewhere, such as a search: the model is told what it says of itself."""
-        told = {name: value for name, value in item.items() if name not in ("id", "type") and value not in NOTHING}
-        text = json.dumps(told, ensure_ascii=False)[:NOTE_CHARS]
+        fields = {name: value for name, value in item.items() if name not in ("id", "type") and value not in NOTHING}
+        text = json.dumps(fields, ensure_ascii=False)[:NOTE_CHARS]
         self.messages.append(EarlierMessage(f"[{item['type']}: {text}]", is_preamble=True))
         self.asks_by_itself = True
 

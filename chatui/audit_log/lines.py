@@ -80,20 +80,20 @@ class LogLine:
     sum_number: int | None = None
 
     @property
-    def what(self) -> str:
-        """The action in the language of the page, as ``told``, ``via`` and ``repeated`` are the detail, the way and the sum."""
+    def action_in_words(self) -> str:
+        """The action in the language of the page, like the others below."""
         return words.action_in_words(self.action)
 
     @property
-    def told(self) -> str:
+    def detail_in_words(self) -> str:
         return words.detail_in_words(self.detail)
 
     @property
-    def via(self) -> str:
+    def way_in_words(self) -> str:
         return words.way_in_words(self.way)
 
     @property
-    def repeated(self) -> str:
+    def sum_in_words(self) -> str:
         return words.counts_in_words(self.sum)
 
 

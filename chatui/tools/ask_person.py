@@ -70,21 +70,21 @@ def _begin(turn: CallingTurn) -> Callable[[Mapping[str, Any]], Any]:
         form = form_of(arguments)
         with waiting_for_person():
             answer = await turn.person.ask(THE_MODEL, form)
-        return _told(form, answer)
+        return _for_model(form, answer)
 
     return call
 
 
-def _told(form: Form, answer: Answer) -> dict[str, Any]:
+def _for_model(form: Form, answer: Answer) -> dict[str, Any]:
     """What the model is told of an answer; null where nothing was filled in."""
     if answer.action != "accept":
         return {"answered": False, "note": _DECLINED if answer.action == "decline" else _NO_ANSWER}
     questions = [each for each in form.fields if each.name != IN_OWN_WORDS]
-    told: dict[str, Any] = {
+    reply: dict[str, Any] = {
         "answered": True,
         "answers": [{"question": each.title, "answer": answer.values.get(each.name)} for each in questions],
     }
-    return {**told, **({IN_OWN_WORDS: answer.values[IN_OWN_WORDS]} if IN_OWN_WORDS in answer.values else {})}
+    return {**reply, **({IN_OWN_WORDS: answer.values[IN_OWN_WORDS]} if IN_OWN_WORDS in answer.values else {})}
 
 
 ASK = Tool(

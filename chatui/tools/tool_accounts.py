@@ -102,12 +102,12 @@ def end_all(person_id: UUID, *, waits: bool) -> None:
 def _revoke(dropped: Sequence[tuple[str, Tokens]], seconds: float = 0.0) -> None:
     """Tell the authorization servers, waiting so long for it: here, the tokens are gone already."""
     known = {kept.place_of(spec): spec for spec in server_registry.specs() if spec.url}
-    told = []
+    revocations = []
     for place, tokens in dropped:
         spec = known.get(place)
         door = door_of(spec, spec.url) if spec else Door(frozenset())
-        told.append(asyncio.run_coroutine_threadsafe(flow.revoke(door, tokens), tools_loop()))
-    if seconds and concurrent.futures.wait(told, seconds).not_done:
+        revocations.append(asyncio.run_coroutine_threadsafe(flow.revoke(door, tokens), tools_loop()))
+    if seconds and concurrent.futures.wait(revocations, seconds).not_done:
         log.warning("not every sign-in at a tool server could be revoked there at once")
 
 

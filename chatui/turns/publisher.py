@@ -207,9 +207,9 @@ class Publisher:
         self._people.set_waiting_calls(count, self.elapsed())
         self._flush_soon()
 
-    def set_told(self, count: int) -> None:
+    def set_notices(self, count: int) -> None:
         """Send how many texts of tools' servers there are for the person. Pages then fetch them, as they fetch cards."""
-        self._people.set_told(count)
+        self._people.set_notices(count)
         self._flush_soon()
 
     def note_answer_now(self) -> None:

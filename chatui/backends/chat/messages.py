@@ -28,7 +28,7 @@ class AnsweredCall:
     given: GivenReasoning | None
 
 
-Told = tuple[Literal["question", "reasoning", "preamble", "answer"], str] | AnsweredCall
+ConversationPart = tuple[Literal["question", "reasoning", "preamble", "answer"], str] | AnsweredCall
 
 
 def orders(frames: Iterable[Frame]) -> list[str]:
@@ -36,7 +36,7 @@ def orders(frames: Iterable[Frame]) -> list[str]:
     return [defang(frame.body) for frame in frames if frame.header.role in (Role.SYSTEM, Role.DEVELOPER)]
 
 
-def told(frames: Sequence[Frame], given_back: Mapping[str, GivenReasoning]) -> Iterator[Told]:
+def conversation_parts(frames: Sequence[Frame], given_back: Mapping[str, GivenReasoning]) -> Iterator[ConversationPart]:
     """The conversation in them, with markers escaped. Calls without a reply and replies without a call are left out."""
     replies = {frame.header.call_id: frame.body for frame in frames if frame.header.role == Role.TOOL}
     for frame in frames:
@@ -46,14 +46,14 @@ def told(frames: Sequence[Frame], given_back: Mapping[str, GivenReasoning]) -> I
         elif header.role != Role.ASSISTANT:
             continue
         elif frame.terminator is not Terminator.CALL:
-            yield from _said(header, text)
+            yield from _assistant_part(header, text)
         elif header.call_id in replies and header.channel == Channel.COMMENTARY:
             name, arguments = function_call(frame)
             reply, given = defang(replies[header.call_id]), given_back.get(header.call_id or "")
             yield AnsweredCall(header.call_id, name, defang(arguments), reply, given)
 
 
-def _said(header: Header, text: str) -> Iterator[Told]:
+def _assistant_part(header: Header, text: str) -> Iterator[ConversationPart]:
     if header.channel == Channel.ANALYSIS:
         yield "reasoning", text
     elif is_preamble(header):
@@ -76,7 +76,7 @@ def messages(
     written: list[Message] = [{"role": "system", "content": "\n\n".join(texts)}] if (texts := orders(frames)) else []
     preamble: list[str] = []
     reasoning: list[str] = []
-    for each in told(frames, given_back or {}):
+    for each in conversation_parts(frames, given_back or {}):
         match each:
             case "reasoning", text:
                 reasoning.append(text)

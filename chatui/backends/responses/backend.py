@@ -12,7 +12,7 @@ from typing import Any
 
 from chatui.backends.answer_format import as_chat, as_json, as_responses, tool_choice
 from chatui.backends.base import BackendError, Endpoint, GivenReasoning, SampleRequest
-from chatui.backends.chat.messages import AnsweredCall, orders, told
+from chatui.backends.chat.messages import AnsweredCall, conversation_parts, orders
 from chatui.backends.http import WHOLE
 from chatui.backends.raw_frames import new_call_id
 from chatui.backends.responses.reducer import Reducer
@@ -38,7 +38,7 @@ def prompt(frames: Sequence[Frame], given_back: Mapping[str, GivenReasoning] | N
     items: list[InputItem] = []
     # Items since the last question, answer or call: sent back complete if a call follows, else without reasoning.
     loose: list[InputItem] = []
-    for each in told(frames, given_back or {}):
+    for each in conversation_parts(frames, given_back or {}):
         match each:
             case "reasoning", text:
                 loose.append(_reasoning(text, len(items) + len(loose)))

@@ -38,9 +38,9 @@ _READABLE = ("text/", "application/json", "application/xml", "application/yaml",
 _SUFFIXES = ("+json", "+xml", "+yaml")
 
 
-def read(result: Mapping[str, Any], *, is_told: bool = False) -> Any:
+def read(result: Mapping[str, Any], *, is_shown: bool = False) -> Any:
     """The result of a call, as JSON for the model. If it has both text and structure, and they do not say the same, the model gets both.
-    ``is_told``: the person is shown ``for_person``.
+    ``is_shown``: the person is shown ``for_person``.
 
     Raises:
         ToolError: the tool reports a failure, or requests more input.
@@ -49,7 +49,7 @@ def read(result: Mapping[str, Any], *, is_told: bool = False) -> Any:
         raise ToolError(_NO_MORE)
     listed = _content(result)
     is_private = any(map(is_for_person, listed))
-    texts = list(_texts(listed, is_told=is_told))
+    texts = list(_texts(listed, is_shown=is_shown))
     text = "\n".join(texts)
     structure = _without(_structure(result), {_own_text(each) for each in listed if is_for_person(each)} - {""})
     if structure is None or (text and not is_private and _says_same(texts, structure)):
@@ -62,14 +62,14 @@ def read(result: Mapping[str, Any], *, is_told: bool = False) -> Any:
     return _NOTHING if value == "" else value
 
 
-def _texts(listed: Sequence[Any], *, is_told: bool) -> Iterator[str]:
+def _texts(listed: Sequence[Any], *, is_shown: bool) -> Iterator[str]:
     """The parts as the model gets them."""
     others = 0
     for each in listed:
         is_private = is_for_person(each)
         others += is_private or not _is_text(each)
         if is_private and others <= MAX_OTHER_PARTS:
-            yield _mark(each, is_told=is_told)
+            yield _mark(each, is_shown=is_shown)
         elif not is_private and (others <= MAX_OTHER_PARTS or _is_text(each)):
             yield _part(each).text
     if others > MAX_OTHER_PARTS:
@@ -97,11 +97,11 @@ def _own_text(part: Mapping[str, Any]) -> str:
     return text or ""
 
 
-def _mark(part: Mapping[str, Any], *, is_told: bool) -> str:
+def _mark(part: Mapping[str, Any], *, is_shown: bool) -> str:
     """What the model gets instead of a part for the person alone: no name or address either."""
     inner = {"resource": _nameless(mapping(part, "resource"))} if "resource" in part else {}
     kind = _part({**_nameless(part), **inner}).kind
-    return f"[{kind}, which the person alone is shown]" if is_told and _own_text(part) else f"[left out: {kind}, for the person alone]"
+    return f"[{kind}, which the person alone is shown]" if is_shown and _own_text(part) else f"[left out: {kind}, for the person alone]"
 
 
 def _nameless(part: Mapping[str, Any]) -> dict[str, Any]:

@@ -107,12 +107,14 @@ STATE_IS_GONE = (
 
 @dataclass(eq=False, kw_only=True)
 class _SessionOfCall(KeptSession):
-    """``key``: the conversation, or the person. ``untold``: those whose state is gone, which the model does not know yet."""
+    """The session in which a call is made."""
 
     sessions: TurnSessions = field(repr=False)
     place: SessionPlace
     key: UUID
-    untold: set[UUID]
+    """The conversation, or the person."""
+    unreported: set[UUID]
+    """Those whose state is gone, of which the model knows nothing yet."""
 
     async def last(self) -> str | None:
         return await self.sessions.last(self.place)
@@ -120,7 +122,7 @@ class _SessionOfCall(KeptSession):
     async def replace(self, before: str | None, after: str) -> str:
         now = await self.sessions.replace(self.place, before, after)
         if after and before is not None:
-            self.untold.add(self.key)
+            self.unreported.add(self.key)
         return now
 
 
@@ -139,7 +141,7 @@ class McpServer:
         self._peer: HttpPeer | StdioPeer = self._http or StdioPeer(launch)
         self._programs = Programs(launch, spec.programs)
         self._locks: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
-        self._untold: set[UUID] = set()
+        self._unreported: set[UUID] = set()
         self._is_used = asyncio.Lock()
         # The server in stored sessions: its name, and a digest, since another server of the same name must not get them.
         self._place = spec.identity
@@ -243,9 +245,9 @@ class McpServer:
 
     def _note(self, key: UUID) -> str:
         """The sentence for the model if state is gone and it does not know that yet."""
-        if key not in self._untold:
+        if key not in self._unreported:
             return ""
-        self._untold.discard(key)
+        self._unreported.discard(key)
         return STATE_IS_GONE
 
     async def _called(self, offer: ToolOffer, arguments: dict[str, Any], turn: CallingTurn, key: UUID) -> Any:
@@ -257,9 +259,9 @@ class McpServer:
             message = in_middle(credentials.without(error.server_message, secret), ERROR_CHARS)
             raise ToolError(f"The server refused the call: {message}") from None
         found = credentials.without(found, secret)
-        return await asyncio.to_thread(results.read, found, is_told=await self._told(found, turn))
+        return await asyncio.to_thread(results.read, found, is_shown=await self._show_person(found, turn))
 
-    async def _told(self, found: Mapping[str, Any], turn: CallingTurn) -> bool:
+    async def _show_person(self, found: Mapping[str, Any], turn: CallingTurn) -> bool:
         """Show the person what in a result is for them alone, if the operator allows that. Returns whether it is shown."""
         if not self._spec.speaks_to_person or turn.person is None:
             return False
@@ -281,7 +283,7 @@ class McpServer:
             raise ToolError("This tool can only be used in a conversation.")
         place = SessionPlace(self._place, key == turn.asked_by_id)
         lock = self._locks.setdefault(key, asyncio.Lock())
-        session = _SessionOfCall(lock=lock, sessions=turn.sessions, place=place, key=key, untold=self._untold)
+        session = _SessionOfCall(lock=lock, sessions=turn.sessions, place=place, key=key, unreported=self._unreported)
         if self._spec.sessions == "shared":
             return await self._asked_of_all(params, session, beside)
         if self._http is not None:

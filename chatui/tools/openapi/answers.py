@@ -40,7 +40,7 @@ def read(headers: Mapping[str, str], body: bytes, *, is_cut: bool) -> Any:
     return f"{text}\n[cut here: the answer was longer]" if is_cut else text
 
 
-def told(headers: Mapping[str, str]) -> dict[str, str]:
+def headers_for_model(headers: Mapping[str, str]) -> dict[str, str]:
     """Those of ``HEADERS`` that the answer has."""
     found = {name: cleaned(headers.get(name, ""), HEADER_CHARS) for name in HEADERS}
     return {name: value for name, value in found.items() if value}

@@ -60,7 +60,7 @@ class OpenApiServer:
             raise StatusError.of(response)
         # A page is read in a process of its own, which may take a while.
         found = credentials.without(await asyncio.to_thread(answers.read, response.headers, body, is_cut=is_cut), secret)
-        headers = credentials.without(answers.told(response.headers), secret)
+        headers = credentials.without(answers.headers_for_model(response.headers), secret)
         if status < 400:
             return answers.with_headers(found, status, headers)
         if status in FORBIDDEN:

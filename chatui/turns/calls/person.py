@@ -37,10 +37,10 @@ from renderer.gate import approval_text
 
 log = logging.getLogger(__name__)
 
-TOLD_CHARS = 4000
+NOTICE_CHARS = 4000
 MAX_FORMS = 5
 """The most forms of one turn: a server must not wear a person down."""
-MAX_TOLD = 20
+MAX_NOTICES = 20
 """The most texts of one turn."""
 PATIENCE = 20.0
 """How long, in seconds, a text waits for a locked or unreachable database before it is given up."""
@@ -61,27 +61,27 @@ class PersonOfTurn:
         self._decided = asyncio.Event()
         waiting.on_look = self._decided.set
         self._on_progress = publisher.add_event
-        self._on_told = publisher.set_told
+        self._on_notice = publisher.set_notices
         self._loop = asyncio.get_running_loop()
-        self._told = 0
+        self._notices = 0
 
     async def tell(self, speaker: str, text: str) -> bool:
-        return await self._store(CardKind.TEXT, speaker, {"text": in_middle(text, TOLD_CHARS)})
+        return await self._store(CardKind.TEXT, speaker, {"text": in_middle(text, NOTICE_CHARS)})
 
     async def needs_account(self, tool: str, server: str) -> bool:
         """Offer the person to connect an account at this server, which a call of the tool with this title needs. Returns as ``tell``."""
         return await self._store(CardKind.ACCOUNT, tool, {"server": server})
 
     async def _store(self, kind: CardKind, title: str, content: Mapping[str, str]) -> bool:
-        if self._told >= MAX_TOLD:
+        if self._notices >= MAX_NOTICES:
             return False
-        self._told += 1
+        self._notices += 1
         try:
-            await writer.run(_store_told, self._turn, new_key(), kind, title, content, order=self._turn.pk, patience=PATIENCE)
+            await writer.run(_store_notice, self._turn, new_key(), kind, title, content, order=self._turn.pk, patience=PATIENCE)
         except (DatabaseBusyError, LeaseLostError):
             log.warning("turn %s: what a tool said to the person could not be stored", self._turn.pk)
             return False
-        self._loop.call_soon_threadsafe(self._on_told, self._told)
+        self._loop.call_soon_threadsafe(self._on_notice, self._notices)
         return True
 
     async def ask(self, speaker: str, form: Form) -> Answer:
@@ -176,7 +176,7 @@ def _answers(form: Form, answer: Answer) -> str:
     return f"→ {' · '.join(as_plain_markdown(text) or '–' for text in texts) if any(texts) else '–'}"
 
 
-def _store_told(turn: Turn, key: UUID, kind: CardKind, title: str, content: Mapping[str, str]) -> None:
+def _store_notice(turn: Turn, key: UUID, kind: CardKind, title: str, content: Mapping[str, str]) -> None:
     _store(turn, ToolApproval(pk=key, kind=kind, title=title, arguments=json.dumps(dict(content)), decision=Decision.NONE))
 
 

@@ -127,7 +127,7 @@ class EndUserStream:
         self.place = 0
         """The turn's position in the queue; 0 if it is not queued."""
         self._files = 0
-        self._waiting_calls = self._told = self._waits_since = self._waited = 0
+        self._waiting_calls = self._notices = self._waits_since = self._waited = 0
         self._asked: wire.SummaryLine | None = None
         self._steps: list[wire.SummaryLine] = []
         self._thinking = _Thinking()
@@ -238,11 +238,11 @@ class EndUserStream:
         elif self._waiting_calls and not count:
             self._waited += elapsed - self._waits_since
         self._waiting_calls = count
-        self._pending.append(wire.CallsWait(count, self._told or None))
+        self._pending.append(wire.CallsWait(count, self._notices or None))
 
-    def set_told(self, count: int) -> None:
+    def set_notices(self, count: int) -> None:
         """Set how many texts of tools' servers there are for the person."""
-        self._told = count
+        self._notices = count
         self._pending.append(wire.CallsWait(self._waiting_calls, count))
 
     def flush(self, *, is_watched: bool = True, now: float = math.inf) -> list[wire.Numbered]:
@@ -311,7 +311,7 @@ class EndUserStream:
             delay=self._delay,
             asked=self._asked,
             uses_tool=uses_tool or None,
-            told=self._told or None,
+            told=self._notices or None,
         )
 
     def _show_working(self, elapsed: int) -> None:

@@ -136,9 +136,9 @@ def test_a_long_error_keeps_its_end() -> None:
         content(text("x"), structuredContent={"content": {"type": "resource", "resource": {**PLAN, "text": "secret", **FOR_PERSON}}}),
     ],
 )
-@pytest.mark.parametrize("is_told", [True, False])
-def test_neither_name_nor_address_nor_structure_repeats_for_the_model_what_is_for_the_person(result: Any, *, is_told: bool) -> None:
-    assert "secret" not in json.dumps(read(result, is_told=is_told))
+@pytest.mark.parametrize("is_shown", [True, False])
+def test_neither_name_nor_address_nor_structure_repeats_for_the_model_what_is_for_the_person(result: Any, *, is_shown: bool) -> None:
+    assert "secret" not in json.dumps(read(result, is_shown=is_shown))
 
 
 def test_a_structure_that_is_too_deep_is_an_error() -> None:

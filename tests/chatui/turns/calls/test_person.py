@@ -23,7 +23,7 @@ from chatui.tools.mcp import messages
 from chatui.tools.mcp.server import McpServer
 from chatui.tools.server_registry import ServerConnection, tool_of
 from chatui.turns import running
-from chatui.turns.calls.person import MAX_FORMS, MAX_TOLD, TOLD_CHARS
+from chatui.turns.calls.person import MAX_FORMS, MAX_NOTICES, NOTICE_CHARS
 from chatui.turns.running import TurnPlace
 from chatui.wire.bus import PROCESS
 from tests.chatui.tools.mcp.calls import offer_of, spec_of
@@ -121,9 +121,9 @@ async def test_a_server_that_may_not_speak_to_people_is_not_heard(world: World) 
 async def test_it_is_bounded_and_removed_with_hidden_text(world: World) -> None:
     with peer(telling("A" * 1_000_000)) as server:
         offer(world.monkeypatch, server, speaks_to_person=True)
-        turn, found = await world.answered(*(call("demo_add", f"c{number}", a=number) for number in range(MAX_TOLD + 2)))
+        turn, found = await world.answered(*(call("demo_add", f"c{number}", a=number) for number in range(MAX_NOTICES + 2)))
     rows = [row async for row in ToolApproval.objects.filter(turn=turn)]
-    assert len(rows) == MAX_TOLD and all(len(row.arguments) < TOLD_CHARS + 100 for row in rows)
+    assert len(rows) == MAX_NOTICES and all(len(row.arguments) < NOTICE_CHARS + 100 for row in rows)
     assert sum("left out" in each["content"] for each in found.values()) == 2, "the model knows what nobody was shown"
     await forget(turn.pk)
     assert not await ToolApproval.objects.exclude(arguments="").aexists()
