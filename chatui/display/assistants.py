@@ -148,7 +148,7 @@ def text_of(person: User, assistant_id: object) -> AssistantText:
 
 def deleted(person: User, assistant_id: object) -> ShownAssistant:
     """One that the person deleted, and may restore. Raises NotFoundError."""
-    return _shown(permissions.own(person, assistant_id, is_deleted=True), person)
+    return _shown(permissions.own_deleted(person, assistant_id), person)
 
 
 def create(visitor: Visitor, text: AssistantText, groups: Collection[int] = (), picture: bytes = b"") -> str | None:
@@ -200,7 +200,7 @@ def _record_offer(visitor: Visitor, row: Assistant, name: str) -> None:
 def delete(visitor: Visitor, assistant_id: object) -> ShownAssistant:
     """Delete an assistant, so that it applies nowhere. It can be restored until it is erased. One that was deleted
     before, as in another tab, stays so."""
-    row = permissions.own(person_of(visitor), assistant_id, is_deleted=None)
+    row = permissions.own_or_deleted(person_of(visitor), assistant_id)
     with transaction.atomic():
         is_gone = Assistant.objects.filter(pk=row.assistant_id, deleted_at=None).update(deleted_at=timezone.now())
         if is_gone and row.assistant.groups.exists():
@@ -212,7 +212,7 @@ def restore(visitor: Visitor, assistant_id: object) -> bool:
     """Undo the deletion, if it was not undone before, as in another tab. Returns False, and changes nothing, if the person has
     MAX_ASSISTANTS."""
     person = person_of(visitor)
-    row = permissions.own(person, assistant_id, is_deleted=None)
+    row = permissions.own_or_deleted(person, assistant_id)
     if row.assistant.deleted_at is None:
         return True
     with transaction.atomic():

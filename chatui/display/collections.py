@@ -196,7 +196,7 @@ def text_of(person: User, collection_id: object) -> CollectionText:
 
 def deleted(person: User, collection_id: object) -> ShownCollection:
     """One that the person deleted, and may restore. Raises NotFoundError."""
-    return _shown(permissions.own(person, collection_id, is_deleted=True), person)
+    return _shown(permissions.own_deleted(person, collection_id), person)
 
 
 def create(visitor: Visitor, text: CollectionText, groups: Several[int] = ()) -> str | None:
@@ -253,7 +253,7 @@ def forget_versions(visitor: Visitor, collection_id: object) -> None:
 def delete(visitor: Visitor, collection_id: object) -> ShownCollection:
     """Delete a collection, so that nobody may ask it. It can be restored until it is erased. One that was deleted before stays so."""
     person = person_of(visitor)
-    row = _of_no_folder(permissions.own(person, collection_id, is_deleted=None))
+    row = _of_no_folder(permissions.own_or_deleted(person, collection_id))
     with transaction.atomic():
         is_gone = Collection.objects.filter(pk=row.pk, deleted_at=None).update(deleted_at=timezone.now())
         if is_gone and row.groups.exists():
@@ -264,7 +264,7 @@ def delete(visitor: Visitor, collection_id: object) -> ShownCollection:
 def restore(visitor: Visitor, collection_id: object) -> bool:
     """Undo the deletion, if it was not undone before. Returns False, and changes nothing, if the person has MAX_COLLECTIONS."""
     person = person_of(visitor)
-    row = permissions.own(person, collection_id, is_deleted=None)
+    row = permissions.own_or_deleted(person, collection_id)
     if row.deleted_at is None:
         return True
     with transaction.atomic():

@@ -89,7 +89,7 @@ def text_of(person: User, prompt_id: object) -> PromptText:
 
 def deleted(person: User, prompt_id: object) -> ShownPrompt:
     """One that the person deleted, and may restore. Raises NotFoundError."""
-    return _shown(permissions.own(person, prompt_id, is_deleted=True), person)
+    return _shown(permissions.own_deleted(person, prompt_id), person)
 
 
 def groups(person: User, chosen: str = "") -> list[tuple[str, str]]:
@@ -153,7 +153,7 @@ def restore(visitor: Visitor, prompt_id: object) -> bool:
     """Undo the deletion; if another has its name meanwhile, with a number. Returns False, and changes nothing, if the person has
     MAX_PROMPTS."""
     person = person_of(visitor)
-    row = permissions.own(person, prompt_id, is_deleted=True)
+    row = permissions.own_deleted(person, prompt_id)
     with transaction.atomic():
         if _room(person) < 1:
             return False

@@ -28,18 +28,28 @@ def with_makers(rows: QuerySet[AssistantVersion]) -> QuerySet[AssistantVersion]:
     return rows.annotate(maker=F("assistant__owner__username"))
 
 
-def own(person: User, assistant_id: object, *, is_deleted: bool | None = False) -> AssistantVersion:
-    """The newest version of the person's own assistant with that id. ``is_deleted``: of one that they deleted; None: of either. Raises
-    NotFoundError if there is none."""
-    mine = _newest().filter(assistant__owner=person)
-    if is_deleted is not None:
-        mine = mine.filter(assistant__deleted_at__isnull=not is_deleted)
-    return existing(mine.filter(assistant=key_of(assistant_id)).first())
+def own(person: User, assistant_id: object) -> AssistantVersion:
+    """The newest version of the person's own assistant with that id. Raises NotFoundError if there is none, also if they deleted it."""
+    return existing(own_all(person).filter(assistant=key_of(assistant_id)).first())
+
+
+def own_deleted(person: User, assistant_id: object) -> AssistantVersion:
+    """As ``own``, of those that they deleted."""
+    return existing(_with_deleted(person).filter(assistant__deleted_at__isnull=False, assistant=key_of(assistant_id)).first())
+
+
+def own_or_deleted(person: User, assistant_id: object) -> AssistantVersion:
+    """As ``own``, whether they deleted it or not."""
+    return existing(_with_deleted(person).filter(assistant=key_of(assistant_id)).first())
 
 
 def own_all(person: User) -> QuerySet[AssistantVersion]:
     """The newest version of each assistant of the person's own."""
-    return _newest().filter(assistant__owner=person, assistant__deleted_at=None)
+    return _with_deleted(person).filter(assistant__deleted_at=None)
+
+
+def _with_deleted(person: User) -> QuerySet[AssistantVersion]:
+    return _newest().filter(assistant__owner=person)
 
 
 def to_begin_with(person: User, assistant_id: object, *, locked: bool = False) -> AssistantVersion:

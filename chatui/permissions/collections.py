@@ -45,15 +45,27 @@ def to_use(person: User, collection_id: object) -> Collection:
     return existing(usable(person).filter(pk=key_of(collection_id)).first())
 
 
-def own(person: User, collection_id: object, *, is_deleted: bool | None = False, locked: bool = False) -> Collection:
-    """The person's own collection with that id, or the files of a folder of theirs. ``is_deleted``: one that they deleted; None: either.
-    ``locked``: lock it until the transaction ends. Raises NotFoundError if there is none."""
-    mine = Collection.objects.filter(owner=person).select_related("folder")
+def own(person: User, collection_id: object, *, locked: bool = False) -> Collection:
+    """The person's own collection with that id, or the files of a folder of theirs. ``locked``: lock it until the transaction ends. Raises
+    NotFoundError if there is none, also if they deleted it."""
+    mine = own_all(person).select_related("folder")
     if locked:
         mine = mine.select_for_update(no_key=True, of=("self",))
-    if is_deleted is not None:
-        mine = mine.filter(deleted_at__isnull=not is_deleted)
     return existing(mine.filter(pk=key_of(collection_id)).first())
+
+
+def own_deleted(person: User, collection_id: object) -> Collection:
+    """As ``own``, of those that they deleted."""
+    return existing(_with_deleted(person).filter(deleted_at__isnull=False, pk=key_of(collection_id)).first())
+
+
+def own_or_deleted(person: User, collection_id: object) -> Collection:
+    """As ``own``, whether they deleted it or not."""
+    return existing(_with_deleted(person).filter(pk=key_of(collection_id)).first())
+
+
+def _with_deleted(person: User) -> QuerySet[Collection]:
+    return Collection.objects.filter(owner=person).select_related("folder")
 
 
 def of_folder(person: User, folder_id: object) -> Collection | None:

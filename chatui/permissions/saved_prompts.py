@@ -34,7 +34,12 @@ def own_all(person: User) -> QuerySet[SavedPrompt]:
     return SavedPrompt.objects.filter(owner=person, deleted_at=None)
 
 
-def own(person: User, prompt_id: object, *, is_deleted: bool = False) -> SavedPrompt:
-    """The person's own prompt with that id, or one that they deleted. Raises NotFoundError if there is none."""
-    mine = SavedPrompt.objects.filter(owner=person, deleted_at__isnull=not is_deleted).select_related("group")
+def own(person: User, prompt_id: object) -> SavedPrompt:
+    """The person's own prompt with that id. Raises NotFoundError if there is none, also if they deleted it."""
+    return existing(own_all(person).select_related("group").filter(pk=key_of(prompt_id)).first())
+
+
+def own_deleted(person: User, prompt_id: object) -> SavedPrompt:
+    """As ``own``, of those that they deleted."""
+    mine = SavedPrompt.objects.filter(owner=person, deleted_at__isnull=False).select_related("group")
     return existing(mine.filter(pk=key_of(prompt_id)).first())
