@@ -59,8 +59,8 @@ def import_export(person: User, data: bytes) -> ImportedExport:
     return result
 
 
-def _put_away(conversation: Conversation, exported: ExportedConversation) -> None:
-    """Archived, pinned and in a folder as it was there. A folder is found by its name, or made."""
+def _restore_list_state(conversation: Conversation, exported: ExportedConversation) -> None:
+    """Archive it, pin it and put it into a folder as it was there. A folder is found by its name, or made."""
     conversation.archived_at = conversation.active_at if exported.is_archived else None
     conversation.is_pinned = exported.is_pinned and not exported.is_archived
     if not (name := folders.clean_name(characters.storable(exported.folder))):
@@ -106,7 +106,7 @@ def _store(person: User, key: str, exported: ExportedConversation, result: Impor
     bulk_append.begin(conversation)
     conversation.active_at = exported.active_at or exported.created_at or timezone.now()
     conversation.created_at = min(exported.created_at or conversation.active_at, conversation.active_at)
-    _put_away(conversation, exported)
+    _restore_list_state(conversation, exported)
     try:
         imports.store_frames(conversation, placed, leaf)
     except bulk_append.ImportedMeanwhileError:

@@ -86,8 +86,8 @@ class Notes:
             self.marks.append(mark("Stamp", text or str(note.get("/Name", "")).lstrip("/")))
         elif text:
             self.marks.append(mark(_COMMENTS.get(kind) or (f"Comment by {author}" if author else "Comment"), text))
-        else:
-            self.collector.count(UnreadThing.OTHER, kind not in _SHAPES)
+        elif kind not in _SHAPES:
+            self.collector.count(UnreadThing.OTHER)
 
     def _link(self, note: Any) -> None:
         action = plain(note.get("/A"))
