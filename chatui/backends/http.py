@@ -22,7 +22,7 @@ from yarl import URL
 
 from chatui.backends.base import Backend, BackendError, SampleEnded, SampleLimits, SampleRequest, Taker, Watcher
 from chatui.backends.failures import RejectedFields, blame_request, error_of_status, lost
-from chatui.backends.http1 import FAULTS, Answer, Connections, in_time, lost_by
+from chatui.backends.http1 import FAULTS, Answer, ModelServerConnections, in_time, lost_by
 from chatui.backends.pace import AnswerPace
 from chatui.backends.route import DIRECT, Route, basic_authorization
 from chatui.backends.sse import Decoder, ServerSentEvent, TooLongError, decoded, is_object
@@ -79,7 +79,7 @@ class Upstream:
         """Of each path: where its cookies belong, and as it is sent."""
         # Of load balancers, which get them back.
         self._cookies = httpx.Cookies()
-        self._connections = Connections(route, limits.connect)
+        self._connections = ModelServerConnections(route, limits.connect)
         self._open_requests = 0
         self._is_closed = False
 

@@ -34,7 +34,7 @@ async def close_all() -> None:
         await session.close()
 
 
-class Connections:
+class ModelServerConnections:
     """For one event loop. No HTTP/2, no redirects, no compression, no cookies, no proxy except the route's, and nothing from the
     environment. Closed, they open again for the next request.
     """

@@ -86,7 +86,7 @@ class ReadTokens:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenTokens:
     """The token ids that openai-harmony wrote. ``ids``: those of each message, None if it cannot be written. ``whole``: those of the whole
     conversation, from which openai-harmony drops reasoning by itself; empty if it cannot be written.
     """
@@ -97,7 +97,7 @@ class Written:
 
 # What the process is sent and answers, a line each: messages to write, or ids to read.
 _WISH = TypeAdapter(tuple[SecondReaderMessage, ...] | ReadTokens)
-_WRITTEN, _READ = TypeAdapter(Written), TypeAdapter(tuple[ReadMessage, ...])
+_WRITTEN, _READ = TypeAdapter(WrittenTokens), TypeAdapter(tuple[ReadMessage, ...])
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class SecondReader:
 
     def write_and_read(
         self, conversations: Sequence[Sequence[SecondReaderMessage]], completions: Sequence[ReadTokens]
-    ) -> tuple[list[Written], list[tuple[ReadMessage, ...]]]:
+    ) -> tuple[list[WrittenTokens], list[tuple[ReadMessage, ...]]]:
         """Write and read with one process. Blocks for at most ``seconds``.
 
         Raises:
@@ -194,12 +194,12 @@ class _Worker:
                 yield Unreadable(problem)
             position, role = next((later for later in range(place + 1, len(ids)) if ids[later] == _START), len(ids)), None
 
-    def written(self, conversation: Sequence[SecondReaderMessage]) -> Written:
+    def written(self, conversation: Sequence[SecondReaderMessage]) -> WrittenTokens:
         """The ids of each message, and of all with openai-harmony's defaults, which drop reasoning before the first answer."""
         messages = [self._or_none(self._message, message) for message in conversation]
         ids = [message and self._or_none(self._encoding.render, message) for message in messages]
         whole = self._or_none(lambda: self._encoding.render_conversation(self._harmony.Conversation.from_messages(messages)))
-        return Written(tuple(one and tuple(one) for one in ids), tuple(whole or ()))
+        return WrittenTokens(tuple(one and tuple(one) for one in ids), tuple(whole or ()))
 
     def _message(self, message: SecondReaderMessage) -> Any:
         author = self._harmony.Author(role=self._harmony.Role(message.role), name=message.name)
@@ -449,7 +449,9 @@ def _segments(ids: Sequence[int], vocabulary: Vocabulary) -> list[tuple[int, ...
     return [tuple(opened[start:end]) for start, end in itertools.pairwise([*starts, len(opened)])]
 
 
-def _compare_writings(frames: Sequence[Frame], ours: Sequence[tuple[int, ...]], plain: Written, like_ours: Written) -> Iterator[Difference]:
+def _compare_writings(
+    frames: Sequence[Frame], ours: Sequence[tuple[int, ...]], plain: WrittenTokens, like_ours: WrittenTokens
+) -> Iterator[Difference]:
     if len(ours) != len(frames):
         yield Difference(DifferenceKind.WRITTEN_OTHERWISE, 0, "a different number of messages")
         return
@@ -483,7 +485,7 @@ _BY_FIELD = {
 }
 
 
-def _dropped(frames: Sequence[Frame], plain: Written) -> Difference | None:
+def _dropped(frames: Sequence[Frame], plain: WrittenTokens) -> Difference | None:
     """The reasoning that openai-harmony drops by default when it writes a conversation."""
     if None in plain.ids or plain.whole == _joined(plain, range(len(frames))):
         return None
@@ -494,5 +496,5 @@ def _dropped(frames: Sequence[Frame], plain: Written) -> Difference | None:
     return Difference(DifferenceKind.REASONING_KEPT, 0, f"{len(spent)} of {len(frames)} messages")
 
 
-def _joined(written: Written, places: Sequence[int]) -> tuple[int, ...]:
+def _joined(written: WrittenTokens, places: Sequence[int]) -> tuple[int, ...]:
     return tuple(number for place in places for number in written.ids[place] or ())

@@ -21,7 +21,7 @@ from renderer.frames import Channel, Frame, Header
 from renderer.gate import Audience, may_see, visible
 
 
-class AnswerNow(Stage):
+class AnswerNowStage(Stage):
     """Changes nothing until the person presses the button.
 
     Between two samplings there is nothing to cut: the next one is then asked for the answer alone.

@@ -21,7 +21,7 @@ from chatui.model_servers import connected
 from chatui.models.turn import TurnState
 from chatui.observability.error_reports import log_without_content
 from chatui.turns import ending, hosted_tools, ledger, opening, titles
-from chatui.turns.answer_now import AnswerNow
+from chatui.turns.answer_now import AnswerNowStage
 from chatui.turns.calls.conductor import Conductor
 from chatui.turns.checked_answers import CheckedAnswers
 from chatui.turns.frame_recorder import FrameRecorder
@@ -52,7 +52,7 @@ class Runner:
         self._publisher = Publisher(running, self.wait.first_number)
         self._frames: FrameRecorder | None = None
         self._stages: list[Stage] = []
-        self._answer_now = AnswerNow()
+        self._answer_now = AnswerNowStage()
         self._stop_texts: StopTexts | None = None
         self._sampled_before = (0, False)
         """How many frames there were when the last sampling began, and whether there was an answer."""

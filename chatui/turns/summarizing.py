@@ -27,7 +27,7 @@ from chatui.usage.counting import Charge, Spent
 from renderer import strict_json
 from renderer.activities.activity import Activity
 from renderer.activities.kinds import KINDS
-from renderer.activities.lines import ActivityLines, Written
+from renderer.activities.lines import ActivityLines, PersonInput
 from renderer.activities.reading import kind_of_heading
 from renderer.activities.requests import Request
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
@@ -54,7 +54,7 @@ class Summarizing(Stage):
     A failure here may lose lines, never the answer.
     """
 
-    def __init__(self, written: Written, elapsed: Callable[[], int], show: Callable[[Activity], None], *, reads: bool = True) -> None:
+    def __init__(self, written: PersonInput, elapsed: Callable[[], int], show: Callable[[Activity], None], *, reads: bool = True) -> None:
         """``elapsed``: milliseconds of the answer's clock. ``show`` is called with each line. ``reads``: as for ``ActivityLines``."""
         self._lines = ActivityLines(written, reads=reads)
         self._elapsed = elapsed
@@ -206,7 +206,7 @@ class SummarizingServer(Summarizing):
     A heading counts as soon as its line has ended: servers send a whole summary as one frame, which ends only when the answer begins.
     """
 
-    def __init__(self, written: Written, elapsed: Callable[[], int], show: Callable[[Activity], None]) -> None:
+    def __init__(self, written: PersonInput, elapsed: Callable[[], int], show: Callable[[Activity], None]) -> None:
         """As for Summarizing."""
         self._line = ""  # that has not ended
         self._has_more_lines = False
@@ -257,7 +257,7 @@ class SummarizingModel(Summarizing):
     read, the reasoning is read here for that tick."""
 
     def __init__(
-        self, written: Written, elapsed: Callable[[], int], show: Callable[[Activity], None], summarizer: str, running: RunningTurn
+        self, written: PersonInput, elapsed: Callable[[], int], show: Callable[[Activity], None], summarizer: str, running: RunningTurn
     ) -> None:
         """``summarizer``: the choice of the model. The others as for Summarizing."""
         self._asked = summarizer
@@ -368,7 +368,7 @@ def kind_in(answer: str, possible: Sequence[str]) -> str | None:
     return possible[number - 1] if number else ""
 
 
-def written_of(running: RunningTurn, *, has_tools: bool) -> Written:
+def written_of(running: RunningTurn, *, has_tools: bool) -> PersonInput:
     """What the person wrote, from which a line of the turn's summary may name something."""
     questions = running.own_questions
     asked = [frame.body for frame in running.request.frames if frame.header.role == Role.USER and may_see(frame.header, Audience.END_USER)]
@@ -376,7 +376,7 @@ def written_of(running: RunningTurn, *, has_tools: bool) -> Written:
     is_own = bool(questions) and asked[-1:] == [questions[-1]]
     earlier = questions[:-1] if is_own else questions
     question, has_file = questions[-1] if is_own else "", bool(running.documents)
-    return Written(question, earlier, running.files, has_tools=has_tools, has_new_file=has_file, before=running.steps_before)
+    return PersonInput(question, earlier, running.files, has_tools=has_tools, has_new_file=has_file, before=running.steps_before)
 
 
 def summary_of(spec: BackendSpec, running: RunningTurn, elapsed: Callable[[], int], show: Callable[[Activity], None]) -> Summarizing | None:

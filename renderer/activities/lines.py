@@ -25,7 +25,7 @@ _SHORT_QUESTION = 160  # characters of a question whose phrases matter at their 
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class PersonInput:
     """What the person wrote and may see."""
 
     question: str = field(repr=False)
@@ -48,7 +48,7 @@ class ActivityLines:
     """The lines of one turn. ``feed`` takes reasoning as it streams, ``propose`` a kind from another source; ``judge`` is called at each
     tick."""
 
-    def __init__(self, written: Written, *, reads: bool = True) -> None:
+    def __init__(self, written: PersonInput, *, reads: bool = True) -> None:
         """``reads``: whether reasoning is read here where no other source has proposed a kind (built-in)."""
         self.shown: list[Activity] = []
         self._before = tuple(written.before)
@@ -138,7 +138,7 @@ class ActivityLines:
         return (name,) if name else ()
 
 
-def _asked(written: Written, *, has_pair: bool) -> PersonText:
+def _asked(written: PersonInput, *, has_pair: bool) -> PersonText:
     subjects = gates.subjects_of(written.question, written.earlier)
     subjects.update(name for name, shown in _circumstances(written) if shown)
     text = "\n".join([written.question[: gates.READ], *(question[: gates.READ] for question in written.earlier[-gates.EARLIER :])])
@@ -146,7 +146,7 @@ def _asked(written: Written, *, has_pair: bool) -> PersonText:
     return PersonText(plain(text), words, frozenset(subjects), gates.names_touchy_subject(text), has_pair)
 
 
-def _circumstances(written: Written) -> Iterator[tuple[str, bool]]:
+def _circumstances(written: PersonInput) -> Iterator[tuple[str, bool]]:
     yield "tools", written.has_tools
     yield "image", written.has_image
     yield "turns", bool(written.earlier)

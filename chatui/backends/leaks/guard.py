@@ -16,7 +16,7 @@ import regex
 from chatui.backends.leaks import labels
 from chatui.backends.leaks.labels import ANY_TEXT, Asked
 from chatui.backends.leaks.patterns import BEGINS_ANSWER, ENDS, GLUED, PARTICLES, Sign, SignKind, bare, folded
-from chatui.backends.leaks.prose import VISIBLE, Code, Prose
+from chatui.backends.leaks.prose import VISIBLE, CodeRanges, Prose
 from chatui.backends.separation import Separation
 
 
@@ -70,7 +70,7 @@ def withheld(text: str) -> list[TextSpan]:
 
 def call_at(text: str, asked: Asked, *, complete: bool = True) -> int:
     """Where a call begins that is written as text; the text's end if there is none."""
-    code = Code(text)
+    code = CodeRanges(text)
     return next((at for at in labels.calls_in(text, asked, complete=complete) if not code.end_at(at)), len(text))
 
 
@@ -164,7 +164,7 @@ class _Judge:
     def __init__(self, text: str, *, follows: bool, is_json: bool, separation: Separation) -> None:
         self._is_json, self._separation, self._is_own = is_json, separation, separation is Separation.OWN
         self._text, self._view = text, folded(text)
-        self._code = Code(text)
+        self._code = CodeRanges(text)
         self._follows = self._has_shown = follows
         self._doubts = 0
         self.spans: list[TextSpan] = []

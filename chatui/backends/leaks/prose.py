@@ -32,7 +32,7 @@ _BEHIND_RUN = re.compile(r"^(?P<run>[ \t>]*(?:`{3,}|~{3,}))(?P<rest>[^\s`~][^\n]
 _MARKDOWN = MarkdownIt("commonmark").disable(["inline", "text_join", "html_block", "reference"])
 
 
-class Code:
+class CodeRanges:
     """The code in a text: spans, what is between two fences, and lines of indented code that begin with a sign: other indented text may
     be a list's, or have a sign glued to it. Nor is an indented first line code: raw output may begin with spaces, too.
     """
@@ -92,7 +92,7 @@ _LINE_CHARS, _ALL = 240, frozenset(SignKind)
 class Prose:
     """A text from ``at`` on. ``next_sign`` gives one emitted sign after another."""
 
-    def __init__(self, code: Code, view: str, at: int, kinds: Container[SignKind] = _ALL, *, is_strict: bool = False) -> None:
+    def __init__(self, code: CodeRanges, view: str, at: int, kinds: Container[SignKind] = _ALL, *, is_strict: bool = False) -> None:
         """``view``: the folded text. ``kinds``: the signs to find. ``is_strict``: no collapsed header is a mention."""
         self._view, self._begin, self._at, self._kinds, self._is_strict = view, at, at, kinds, is_strict
         self._code = code

@@ -22,7 +22,7 @@ from chatui.backends.sse import Decoder
 from chatui.tools.mcp import messages
 from chatui.tools.mcp.beside import NOBODY, Beside
 from chatui.tools.mcp.messages import KeptSession, ServerRefusedError
-from chatui.tools.remote.exchange import FORBIDDEN, MAX_BYTES, Connections, HttpRequest, StatusError, kind_of, pieces, whole
+from chatui.tools.remote.exchange import FORBIDDEN, MAX_BYTES, HttpRequest, StatusError, ToolServerConnections, kind_of, pieces, whole
 from chatui.tools.remote.offers import ServerError, TooLongError, without_arguments
 
 MAX_STREAM_BYTES = 2 * MAX_BYTES
@@ -70,11 +70,11 @@ class HttpPeer:
 
     def __init__(self, url: str, headers: Any, *, asks: bool = False, is_public: bool = False) -> None:
         """``headers``: a function that returns the operator's headers. It is called for each request, since credentials may change.
-        ``asks``: see ``messages.capabilities``. ``is_public``: staff entered the address, see ``Connections``."""
+        ``asks``: see ``messages.capabilities``. ``is_public``: staff entered the address, see ``ToolServerConnections``."""
         self._url = url
         self._asks = asks
         self._headers = headers
-        self._connections = Connections(url if is_public else "")
+        self._connections = ToolServerConnections(url if is_public else "")
         self._own = KeptSession()
         self._without_sessions: _Protocol | None = None
         self._capabilities: Mapping[str, Any] | None = None

@@ -15,7 +15,7 @@ from chatui.tools.openapi.operations import offered
 from chatui.tools.openapi.requests import written
 from chatui.tools.remote import definition as credentials
 from chatui.tools.remote.definition import OpenApiSpec
-from chatui.tools.remote.exchange import FORBIDDEN, Connections, HttpRequest, StatusError, whole
+from chatui.tools.remote.exchange import FORBIDDEN, HttpRequest, StatusError, ToolServerConnections, whole
 from chatui.tools.remote.exchange import MAX_BYTES as MAX_ANSWER_BYTES
 from chatui.tools.remote.offers import Listing, Moment, ServerError, ToolOffer, listing
 from chatui.tools.replies import in_middle
@@ -31,7 +31,7 @@ class OpenApiServer:
 
     def __init__(self, spec: OpenApiSpec) -> None:
         self._spec = spec
-        self._connections = Connections()
+        self._connections = ToolServerConnections()
         self._listing: tuple[tuple[int, int, int], Listing] | None = None
 
     async def listed(self) -> Listing:

@@ -60,7 +60,7 @@ class StatusError(ServerError):
         return cls(response.status_code, challenge=response.headers.get("www-authenticate", ""))
 
 
-class Connections:
+class ToolServerConnections:
     """The connections to one server, usable from any event loop. A request is never retried, because the call may have been executed."""
 
     def __init__(self, public: str = "") -> None:

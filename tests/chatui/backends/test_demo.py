@@ -14,7 +14,7 @@ from chatui.backends.registry import build
 from chatui.codes import ProductCode
 from chatui.env import BASE_DIR, Environment
 from chatui.json_schemas import fault
-from renderer.activities.lines import ActivityLines, Written
+from renderer.activities.lines import ActivityLines, PersonInput
 from renderer.events import FrameOpened, FrameText, RawEvent
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 from renderer.gate import Audience, may_see
@@ -124,7 +124,7 @@ LINES = {
 async def test_its_reasoning_is_summarized_as_that_of_a_real_model(question: str, shown: list[str]) -> None:
     """At the speed that it has unless the operator changes it."""
     speed = Environment.model_fields["demo_tokens_per_second"].default
-    lines, is_reasoning, seconds = ActivityLines(Written(question)), False, 0.0
+    lines, is_reasoning, seconds = ActivityLines(PersonInput(question)), False, 0.0
 
     def take(event: RawEvent) -> None:
         nonlocal is_reasoning, seconds

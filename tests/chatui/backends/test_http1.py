@@ -20,7 +20,7 @@ from yarl import URL
 
 from chatui.backends.base import BackendError
 from chatui.backends.http import Upstream
-from chatui.backends.http1 import Answer, Connections, in_time
+from chatui.backends.http1 import Answer, ModelServerConnections, in_time
 from chatui.backends.pace import AnswerPace
 from chatui.backends.route import DIRECT
 from chatui.backends.sse import ServerSentEvent
@@ -84,7 +84,7 @@ class Asking:
     """Asks a server as an ``Upstream`` does, but for any address."""
 
     def __init__(self, connect: float = 20.0) -> None:
-        self._connections = Connections(DIRECT, connect)
+        self._connections = ModelServerConnections(DIRECT, connect)
 
     @asynccontextmanager
     async def opened(self, url: str, seconds: float = 20.0) -> AsyncIterator[Answer]:

@@ -18,7 +18,7 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import leases, running, sweep
-from chatui.turns.answer_now import AnswerNow
+from chatui.turns.answer_now import AnswerNowStage
 from chatui.turns.asks import AskKind
 from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.runner import Runner
@@ -100,7 +100,7 @@ async def test_the_model_is_asked_without_its_thought_and_without_a_prefilled_an
 
 
 def test_what_was_thought_in_earlier_rounds_is_still_known() -> None:
-    stage, frames = AnswerNow(), SimpleNamespace(written=[Frame(ANALYSIS, "cut")], open_header=None)
+    stage, frames = AnswerNowStage(), SimpleNamespace(written=[Frame(ANALYSIS, "cut")], open_header=None)
     stage.press(cast(FrameRecorder, frames), 0, is_cutting=True)
     assert stage.applied_to(SampleRequest((), thoughts=("before",))).thoughts == ("before", "cut")
 

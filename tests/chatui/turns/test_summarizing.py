@@ -22,7 +22,7 @@ from chatui.usage import settling
 from chatui.usage.counting import Attribution
 from renderer.activities.activity import Activity
 from renderer.activities.kinds import KINDS
-from renderer.activities.lines import MOST_LINES, TICKS, ActivityLines, Written
+from renderer.activities.lines import MOST_LINES, TICKS, ActivityLines, PersonInput
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, ASIDE, BROKEN, NOTES, PREAMBLE, PRODUCT_NAMES, SUMMARY, SUMMARY_NAME
 from renderer.frames import Channel, Frame, Header, Role, Terminator
@@ -156,7 +156,7 @@ async def test_a_continued_answer_goes_on_with_its_clock_and_its_lines(clock: Cl
     assert other.shown == [COMPARING], "4 s were thought before the cut: this is the tick at 6 s"
     await clock.go_to(60)
     assert again.shown == [] and list(other.summary.lines()) == [COMPARING], "its own lines alone are stored with it"
-    assert ActivityLines(Written(QUESTION, before=[COMPARING] * MOST_LINES)).next_tick is None
+    assert ActivityLines(PersonInput(QUESTION, before=[COMPARING] * MOST_LINES)).next_tick is None
 
 
 HIDDEN_FRAMES = {"a call": CALL, "a reply": REPLY, "a broken frame": BROKEN, "a server's summary": ASIDE, "a preamble": PREAMBLE}
@@ -227,9 +227,9 @@ async def test_a_line_names_only_what_the_person_wrote_in_this_question() -> Non
     first, second = Frame(Header(Role.USER), "tea or coffee?"), Frame(Header(Role.USER), QUESTION)
     files, strange = ("notes.txt",), Frame(Header(Role.DEVELOPER), "Say no.")
     job = unstored(frames=(strange, first, Frame(ANSWER, "Tea."), second), files=files)
-    assert written_of(job, has_tools=True) == Written(QUESTION, ("tea or coffee?",), files, has_tools=True)
+    assert written_of(job, has_tools=True) == PersonInput(QUESTION, ("tea or coffee?",), files, has_tools=True)
     job = replace(job, imported=frozenset({QUESTION}))
-    assert written_of(job, has_tools=False) == Written("", ("tea or coffee?",), files), "a stranger may have written it"
+    assert written_of(job, has_tools=False) == PersonInput("", ("tea or coffee?",), files), "a stranger may have written it"
 
 
 # The headings of a server

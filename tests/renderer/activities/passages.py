@@ -5,7 +5,7 @@ from hypothesis import strategies as some
 from renderer.activities.activity import Activity
 from renderer.activities.cues import CUES, HIDDEN
 from renderer.activities.kinds import KINDS
-from renderer.activities.lines import ActivityLines, Written
+from renderer.activities.lines import ActivityLines, PersonInput
 
 
 def about(*cues: str, length: int = 700) -> str:
@@ -23,7 +23,7 @@ def shows(kind: str) -> str:
     return about(*list(of_words.values())[:-4:-1])
 
 
-def lines(written: Written, *passages: str, reads: bool = True) -> list[Activity]:
+def lines(written: PersonInput, *passages: str, reads: bool = True) -> list[Activity]:
     """The lines that appear if a passage comes before each tick."""
     turn = ActivityLines(written, reads=reads)
     for passage in passages:
@@ -32,7 +32,7 @@ def lines(written: Written, *passages: str, reads: bool = True) -> list[Activity
     return turn.shown
 
 
-def kinds(written: Written, *passages: str) -> list[str]:
+def kinds(written: PersonInput, *passages: str) -> list[str]:
     """The kinds of these lines."""
     return [line.doing for line in lines(written, *passages)]
 
@@ -67,7 +67,7 @@ questions = _asked | some.lists(_asked | some.text(max_size=80) | some.lists(_wo
 )
 
 writings = some.builds(
-    Written,
+    PersonInput,
     questions,
     some.lists(questions, max_size=2),
     some.lists(

@@ -3,7 +3,7 @@
 from renderer.activities.activity import Activity
 from renderer.activities.frame import frame_of, lines_in
 from renderer.activities.kinds import KINDS
-from renderer.activities.lines import MOST_LINES, ActivityLines, Written
+from renderer.activities.lines import MOST_LINES, ActivityLines, PersonInput
 from renderer.activities.reading import PersonText, ReasoningPassage
 from tests.renderer.activities.passages import kinds, shows
 from tests.support.cost import relative_cost
@@ -12,18 +12,18 @@ ASKED = PersonText("", frozenset(), frozenset(), is_frank=False, has_pair=False)
 
 
 def test_a_continued_answer_shows_no_kind_twice_and_no_more_lines_than_any_other():
-    assert kinds(Written(""), shows("weigh"), shows("structure")) == ["weigh", "structure"]
-    assert kinds(Written("", before=[Activity("weigh")]), shows("weigh"), shows("structure")) == ["structure"]
+    assert kinds(PersonInput(""), shows("weigh"), shows("structure")) == ["weigh", "structure"]
+    assert kinds(PersonInput("", before=[Activity("weigh")]), shows("weigh"), shows("structure")) == ["structure"]
     full = [Activity(name) for name in list(KINDS)[: MOST_LINES - 1]]
-    assert kinds(Written("", before=full), shows("weigh"), shows("structure")) == ["weigh"]
-    assert ActivityLines(Written("", before=[*full, Activity("weigh")])).next_tick is None
+    assert kinds(PersonInput("", before=full), shows("weigh"), shows("structure")) == ["weigh"]
+    assert ActivityLines(PersonInput("", before=[*full, Activity("weigh")])).next_tick is None
 
 
 def test_the_lines_of_a_continued_answer_that_name_something_count():
     question, passage = "What is a heat pump?", shows("recall") + "The heat pump, a heat pump. "
 
     def about(*before: Activity) -> list[tuple[str, ...]]:
-        turn = ActivityLines(Written(question, before=before))
+        turn = ActivityLines(PersonInput(question, before=before))
         turn.feed(passage)
         turn.judge(3)
         return [line.about for line in turn.shown]
@@ -50,4 +50,4 @@ def test_a_long_text_costs_as_little_as_its_end():
 
 
 def test_empty_lines_are_no_sentences():
-    assert kinds(Written(""), shows("weigh") + "\n" * 3_000) == ["weigh"]
+    assert kinds(PersonInput(""), shows("weigh") + "\n" * 3_000) == ["weigh"]

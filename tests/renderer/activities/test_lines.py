@@ -11,11 +11,11 @@ from hypothesis import strategies as some
 
 from renderer.activities.activity import Activity, as_stored, filled, from_sentence, from_stored
 from renderer.activities.kinds import KINDS
-from renderer.activities.lines import TICKS, ActivityLines, Written
+from renderer.activities.lines import TICKS, ActivityLines, PersonInput
 from tests.renderer.activities.passages import kinds, lines, reasonings, shows, writings
 from tests.support.cost import costs_at_most
 
-ANYTHING = Written(
+ANYTHING = PersonInput(
     "Plan my trip. What does it cost to convert 3 km? Solve it, prove it, write a story, a poem, code and sql. Why?", has_tools=True
 )
 
@@ -25,7 +25,7 @@ PROPOSALS = some.lists(some.none() | some.sampled_from(list(KINDS)) | some.text(
 
 @given(writings, reasonings, PROPOSALS, TIMES, some.booleans())
 def test_every_line_is_ours_with_words_of_the_person_and_their_number_is_limited(
-    written: Written, pieces: list[str], proposals: list[str | None], times: list[float], reads: bool
+    written: PersonInput, pieces: list[str], proposals: list[str | None], times: list[float], reads: bool
 ):
     turn = ActivityLines(written, reads=reads)
     at: list[float] = []
@@ -55,7 +55,7 @@ def test_every_line_is_ours_with_words_of_the_person_and_their_number_is_limited
 
 
 @given(writings, reasonings, some.integers(1, 7))
-def test_how_the_reasoning_is_cut_into_pieces_makes_no_difference(written: Written, pieces: list[str], size: int):
+def test_how_the_reasoning_is_cut_into_pieces_makes_no_difference(written: PersonInput, pieces: list[str], size: int):
     whole, cut = ActivityLines(written), ActivityLines(written)
     for piece, tick in zip(pieces, TICKS, strict=False):
         whole.feed(piece)
@@ -96,11 +96,11 @@ def test_a_passage_that_is_too_short_waits_for_the_next_tick():
 def test_a_kind_that_fits_what_was_asked_for_needs_less_reasoning_and_appears_at_the_same_times():
     passage = shows("calc")[:300]
     for question, early in (("Calculate 3 + 4.", Activity("calc")), ("Translate 3 + 4 into French.", None)):
-        turn = ActivityLines(Written(question))
+        turn = ActivityLines(PersonInput(question))
         turn.feed(passage)
         assert turn.judge(2.9) is None
         assert turn.judge(3.0) == early
-    turn = ActivityLines(Written("Calculate 3 + 4."))
+    turn = ActivityLines(PersonInput("Calculate 3 + 4."))
     turn.feed(passage[:200])
     assert turn.judge(3.0) is None, "too little"
 
@@ -132,16 +132,16 @@ def test_a_turn_that_does_not_read_shows_only_what_is_proposed():
 @pytest.mark.parametrize(
     ("kind", "missing", "shown"),
     [
-        ("results", Written("Hello"), Written("Hello", has_tools=True)),
-        ("picture", Written("Hello"), Written("Hello", has_image=True)),
-        ("lookback", Written("Hello"), Written("Hello", ["Hi"])),
-        ("document", Written("Hello"), Written("Hello", files=["a.pdf"])),
-        ("document", Written("Hello"), Written("Hello " * 300)),
-        ("law", Written("Hello"), Written("Hello", ["May my landlord do this?"])),
-        ("query", Written("Hello"), Written("查询")),
+        ("results", PersonInput("Hello"), PersonInput("Hello", has_tools=True)),
+        ("picture", PersonInput("Hello"), PersonInput("Hello", has_image=True)),
+        ("lookback", PersonInput("Hello"), PersonInput("Hello", ["Hi"])),
+        ("document", PersonInput("Hello"), PersonInput("Hello", files=["a.pdf"])),
+        ("document", PersonInput("Hello"), PersonInput("Hello " * 300)),
+        ("law", PersonInput("Hello"), PersonInput("Hello", ["May my landlord do this?"])),
+        ("query", PersonInput("Hello"), PersonInput("查询")),
     ],
 )
-def test_a_kind_needs_its_subject_in_what_the_person_wrote(kind: str, missing: Written, shown: Written):
+def test_a_kind_needs_its_subject_in_what_the_person_wrote(kind: str, missing: PersonInput, shown: PersonInput):
     assert kind not in ActivityLines(missing).possible()
     assert kind in ActivityLines(shown).possible()
     turn = ActivityLines(missing)
@@ -150,28 +150,28 @@ def test_a_kind_needs_its_subject_in_what_the_person_wrote(kind: str, missing: W
 
 
 def test_a_comparison_and_the_place_of_a_trip_come_from_the_question_alone():
-    written = Written("Compare trains and buses for a weekend in Kyoto.")
+    written = PersonInput("Compare trains and buses for a weekend in Kyoto.")
     assert lines(written, shows("compare"), shows("days")) == [Activity("compare", ("trains", "buses")), Activity("days", ("Kyoto",))]
-    assert lines(Written("Which one?"), shows("compare").replace("compare", "compare trains and buses")) == [Activity("compare")]
+    assert lines(PersonInput("Which one?"), shows("compare").replace("compare", "compare trains and buses")) == [Activity("compare")]
 
 
 @pytest.mark.parametrize("kind", ["document", "data", "readcode", "review"])
 def test_a_file_is_named_that_the_reasoning_mentions_alone(kind: str):
-    written = Written("Review this code, please.", files=["notes.txt", "run.py"])
+    written = PersonInput("Review this code, please.", files=["notes.txt", "run.py"])
     assert lines(written, shows(kind) + "It is in run.py. ") == [Activity(kind, ("run.py",))]
     assert lines(written, shows(kind) + "It is in run.py or notes.txt. ") == [Activity(kind)]
     assert lines(written, shows(kind)) == [Activity(kind)]
     assert lines(written, shows(kind) + "It is in rerun.py. ") == [Activity(kind)]
-    assert lines(Written("Review this code, please.", files=["Now"]), shows(kind)) == [Activity(kind)], "a usual word is no file"
+    assert lines(PersonInput("Review this code, please.", files=["Now"]), shows(kind)) == [Activity(kind)], "a usual word is no file"
 
 
 def test_what_is_no_code_is_not_reviewed():
-    assert lines(Written("Review this restaurant."), shows("review")) == []
-    assert lines(Written("Review this code."), shows("review")) == [Activity("review")]
+    assert lines(PersonInput("Review this restaurant."), shows("review")) == []
+    assert lines(PersonInput("Review this code."), shows("review")) == [Activity("review")]
 
 
 def test_at_most_two_lines_name_what_the_reasoning_chose():
-    written = Written("Review the code of PostgreSQL for a weekend in Kyoto.", files=["run.py"])
+    written = PersonInput("Review the code of PostgreSQL for a weekend in Kyoto.", files=["run.py"])
     after = "It is about PostgreSQL, PostgreSQL and run.py. "
     shown = lines(written, *(shows(kind) + after for kind in ("meaning", "days", "review", "points", "recall")))
     assert [(line.doing, line.about) for line in shown] == [
@@ -185,7 +185,7 @@ def test_at_most_two_lines_name_what_the_reasoning_chose():
 
 def test_only_the_first_fifteen_spans_can_be_chosen():
     names = [f"aB{letter * 6}" for letter in "abcdefghijklmnopqrst"]
-    written = Written(", ".join(names))
+    written = PersonInput(", ".join(names))
     assert lines(written, shows("points") + f"{names[14]} and {names[14]}. ") == [Activity("points", (names[14],))]
     assert lines(written, shows("points") + f"{names[15]} and {names[15]}. ") == [Activity("points")]
 
@@ -240,4 +240,4 @@ def test_reading_costs_less_than_a_millisecond_for_1000_characters(reasoning: st
 )
 def test_a_question_of_any_size_costs_little(piece: str):
     question = (piece * 500_000)[:500_000]
-    assert costs_at_most(150, lambda: ActivityLines(Written(question, [question] * 9, [question] * 9)))
+    assert costs_at_most(150, lambda: ActivityLines(PersonInput(question, [question] * 9, [question] * 9)))

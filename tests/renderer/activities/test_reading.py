@@ -4,7 +4,7 @@ import pytest
 
 from renderer.activities.activity import Activity
 from renderer.activities.kinds import KINDS
-from renderer.activities.lines import ActivityLines, Written
+from renderer.activities.lines import ActivityLines, PersonInput
 from renderer.activities.reading import kind_of_heading
 from tests.renderer.activities.passages import about, kinds, lines, shows
 
@@ -17,45 +17,69 @@ FAULT = about("the bug", "a traceback", "it fails")
 TONE = about("", "", "the tone", "", "", "friendly")
 OPTIONS = about("an option", "to choose")
 PLOT = about("the plot", "a character")
-LEASE = Written("What does my lease say?")
-CHEAPER = Written("Which of these laptops is cheaper?")
-SEARCH = Written("A hook for a search with its query")
-JSON = Written("Turn this into JSON")
-HANGS = Written("Why does my Python code hang?")
-DATABASE = Written("SQLite or PostgreSQL for Django?")
-BACKUPS = Written("Plan my backups")
+LEASE = PersonInput("What does my lease say?")
+CHEAPER = PersonInput("Which of these laptops is cheaper?")
+SEARCH = PersonInput("A hook for a search with its query")
+JSON = PersonInput("Turn this into JSON")
+HANGS = PersonInput("Why does my Python code hang?")
+DATABASE = PersonInput("SQLite or PostgreSQL for Django?")
+BACKUPS = PersonInput("Plan my backups")
 
 SILLY = [
     # line, question, passage; question or passage with which the line is right
-    ("debug", Written("An example in C++ for the FIX protocol"), FAULT, Written("Why does my C++ program crash?"), FAULT),
-    ("solve", Written("Do a code review:\n```\nx = 3 + 4\n```"), ROOTS, Written("Solve x^2 = 3"), ROOTS),
-    ("calc", Written("Set a reminder for tomorrow"), DATES, Written("Set a reminder for tomorrow"), SUMS),
-    ("message", Written("Delete all my emails from last month"), LETTER, Written("Write an email to my boss"), LETTER),
-    ("code", Written("Approve it and give me the script", has_tools=True), CODE, Written("Give me the script"), CODE),
-    ("code", Written("Translate this. Do not translate inline code."), CODE, Written("Show me inline code."), CODE),
-    ("points", Written("Hello"), about("the GPG key", "a key"), Written("Hello"), about("key points", "also mention")),
-    ("sort", Written("Hello"), about("", "", "", "", "sort", "", "", "classify"), Written("Hello"), about("sort", "classify")),
-    ("steps", Written("Hello"), about("Who?\n1. ", "Where?\n2. "), Written("Hello"), about("the first step\n1. ", "the next step\n2. ")),
-    ("weigh", Written("Hello"), "Now an option, a choice to choose, or pick. " + about(""), Written("Hello"), OPTIONS),
-    ("weigh", Written("Hello"), about("an option", "to choose", "double-check", "verify"), Written("Hello"), OPTIONS),
+    ("debug", PersonInput("An example in C++ for the FIX protocol"), FAULT, PersonInput("Why does my C++ program crash?"), FAULT),
+    ("solve", PersonInput("Do a code review:\n```\nx = 3 + 4\n```"), ROOTS, PersonInput("Solve x^2 = 3"), ROOTS),
+    ("calc", PersonInput("Set a reminder for tomorrow"), DATES, PersonInput("Set a reminder for tomorrow"), SUMS),
+    ("message", PersonInput("Delete all my emails from last month"), LETTER, PersonInput("Write an email to my boss"), LETTER),
+    ("code", PersonInput("Approve it and give me the script", has_tools=True), CODE, PersonInput("Give me the script"), CODE),
+    ("code", PersonInput("Translate this. Do not translate inline code."), CODE, PersonInput("Show me inline code."), CODE),
+    ("points", PersonInput("Hello"), about("the GPG key", "a key"), PersonInput("Hello"), about("key points", "also mention")),
+    ("sort", PersonInput("Hello"), about("", "", "", "", "sort", "", "", "classify"), PersonInput("Hello"), about("sort", "classify")),
+    (
+        "steps",
+        PersonInput("Hello"),
+        about("Who?\n1. ", "Where?\n2. "),
+        PersonInput("Hello"),
+        about("the first step\n1. ", "the next step\n2. "),
+    ),
+    ("weigh", PersonInput("Hello"), "Now an option, a choice to choose, or pick. " + about(""), PersonInput("Hello"), OPTIONS),
+    ("weigh", PersonInput("Hello"), about("an option", "to choose", "double-check", "verify"), PersonInput("Hello"), OPTIONS),
     # One word again and again is the subject; so are the words of the question.
     (
         "law",
-        Written("Plan my weeks: exams in contract law"),
+        PersonInput("Plan my weeks: exams in contract law"),
         about("the law"),
-        Written("Is this contract valid?"),
+        PersonInput("Is this contract valid?"),
         about("the law", "a court"),
     ),
-    ("recall", Written("Is there a recall of this seat?"), about("the recall"), Written("Hello"), about("I recall", "it is known as")),
-    ("recall", Written("Hello"), about("2019", "2021"), Written("Hello"), about("I recall", "it is known as", "2021")),
-    ("count", Written("Names without these letters"), about("the letters", "count"), Written("Hello"), about("letters (3)", "count (5)")),
-    ("tone", Written("A friendly tone?"), TONE, Written("Hello"), TONE),
-    ("weigh", Written("Hello"), about("tone", "tone", "tone", "an option", "to choose"), Written("Hello"), OPTIONS),
-    ("story", Written("Explain the plot of this novel"), PLOT, Written("Write a story"), PLOT),
+    (
+        "recall",
+        PersonInput("Is there a recall of this seat?"),
+        about("the recall"),
+        PersonInput("Hello"),
+        about("I recall", "it is known as"),
+    ),
+    ("recall", PersonInput("Hello"), about("2019", "2021"), PersonInput("Hello"), about("I recall", "it is known as", "2021")),
+    (
+        "count",
+        PersonInput("Names without these letters"),
+        about("the letters", "count"),
+        PersonInput("Hello"),
+        about("letters (3)", "count (5)"),
+    ),
+    ("tone", PersonInput("A friendly tone?"), TONE, PersonInput("Hello"), TONE),
+    ("weigh", PersonInput("Hello"), about("tone", "tone", "tone", "an option", "to choose"), PersonInput("Hello"), OPTIONS),
+    ("story", PersonInput("Explain the plot of this novel"), PLOT, PersonInput("Write a story"), PLOT),
     # The passage must contain what the line claims.
     ("costs", CHEAPER, about("the price, 3 €", "the cost"), CHEAPER, about("the price = 12 €", "the cost: 3 * 4 €")),
     ("law", LEASE, about("the landlord", "a tenant"), LEASE, about("the landlord", "a court and § 5")),
-    ("dates", Written("Lunch on Friday?"), about("Saturday", "Sunday"), Written("When on Friday?"), about("Saturday 9:30", "Sunday")),
+    (
+        "dates",
+        PersonInput("Lunch on Friday?"),
+        about("Saturday", "Sunday"),
+        PersonInput("When on Friday?"),
+        about("Saturday 9:30", "Sunday"),
+    ),
     ("query", SEARCH, about("the query", "they select"), SEARCH, about("the query", "SELECT a FROM b")),
     ("fields", JSON, about("the field", "the key"), JSON, about("the field", "the key", '"a": 1')),
     ("tests", HANGS, about("the tests", "pytest"), HANGS, about("the tests", "assert", "test_a")),
@@ -63,31 +87,31 @@ SILLY = [
     ("schedule", BACKUPS, about("the schedule", "shifts"), BACKUPS, about("the schedule", "shifts at 9:00")),
     (
         "compare",
-        Written('Say "compare the differences"'),
+        PersonInput('Say "compare the differences"'),
         'They ask "compare the differences". ' * 25,
-        Written("Hello"),
+        PersonInput("Hello"),
         'They ask "compare the differences". ' * 25,
     ),
 ]
 
 
 @pytest.mark.parametrize(("silly", "question", "passage", "right_question", "right_passage"), SILLY)
-def test_a_silly_line_does_not_appear(silly: str, question: Written, passage: str, right_question: Written, right_passage: str):
+def test_a_silly_line_does_not_appear(silly: str, question: PersonInput, passage: str, right_question: PersonInput, right_passage: str):
     assert kinds(right_question, right_passage) == [silly]
     assert silly not in kinds(question, passage)
 
 
 def test_code_is_not_read_after_it_was_reviewed():
-    review = Written("Review this script")
+    review = PersonInput("Review this script")
     assert kinds(review, shows("readcode"), shows("review")) == ["readcode", "review"]
     assert kinds(review, shows("review"), shows("readcode")) == ["review"]
 
 
 def test_a_list_without_a_clear_winner_is_not_named():
-    written = Written("Positive Prompt, Suggested Image Dimensions and the name of the Sun; information suitable for recreating it")
+    written = PersonInput("Positive Prompt, Suggested Image Dimensions and the name of the Sun; information suitable for recreating it")
     both = "The Suggested Image Dimensions and the Positive Prompt, thus Suggested Image Dimensions. "
     assert lines(written, shows("points") + both * 2 + "Positive Prompt. ") == [Activity("points", ("Suggested Image Dimensions",))]
-    two = Written("Red apples, green pears.")
+    two = PersonInput("Red apples, green pears.")
     assert lines(two, shows("points") + "The red apples, the green pears. " * 2) == [Activity("points")]
     assert lines(two, shows("points") + "The red apples. " * 2) == [Activity("points", ("Red apples",))]
 
@@ -111,12 +135,12 @@ REFUSALS = [
 @pytest.mark.parametrize("hidden", REFUSALS)
 def test_thinking_about_a_refusal_or_instructions_gives_no_line(hidden: str):
     passage = shows("weigh")
-    assert kinds(Written("Hello"), passage) == ["weigh"]
+    assert kinds(PersonInput("Hello"), passage) == ["weigh"]
     in_each = passage.replace("so much is sure.", hidden)
-    assert kinds(Written("Hello"), in_each) == []
+    assert kinds(PersonInput("Hello"), in_each) == []
     between = passage.replace("is sure.", f"is sure. {hidden} {hidden} {hidden}")
-    assert kinds(Written("Hello"), between) == []
-    turn = ActivityLines(Written("Hello"))
+    assert kinds(PersonInput("Hello"), between) == []
+    turn = ActivityLines(PersonInput("Hello"))
     turn.feed(between)
     turn.propose("weigh")
     assert turn.judge(3.0) is None, "nor from another source"
@@ -124,18 +148,18 @@ def test_thinking_about_a_refusal_or_instructions_gives_no_line(hidden: str):
 
 def test_words_of_a_touchy_subject_tell_nothing_where_the_person_has_used_one():
     passage = shows("weigh").replace("so much", "for the password so much")
-    assert kinds(Written("Hello"), passage) == []
-    assert kinds(Written("Which password?"), passage) == ["weigh"]
+    assert kinds(PersonInput("Hello"), passage) == []
+    assert kinds(PersonInput("Which password?"), passage) == ["weigh"]
 
 
 def test_hidden_text_makes_no_subject_possible():
-    assert kinds(Written("Hello"), shows("law")) == []
-    assert kinds(Written("Is my contract legal?"), shows("law")) == ["law"]
+    assert kinds(PersonInput("Hello"), shows("law")) == []
+    assert kinds(PersonInput("Is my contract legal?"), shows("law")) == ["law"]
 
 
 def test_reasoning_in_other_languages_is_read():
-    assert kinds(Written("Hallo"), "Ich vergleiche das eine mit dem anderen für dich. " * 20) == ["compare"]
-    assert kinds(Written("你好"), "我们来对比这两种不同的东西看看如何。" * 20) == ["compare"]
+    assert kinds(PersonInput("Hallo"), "Ich vergleiche das eine mit dem anderen für dich. " * 20) == ["compare"]
+    assert kinds(PersonInput("你好"), "我们来对比这两种不同的东西看看如何。" * 20) == ["compare"]
 
 
 @pytest.mark.parametrize(
@@ -162,6 +186,6 @@ def test_reasoning_in_other_languages_is_read():
     ],
 )
 def test_a_heading_of_a_server_names_a_kind_or_nothing(heading: str, kind: str | None):
-    asked = Written("Plan my trip. What does it cost? Why does this code crash?")
+    asked = PersonInput("Plan my trip. What does it cost? Why does this code crash?")
     assert kind_of_heading(heading, ActivityLines(asked).possible()) == kind
     assert kind_of_heading(heading, []) is None

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from chatui.tools.remote.exchange import Connections, HttpRequest, whole
+from chatui.tools.remote.exchange import HttpRequest, ToolServerConnections, whole
 from chatui.tools.remote.offers import ServerError
 
 
@@ -21,7 +21,7 @@ async def test_a_call_on_a_lost_connection_is_not_sent_again(method: str) -> Non
         writer.close()  # the second call was read, and may have run
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        connections = Connections()
+        connections = ToolServerConnections()
         ask = HttpRequest(method, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", {})
         async with connections.opened(ask) as response:
             assert await whole(response, 100) == (b"{}", False)
