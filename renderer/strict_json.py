@@ -11,6 +11,8 @@ import re
 from itertools import islice
 from typing import Any, TypeAlias
 
+from renderer import characters
+
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
 DEPTH_LIMIT = 200
@@ -90,6 +92,19 @@ def loads_bounded(data: bytes, most: int) -> Any:
 def has_more_marks(data: bytes, most: int) -> bool:
     """Whether JSON has more strings, commas and opening brackets together than ``most``."""
     return next(islice(_JSON_MARK.finditer(data), most, None), None) is not None
+
+
+def storable(value: Any) -> Any:
+    """The JSON value without characters that cannot be stored or sent."""
+    match value:
+        case str():
+            return characters.storable(value)
+        case list():
+            return [storable(item) for item in value]
+        case dict():
+            return {characters.storable(name): storable(item) for name, item in value.items()}
+        case _:
+            return value
 
 
 # An unterminated string is matched up to the end of the data, once.

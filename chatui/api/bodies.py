@@ -12,8 +12,7 @@ from chatui.accounts.key_admission import LiveKey
 from chatui.api import reasoning_access, request_parts
 from chatui.api.errors import invalid
 from chatui.env import environment
-from chatui.turns.asks import storable
-from renderer.strict_json import TooManyValuesError, loads_bounded
+from renderer.strict_json import TooManyValuesError, loads_bounded, storable
 
 Model = TypeVar("Model", bound=BaseModel)
 

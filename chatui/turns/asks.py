@@ -21,7 +21,6 @@ from chatui.store.documents import PreparedDocument
 from chatui.store.documents import QuestionFile as QuestionFile
 from chatui.tools.tool import Tool
 from chatui.turns.streams.program import ProgramStream
-from renderer import characters
 from renderer.errors import ErrorCode
 
 
@@ -205,16 +204,3 @@ class ProgramAsk:
     @property
     def all_instructions(self) -> str:
         return "\n\n".join(filter(None, (self.standing_instructions, self.instructions, self.offer.words)))
-
-
-def storable(value: Any) -> Any:
-    """The JSON value without characters that cannot be stored or sent."""
-    match value:
-        case str():
-            return characters.storable(value)
-        case list():
-            return [storable(item) for item in value]
-        case dict():
-            return {characters.storable(name): storable(item) for name, item in value.items()}
-        case _:
-            return value
