@@ -95,14 +95,17 @@ def has_more_marks(data: bytes, most: int) -> bool:
 
 
 def storable(value: Any) -> Any:
-    """The JSON value without characters that cannot be stored or sent."""
+    """A value of Python's own parser as it can be stored and written again: its texts and names as ``characters.storable`` leaves them, an
+    infinite number as the largest one, and what is no number as null."""
     match value:
         case str():
             return characters.storable(value)
-        case list():
+        case list() | tuple():
             return [storable(item) for item in value]
         case dict():
             return {characters.storable(name): storable(item) for name, item in value.items()}
+        case float():
+            return None if math.isnan(value) else max(min(value, _LARGEST), -_LARGEST)
         case _:
             return value
 

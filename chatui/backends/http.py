@@ -30,7 +30,7 @@ from chatui.codes import Cause, ProductCode
 from chatui.observability import measures, request_ids
 from chatui.outbound.connections import USER_AGENT
 from renderer.errors import Code
-from renderer.strict_json import object_of
+from renderer.strict_json import object_of, storable
 
 _log = logging.getLogger(__name__)
 
@@ -189,7 +189,7 @@ class Upstream:
         try:
             while True:
                 sent = self._rejected.without(payload) if payload and self._rejected.names else payload
-                body = b"" if sent is None else _json_of(sent).encode()
+                body = b"" if sent is None else _body_of(sent)
                 request.on_sent(path, body)
                 answer = await self._answer("GET" if sent is None else "POST", path, deadline, body)
                 try:
@@ -260,6 +260,14 @@ class _Clock:
 
     def deadline(self) -> float:
         return min(self._end, self._next)
+
+
+def _body_of(payload: Mapping[str, object]) -> bytes:
+    """The payload as JSON. What a server gave, and gets back, may hold halves of characters, and numbers that JSON does not have."""
+    try:
+        return _json_of(payload).encode()
+    except ValueError:
+        return _json_of(storable(payload)).encode()
 
 
 def _json_object(body: bytes) -> str:

@@ -100,6 +100,17 @@ async def test_reasoning_goes_back_as_its_server_gave_it(of: Format) -> None:
 
 
 @of_text
+async def test_reasoning_that_json_or_utf_8_cannot_hold_does_not_keep_an_answer_from_coming(of: Format) -> None:
+    item = {"type": "reasoning", "id": "r", "summary": "\ud83d\ude00 and \udfff", "weight": float("nan"), "most": float("inf")}
+    given = GivenReasoning({"reasoning_details": [item]}) if of.kind == "chat" else GivenReasoning(items=(item,))
+    request = replace(sample_request("Hello!", Frame(CALL, "{}", Terminator.CALL), REPLY), given_back={"c1": given})
+    result, server = await answered(of, then(of.says("Hi")), request)
+    first = server.posted["messages" if of.kind == "chat" else "input"][0]
+    back = first["reasoning_details"][0] if of.kind == "chat" else first
+    assert result.visible == "Hi" and back["summary"] == "\U0001f600 and \ufffd" and back["weight"] is None and back["most"] > 1e308
+
+
+@of_text
 async def test_an_answer_is_continued_in_words_without_the_reasoning_that_was_cut(of: Format) -> None:
     request = replace(HI, frames=(*HI.frames, Frame(ANALYSIS, SECRET)), cut_answer=CUT)
     result, server = await answered(of, then(of.says("Hi")), request, server={"models": {"data": [{"id": "m", "owned_by": "vllm"}]}})
