@@ -36,7 +36,7 @@ _UNRENEWED = leases.LEASE - LAUNCH_GRACE
 _reaper: asyncio.Task[None] | None = None
 
 
-def reap() -> None:
+def start_reaping() -> None:
     """Start checking every REAP_SECONDS for turns whose process has died, and for questions that this process stored but never launched.
     Turns that were still queued when their process died are launched here."""
     global _reaper
@@ -53,7 +53,7 @@ async def _reap_often() -> None:
     while True:
         pause = REAP_SECONDS
         try:
-            await _reap()
+            await reap()
         except Exception as error:  # noqa: BLE001 - whatever the error, the checks must go on
             log.warning("the search for abandoned turns failed (%s)", type(error).__name__)
             if isinstance(error, DatabaseBusyError) or is_transient(error):
@@ -62,7 +62,8 @@ async def _reap_often() -> None:
         await asyncio.sleep(pause)
 
 
-async def _reap() -> None:
+async def reap() -> None:
+    """Check once."""
     if not await pools.reaper.run(_has_work):
         return
     await pools.reaper.run(running.erase_ended)
@@ -82,7 +83,7 @@ async def _reap() -> None:
 
 
 def _has_work() -> bool:
-    """Whether there may be anything for ``_reap``: nearly always there is nothing, as one statement over small indexes says."""
+    """Whether there may be anything for ``reap``: nearly always there is nothing, as one statement over small indexes says."""
     late, now = connections.after_sql(_UNRENEWED), connections.after_sql(timedelta())
     return temporary.is_log_due() or bool(query(_WORK.format(late=late, now=now), timezone.now()))
 

@@ -18,7 +18,7 @@ from django.db import transaction
 from django.test import Client
 
 from chatui.audit_log.record import Visitor
-from chatui.database.faults import outages
+from chatui.database.faults import Outages, outages
 from chatui.database.writer import writer
 from chatui.model_servers import connected, proofs
 from chatui.models.audit import AuditEvent, CountedLine
@@ -51,7 +51,7 @@ def make_person(name: str, *permissions: str, staff: bool = False) -> User:
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No throttle, outage, limit, row of a model server or pending write left over from another test."""
-    monkeypatch.setattr(outages, "_last", float("-inf"))
+    Outages.__init__(outages)  # there was none
     monkeypatch.setattr(connected, "_read", connected._Read(at=time.monotonic()))
     monkeypatch.setattr(proofs, "_read", proofs._Read())
     monkeypatch.setattr(rules, "_read", rules._Read(at=time.monotonic()))
@@ -153,7 +153,7 @@ async def backend(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ScriptedBack
     scripted = ScriptedBackend()
     monkeypatch.setattr(connected, "backend", lambda choice="": scripted)
     yield scripted
-    for key in list(running._runners):
+    for key in running.known():
         await running.stop(running.TurnPlace(key, PROCESS))  # a failed test may have left one that waits forever
     await running.settle()
 

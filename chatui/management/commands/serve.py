@@ -97,7 +97,7 @@ class Command(BaseCommand):
 
     def _serve(self, host: str, port: int) -> None:
         readiness.begin()
-        twisted_loop.call_soon(reaping.reap)
+        twisted_loop.call_soon(reaping.start_reaping)
         twisted_loop.call_soon(measures.watch_loop)
         twisted_loop.call_soon(process_reports.begin)
         twisted_loop.create_task(metrics.answer_workers(), name="metrics")

@@ -1,9 +1,11 @@
 """Malicious request bodies: they are refused or cleaned, and delay nobody else."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from pydantic import BaseModel, ValidationError
 
 from chatui.api.bodies import MAX_JSON_MARKS, checked, read_json
@@ -17,9 +19,10 @@ from chatui.live.body_limits import refusal_of
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.programs import ProgramAnswer
+from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import transcripts
-from chatui.turns import reaping, running
+from chatui.turns import leases, reaping, running
 from chatui.turns.streams.program import MoreProgramText, Opened, Withdrawn
 from renderer.frame_kinds import PREAMBLE
 from renderer.frames import Frame, Header, Role, Terminator
@@ -116,17 +119,16 @@ async def test_withdrawn_text_is_not_repeated_at_the_end(program: Program) -> No
     assert end[-1]["type"] == "response.failed" and "marmalade" not in json.dumps(end)
 
 
-async def test_a_clients_turn_is_not_relaunched_without_its_client(program: Program) -> None:
+async def test_a_clients_turn_is_not_relaunched_without_its_client(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     await program.ask({"input": "x"})
     await running.settle()
-    from channels.db import database_sync_to_async
-
-    from chatui.models.turn import Turn
-    from chatui.turns import leases
-
-    await Turn.objects.aupdate(state="running", lease_owner=leases.OWNER, lease_until="2026-01-01T00:00Z")
-    running._ended.clear()
-    assert await database_sync_to_async(reaping._never_launched)() == []
+    late = timezone.now() + timedelta(seconds=9)
+    await Turn.objects.aupdate(state="running", lease_owner=leases.OWNER, lease_until=late)
+    with monkeypatch.context() as patch:
+        patch.setattr(running, "known", list)  # as if this process had never launched it
+        await reaping.reap()
+    await running.settle()
+    assert (await Turn.objects.aget()).state == "running"
 
 
 @pytest.mark.parametrize(

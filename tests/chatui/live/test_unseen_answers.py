@@ -76,7 +76,7 @@ async def test_an_answer_of_a_dead_process_is_new_and_no_longer_running(ada: Use
     async with BrowserSocket(ada) as socket:
         assert await marks(ada) == [(True, False)]
         await Turn.objects.filter(pk=turn.pk).aupdate(lease_until=timezone.now() - timedelta(seconds=1))
-        await reaping._reap()
+        await reaping.reap()
         answered = (await socket.until("chatui:answered"))[-1]
     assert (answered["conversation"], answered["has_news"]) == (str(turn.conversation_id), True)
     assert await marks(ada) == [(False, True)]

@@ -160,7 +160,7 @@ async def test_reasoning_of_a_dead_process_is_deleted_when_its_turn_is_closed(
     turn = (await stored(ada, Ask(kind=AskKind.SEND, client_id=uuid4(), effort="medium", text="Hello"), "a process that died")).turn
     for channel, text in (("analysis", SECRET), ("final", "Half")):
         await database_sync_to_async(pieces.leave)(turn.pk, text, f"assistant<|channel|>{channel}")
-    await reaping._reap()
+    await reaping.reap()
     rows = [transcripts.frame_of(row).body async for row in Message.objects.filter(turn=turn).order_by("position")]
     assert rows == [hidden_text.REMOVED, "Half"] and await database_sync_to_async(rows_with)(SECRET) == set()
 

@@ -4,7 +4,7 @@ import asyncio
 import gc
 from collections.abc import Iterator
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 from weakref import ref
 
 import pytest
@@ -17,10 +17,16 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn, TurnPiece
 from chatui.models.usage import UsageEntry
 from chatui.models.user import User
+from chatui.store import transcripts
 from chatui.turns import ending, leases, ledger, publisher, running, sweep
-from chatui.turns import running as running_turns
+from chatui.turns.frame_recorder import FrameRecorder
+from chatui.turns.leases import Pieces
 from chatui.turns.runner import Runner
+from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import LeaseLostError, RunningTurn, TokenAccount
+from chatui.turns.sampling import Sampling
+from chatui.turns.stages import ModelFrames, Stage
+from chatui.wire.bus import PROCESS
 from renderer.events import FrameOpened, FrameText, FrameWithdrawn
 from tests.chatui.conftest import loaded, store
 from tests.chatui.database.locks import write_lock
@@ -96,13 +102,13 @@ def test_pieces_written_just_before_the_end_are_deleted(ada: User) -> None:
 
 
 async def test_an_answer_that_cannot_be_stored_fails_the_turn(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep = ledger._store
+    follow = transcripts.follow
 
     def refuse(*given: Any, **named: Any) -> Any:
-        keep(*given, **named)
+        follow(*given, **named)
         raise DataError("value too long")
 
-    monkeypatch.setattr(ledger, "_store", refuse)
+    monkeypatch.setattr(transcripts, "follow", refuse)  # the last step of the write
     turn = await run(ada, ask())
     assert (turn.state, turn.error_code) == ("failed", "E-X-INTERNAL")
     assert not await Message.objects.filter(turn=turn).aexists(), "all of the write was undone"
@@ -127,9 +133,17 @@ async def test_a_lease_lost_right_after_the_end_changes_nothing(
 
     def lost(running: RunningTurn, milliseconds: int) -> None:
         ended.append(running)
-        next(iter(running_turns._runners.values()))[0]._on_lease_lost()
+        leased[0].lost()
         note(running, milliseconds)
 
+    hold = leases.leases.hold
+    leased: list[leases.LeasedTurn] = []
+
+    def held(turn_id: UUID, turn: leases.LeasedTurn) -> None:
+        leased.append(turn)
+        hold(turn_id, turn)
+
+    monkeypatch.setattr(leases.leases, "hold", held)
     monkeypatch.setattr(ending, "note_end", lost)
     backend.script = answer()
     turn = await run(ada, ask())
@@ -150,12 +164,16 @@ def without_collector() -> Iterator[None]:
 async def test_an_ended_turn_is_freed(is_stopped: bool, ada: User, backend: ScriptedBackend, without_collector: None) -> None:
     gate = asyncio.Event()
     backend.script = [gate, *answer("Four.")]
-    await running.ask(ada, ask())
+    gc.collect()
+    before = {id(each) for each in _parts_of_turns()}
+    started = await running.ask(ada, ask())
     await asyncio.wait_for(backend.waiting.wait(), 20)
-    turn = _only_turn()
-    assert all(each() is not None for each in turn), "or this test proves nothing"
+    place = TurnPlace(started.turn.pk, PROCESS)
+    del started
+    turn = [ref(each) for each in _parts_of_turns() if id(each) not in before]
+    assert {type(each()) for each in turn} >= {Runner, Pieces, FrameRecorder, ModelFrames, Sampling}, "or this test proves nothing"
     if is_stopped:
-        next(iter(running._runners.values()))[0].stop()
+        await running.stop(place)
     gate.set()
     await running.settle()
     # Otherwise the writer's thread would still hold its last batch, and the scripted backend the requests.
@@ -164,13 +182,9 @@ async def test_an_ended_turn_is_freed(is_stopped: bool, ada: User, backend: Scri
     assert [each() for each in turn] == [None] * len(turn)
 
 
-def _only_turn() -> list[ref[object]]:
-    [(runner, _)] = running._runners.values()
-    return [ref(each) for each in _parts(runner)]
-
-
-def _parts(runner: Runner) -> list[object]:
-    return [runner, runner._running.pieces, runner._frames, *runner._stages, *runner._samplings]
+def _parts_of_turns() -> list[object]:
+    """What this process holds of its turns while they run."""
+    return [each for each in gc.get_objects() if isinstance(each, (Runner, Pieces, FrameRecorder, Stage, Sampling))]
 
 
 # The frame recorder: stores and publishes each frame once, streams text without waiting for the database, and hides withdrawn text.

@@ -199,7 +199,7 @@ WITH_SEARCH = BackendSpec(name="one", url="http://127.0.0.1:9", kind="responses"
 
 async def test_only_the_turn_that_offers_the_tools_is_marked(ada: User, backend: Searching) -> None:
     started, other = await database_sync_to_async(lambda: (store(ada, ask()), store(ada, ask(text="Another"))))()
-    await database_sync_to_async(hosted_tools._mark_used)(started.turn)
+    assert await hosted_tools.offered(WITH_SEARCH, started) is not None
     assert [turn.pk async for turn in Turn.objects.filter(by_server__isnull=False)] == [started.turn.pk]
     assert await Turn.objects.filter(pk=other.turn.pk, state="running").aexists()
 

@@ -21,11 +21,12 @@ from chatui.models.usage import UsageEntry
 from chatui.models.user import User
 from chatui.store import transcripts
 from chatui.turns import leases, ledger, reaping, running, slot_waits, sweep
-from chatui.turns.asks import AskKind
+from chatui.turns.asks import AskKind, ProgramAsk
 from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import RunningTurn
 from chatui.turns.slot_waits import LeftToOthersError, SlotWait
 from chatui.turns.slots import Slots, slots
+from chatui.turns.streams.program import ProgramStream
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in, store
 from tests.chatui.database.locks import needs_sqlite, write_lock
@@ -61,7 +62,7 @@ async def test_a_queued_question_of_a_dead_process_is_answered_and_its_page_foll
     async with BrowserSocket(ada) as socket:
         await socket.send("subscribe", conversation=str(turn.conversation_id))
         assert await socket.silence(0.2) == [], "the premise: it waits"
-        await reaping._reap()
+        await reaping.reap()
         events = await socket.until(*ENDS)
     await running.settle()
     [created] = [event for event in events if event["type"] == "response.created"]
@@ -70,7 +71,7 @@ async def test_a_queued_question_of_a_dead_process_is_answered_and_its_page_foll
     ended = await Turn.objects.aget(pk=turn.pk)
     assert (ended.state, ended.lease_owner, ended.is_queued) == ("completed", leases.OWNER, False)
     assert len(backend.requests) == 1
-    await reaping._reap()
+    await reaping.reap()
     assert len(backend.requests) == 1, "and only once"
 
 
@@ -158,7 +159,7 @@ async def test_others_are_ended_and_no_model_is_asked(
     turn = await left_queued(ada)
     await database_sync_to_async(change)(turn)
     assert await database_sync_to_async(slot_waits.adopt)(turn) is None
-    await reaping._reap()
+    await reaping.reap()
     await running.settle()
     ended = await Turn.objects.aget(pk=turn.pk)
     assert (ended.state, ended.error_code, ended.is_queued) == (*end, False)
@@ -255,7 +256,7 @@ async def test_a_process_that_ends_leaves_its_queued_turns_to_others(
     await asyncio.wait_for(backend.waiting.wait(), 10)
     waits = await begin(ada, ask())
     await until_queued(waits.turn)
-    await database_sync_to_async(running._runners[waits.turn.pk][0].release)()
+    await database_sync_to_async(running.release_turns)()
     with monkeypatch.context() as patch:
         patch.setattr(leases.leases, "keys", list)  # as another process
         patch.setattr(leases, "OWNER", "another process")
@@ -276,7 +277,7 @@ async def test_a_lost_turn_gets_no_slot(ada: User) -> None:
     with pytest.raises(LeftToOthersError):
         async with SlotWait(turn, is_for_person=True).slot(slots, places.append, ()):
             raise AssertionError("it has no slot")
-    assert (slots._free, places) == (1, [])
+    assert slots.has_room(1) and places == []
 
 
 @needs_sqlite
@@ -303,7 +304,7 @@ async def test_no_model_is_asked_before_the_row_says_that_the_turn_is_no_longer_
         given_up.cancel()  # the process ends, or the person presses Stop
         await asyncio.wait([given_up], timeout=5)
     await until_queued(turn)
-    assert slots._free == 1
+    assert slots.has_room(1)
 
 
 def test_those_that_were_asked_first_are_launched_first(ada: User) -> None:
@@ -359,9 +360,8 @@ async def test_a_process_that_ends_waits_for_a_stop_that_is_being_stored(ada: Us
 
 async def test_a_request_of_a_program_that_only_waited_is_not_called_cut_off(ada: User, backend: ScriptedBackend) -> None:
     slots().close()
-    started = await begin(ada, ask())
+    started = await begin(ada, ask(program=ProgramAsk(ProgramStream())))
     await until_queued(started.turn)
-    running._runners[started.turn.pk][0].wait._can_be_adopted = False  # as that of a program
     await running.finish()
     await running.settle()
     ended = await Turn.objects.aget(pk=started.turn.pk)

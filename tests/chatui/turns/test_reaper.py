@@ -46,7 +46,7 @@ async def test_pages_waiting_for_a_dead_process_are_told(ada: User, backend: Scr
         await socket.send("subscribe", conversation=str(turn.conversation_id))
         assert await socket.silence(0.2) == [], "the premise: it waits"
         await database_sync_to_async(pieces.leave)(turn.pk, "Half")
-        await reaping._reap()
+        await reaping.reap()
         event = (await socket.until("chatui:idle"))[-1]
     assert (event["turn"], event["state"]) == (str(turn.pk), "interrupted")
     message = await Message.objects.aget(turn=turn)
@@ -62,7 +62,7 @@ async def test_of_several_unstored_frames_only_the_last_is_incomplete(ada: User,
         ("Half", "final"),
     ):
         await database_sync_to_async(pieces.leave)(turn.pk, text, f"assistant<|channel|>{channel}")
-    await reaping._reap()
+    await reaping.reap()
     rows = [(row.channel, row.is_complete) async for row in Message.objects.filter(turn=turn).order_by("position")]
     assert rows == [("analysis", True), ("final", False)]
 
@@ -80,7 +80,7 @@ async def test_a_whole_answer_only_lacks_the_end_of_its_turn(
 
     await database_sync_to_async(keep)()
     await set_lease(started.turn, -1)
-    await reaping._reap()
+    await reaping.reap()
     turn = await Turn.objects.aget(pk=started.turn.pk)
     assert (turn.state, turn.error_code) == (state, "" if state == "completed" else "E-STREAM-TRUNCATED")
     entry = await UsageEntry.objects.aget()
@@ -90,13 +90,15 @@ async def test_a_whole_answer_only_lacks_the_end_of_its_turn(
 async def test_a_stored_question_that_was_never_launched_is_answered(ada: User, backend: ScriptedBackend) -> None:
     fresh, forgotten = (await stored(ada, ask())).turn, (await stored(ada, ask())).turn
     await set_lease(forgotten, 9)
-    await reaping._reap()
+    await reaping.reap()
     await running.settle()
     assert (await state_of(fresh), await state_of(forgotten)) == ("running", "completed"), "a fresh one is just about to be launched"
     assert len(backend.requests) == 1
     await set_lease(forgotten, -1)
     await Turn.objects.filter(pk=forgotten.pk).aupdate(state="running")
-    assert [started.turn.pk for started in await database_sync_to_async(reaping._never_launched)()] == [], "and none a second time"
+    await reaping.reap()
+    await running.settle()
+    assert len(backend.requests) == 1, "and none a second time"
 
 
 async def test_a_continuation_that_was_never_launched_continues_its_answer(ada: User, backend: ScriptedBackend) -> None:
@@ -110,7 +112,7 @@ async def test_a_continuation_that_was_never_launched_continues_its_answer(ada: 
     forgotten = (await stored(ada, question)).turn
     await set_lease(forgotten, 9)
     backend.script = answer("two.")
-    await reaping._reap()
+    await reaping.reap()
     await running.settle()
     assert await state_of(forgotten) == "completed"
     assert "Two and two." in (await Message.objects.aget(turn=forgotten, channel="final")).text
@@ -125,7 +127,7 @@ async def test_a_turn_of_this_process_is_never_closed_however_late_its_lease(
     started = await begin(ada, ask())
     await asyncio.wait_for(backend.waiting.wait(), 10)
     await set_lease(started.turn, -3600)
-    await reaping._reap()
+    await reaping.reap()
     assert await state_of(started.turn) == "running"
     gate.set()
     await running.settle()
@@ -139,14 +141,14 @@ async def test_after_an_outage_owners_have_time_to_renew_their_leases(
     await set_lease(turn, -1)
     with monkeypatch.context() as patch:
         patch.setattr(connections, "seconds_since_start", lambda: 5.0)
-        await reaping._reap()
+        await reaping.reap()
         assert await state_of(turn) == "running", "the database server has just been started again"
     outages.record()
-    await reaping._reap()
+    await reaping.reap()
     assert await database_sync_to_async(sweep.interrupt_abandoned)(turn.conversation) == []
     assert await state_of(turn) == "running"
-    monkeypatch.setattr(outages, "_last", outages._last - sweep.GRACE_SECONDS)
-    await reaping._reap()
+    monkeypatch.setattr(outages, "seconds_since", lambda: sweep.GRACE_SECONDS)
+    await reaping.reap()
     assert await state_of(turn) == "interrupted"
 
 
@@ -160,26 +162,26 @@ async def test_a_search_that_finds_nothing_is_one_statement(ada: User, backend: 
         sent.append(sql)
         return execute(cursor, sql, params)
 
-    await reaping._reap()  # what other tests left
+    await reaping.reap()  # what other tests left
     monkeypatch.setattr(CursorWrapper, "execute", recorded)
-    await reaping._reap()
+    await reaping.reap()
     assert len(sent) == 1, sent
 
 
 async def test_a_failing_sweep_is_logged_as_an_outage_and_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    searched = asyncio.Event()
+    searches, repeated = list[float](), asyncio.Event()
 
     async def fail() -> None:
-        searched.set()
+        searches.append(outages.seconds_since())
+        if len(searches) > 1:
+            repeated.set()
         raise OperationalError("the server closed the connection")
 
-    monkeypatch.setattr(reaping, "_reap", fail)
-    reaping.reap()
-    await asyncio.wait_for(searched.wait(), 10)
-    await asyncio.sleep(0)
-    assert reaping._reaper is not None and not reaping._reaper.done()
-    assert outages.seconds_since() < 10
-    reaping._reaper.cancel()
+    monkeypatch.setattr(reaping, "reap", fail)
+    reaping.start_reaping()
+    await asyncio.wait_for(repeated.wait(), 10)
+    reaping.stop_reaping()
+    assert searches[0] > searches[1] and searches[1] < 10, "the second one knows of an outage"
 
 
 async def test_stop_reaches_a_turn_of_another_process_through_the_database(ada: User, backend: ScriptedBackend) -> None:

@@ -132,7 +132,7 @@ async def test_closing_an_account_stops_its_turns(ada: User, bela: User, backend
 async def test_a_short_database_failure_loses_no_text(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     first = await end_of(await begin(ada))
     monkeypatch.setattr(opening, "load_branch", failing(opening.load_branch, 1))
-    monkeypatch.setattr(ledger, "_store", failing(ledger._store, 2))
+    monkeypatch.setattr(transcripts, "follow", failing(transcripts.follow, 2))
     monkeypatch.setattr(ledger, "finish", failing(ledger.finish, 2))
     backend.script = [*frame(PREAMBLE, "Let me see"), *answer()]
     turn = await end_of(await begin(ada, ask(conversation=first.conversation_id)))

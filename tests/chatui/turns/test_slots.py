@@ -67,7 +67,7 @@ async def test_who_has_waited_longer_elsewhere_goes_first_and_nobodys_place_gets
         assert places == {"new": [1], "old": [1], "newer": [3], "older": [1], "between": [2]}
     await asyncio.gather(*tasks)
     assert order == ["older", "between", "old", "new", "newer"]
-    assert all(known == sorted(known, reverse=True) for known in places.values()) and not slots._queue
+    assert all(known == sorted(known, reverse=True) for known in places.values()) and is_whole(slots, 1)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -100,6 +100,11 @@ async def begin(socket: BrowserSocket) -> dict[str, Any]:
     accepted = (await socket.until("chatui:accepted"))[-1]
     await socket.send("subscribe", conversation=accepted["conversation"])
     return (await socket.until("chatui:snapshot"))[-1] | {"conversation": accepted["conversation"]}
+
+
+def is_whole(slots: Slots, free: int) -> bool:
+    """Whether nobody waits, and exactly so many slots are free."""
+    return slots.has_room(free) and not slots.has_room(free + 1)
 
 
 LIMITS = {"students": 2, "staff": 1, "guests": 1}
@@ -151,8 +156,7 @@ class Queue:
         if isinstance(which, set):
             await self.ask(*sorted(which))
         elif what == "tell":
-            for waiting, place in self.slots._places():
-                waiting.tell(place)
+            await self.settle()  # which sends the places, too: UPDATE_SECONDS is 0
             assert all(person.places[-1] <= len(self.waiting) for person in self.waiting)
         elif isinstance(which, int) and people:
             await (self.end if what == "end" else self.give_up)(people[which % len(people)])
@@ -173,7 +177,8 @@ class Queue:
     def check(self) -> None:
         by_group = Counter(group for person in self.running for group in person.groups if group in self.limits)
         assert len(self.running) <= self.most and all(count <= self.limits[group] for group, count in by_group.items())
-        assert self.slots._free == self.most - len(self.running), "a slot was lost or added"
+        if not self.waiting:
+            assert is_whole(self.slots, self.most - len(self.running)), "a slot was lost or added"
         left = {group: limit - by_group[group] for group, limit in self.limits.items()}
         for person in self.waiting:
             limited_groups = person.groups & self.limits.keys()
@@ -212,9 +217,9 @@ async def test_whoever_gives_up_at_the_moment_of_being_admitted_gives_the_slot_b
     first, second = await queue.ask(), await queue.ask()
     first.end.set()
     await asyncio.sleep(0)
-    assert not second.runs and queue.slots._free == 0, "the premise: it has the slot and does not know it yet"
+    assert not second.runs and is_whole(queue.slots, 0), "the premise: it has the slot and does not know it yet"
     await queue.give_up(second)
-    assert not queue.people and queue.slots._free == 1
+    assert not queue.people and is_whole(queue.slots, 1)
 
 
 async def test_a_member_of_two_groups_is_not_starved() -> None:
@@ -241,6 +246,7 @@ class Answers:
     """Answers of people and programs in one queue, by the names of those that have begun."""
 
     def __init__(self, most: int, groups: dict[str, int] | None = None) -> None:
+        self.most = most
         self.slots = Slots(most, groups)
         self.begun: list[str] = []
         self.ends: dict[str, asyncio.Event] = {}
@@ -265,8 +271,12 @@ class Answers:
         for end in self.ends.values():
             end.set()
         await asyncio.gather(*self.tasks.values(), return_exceptions=True)
-        slots = self.slots
-        assert not (slots._queue or slots._programs or +slots._of_programs or slots._inside)
+        assert is_whole(self.slots, self.most)
+        for owner in (ADA, uuid4()):  # each may have all slots, and none of its requests is counted any more
+            async with AsyncExitStack() as held:
+                for _ in range(self.most):
+                    held.callback(self.slots.enter(owner, self.most, 0))
+                    await held.enter_async_context(self.slots.acquire(ignore_place, program=ProgramLimits(owner, self.most, seconds=0.05)))
 
     async def _settle(self) -> None:
         for _ in range(6):
@@ -363,11 +373,16 @@ def test_random_sequences_lose_no_slot_and_starve_nobody(steps: list, most: int)
         for _ in range(len(queue.people)):
             await queue.end(queue.running[0])
             queue.check()
-        assert not queue.people and queue.slots._free == most and queue.slots._free_by_group == LIMITS and not queue.slots._queue
-        if queue.slots._updating:
-            queue.slots._updating.cancel()
+        assert not queue.people and is_whole(queue.slots, most)
+        for group, limit in LIMITS.items():
+            members = [await queue.ask(group) for _ in range(limit + 1)]
+            assert [each.runs for each in members] == [number < min(limit, most) for number in range(limit + 1)]
+            for each in members:
+                await queue.end(each)
 
-    asyncio.run(play())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(turns_slots, "UPDATE_SECONDS", 0)
+        asyncio.run(play())
 
 
 def test_a_group_limit_is_a_positive_number() -> None:
@@ -418,7 +433,8 @@ async def test_a_member_of_a_full_group_reads_the_place_and_others_are_answered(
         assert (await second.until(*ENDS))[-1]["state"] == "completed"
     await running.settle()
     assert await Turn.objects.filter(state="running").acount() == 0
-    assert only._free_by_group == {"students": 1}
+    async with asyncio.timeout(5), only.acquire(ignore_place, ["students"]):
+        pass  # nobody has the group's slot any more
 
 
 # Spare slots, for low-priority work: they never delay an answer and are never lost.

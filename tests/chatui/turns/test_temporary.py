@@ -82,10 +82,10 @@ async def test_a_flag_that_is_no_boolean_is_refused(ada: User, sent: object) -> 
 
 
 async def test_no_model_is_asked_for_a_title(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(titles, "_tasks", tasks := set[asyncio.Task[None]]())
     monkeypatch.setattr("chatui.store.titles.first_title", lambda text: "")
     turn = await run(ada, ask(temporary=True))
-    assert turn.conversation.title == "" and not tasks and len(backend.requests) == 1
+    await titles.settle()
+    assert turn.conversation.title == "" and len(backend.requests) == 1
 
 
 async def test_an_answer_that_ends_after_the_page_was_left_changes_nothing(ada: User, backend: ScriptedBackend) -> None:
@@ -117,7 +117,7 @@ async def test_an_expired_one_is_erased_and_its_pages_are_told(ada: User, backen
     async with BrowserSocket(ada) as socket:
         await socket.send("subscribe", conversation=str(over.pk))
         await socket.until("chatui:idle")
-        await reaping._reap()
+        await reaping.reap()
         assert (await socket.until("chatui:unlisted"))[-1]["conversation"] == str(over.pk)
     assert {row.pk async for row in Conversation.objects.all()} == {still.pk, kept_one.pk}
 
@@ -244,7 +244,7 @@ def test_the_log_is_truncated_later_if_somebody_is_reading(ada: User, monkeypatc
             return Cursor()
 
     monkeypatch.setattr(turns_temporary, "connection", Connection())
-    monkeypatch.setattr(turns_temporary, "_log_is_due", False)
+    assert not turns_temporary.is_log_due(), "the premise"
     turns_temporary.close(temporary(ada))
     assert turns_temporary.end_overdue() == 0 and turns_temporary.end_overdue() == 0
     assert [sql for sql in commands if "wal" in sql] == ["PRAGMA wal_checkpoint(TRUNCATE)"] * 2, "once more, and then never again"

@@ -1,7 +1,6 @@
 """A turn from question to terminal state: what is stored, what is shown, and what remains after a fault."""
 
 import asyncio
-import time
 from copy import copy
 from dataclasses import replace
 from datetime import timedelta
@@ -22,7 +21,6 @@ from chatui.models.user import User
 from chatui.store import titles, transcripts
 from chatui.turns import ledger, running
 from chatui.turns.asks import Ask, AskKind, AskRefusedError
-from chatui.turns.leases import leases
 from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import LeaseLostError, RunningTurn
 from chatui.wire.bus import PROCESS
@@ -278,8 +276,8 @@ async def test_a_process_that_stood_still_sends_no_snapshot_until_it_has_renewed
     started = await begin(ada, ask())
     await asyncio.wait_for(backend.waiting.wait(), 5)
     with monkeypatch.context() as patch:
-        patch.setattr(leases, "_renew", nothing)
-        patch.setattr(leases, "_renewed_at", time.monotonic() - 20)
+        patch.setattr("chatui.turns.leases.renew", refuse_to_renew)
+        patch.setattr("chatui.turns.leases.LEASE", timedelta(0))  # the last renewal is longer ago than that
         if is_outage:
             outages.record()
         async with BrowserSocket(ada) as socket:
@@ -290,8 +288,8 @@ async def test_a_process_that_stood_still_sends_no_snapshot_until_it_has_renewed
     await running.settle()
 
 
-async def nothing(*_: object) -> None:
-    pass
+def refuse_to_renew(*_: object) -> None:
+    raise TimeoutError
 
 
 async def test_each_frame_has_the_time_at_which_it_ended_although_they_are_stored_together(ada: User, backend: ScriptedBackend) -> None:

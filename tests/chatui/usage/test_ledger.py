@@ -295,9 +295,8 @@ async def test_the_ledger_is_what_the_server_counted_over_many_turns(ada: User, 
     for number in range(example_count(100)):
         turns = [(await running.ask(ada, ask(f"Question {number}"))).turn for _ in range(4)]
         for turn in turns:
-            _, task = running._runners.get(turn.pk, (None, None))
             for _ in range(200):
-                if task is None or task.done() or server.waiting.is_set():
+                if server.waiting.is_set() or not await Turn.objects.filter(pk=turn.pk, state="running").aexists():
                     break
                 await asyncio.sleep(0.001)
             await running.stop(running.TurnPlace(turn.pk, PROCESS))

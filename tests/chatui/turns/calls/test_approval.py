@@ -253,11 +253,8 @@ async def test_a_decision_made_in_another_process_is_noticed_without_a_message(w
 
 async def test_a_waiting_call_of_a_dead_process_is_declined(world: World) -> None:
     turn_id, row = await waiting(world, "a")
-    runner, task = running._runners[turn_id]
-    runner._is_lost = True  # as if the process had ended: it writes nothing
-    task.cancel()
-    await asyncio.wait([task])
-    await Turn.objects.filter(pk=turn_id).aupdate(state="running", lease_owner="dead", lease_until="2020-01-01T00:00:00Z")
+    await Turn.objects.filter(pk=turn_id).aupdate(lease_owner="dead", lease_until="2020-01-01T00:00:00Z")
+    await running.settle()  # as if this process had never had it: it notices that it has lost it, and writes nothing
     await ToolApproval.objects.filter(pk=row.pk).aupdate(decision="waiting")
     assert [turn.pk for turn in await database_sync_to_async(sweep.interrupt_abandoned)()] == [turn_id]
     assert (await ToolApproval.objects.aget(pk=row.pk)).decision == "lapsed"

@@ -21,8 +21,9 @@ from chatui.tools import ask_person, catalogue
 from chatui.tools.ask_person import ASK, form_of
 from chatui.tools.forms import FormError
 from chatui.tools.tool import ToolError, as_plain_markdown
-from chatui.turns import running, slots
+from chatui.turns import running
 from chatui.turns.running import TurnPlace
+from chatui.turns.slots import Slots
 from chatui.wire.bus import PROCESS
 from renderer.frames import Channel, Header
 from renderer.ocml import document
@@ -240,21 +241,18 @@ async def test_reasoning_is_not_asked(question: Any, world: World) -> None:
 
 @pytest.mark.django_db(transaction=True)
 async def test_a_turn_that_waits_for_its_person_holds_no_slot(world: World) -> None:
-    environment.change(world.monkeypatch, {"max_answers_at_once": 1})
-    slots._slots.clear()
-    try:
-        turn_id, row = await asked(world, NAME)
-        world.backend.script = answer("Meanwhile.")
-        other = await begin(world.ada, ask())
-        async with asyncio.timeout(10):
-            while (await Turn.objects.aget(pk=other.turn.pk)).state == "running":
-                await asyncio.sleep(0.02)
-        assert (await Turn.objects.aget(pk=turn_id)).state == "running"
-        assert await fill_in(world.ada, row, f0="Ada") == 200
-        assert (await told(turn_id))["content"]["answers"][0]["answer"] == "Ada"
-        assert (await Turn.objects.aget(pk=turn_id)).state == "completed"
-    finally:
-        slots._slots.clear()
+    only = Slots(1)
+    world.monkeypatch.setattr("chatui.turns.runner.slots", lambda: only)
+    turn_id, row = await asked(world, NAME)
+    world.backend.script = answer("Meanwhile.")
+    other = await begin(world.ada, ask())
+    async with asyncio.timeout(10):
+        while (await Turn.objects.aget(pk=other.turn.pk)).state == "running":
+            await asyncio.sleep(0.02)
+    assert (await Turn.objects.aget(pk=turn_id)).state == "running"
+    assert await fill_in(world.ada, row, f0="Ada") == 200
+    assert (await told(turn_id))["content"]["answers"][0]["answer"] == "Ada"
+    assert (await Turn.objects.aget(pk=turn_id)).state == "completed"
 
 
 @pytest.mark.django_db
