@@ -23,14 +23,14 @@ ANY_OBJECT: dict[str, Any] = {"type": "object"}
 
 @dataclass(frozen=True, slots=True)
 class AnswerFormat:
-    """A required JSON format. ``schema`` has no references; None means any JSON object. ``is_strict``: whether a server is asked to enforce
-    it, which some do only for simple schemas. The answer is checked here in either case.
-    """
+    """A required JSON format. Every answer is checked here."""
 
     name: str = DEFAULT_NAME
     schema: Mapping[str, Any] | None = field(default=None, repr=False)
+    """Without references; None means any JSON object."""
     description: str = field(default="", repr=False)
     is_strict: bool = True
+    """Whether a server is asked to enforce it, which some do only for simple schemas."""
 
     @property
     def checked_schema(self) -> Mapping[str, Any]:

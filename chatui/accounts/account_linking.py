@@ -197,17 +197,17 @@ def _is_by_provider_alone(identity: OutsideIdentity) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ShownIdentity:
-    """An identity as the page shows it.
-
-    ``service``: the provider's name. ``name``: the provider's name for the person. ``is_removable``: another sign-in method would remain.
-    """
+    """An identity as the page shows it."""
 
     id: UUID
     service: str
+    """The provider's name."""
     name: str
+    """The provider's name for the person."""
     made_at: datetime
     last_used_at: datetime | None
     is_removable: bool
+    """Whether another sign-in method would remain."""
 
 
 def identities_of(person: User) -> list[ShownIdentity]:

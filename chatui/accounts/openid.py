@@ -126,15 +126,17 @@ RETRY_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """A provider's addresses; ``user_info`` is empty if it has none. ``takes_basic``: it accepts HTTP Basic for the client's secret.
-    ``names_issuer``: its responses name the issuer (RFC 9207)."""
+    """A provider's addresses, and what it can do."""
 
     authorization: str
     token: str
     keys: str
     user_info: str
+    """Empty if it has none."""
     takes_basic: bool
+    """Whether it accepts HTTP Basic for the client's secret."""
     names_issuer: bool
+    """Whether its responses name the issuer (RFC 9207)."""
 
 
 _metadata: dict[str, tuple[float, Metadata]] = {}

@@ -31,13 +31,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The host and origin for passkeys.
-
-    ``host`` is WebAuthn's RP ID, such as chat.example.org; ``origin`` has the scheme, and a port that is not the default.
-    """
+    """The host and origin for passkeys."""
 
     host: str
+    """WebAuthn's RP ID, such as chat.example.org."""
     origin: str
+    """With the scheme, and with a port that is not the default."""
 
 
 def site_of(scheme: str, host: str) -> Site | None:

@@ -62,14 +62,15 @@ def set_rights(
 
 @dataclass(frozen=True, slots=True)
 class ShownRole:
-    """A role that a member of staff may give to an account, in English as in the catalogue. ``is_own``: the account has all of it itself;
-    ``is_held``: with what its groups give."""
+    """A role that a member of staff may give to an account, in English as in the catalogue."""
 
     key: str
     name: str
     sentence: str
     is_own: bool
+    """Whether the account has all of it by itself."""
     is_held: bool
+    """Whether it has all of it with what its groups give."""
 
 
 def roles_of(staff: User, person: User) -> list[ShownRole]:

@@ -22,12 +22,10 @@ SHOWN_CHARS = 150
 
 @dataclass(frozen=True, slots=True)
 class PersonalSettings:
-    """A person's own settings, which are columns of the account. An empty value means the default.
-
-    ``name``: the name that others see. ``finds_documents``: their search includes the documents that they sent.
-    """
+    """A person's own settings, which are columns of the account. An empty value means the default."""
 
     name: str = ""
+    """What others see."""
     language: str = ""
     time_zone: str = ""
     theme: str = ""
@@ -35,6 +33,7 @@ class PersonalSettings:
     effort: str = ""
     instructions: str = field(default="", repr=False)
     finds_documents: bool = False
+    """Whether their search includes the documents that they sent."""
 
 
 def settings_of(person: User) -> PersonalSettings:

@@ -83,12 +83,14 @@ class WrongCodeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SecondFactorStatus:
-    """The status of a person's second factor. ``has_app``: one-time codes are set up. ``codes_left``: unused recovery codes."""
+    """The status of a person's second factor."""
 
     is_on: bool
     has_app: bool
+    """Whether one-time codes are set up."""
     is_required: bool
     codes_left: int
+    """How many recovery codes are unused."""
 
 
 def status_of(person: User) -> SecondFactorStatus:

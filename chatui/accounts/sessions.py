@@ -95,10 +95,7 @@ _SYSTEMS = (("Android", "Android"), ("iPhone", "iPhone"), ("iPad", "iPad"), ("Wi
 
 @dataclass(frozen=True, slots=True)
 class OwnSession:
-    """A session as the page shows it.
-
-    ``service``: the provider that started it, empty for other sign-ins. ``is_this``: it is the current session.
-    """
+    """A session as the page shows it."""
 
     id: UUID
     begun_at: datetime
@@ -106,7 +103,9 @@ class OwnSession:
     address: str
     device: str
     service: str
+    """The provider that started it; empty for other sign-ins."""
     is_this: bool
+    """Whether it is the current session."""
 
 
 def readmit(visitor: Visitor, person: User) -> None:

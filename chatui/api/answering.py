@@ -153,13 +153,16 @@ def _open_error(error: ApiError) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class StreamForm:
-    """How a format writes a stream. ``is_named``: its events are named by their types. ``still_here`` is sent while nothing is written,
-    ``done`` at the end. ``error``: the event for an error after the status was sent."""
+    """How a format writes a stream."""
 
     is_named: bool
+    """Whether its events are named by their types."""
     still_here: bytes = STILL_HERE
+    """Sent while nothing is written."""
     done: bytes = DONE
+    """Sent at the end."""
     error: Callable[[ApiError], Mapping[str, Any]] = _open_error
+    """The event for an error after the status was sent."""
 
 
 def streamed(chunks: AsyncIterator[bytes], closed: Callable[[], None]) -> StreamingHttpResponse:

@@ -21,7 +21,7 @@ INVALID, NOT_FOUND, TOO_MANY, SERVER_ERROR, MODEL = "invalid_request", "not_foun
 
 
 class ApiError(Exception):
-    """A refused request. ``param`` names the field; ``sentence`` is for the program's author."""
+    """A refused request."""
 
     def __init__(self, status: int, kind: str, code: str, sentence: str, *, param: str | None = None) -> None:
         super().__init__(code)
@@ -29,7 +29,9 @@ class ApiError(Exception):
         self.kind = kind
         self.code = code
         self.sentence = sentence
+        """For the program's author."""
         self.param = param
+        """The name of the field."""
         self.retry_after: int | None = None
         self.may_retry = True
         self.headers: dict[str, str] = {}

@@ -106,15 +106,15 @@ def _shown(name: str, tool: Tool) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """``names``: of the functions that may be called.
-
-    ``is_limited``: the program listed them. ``shown``: the choice, as repeated in the response.
-    """
+    """Which functions may be called, and whether one must be."""
 
     mode: str
     names: Iterable[str]
+    """The names of those that may be called."""
     shown: str | dict[str, Any]
+    """The choice, as repeated in the response."""
     is_limited: bool = False
+    """Whether the program listed them."""
 
 
 def _chosen(asked: ProgramRequest, offered: list[str]) -> _Choice:

@@ -49,9 +49,7 @@ _TERMINAL = {"completed": "response.completed", "incomplete": "response.incomple
 
 
 class ResponseEvents:
-    """Writes the events of one response. ``begin`` once, ``feed`` with each event of the turn; ``whole`` is the object at the end.
-    ``output``: the closed items. ``finished_at``: set it to replay a response that ended earlier.
-    """
+    """Writes the events of one response. Call ``begin`` once, and ``feed`` with each event of the turn."""
 
     messages_field = "input"
 
@@ -62,9 +60,12 @@ class ResponseEvents:
         self._wants_summary = wants_summary
         self._number = 0
         self.output: list[Item] = []
+        """The closed items."""
         self.ended: Ended | None = None
         self.whole: Item | None = None
+        """The response object, once it has ended."""
         self.finished_at: datetime | None = None
+        """Set this to replay a response that ended earlier."""
         self._key = ""
         """The key of the open item."""
         self._is_thinking = False

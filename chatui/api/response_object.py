@@ -116,14 +116,15 @@ def item(kind: str, key: str, status: str = "completed", **fields: Any) -> Item:
 
 @dataclass(frozen=True, slots=True)
 class PartType:
-    """A kind of part that is streamed. ``name``: of the events with its text; ``around``: of those that begin and end it. ``fixed``: the
-    fields beside its text.
-    """
+    """A kind of part that is streamed."""
 
     kind: str
     name: str
+    """The name of the events with its text."""
     around: str = "response.content_part"
+    """The name of the events that begin and end it."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    """The fields beside its text."""
 
     def of(self, text: str) -> Item:
         """A part with this text."""

@@ -36,10 +36,12 @@ _ATTEMPTS_SUM = re.compile(rf"{SUM_PREFIX}\d+: (\d+) more\b.*; last (\d{{4}}-\d\
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """A repetition of an event. ``number``: how often it was counted so far. ``is_new_network``: it is the first one from its network."""
+    """A repetition of an event."""
 
     number: int
+    """How often it was counted so far."""
     is_new_network: bool
+    """Whether it is the first one from its network."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,12 +34,14 @@ class ChainProblem:
 
 @dataclass(slots=True)
 class ChainReport:
-    """The result of a verification. ``count``: the number of problems. ``problems``: the first 20."""
+    """The result of a verification."""
 
     lines: int = 0
     head: ChainHead | None = None
     problems: list[ChainProblem] = field(default_factory=list)
+    """The first 20."""
     count: int = 0
+    """The number of all problems."""
 
     @property
     def is_intact(self) -> bool:

@@ -61,10 +61,7 @@ class LineFilters:
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """A line of the log, as a page shows it.
-
-    ``sum``: the counts of repetitions after it, in words. ``sum_number``: the number of the sum line (None while counting continues).
-    """
+    """A line of the log, as a page shows it."""
 
     number: int
     at: datetime
@@ -77,7 +74,9 @@ class LogLine:
     address: str
     detail: str
     sum: str = ""
+    """The counts of repetitions after it, in words."""
     sum_number: int | None = None
+    """The number of the sum line; None while counting continues."""
 
     @property
     def action_in_words(self) -> str:
@@ -102,11 +101,13 @@ _COLUMNS = tuple(field.name for field in fields(LogLine))[:-2]
 
 @dataclass(frozen=True, slots=True)
 class LinePage:
-    """Lines, the newest first. ``older`` and ``newer``: the line number from which the adjacent page starts; None if there is none."""
+    """Lines, the newest first."""
 
     lines: tuple[LogLine, ...]
     older: int | None
+    """The number of the line with which the page of older ones begins; None if there is none."""
     newer: int | None
+    """The same of newer ones."""
 
 
 def rows(filters: LineFilters) -> QuerySet[AuditEvent]:
@@ -231,15 +232,16 @@ def _debug_views(filters: LineFilters) -> QuerySet[AuditEvent]:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """A count of audit lines: how often (``times``) a person did something on a day about something that an owner (``whose``) has.
-
-    ``day`` is in UTC, such as 2026-11-20; ``person`` is empty for people who were not signed in. A column that was not requested is None.
-    """
+    """A count of audit lines. A column that was not requested is None."""
 
     day: str | None
+    """In UTC, such as 2026-11-20."""
     person: str | None
+    """Who did it; empty for people who were not signed in."""
     whose: str | None
+    """The owner of what it was done to."""
     times: int
+    """How many lines there are of that day, person and owner."""
 
 
 def tallies(filters: LineFilters, *, by: frozenset[str], most: int | None = None) -> list[Tally]:

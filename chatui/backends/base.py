@@ -130,15 +130,13 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ContextUse:
-    """How many tokens a model can read at once (``size``), and how many of them are used.
-
-    After an answer, ``used`` estimates what the next request will use: the conversation without reasoning. In the error for a question that
-    is too long, ``used`` is the question alone, and ``size`` is what would have fitted; in that for a conversation, ``used`` is 0, not
-    counted.
-    """
+    """How full a model's context is, in tokens."""
 
     size: int
+    """How many the model can read at once. In the error for a question that is too long: how many would have fitted."""
     used: int
+    """After an answer, an estimate of what the next request will use: the conversation without reasoning. In the error for a question that
+    is too long, the question alone; in that for a conversation, 0, since nothing was counted."""
 
 
 @dataclass(frozen=True, slots=True)

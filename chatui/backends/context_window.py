@@ -91,10 +91,12 @@ _PROMPTS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """A prompt was too long. ``limit``: how many tokens the server accepts; ``prompt``: how many it counted; None if it does not say."""
+    """A prompt was too long. None: the server does not say."""
 
     limit: int | None = None
+    """How many tokens the server accepts."""
     prompt: int | None = None
+    """How many tokens it counted."""
 
 
 def overflow_of(error: BackendError) -> Overflow | None:

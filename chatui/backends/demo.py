@@ -89,13 +89,12 @@ def _answer(replies: Sequence[Frame]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _MadeUp:
-    """Values that fit a schema, as far as the demo understands it: the first of each choice.
-
-    ``text``: a text for the property of that name. ``is_brief``: only what is required; otherwise every property, and one value in a list.
-    """
+    """Values that fit a schema, as far as the demo understands it: the first of each choice."""
 
     text: Callable[[str], str]
+    """Returns a text for the property of that name."""
     is_brief: bool
+    """Whether only what is required is made; otherwise every property, and one value in a list."""
 
     def value(self, schema: Any, name: str = "", depth: int = 0) -> Any:
         if not isinstance(schema, Mapping):

@@ -33,20 +33,20 @@ _OWNERS = {"llamacpp": "llama.cpp", "vllm": "vLLM", "library": "Ollama", "sglang
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """The discovered facts about a server. ``server``: the product name, None if unknown. ``models``: in the server's order, without those
-    that, as it says, write no answers; these are ``left_out``.
-
-    ``contexts``: how many tokens a prompt and its answer may have together, by model; None is the key for any model.
-    ``is_gpt_oss``: what the tokenizer of its model says; None if it was not asked, or did not tell. ``version``: None if only another
-    address tells it.
-    """
+    """The discovered facts about a server."""
 
     server: str | None
+    """The name of the product; None if unknown."""
     models: tuple[str, ...]
+    """In the server's order, without those that, as it says, write no answers."""
     contexts: tuple[tuple[str | None, int], ...] = ()
+    """How many tokens a prompt and its answer may have together, by model; None is the key for any model."""
     is_gpt_oss: bool | None = None
+    """What the tokenizer of its model says; None if it was not asked, or did not tell."""
     version: str | None = None
+    """None if only another address tells it."""
     left_out: tuple[str, ...] = ()
+    """The models that, as the server says, write no answers."""
 
     def context(self, model: str | None) -> int | None:
         """The context length of this model; without a name, or if there is only one model, that of the first. None if unknown."""

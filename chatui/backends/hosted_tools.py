@@ -26,15 +26,14 @@ _LAYERS = 3
 
 @dataclass(slots=True)
 class HostedTools:
-    """The hosted tools of one request.
-
-    ``definitions``: the ``tools`` of a request, as the operator wrote them. ``kinds``: the types of the items that reported a call, each
-    once. ``sources``: by address, the titles of the pages that the answer cites. Servers' text is not trusted; it is limited here.
-    """
+    """The hosted tools of one request. Servers' text is not trusted; it is limited here."""
 
     definitions: tuple[Mapping[str, Any], ...]
+    """The ``tools`` of a request, as the operator wrote them."""
     kinds: list[str] = field(default_factory=list)
+    """The types of the items that reported a call, each once."""
     sources: dict[str, str] = field(default_factory=dict, repr=False)
+    """By address, the titles of the pages that the answer cites."""
 
     def used(self, kind: str) -> None:
         name = kind if kind.isprintable() and len(kind) <= _KIND_CHARS else _OTHER

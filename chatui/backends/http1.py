@@ -101,16 +101,17 @@ async def _note_opened(session: aiohttp.ClientSession, context: SimpleNamespace,
 
 
 class Answer:
-    """A response whose head has arrived. ``headers``: by their names in small letters; ``cookies``: those that set one that can be sent.
-    ``on_read`` gets each piece of the body.
-    """
+    """A response whose head has arrived."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self.status = response.status
         written = {name.lower(): ", ".join(response.headers.getall(name)) for name in response.headers}
         self.headers = {name: value.encode("utf-8", "replace").decode() for name, value in written.items()}
+        """By their names in small letters."""
         self.cookies = [(name, value) for name, value in response.raw_headers if name.lower() == b"set-cookie" and value.isascii()]
+        """The headers that set a cookie that can be sent back."""
         self.on_read: Callable[[bytes], None] = lambda _: None
+        """Gets each piece of the body."""
         self._response = response
         self._loop = asyncio.get_running_loop()
         self._let_flow(False)

@@ -17,10 +17,11 @@ _V1 = "/v1"
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """``authorization``: its ``Proxy-Authorization`` header, empty if it needs none. Neither it nor ``password`` is in the repr."""
+    """A proxy before a model server. No secret is in the repr."""
 
     address: str
     authorization: str = field(default="", repr=False)
+    """Its ``Proxy-Authorization`` header; empty if it needs none."""
     password: str = field(default="", repr=False)
 
     @property

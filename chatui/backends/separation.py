@@ -49,35 +49,36 @@ _GPT_OSS = re.compile(r"gpt[\W_]?oss", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a model at a server. ``why``: one sentence without its full stop. ``held``: how many answers were judged whole;
-    ``withheld``: in how many something was hidden.
-    """
+    """What is known of a model at a server."""
 
     separation: Separation = Separation.UNPROVEN
     why: str = "no answer has come yet with its reasoning in a field or an item of its own"
+    """One sentence without its full stop."""
     since: datetime | None = None
     held: int = 0
+    """How many answers were judged whole."""
     withheld: int = 0
+    """In how many of those something was hidden."""
     plain: int = 0
     """How many answers in a row had neither reasoning of their own nor a sign."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """How one completion was read. ``proves``: its reasoning came apart, before its text. ``has_text``: it has an answer, which is
-    ``is_whole`` if it was not cut.
-
-    ``upstream``: who answered behind a gateway, as it was named before the first output; ``version``: as it was named in the end. Both are
-    digests, and empty if nothing was named.
-    """
+    """How one completion was read."""
 
     separation: Separation
     proves: bool
+    """Whether its reasoning came apart, before its text."""
     has_sign: bool
     has_text: bool
+    """Whether it has an answer."""
     is_whole: bool
+    """Whether its answer was not cut."""
     upstream: str = ""
+    """Who answered behind a gateway, as it was named before the first output: a digest, empty if nothing was named."""
     version: str = ""
+    """The version as it was named in the end: a digest, empty if nothing was named."""
 
     @property
     def is_held(self) -> bool:

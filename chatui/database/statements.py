@@ -26,13 +26,16 @@ _AS_THEY_ARE = frozenset({str, int, bool, float, bytes, type(None)})
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """``columns``: those that an INSERT names. ``fixed``: the defaults that are the same for each row, ``made``: those that are called."""
+    """What an INSERT into a table needs to know of it."""
 
     name: str
     columns: tuple[str, ...]
+    """Those that an INSERT names."""
     related: Mapping[str, str]
     fixed: Mapping[str, Any]
+    """The defaults that are the same for each row."""
     made: tuple[tuple[str, Callable[[], Any]], ...]
+    """The defaults that are called for each row."""
 
 
 @cache

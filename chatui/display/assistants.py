@@ -60,17 +60,17 @@ class ShownAssistant:
 
 @dataclass(frozen=True, slots=True)
 class AssistantHere:
-    """The assistant of a conversation. ``shown``: None if its owner may not use it any more. ``is_newer``: there is a newer version than
-    the one that applies."""
+    """The assistant of a conversation."""
 
     shown: ShownAssistant | None
+    """None if its owner may not use it any more."""
     is_newer: bool = False
+    """Whether there is a newer version than the one that applies."""
 
 
 @dataclass(frozen=True, slots=True)
 class AssistantText:
-    """What an assistant is, for its owner's form. ``starters``: one in each line. ``tools`` as for ``ShownAssistant``. ``collections``: the
-    ids of its files. ``picture``: the id of its picture, which is not changed by this."""
+    """What an assistant is, for its owner's form."""
 
     name: str = ""
     initials: str = ""
@@ -79,9 +79,13 @@ class AssistantText:
     choice: str = ""
     effort: str = ""
     starters: str = ""
+    """One in each line."""
     tools: Sequence[str] | None = None
+    """As for ``ShownAssistant``."""
     collections: Sequence[str] = ()
+    """The ids of its files."""
     picture: str = ""
+    """The id of its picture, which is not changed by this."""
 
 
 def listed(person: User) -> list[ShownAssistant]:

@@ -61,25 +61,29 @@ class ShownCollection:
 
 @dataclass(frozen=True, slots=True)
 class AskedHere:
-    """What a conversation asks. ``names``: of the collections that its owner may ask now, by name; those without documents are left out.
-    ``is_less``: one that was chosen is not there any more, or may not be asked. ``lent``: the names of its assistant's among them.
-    ``lends_less``: its assistant has some that the owner may not ask."""
+    """What a conversation asks."""
 
     names: Sequence[str]
+    """The names of the collections that its owner may ask now, sorted; those without documents are left out."""
     is_less: bool = False
+    """Whether a chosen one is not there any more, or may not be asked."""
     lent: Sequence[str] = ()
+    """Those of ``names`` that its assistant lends."""
     lends_less: bool = False
+    """Whether its assistant has some that the owner may not ask."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownDocument:
-    """A document in the list of its collection. ``size`` in bytes. ``earlier``: how many versions were replaced."""
+    """A document in the list of its collection."""
 
     id: str
     name: str = field(repr=False)
     size: int
+    """In bytes."""
     added_at: datetime
     earlier: int = 0
+    """How many versions were replaced."""
 
 
 def listed(person: User) -> list[ShownCollection]:

@@ -101,13 +101,15 @@ class ShownQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ShownPart:
-    """One visible message of an answer. ``kind`` is ``final``, ``preamble``, ``tool`` for the line about a tool call, or ``note`` for
-    imported text that claims to be the product's own. ``fault``: what an import found wrong with it; empty if nothing."""
+    """One visible message of an answer."""
 
     message_id: str
     kind: str
+    """``final``, ``preamble``, ``tool`` for the line about a tool call, or ``note`` for imported text that claims to be the product's own.
+    """
     blocks: tuple[SafeHtml, ...]
     fault: str = ""
+    """What an import found wrong with it; empty if nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,13 +237,14 @@ def shown_question(message: Message, versions: Sequence[UUID] = ()) -> ShownQues
 
 @dataclass(frozen=True, slots=True)
 class EndedTurn:
-    """A turn that has just ended, with its question, conversation and continued message. ``is_first``: the question is known to have no
-    other answer. ``written``: the messages of the turn; None if they have to be read from the database."""
+    """A turn that has just ended, with its question, conversation and continued message."""
 
     turn: Turn
     parts: Sequence[ShownPart]
     is_first: bool
+    """Whether the question is known to have no other answer."""
     written: Sequence[Message] | None = field(default=None, repr=False)
+    """The messages of the turn; None if they have to be read from the database."""
 
     @property
     def reads_nothing(self) -> bool:

@@ -136,22 +136,24 @@ _CURSOR = re.compile(r"([0-9]{1,16})-([0-9a-f]{32})", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class ShownList:
-    """A page of the archive, the bin, or of conversations to choose from. ``next_cursor``: start of the next page; empty on the last.
-    ``days``: how many days a conversation stays in the bin."""
+    """A page of the archive, the bin, or of conversations to choose from."""
 
     conversations: Sequence[ShownConversation] = field(repr=False)
     next_cursor: str
+    """Where the next page begins; empty on the last."""
     days: int = 0
+    """How many days a conversation stays in the bin."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownLines:
-    """A page of the sidebar's list. ``next_cursor``: start of the next page; empty on the last. ``folder``: the id of the folder whose
-    conversations it lists; empty for those in no folder."""
+    """A page of the sidebar's list."""
 
     conversations: Sequence[ShownLine] = field(repr=False)
     next_cursor: str
+    """Where the next page begins; empty on the last."""
     folder: str = ""
+    """The id of the folder whose conversations it lists; empty for those in no folder."""
 
 
 def shown_list(person: User, current: UUID | None = None, start: str = "", folder: UUID | None = None) -> ShownLines:

@@ -128,26 +128,28 @@ class TimelineBar:
 
 @dataclass(frozen=True, slots=True)
 class ShownTurn:
-    """A turn for the debug view. ``detail`` may quote a server's response; ``seconds`` is None while the turn runs.
-    ``continued_position``: the position of the message that it continues."""
+    """A turn for the debug view."""
 
     id: str
     state: str
     state_name: str
     fault: ShownFault | None
     detail: VisibleText = field(repr=False)
+    """May quote a server's response."""
     backend: str
     model: str
     choice: str
     effort: str
     started_at: datetime
     seconds: float | None
+    """None while the turn runs."""
     input_tokens: int | None
     output_tokens: int | None
     turns_left_out: int
     context_size: int | None
     context_used: int | None
     continued_position: str
+    """The position of the message that it continues."""
     has_request: bool
     bars: tuple[TimelineBar, ...]
     files: tuple[ShownFile, ...]
@@ -181,16 +183,14 @@ class ListedBranch:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A whole branch, and a list of all branches.
-
-    ``branches_left_out``: how many old ones are not listed. ``newest_turn``: the conversation's newest turn, if that has ended: then the
-    page waits only for later ones.
-    """
+    """A whole branch, and a list of all branches."""
 
     groups: tuple[FrameGroup, ...]
     branches: tuple[ListedBranch, ...]
     branches_left_out: int
+    """How many old ones are not listed."""
     newest_turn: UUID | None
+    """The conversation's newest turn, if that has ended: then the page waits only for later ones."""
 
 
 MAX_LISTED = 100

@@ -25,12 +25,14 @@ _FAILURE = re.compile(r"\s*[0-9a-f]{4}-[0-9a-f]{4}\s*", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class DebugSearch:
-    """What is searched for: ``words`` are part of a person's name, an id, an address or a failure number; ``since`` and ``before`` limit
-    when the conversation was last used. Empty ones select everything."""
+    """What is searched for. Empty values select everything."""
 
     words: str = ""
+    """Part of a person's name, an id, an address or a failure number."""
     since: datetime | None = None
+    """The conversation was last used then, or later."""
     before: datetime | None = None
+    """It was last used before that."""
 
     def __bool__(self) -> bool:
         return bool(self.words or self.since or self.before)

@@ -34,14 +34,16 @@ PART_CHARS = 50_000
 
 @dataclass(frozen=True, slots=True)
 class PromptPart:
-    """One part of a request. ``part`` counts from 1. ``parts`` is 0 if nothing was stored."""
+    """One part of a request."""
 
     turn_id: str
     path: str
     size: int
     is_laid_out: bool
     part: int
+    """Counts from 1."""
     parts: int
+    """How many there are; 0 if nothing was stored."""
     text: VisibleText = field(repr=False)
 
 

@@ -55,14 +55,16 @@ class ShownCause:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """The end of an answer that is not a good one, for people. ``number``: by which admins find it; empty if nothing has failed. ``code``
-    and ``cause``: for admins."""
+    """The end of an answer that is not a good one, for people."""
 
     code: str
+    """For admins."""
     sentence: str
     number: str
+    """By which admins find it; empty if nothing has failed."""
     can_retry: bool
     cause: ShownCause
+    """For admins."""
 
 
 def notice_of(turn: Turn, question_chars: int) -> Notice:

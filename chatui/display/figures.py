@@ -71,16 +71,18 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """``failed_today``: how many answers failed in the last day. ``running`` and ``waiting``: answers that are being written now, and those
-    that wait for a slot."""
+    """The figures of the overview, and what is going on now."""
 
     answers: Figure
     failed: Figure
     first_word: Figure
     at_once: Figure
     failed_today: int
+    """How many answers failed in the last day."""
     running: int
+    """How many answers are being written now."""
     waiting: int
+    """How many answers wait for a slot."""
 
     @property
     def has_plots(self) -> bool:
@@ -90,13 +92,14 @@ class Figures:
 
 @dataclass(slots=True)
 class _Hour:
-    """What was counted of the turns that were begun in one hour. ``busy``: how long they were written, all together. ``first_ms``: how
-    long ``firsts`` of them waited for the first token, all together."""
+    """What was counted of the turns that were begun in one hour."""
 
     answers: int = 0
     failed: int = 0
     busy: timedelta = field(default_factory=timedelta)
+    """How long they were written, all together."""
     first_ms: float = 0.0
+    """How long ``firsts`` of them waited for the first token, all together."""
     firsts: int = 0
 
 

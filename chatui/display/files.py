@@ -45,14 +45,16 @@ _VERSION_CHARS = 8
 
 @dataclass(frozen=True, slots=True)
 class ShownFile:
-    """A file below an answer. ``size`` in bytes. ``version``: changes with the content, so that no browser shows an old picture from its
-    cache. ``is_picture``: it has a format that is shown in place, and is not too large for a browser."""
+    """A file below an answer."""
 
     id: str
     name: str = field(repr=False)
     size: int
+    """In bytes."""
     version: str
+    """Changes with the content, so that no browser shows an old picture from its cache."""
     is_picture: bool
+    """Whether it has a format that is shown in place, and is not too large for a browser."""
 
 
 def shown_file(file: StoredFile) -> ShownFile:

@@ -26,17 +26,16 @@ from renderer.characters import CONTROLS, is_seen, one_line
 
 @dataclass(frozen=True, slots=True)
 class ShownFolder:
-    """A folder in the sidebar, and on the page on which a person changes it, which alone has its ``instructions``.
-
-    ``conversations``: a page of them if the folder is open; otherwise None, and a script or link fetches them. ``has_news``: an answer
-    ended in one of its conversations that the person has not seen.
-    """
+    """A folder in the sidebar, and on the page on which a person changes it."""
 
     id: str
     name: str
     has_news: bool = False
+    """Whether an answer ended in one of its conversations that the person has not seen."""
     conversations: ShownLines | None = None
+    """A page of them if the folder is open; otherwise None, and a script or link fetches them."""
     instructions: str = field(default="", repr=False)
+    """Only on the page on which the folder is changed."""
 
 
 BLANK_FOLDER = ShownFolder(str(UUID(int=0)), "")

@@ -62,7 +62,7 @@ _SEPARATIONS: dict[Separation, Callable[[], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """Whether a model server responded, and after how long. ``models``, ``left_out``: see ``backends.discovery``."""
+    """Whether a model server responded, and after how long."""
 
     is_alive: bool
     """Still true if only some of its addresses did not respond."""
@@ -70,7 +70,9 @@ class ServerStatus:
     """The place, if there are several, and the cause, or what is wrong with a key; it is cached, so not translated."""
     milliseconds: int = 0
     models: tuple[str, ...] = ()
+    """See ``backends.discovery``."""
     left_out: tuple[str, ...] = ()
+    """See ``backends.discovery``."""
 
     @property
     def sentences(self) -> list[str]:
@@ -81,14 +83,15 @@ class ServerStatus:
 
 @dataclass(slots=True)
 class ServerWork:
-    """What a model server did. ``running``: how many answers are being written now or wait for it; ``answered``: how many answers
-    (``failures.is_answer``) there were in the last day. ``failed``: by the kind of the cause, how many failed in the last hour, and in the
-    last day."""
+    """What a model server did."""
 
     running: int = 0
+    """How many answers are being written now or wait for it."""
     answered: int = 0
+    """How many answers (``failures.is_answer``) there were in the last day."""
     last_answer: datetime | None = None
     failed: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """By the kind of the cause, how many failed in the last hour, and in the last day."""
 
     @property
     def errors(self) -> list[tuple[str, int, int]]:
@@ -199,13 +202,15 @@ def kept_server(row: StoredBackend) -> KeptServer:
 
 @dataclass(frozen=True, slots=True)
 class ShownModel:
-    """A model of a model server. ``is_offered``: whether people can choose it. ``is_left_out``: the server says that it writes no answers.
-    ``is_listed``: whether the server names it now."""
+    """A model of a model server."""
 
     name: str
     is_offered: bool
+    """Whether people can choose it."""
     is_left_out: bool
+    """Whether the server says that it writes no answers."""
     is_listed: bool
+    """Whether the server names it now."""
 
 
 def models_of(spec: BackendSpec) -> list[ShownModel]:

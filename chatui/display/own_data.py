@@ -34,15 +34,15 @@ DELETE, ARCHIVE, MOVE = "delete", "archive", "move"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What was changed. ``what``: DELETE, ARCHIVE or MOVE; ``left``: how many were left alone because an answer is being written in them.
-
-    ``undo``: a JSON value for ``undo``. It has keys and times only.
-    """
+    """What was changed."""
 
     what: str
+    """DELETE, ARCHIVE or MOVE."""
     keys: Sequence[UUID]
     undo: Mapping[str, Any]
+    """A JSON value for ``undo``. It has keys and times only."""
     left: int = 0
+    """How many were left alone because an answer is being written in them."""
 
 
 @dataclass(frozen=True, slots=True)

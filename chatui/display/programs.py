@@ -37,19 +37,18 @@ def functions_of(given: Mapping[str, object]) -> Functions:
 
 @dataclass(frozen=True, slots=True)
 class StoredPart:
-    """A stored message. ``role``: who wrote it.
-
-    ``call_id``: if it is a call to one of the program's functions, or the reply to one; ``function`` is then the program's name for the
-    function.
-    """
+    """A stored message."""
 
     key: str
     role: str
+    """Who wrote it."""
     text: VisibleText = field(repr=False)
     is_preamble: bool = False
     is_whole: bool = True
     call_id: str = ""
+    """Set if it is a call to one of the program's functions, or the reply to one."""
     function: str = ""
+    """The program's name for that function."""
 
 
 def is_running(person: User, answer_id: UUID, only_key: UUID | None) -> bool:

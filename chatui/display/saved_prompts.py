@@ -51,14 +51,16 @@ class PromptText:
 
 @dataclass(frozen=True, slots=True)
 class ShownPrompt:
-    """A prompt in a list. ``begins``: the beginning of its text, in one line. ``group``: the name of the group to which it is offered.
-    ``maker``: whose it is, if that is somebody else."""
+    """A prompt in a list."""
 
     id: str
     name: str
     begins: str
+    """The beginning of its text, in one line."""
     group: str
+    """The name of the group to which it is offered."""
     maker: str = ""
+    """Whose it is, if that is somebody else."""
 
     @property
     def is_own(self) -> bool:

@@ -37,26 +37,28 @@ _SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One search result. ``writer`` is ``you``, ``answer`` or ``document``; a match in a title has neither writer nor excerpt.
-    ``is_archived``: its conversation is in the archive."""
+    """One search result."""
 
     url: str
     title: tuple[Piece, ...]
     excerpt: tuple[Piece, ...]
     writer: str
+    """``you``, ``answer`` or ``document``. A match in a title has neither writer nor excerpt."""
     at: datetime
     is_archived: bool
+    """Whether its conversation is in the archive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A page of results, newest first. ``before``: where the next page begins; None on the last one. ``documents``: passages in the
-    person's documents, only on the first page, and only if the person has turned that on."""
+    """A page of results, newest first."""
 
     hits: tuple[Hit, ...]
     before: int | None
+    """Where the next page begins; None on the last one."""
     is_empty_query: bool
     documents: tuple[Hit, ...] = ()
+    """Passages in the person's documents, only on the first page, and only if the person has turned that on."""
 
 
 def search(person: User, text: str, before: int | None = None) -> Results:

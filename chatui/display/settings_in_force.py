@@ -16,12 +16,13 @@ from chatui.env import Environment, environment
 
 @dataclass(frozen=True, slots=True)
 class SettingGroup:
-    """A group of settings. ``prefixes``: the prefixes of the names, in lower case and without ``CHATUI_``. ``page``: the file of the
-    documentation."""
+    """A group of settings."""
 
     heading: str
     page: str
+    """The file of the documentation."""
     prefixes: tuple[str, ...]
+    """The prefixes of the names, in lower case and without ``CHATUI_``."""
 
 
 GROUPS = (
@@ -69,13 +70,15 @@ _SHOWN_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting in force. ``value`` is text; it is empty for secrets and unset settings. ``is_set``: it is set in the environment."""
+    """A setting in force."""
 
     name: str
     value: str
+    """As text; empty for secrets and unset settings."""
     meaning: str
     is_secret: bool
     is_set: bool
+    """Whether it is set in the environment."""
     has_value: bool
 
     @property

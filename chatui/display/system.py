@@ -23,19 +23,21 @@ from chatui.models.user import User
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """Sizes are in bytes. ``waiting``: migrations that are not applied, such as ``chatui.0052_…``; ``is_low``: the disk is nearly full."""
+    """The release, the database and the disk. Sizes are in bytes."""
 
     version: str
     database: str
     last_applied: str
     applied: int
     waiting: tuple[str, ...]
+    """Migrations that are not applied, such as ``chatui.0052_…``."""
     database_bytes: int
     files: int
     file_bytes: int
     free_bytes: int
     disk_bytes: int
     is_low: bool
+    """Whether the disk is nearly full."""
     people: int
     answers: int
     audit_lines: int

@@ -97,13 +97,14 @@ class ShownText:
 
 @dataclass(frozen=True, slots=True)
 class ShownNeed:
-    """That a call was not made, because it needs the owner's account at a tool's server. ``account``: the server's name. ``is_connected``:
-    it is there by now."""
+    """That a call was not made, because it needs the owner's account at a tool's server."""
 
     id: str
     title: VisibleText
     account: str
+    """The server's name."""
     is_connected: bool
+    """Whether the account is there by now."""
 
 
 AnyCard = ShownCard | ShownText | ShownNeed | ShownForm

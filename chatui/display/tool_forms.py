@@ -67,15 +67,17 @@ class ShownAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ShownForm:
-    """A form. ``title``: the server that asks; empty if it is the model. ``outcome``: what became of it, in words; empty while it waits.
-    ``answers``: what was sent."""
+    """A form."""
 
     id: str
     title: VisibleText
+    """The server that asks; empty if it is the model."""
     asks: VisibleText = field(repr=False)
     fields: tuple[ShownField, ...] = field(repr=False)
     outcome: str
+    """What became of it, in words; empty while it waits."""
     answers: tuple[ShownAnswer, ...] = field(repr=False)
+    """What was sent."""
     hint: str = ""
 
     @property

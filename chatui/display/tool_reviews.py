@@ -42,17 +42,19 @@ class DiffLine:
 
 @dataclass(frozen=True, slots=True)
 class ShownReview:
-    """A tool of another server. ``seen``: its name and the digest of what is shown, which a form sends back; empty if it cannot be
-    confirmed now. ``reason``: why it cannot be offered, in English. ``lines``: its definition, or what has changed in it."""
+    """A tool of another server."""
 
     name: str
     state: str
     description: str
     reason: str
+    """Why it cannot be offered, in English."""
     seen: str
+    """Its name and the digest of what is shown, which a form sends back; empty if it cannot be confirmed now."""
     is_confirmed: bool
     is_changed: bool
     lines: list[DiffLine] = field(repr=False)
+    """Its definition, or what has changed in it."""
     confirmed_by: str = ""
 
 

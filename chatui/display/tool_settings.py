@@ -97,14 +97,15 @@ class ShownServer:
 
 @dataclass(frozen=True, slots=True)
 class ListedTools:
-    """All tools. ``of_servers``: the confirmed ones of each server in the operator's file, by its name. ``only_demo``: the demo is the only
-    model server, and has only its own tools."""
+    """All tools."""
 
     built_in: list[ListedTool]
     of_packages: list[ListedTool]
     of_servers: list[tuple[ShownServer, list[ListedTool]]]
+    """The confirmed ones of each server in the operator's file, by its name."""
     engine: str
     only_demo: bool
+    """Whether the demo is the only model server, and has only its own tools."""
 
 
 def listed() -> ListedTools:

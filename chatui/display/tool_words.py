@@ -82,13 +82,15 @@ _OWN_ARGUMENTS: Mapping[str, Mapping[str, Promise]] = {
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
-    """What a call will do, before somebody decides about it. ``asks``: the question. ``sentence``: who receives what is shown, in two
-    pieces with the ``receiver`` between them; without one, that nobody does, in one piece; None if that is not known. ``receiver``: a
-    host or the name of a tool server."""
+    """What a call will do, before somebody decides about it."""
 
     asks: str
+    """The question."""
     receiver: VisibleText = field(repr=False)
+    """A host or the name of a tool server."""
     sentence: tuple[str, str] | None
+    """Who receives what is shown, in two pieces with the ``receiver`` between them; without one, that nobody does, in one piece; None if
+    that is not known."""
 
 
 def prospect(row: ToolApproval, title: str, arguments: Mapping[str, Any]) -> Prospect:

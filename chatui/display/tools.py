@@ -57,12 +57,13 @@ class ShownTool:
 
 @dataclass(frozen=True, slots=True)
 class ShownTools:
-    """All tools that a person is offered, by title. ``count``: how many of them the model may call. ``by_server``: the tools that the model
-    server may use by itself, in words; they cannot be switched here."""
+    """All tools that a person is offered, by title."""
 
     all: tuple[ShownTool, ...]
     count: int
+    """How many of them the model may call."""
     by_server: str = ""
+    """The tools that the model server may use by itself, in words; they cannot be switched here."""
 
 
 def has_tools(person: User) -> bool:
@@ -116,11 +117,12 @@ def title_of(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BegunTools:
-    """The tools of a new conversation with an assistant. ``off``: the names of those that are off, separated by commas. ``missing``: of its
-    tools, the titles of those that the person is not offered."""
+    """The tools of a new conversation with an assistant."""
 
     off: str
+    """The names of those that are off, separated by commas."""
     missing: tuple[str, ...]
+    """Of its tools, the titles of those that the person is not offered."""
 
 
 def begun_with(person: User, wanted: Collection[str]) -> BegunTools:

@@ -33,10 +33,11 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """One row of a table. ``bar``: its share of the largest row, of BAR_WIDTH. ``is_named``: ``name`` is a name, not a label of ours."""
+    """One row of a table."""
 
     name: str
     is_named: bool
+    """Whether ``name`` is a name, and not a label of ours."""
     turns: str
     input: str
     cached: str
@@ -44,15 +45,18 @@ class ShownRow:
     estimated: str
     cost: str
     bar: int
+    """Its share of the largest row, of BAR_WIDTH."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of sums. ``heading``: that of the first column. ``left_out``: how many rows the page does not show."""
+    """A table of sums."""
 
     heading: str
+    """That of the first column."""
     rows: tuple[ShownRow, ...]
     left_out: int = 0
+    """How many rows the page does not show."""
 
 
 @dataclass(frozen=True, slots=True)

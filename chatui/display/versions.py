@@ -27,10 +27,12 @@ _MAX_IMPORTED_FRAMES = 50
 
 @dataclass(frozen=True, slots=True)
 class ShownVersion:
-    """One of the answers. ``index`` counts from 1, in the order in which they started; ``message_id`` opens the branch that it is on."""
+    """One of the answers."""
 
     index: int
+    """Counts from 1, in the order in which they started."""
     message_id: str
+    """Opens the branch that it is on."""
     answer: ShownAnswer
 
 

@@ -18,11 +18,13 @@ EXCHANGES = 20
 
 @dataclass(frozen=True, slots=True)
 class ShownWindow:
-    """Consecutive exchanges. ``earlier`` and ``later``: the message before or after which there are more; empty if there are none."""
+    """Consecutive exchanges."""
 
     exchanges: Sequence[ShownExchange]
     earlier: str = ""
+    """The message before which there are more; empty if there are none."""
     later: str = ""
+    """The message after which there are more; empty if there are none."""
 
 
 def latest(row: Conversation) -> ShownWindow:

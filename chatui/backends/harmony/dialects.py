@@ -35,19 +35,20 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """One request: the ids of the prompt, how many more may be sampled, and the model's name for servers that have several;
-    ``sampling`` as for a SampleRequest.
-
-    ``schema``: the whole output must be JSON that fits it. ``words``: the output must be one of these words, none of which begins with
-    another; not together with a schema.
-    """
+    """One request."""
 
     ids: Sequence[int]
+    """Those of the prompt."""
     max_tokens: int
+    """How many more may be sampled."""
     model: str | None = None
+    """Its name, for servers that have several."""
     sampling: Mapping[str, float] = field(default_factory=dict)
+    """As for a SampleRequest."""
     schema: Mapping[str, Any] | None = field(default=None, repr=False)
+    """The whole output must be JSON that fits it."""
     words: Sequence[str] = ()
+    """The output must be one of these words, none of which begins with another; not together with a schema."""
 
 
 STOP_IDS = (MARKER_IDS[Token.RETURN], MARKER_IDS[Token.CALL])
@@ -85,10 +86,7 @@ def no_ids() -> BackendError:
 
 
 class Chunks(ABC):
-    """A dialect: how a server is requested, and its reader of the decoded chunks of one answer, in order.
-
-    ``reason`` is None until the server reports why the model stopped. ``failure`` is its word for an end that is no good one, else empty.
-    """
+    """A dialect: how a server is requested, and its reader of the decoded chunks of one answer, in order."""
 
     path: ClassVar[str]
 
@@ -98,7 +96,9 @@ class Chunks(ABC):
         self._was_stopped = False
         self._has_unknown = False
         self.reason: EndReason | None = None
+        """None until the server reports why the model stopped."""
         self.failure = ""
+        """The server's word for an end that is no good one; empty for a good one."""
         self.usage: Usage | None = None
         self.model: str | None = None
 

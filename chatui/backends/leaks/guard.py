@@ -22,26 +22,25 @@ from chatui.backends.separation import Separation
 
 @dataclass(frozen=True, slots=True)
 class TextSpan:
-    """A stretch of text, and whether it may be shown as the answer.
-
-    ``is_withheld``: the page says that a part is missing. ``begins``: it begins a new message.
-    """
+    """A stretch of text, and whether it may be shown as the answer."""
 
     visible: bool
     text: str = field(repr=False)
     is_withheld: bool = False
+    """Whether the page says that a part is missing."""
     begins: bool = False
+    """Whether it begins a new message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What of a text may be shown. ``has_sign``: some of it may not. ``hides_before``: nor may earlier texts of the same completion.
-    ``takes_back``: a sign within the text says that what stands before it was no answer.
-    """
+    """What of a text may be shown. ``has_sign``: some of it may not."""
 
     spans: list[TextSpan]
     hides_before: bool = False
+    """Whether earlier texts of the same completion may not be shown either."""
     takes_back: bool = False
+    """Whether a sign within the text says that what stands before it was no answer."""
 
     @property
     def has_sign(self) -> bool:

@@ -165,13 +165,14 @@ def visible_of(text: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the request asked for. ``is_json``: JSON, which may have any key. ``tools``: those that it offered; without them, arguments
-    alone are text. ``thoughts``: the reasoning of earlier rounds that it holds, which the model may repeat.
-    """
+    """What the request asked for."""
 
     is_json: bool = False
+    """JSON, which may have any key."""
     tools: tuple[FunctionTool, ...] = ()
+    """Those that it offered; without them, arguments alone are text."""
     thoughts: tuple[str, ...] = field(default=(), repr=False)
+    """The reasoning of earlier rounds that it holds, which the model may repeat."""
 
 
 ANY_TEXT = Asked()

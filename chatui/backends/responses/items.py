@@ -114,10 +114,12 @@ class Flow:
 
 @dataclass(slots=True, eq=False)
 class OutputItem:
-    """One output item. ``kind`` is empty until the server says what it is; ``number`` counts items in order of appearance."""
+    """One output item."""
 
     number: int
+    """Counts items in order of appearance."""
     kind: str = ""
+    """Empty until the server says what it is."""
     ids: set[str] = field(default_factory=set)
     index: int | None = None
     role: str = ""

@@ -84,13 +84,12 @@ def _words(kind: str, action: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TokenLimit:
-    """The token limit of a request.
-
-    ``answer``: the request's limit; ``context``: that of prompt and answer together; None if there is none, or if it is unknown.
-    """
+    """The token limits of a request. None: there is none, or it is unknown."""
 
     answer: int | None = None
+    """That of the answer alone, as the request has it."""
     context: int | None = None
+    """That of prompt and answer together."""
 
     def is_reached(self, usage: Usage) -> bool:
         """Whether the server must have cut the answer, whatever it reports."""
