@@ -109,12 +109,11 @@ def text_of_chunk(chunk: Any) -> tuple[dict[str, Any], str] | None:
 
 def _piece_of(event: ServerSentEvent, chunk: Any) -> _Piece | None:
     """Removes the text from the chunk if it can be merged."""
-    choice = choice_of(chunk)
-    if event.name or not choice or choice.get("finish_reason") or len(chunk["choices"]) > 1:
-        return None
-    delta = object_of(choice.get("delta"))
-    fields = [name for name, value in delta.items() if value is not None and value != "" and name != "role"]
-    if len(fields) != 1 or fields[0] not in _TEXTS or not isinstance(text := delta[fields[0]], str):
-        return None
-    delta[fields[0]] = ""
-    return _Piece(event, chunk, delta, fields[0], [text])
+    match chunk:
+        case {"choices": [{"delta": dict(delta)} as choice]} if not event.name and choice.get("index") in (0, None):
+            fields = [name for name, value in delta.items() if value not in (None, "") and name != "role"]
+            match fields:
+                case [name] if name in _TEXTS and type(text := delta[name]) is str and not choice.get("finish_reason"):
+                    delta[name] = ""
+                    return _Piece(event, chunk, delta, name, [text])
+    return None

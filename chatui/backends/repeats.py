@@ -52,7 +52,9 @@ def _end_of(text: str, forms: Mapping[str, bool]) -> int:
     """Where the answer begins in a text that begins with one or several thoughts once more; 0 if it does not."""
     end = 0
     for _ in range(_MOST):
-        end += _end_of_one(text[end:], forms)
+        if not (length := _end_of_one(text[end:], forms)):
+            break
+        end += length
     return end
 
 

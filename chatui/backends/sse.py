@@ -65,11 +65,9 @@ class Decoder:
         self._line += rest
         events: list[ServerSentEvent] = []
         try:
-            for line in complete:
-                self._check_size(line)
-                if event := self._take(line):
-                    events.append(event)
-            self._check_size(self._line)
+            events.extend(filter(None, map(self._take, complete)))  # those before an error stay
+            if len(self._line) > self._max_bytes:
+                raise self._too_much("a line")
         except TooLongError as error:
             self._too_long = error
             if not events:
@@ -93,9 +91,8 @@ class Decoder:
         if self._too_long:
             raise self._too_long
 
-    def _check_size(self, line: bytes | bytearray) -> None:
-        if len(line) > self._max_bytes:
-            raise TooLongError(f"a line of more than {self._max_bytes} bytes")
+    def _too_much(self, what: str) -> TooLongError:
+        return TooLongError(f"{what} of more than {self._max_bytes} bytes")
 
     def _take(self, line: bytes) -> ServerSentEvent | None:
         if self._at_start:
@@ -103,21 +100,20 @@ class Decoder:
             line = line.removeprefix(_BOM)
         if not line:
             return self._dispatch()
+        if len(line) > self._max_bytes:
+            raise self._too_much("a line")
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         ended = None
         if name == b"data":
-            if (
-                len(self._data) == 1
-                and not has_more_marks(self._data[0], MAX_MARKS)
-                and _is_whole(self._data[0].decode("utf-8", "replace"))
-            ):
-                # Some servers leave out the blank line between events. No object goes on after its end. Of one with more values, finding
-                # that out would take everybody's time.
-                ended = self._dispatch()
+            match self._data:
+                case [first] if not has_more_marks(first, MAX_MARKS) and _is_whole(first.decode("utf-8", "replace")):
+                    # Some servers leave out the blank line between events. No object goes on after its end. Of one with more values,
+                    # finding that out would take everybody's time.
+                    ended = self._dispatch()
             self._data_size += len(value)
             if self._data_size > self._max_bytes:
-                raise TooLongError(f"an event of more than {self._max_bytes} bytes")
+                raise self._too_much("an event")
             self._data.append(value)
         elif name == b"event":
             self._name = value.decode("utf-8", "replace")
@@ -168,8 +164,9 @@ def number(value: object) -> int | None:
 
 def choice_of(chunk: object) -> dict[str, Any] | None:
     """The one choice that is read of a completion, or of a chunk of one: that with index 0 or without an index, wherever it stands."""
-    choices = chunk.get("choices") if isinstance(chunk, dict) else None
-    for choice in choices if isinstance(choices, list) else ():
-        if isinstance(choice, dict) and choice.get("index") in (0, None):
-            return choice
+    match chunk:
+        case {"choices": [*choices]}:
+            for choice in choices:
+                if isinstance(choice, dict) and choice.get("index") in (0, None):
+                    return choice
     return None

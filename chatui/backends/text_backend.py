@@ -96,8 +96,8 @@ class StreamReader(ABC):
 
     def feed(self, events: Sequence[ServerSentEvent], take: Callable[[RawEvent], None]) -> None:
         """Pass on the raw events of what was read together, up to the end of the answer."""
-        repeated = self._repetitions.feed
-        for event, data in joined([found for each in events for found in repeated((each, _decoded(each, self.own_names)))]):
+        read = [(each, self._labelled(each) if each.name else decoded(each.data)) for each in events]
+        for event, data in joined([found for each in read for found in self._repetitions.feed(each)]):
             for raw in self._take(event, data):
                 take(raw)
             if self.is_done:
@@ -128,6 +128,13 @@ class StreamReader(ABC):
     @abstractmethod
     def _check_end(self) -> None:
         """Raise a BackendError unless the stream has ended well."""
+
+    def _labelled(self, event: ServerSentEvent) -> Any:
+        """The JSON of an event with a name, which is a label as well."""
+        data = decoded(event.data)
+        if isinstance(data, dict) and not event.name.startswith(self.own_names):
+            data["sse_event"] = event.name
+        return data
 
     def _take_waiting(self) -> None:
         # What still waits is the last event that was read. Behind the end, or an error, it is no part of the answer.
@@ -175,11 +182,3 @@ def asked_of(request: SampleRequest) -> Asked:
     """What a request asks for, as the leak guard reads its answer."""
     thoughts = tuple(frame.body for frame in request.frames if is_reasoning(frame.header))
     return Asked(request.answer_format is not None, request.tools, (*thoughts, *request.thoughts))
-
-
-def _decoded(event: ServerSentEvent, own_names: tuple[str, ...]) -> Any:
-    data = decoded(event.data)
-    if event.name and isinstance(data, dict) and not event.name.startswith(own_names):
-        # The name of an event is a label as well.
-        data["sse_event"] = event.name
-    return data

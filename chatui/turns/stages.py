@@ -88,10 +88,12 @@ class ModelFrames(Stage):
         event = self._calls.feed(event)
         if not isinstance(event, FrameOpened):
             return [event]
-        event = replace(event, header=_without_reserved_name(event.header))
-        if called := self._recipients.get(event.header.recipient or ""):
-            event = replace(event, header=replace(event.header, recipient=called))
-        if event.header.call_id is None:
+        header = _without_reserved_name(event.header)
+        if called := self._recipients.get(header.recipient or ""):
+            header = replace(header, recipient=called)
+        if header is not event.header:
+            event = replace(event, header=header)
+        if header.call_id is None:
             return [event]
         # Made for the first call: most turns have none.
         self._call_ids = self._call_ids or CallIds(self._used_ids, are_seen=self._is_for_program)

@@ -212,8 +212,8 @@ class LeakGuard:
         """``asked``: as for ``judged``. ``thought``: the reasoning before, which some servers repeat as the answer."""
         self._separation, self._asked, self._is_own = separation, asked, separation is Separation.OWN
         # Behind reasoning of its own, data is an answer like any other, unless there is a tool to call.
-        self._is_any_data = asked.is_json or (self._is_own and not asked.tools)
-        self._scanner = Scanner(labels.calls_begin(replace(asked, is_json=self._is_any_data)))
+        self._asked_data = replace(asked, is_json=asked.is_json or (self._is_own and not asked.tools))
+        self._scanner = Scanner(labels.calls_begin(self._asked_data))
         self._text: list[str] = []
         """What was read, without what was hidden as a thought."""
         self._whole = ""
@@ -254,7 +254,7 @@ class LeakGuard:
         whole, self._text = "".join(self._text), []
         sent, (begin, end) = self._sent, self._repeats.found_in(whole)
         self._whole = rest = whole[:begin] + whole[end:]
-        judgement = judged(rest, asked=replace(self._asked, is_json=self._is_any_data), separation=self._separation)
+        judgement = judged(rest, asked=self._asked_data, separation=self._separation)
         spans = [*begun, *self._rest(has_sign=judgement.has_sign, complete=complete)]
         self.ends_in_call = complete and not self._is_own and ends_in_call(whole)
         self.has_sign |= self.ends_in_call or (self._separation is Separation.PLAIN and judgement.has_sign)
@@ -276,7 +276,7 @@ class LeakGuard:
         if not end:
             return None
         self._whole, self.has_sign = self._whole[:begin] + self._whole[end:], True
-        return judged(self._whole, asked=replace(self._asked, is_json=self._is_any_data), separation=self._separation).spans
+        return judged(self._whole, asked=self._asked_data, separation=self._separation).spans
 
     def _judged(self, text: str, *, complete: bool) -> list[TextSpan]:
         if not complete and text.strip():
