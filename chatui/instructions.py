@@ -18,12 +18,12 @@ TABLE = "groups"
 
 @dataclass(frozen=True, slots=True)
 class GroupInstructions:
-    """The parsed instructions file. ``texts`` has the instructions by group name, in the order of the file. ``problems`` never quotes
-    them.
-    """
+    """The parsed instructions file."""
 
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The instructions by group name, in the order of the file."""
     problems: tuple[str, ...] = ()
+    """Never quote the instructions."""
 
 
 def group_instructions() -> GroupInstructions:

@@ -178,12 +178,13 @@ _SET_DEATH_SIGNAL, _NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 1, 38, 22, 2
 
 @dataclass(frozen=True, slots=True)
 class ProcessLimits:
-    """The resource limits of a confined process. ``cpu_seconds``: processor time, which does not depend on how busy the machine is.
-    ``wall_seconds``: elapsed time, which also ends a process that only waits."""
+    """The resource limits of a confined process."""
 
     cpu_seconds: int = 20
+    """Processor time, which does not depend on how busy the machine is."""
     memory_bytes: int = 1 << 30
     wall_seconds: int = 60
+    """Elapsed time, which also ends a process that only waits."""
 
 
 def limit(limits: ProcessLimits) -> None:

@@ -48,15 +48,17 @@ _ENDING = (signal.SIGTERM, signal.SIGINT)
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """What this process is under a parent. ``number``: of the worker, from 1; 0 prepares for all. ``directory``: of the workers' sockets
-    among themselves. ``is_first``: it is the first worker of its parent, and says for all that they serve."""
+    """What this process is under a parent."""
 
     number: int
+    """That of the worker, from 1; 0 prepares for all."""
     count: int
     listener: socket.socket
     directory: Path
+    """Of the workers' sockets among themselves."""
     channel: socket.socket
     is_first: bool = False
+    """Whether it is the first worker of its parent, and says for all that they serve."""
 
     def serves(self) -> None:
         """Tell the parent that this worker serves."""
@@ -95,15 +97,17 @@ class _ForkedError(BaseException):
 
 @dataclass(slots=True)
 class _Slot:
-    """The place of one worker. ``process``: 0 while there is none. ``failures``: in a row. ``again``: when to start it, by the monotonic
-    clock."""
+    """The place of one worker."""
 
     number: int
     process: int = 0
+    """Its id; 0 while there is none."""
     channel: socket.socket | None = None
     serves_since: float | None = None
     failures: int = 0
+    """How often it has failed in a row."""
     again: float = 0.0
+    """When to start it, by the monotonic clock."""
 
 
 @dataclass(slots=True)

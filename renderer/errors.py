@@ -47,16 +47,14 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An error in a transcript, as a value. A lenient reader collects these; a strict one raises the first (see ``error``).
-
-    ``hint`` is written by this package and never quotes the transcript. ``is_refused``: a strict reader stops here; otherwise it keeps the
-    frame and flags it.
-    """
+    """An error in a transcript, as a value. A lenient reader collects these; a strict one raises the first (see ``error``)."""
 
     code: ErrorCode
     hint: str
+    """Written by this package; it never quotes the transcript."""
     location: Location | None = None
     is_refused: bool = True
+    """Whether a strict reader stops here; otherwise it keeps the frame and flags it."""
 
     @property
     def sentence(self) -> str:

@@ -39,15 +39,15 @@ class FrameText:
 
 @dataclass(frozen=True, slots=True)
 class FrameClosed:
-    """The open frame ended. ``terminator`` is None if the stream broke off; ``error`` is set if the frame breaks a rule.
-
-    ``header`` is set if a server reports only at the end that the answer was a preamble. Nothing else may change there: people may see
-    both, so visibility is still decided when the frame opens.
-    """
+    """The open frame ended."""
 
     terminator: Terminator | None
+    """None if the stream broke off."""
     error: ErrorCode | None = None
+    """Set if the frame breaks a rule."""
     header: Header | None = None
+    """Set if a server reports only at the end that the answer was a preamble. Nothing else may change there: people may see both, so
+    visibility is still decided when the frame opens."""
 
     @property
     def is_preamble_after_all(self) -> bool:

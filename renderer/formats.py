@@ -34,15 +34,16 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is read. ``record`` is the side record of Harmony data; ``conversation``: that data is a whole conversation that the caller
-    trusts; ``fragment``: OpenChatML frames without a document header.
-    """
+    """What is read."""
 
     format: Format
     data: bytes = field(repr=False)
     record: SideRecord | None = None
+    """The side record of Harmony data."""
     conversation: bool = False
+    """Whether Harmony data is a whole conversation that the caller trusts."""
     fragment: bool = False
+    """Whether the data is OpenChatML frames without a document header."""
 
 
 VocabularySource = Callable[[], Vocabulary]

@@ -90,10 +90,12 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A document header (specification section 2) and frames. ``settings`` is ``generation_settings``; ``extra``: other header keys."""
+    """A document header (specification section 2) and frames."""
 
     frames: tuple[Frame, ...]
     version: str = "2.2"
     model: str | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
+    """``generation_settings``."""
     extra: Mapping[str, object] = field(default_factory=dict)
+    """Other header keys."""

@@ -96,15 +96,16 @@ _PLACEHOLDER = "[{} was attached here. It does not fit any more, so its text is 
 
 @dataclass(frozen=True, slots=True)
 class Trimmed:
-    """The frames that stay, in order, and their ``length``, in the unit of ``length_of``.
-
-    ``turns_left_out``: how many questions were removed or lost part of their turn. ``is_minimal``: no more can be left out.
-    """
+    """What is left of a history."""
 
     frames: tuple[Frame, ...] = field(repr=False)
+    """Those that stay, in order."""
     length: float
+    """That of ``frames``, in the unit of ``length_of``."""
     turns_left_out: int
+    """How many questions were removed or lost part of their turn."""
     is_minimal: bool
+    """Whether no more can be left out."""
 
 
 def trim(turns: Sequence[Sequence[Frame]], length_of: Callable[[Frame], float], max_length: float | None, *, min_turns: int = 1) -> Trimmed:

@@ -79,10 +79,12 @@ class UnreadThing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DetectedKind:
-    """The detected type of a file. ``kind``: how the file is read; empty if unknown. ``reason``: why it is not read."""
+    """The detected type of a file."""
 
     kind: str
+    """How the file is read; empty if unknown."""
     reason: NoTextReason = NoTextReason.NONE
+    """Why it is not read."""
 
 
 TEXTS = {

@@ -45,13 +45,14 @@ class Beyond(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FileLimit:
-    """A limit. ``name`` for its words, which is the reason of a refusal if there is one. ``extensions``: of the files that it is for;
-    empty for all."""
+    """A limit on files."""
 
     name: str
+    """For its words; also the reason of a refusal if there is one."""
     most: int
     beyond: Beyond
     extensions: tuple[str, ...] = ()
+    """Those of the files that it is for; empty for all."""
 
 
 _OF_PROCESS = ProcessLimits()

@@ -44,11 +44,12 @@ class ReadingState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """A part of a file's text. ``label``: "page 3", "sheet Q1", "slide 4"; empty for a text that has no parts. ``text`` is cleaned, see
-    ``plain_text``. A page without text has an empty part, so that the third part is the third page."""
+    """A part of a file's text. A page without text has an empty part, so that the third part is the third page."""
 
     label: str
+    """"page 3", "sheet Q1", "slide 4"; empty for a text that has no parts."""
     text: str = field(repr=False)
+    """Cleaned, see ``plain_text``."""
 
 
 @dataclass(frozen=True, slots=True)

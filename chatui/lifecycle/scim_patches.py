@@ -35,14 +35,15 @@ _EXTENSION = re.compile(r"urn:[\w.:-]+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change. ``kind`` is add, replace or remove. ``attribute`` is in lower case, with a sub-attribute after a full stop.
-    ``selector``: the attribute, in lower case, and the value by which the path selects one of several; None if it selects all.
-    """
+    """One change."""
 
     kind: str
+    """add, replace or remove."""
     attribute: str
+    """In lower case, with a sub-attribute after a full stop."""
     value: Any = field(default=None, repr=False)
     selector: tuple[str, str] | None = None
+    """The attribute, in lower case, and the value by which the path selects one of several; None if it selects all."""
 
 
 def check_schemas(body: Mapping[str, Any], needed: str) -> None:

@@ -44,11 +44,13 @@ class _Row:
 
 @dataclass(slots=True)
 class _Read:
-    """What this process knows, by digest. ``own``: what it has not stored yet. ``ended``: the proofs that it took back."""
+    """What this process knows, by digest."""
 
     rows: Mapping[str, _Row] = field(default_factory=dict)
     own: dict[str, _Row] = field(default_factory=dict)
+    """What it has not stored yet."""
     ended: set[UUID] = field(default_factory=set)
+    """The proofs that it took back."""
 
 
 _read = _Read()

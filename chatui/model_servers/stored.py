@@ -54,28 +54,31 @@ _TESTED_SETTINGS = PLACE_SETTINGS | {"url", "more_urls", "models", "summaries"}
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """What somebody entered. ``columns``: the values of COLUMNS. ``key``: typed now, ``held``: what the form said it holds, STORED_KEY or a
-    key typed before as ``held_key`` returned it; neither is in the repr. With neither, the server has no key, whatever the table has.
-    ``staff``: who enters it, by their row's key."""
+    """What somebody entered. With neither ``key`` nor ``held``, the server has no key, whatever the table has."""
 
     columns: Mapping[str, Any]
+    """The values of COLUMNS."""
     groups: Collection[Group]
     staff: str
+    """Who enters it, by their row's key."""
     key: str = field(default="", repr=False)
+    """Typed now; not in the repr."""
     held: str = field(default="", repr=False)
+    """What the form said it holds: STORED_KEY, or a key typed before as ``held_key`` returned it; not in the repr."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Valid settings that may be tested and saved. ``changed``: the columns that differ from ``before``, with "groups" and "key".
-    ``has_left_key``: the form held a key for another address, which is not used for this one."""
+    """Valid settings that may be tested and saved."""
 
     spec: BackendSpec
     row: StoredBackend
     groups: Collection[Group]
     changed: frozenset[str]
+    """The columns that differ from ``before``, with "groups" and "key"."""
     before: StoredBackend | None
     has_left_key: bool
+    """Whether the form held a key for another address, which is not used for this one."""
 
 
 class FaultySettingsError(ValueError):

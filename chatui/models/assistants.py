@@ -14,15 +14,16 @@ from chatui.models.keys import Row
 
 
 class Assistant(Row):
-    """An assistant of the person who made it, or of the heir of that one. ``newest``: the number of its newest version. ``groups``: whose
-    members may use it, while its owner may offer it (``permissions.assistants``). While ``deleted_at`` is set, it applies nowhere, and can
-    be restored."""
+    """An assistant of the person who made it, or of the heir of that one."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="assistants")
     newest = models.PositiveIntegerField(default=1)
+    """The number of its newest version."""
     groups = models.ManyToManyField(Group, blank=True, related_name="+")
+    """Their members may use it, while its owner may offer it (``permissions.assistants``)."""
     created_at = models.DateTimeField(auto_now_add=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
+    """While this is set, it applies nowhere, and can be restored."""
 
     class Meta(Row.Meta):
         permissions = [("offer_assistants", "Can offer assistants and saved prompts to groups")]
@@ -37,11 +38,7 @@ class AssistantPicture(Row):
 
 
 class AssistantVersion(Row):
-    """What an assistant is at one time. ``description``: what it is for, in one line, for those who choose one. ``choice``: its model, as
-    ``Conversation.choice``, and ``effort``; empty for those that the person would have. ``starters``: the first questions that it offers.
-    ``tools``: the names of those that are on where a conversation begins with it, among those that the person is offered; None for those
-    that the person would have. ``instructions`` are shown to its owner alone.
-    """
+    """What an assistant is at one time."""
 
     assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="versions", db_index=False)
     number = models.PositiveIntegerField()
@@ -49,11 +46,18 @@ class AssistantVersion(Row):
     initials = models.CharField(max_length=8, blank=True)
     picture = models.ForeignKey(AssistantPicture, on_delete=models.SET_NULL, null=True, blank=True, related_name="versions")
     description = models.CharField(max_length=160, blank=True, default="", db_default="")
+    """What it is for, in one line, for those who choose one."""
     instructions = models.TextField(blank=True)
+    """Shown to its owner alone."""
     choice = models.CharField(max_length=260, blank=True)
+    """Its model, as ``Conversation.choice``; empty for the one that the person would have."""
     effort = models.CharField(max_length=8, blank=True)
+    """Empty for that which the person would have."""
     starters = models.JSONField(default=list)
+    """The first questions that it offers."""
     tools = models.JSONField(null=True, blank=True)
+    """The names of those that are on where a conversation begins with it, among those that the person is offered; None for those that the
+    person would have."""
     collections = models.ManyToManyField(Collection, blank=True, related_name="+")
     """Its files: collections of its owner, which a conversation with it asks besides its own, as far as the person may ask them."""
     created_at = models.DateTimeField(auto_now_add=True)

@@ -120,12 +120,14 @@ class DocumentText(Table):
 
 
 class DocumentPart(Table):
-    """A page, a sheet or a slide, or the whole document: ``label`` is "page 3" or empty. ``number`` counts from 1, including parts without
-    text. ``content`` is the same as that of the ``DocumentText``."""
+    """A page, a sheet or a slide, or the whole document."""
 
     content = models.ForeignKey(FileContent, on_delete=models.CASCADE, related_name="parts")
+    """The same as that of the ``DocumentText``."""
     number = models.PositiveIntegerField()
+    """Counts from 1, including parts without text."""
     label = models.CharField(max_length=200, blank=True)
+    """Such as "page 3"; empty for the whole document."""
     text = models.TextField()
     tokens = models.PositiveIntegerField(default=0)
 

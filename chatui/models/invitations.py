@@ -11,13 +11,12 @@ from chatui.models.keys import Row
 
 
 class Invitation(Row):
-    """Valid until ``expires_at``, for one account, and only while its creator would still be allowed to create it.
-
-    ``note`` is for account managers: whom the invitation is for. ``group``: the group that the new account joins, if any.
-    """
+    """Valid until ``expires_at``, for one account, and only while its creator would still be allowed to create it."""
 
     note = models.CharField(_("for whom"), max_length=100, blank=True)
+    """For account managers: whom the invitation is for."""
     group = models.ForeignKey(Group, verbose_name=_("group"), on_delete=models.CASCADE, null=True, blank=True, related_name="+")
+    """The group that the new account joins, if any."""
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, verbose_name=_("created by"), on_delete=models.CASCADE, related_name="invitations_made"
     )

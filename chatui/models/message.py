@@ -28,13 +28,7 @@ class Author(models.TextChoices):
 
 
 class Message(models.Model):
-    """A stored frame. ``text`` is the source of truth: one canonical OpenChatML frame. The other columns about the frame are derived from
-    it.
-
-    ``raw`` is the original header, as JSON, of a frame that had to be repaired before it could be written. It is as hidden as the frame.
-    ``created_at``: when the frame ended, which may be some time before it is stored.
-    ``activities``: the lines of a reasoning summary as values (``renderer.activities.activity``); null for any other frame.
-    """
+    """A stored frame. The columns about the frame are derived from its text."""
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="messages", db_index=False)
@@ -42,7 +36,9 @@ class Message(models.Model):
     turn = models.ForeignKey(Turn, on_delete=models.SET_NULL, null=True, blank=True, related_name="messages", db_index=False)
     position = models.PositiveIntegerField()
     text = models.TextField()
+    """The source of truth: one canonical OpenChatML frame."""
     raw = models.BinaryField(null=True, blank=True)
+    """The original header, as JSON, of a frame that had to be repaired before it could be written. It is as hidden as the frame."""
     role = models.CharField(max_length=128)
     channel = models.CharField(max_length=128, blank=True)
     intent = models.CharField(max_length=128, blank=True)
@@ -55,7 +51,9 @@ class Message(models.Model):
     error_code = models.CharField(max_length=40, blank=True)
     author = models.CharField(max_length=8, choices=Author)
     created_at = models.DateTimeField(default=timezone.now)
+    """When the frame ended, which may be some time before it is stored."""
     activities = models.JSONField(null=True, blank=True)
+    """The lines of a reasoning summary as values (``renderer.activities.activity``); null for any other frame."""
     written: tuple[str, Frame] | None = None
     """Not stored: the text and the frame of a row that was just written or was parsed before."""
 
@@ -121,15 +119,16 @@ class Reindexing(Table):
 
 
 class OpenedPage(Row):
-    """A page that a model opened. ``cursor``: its number in the conversation, which citations use. ``url``: empty for a list of
-    results.
+    """A page that a model opened.
 
     Hidden like the call that opened it, until an answer cites it. Its text is not stored here: it is in the tool's reply, which is hidden.
     """
 
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="+")
     cursor = models.PositiveIntegerField()
+    """Its number in the conversation, which citations use."""
     url = models.TextField(blank=True)
+    """Empty for a list of results."""
     title = models.TextField(blank=True)
 
     class Meta(Row.Meta):

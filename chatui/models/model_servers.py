@@ -77,17 +77,17 @@ class StoredBackend(models.Model):
 
 
 class SeparationProof(Row):
-    """That a model at a model server keeps reasoning apart from answers (``backends.separation``), as all processes know it.
-
-    ``digest``: of its address, its model, the settings that affect how it answers, and of the upstream behind a gateway; ``server``: the
-    same without the upstream. ``proof`` is new for each, so that one that was taken back is not taken for the next. ``version``: a digest
-    of the version that the server named. Of a server nothing can be read here.
-    """
+    """That a model at a model server keeps reasoning apart from answers (``backends.separation``), as all processes know it. Nothing of a
+    server can be read here."""
 
     digest = models.CharField(max_length=64, unique=True)
+    """Of its address, its model, the settings that affect how it answers, and of the upstream behind a gateway."""
     server = models.CharField(max_length=64, db_index=True)
+    """The same without the upstream."""
     proof = models.UUIDField()
+    """New for each, so that one that was taken back is not taken for the next."""
     version = models.CharField(max_length=64, blank=True)
+    """A digest of the version that the server named."""
     proved_at = models.DateTimeField()
 
 

@@ -70,32 +70,33 @@ class ApiKey(Row):
 
 
 class ProgramAnswer(Row):
-    """An answer to a program. ``key`` is the API key of the request. Without ``is_kept`` the conversation is erased as soon as the turn has
-    ended. ``orders``: the text of the program's system and developer messages, which is sent again in later turns; ``given``: the settings
-    of the request, in its API format. Both may contain text that the program wrote.
-    """
+    """An answer to a program."""
 
     turn = models.OneToOneField(Turn, on_delete=models.CASCADE, related_name="program_answer")
     key = models.ForeignKey(ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    """The API key of the request."""
     is_kept = models.BooleanField(default=True, db_default=True)
+    """Whether the conversation stays when the turn has ended; otherwise it is erased at once."""
     orders = models.TextField(blank=True, default="", db_default="")
+    """The text of the program's system and developer messages, which is sent again in later turns."""
     given = models.JSONField(default=dict)
+    """The settings of the request, in its API format. They may contain text that the program wrote."""
 
     class Meta(Row.Meta):
         indexes = [models.Index(fields=["id"], name="program_answer_to_erase", condition=models.Q(is_kept=False))]
 
 
 class ProgramConversation(Row):
-    """A conversation that a program began by itself, and continues by its id. ``key`` is the API key of that program, which alone adds to
-    it; ``metadata`` are texts of its own.
-
-    ``leaf``: the last message that the program sent; if an answer to it followed, the conversation continues after that. NULL while it is
-    empty. What a person adds on a page is another branch. ``orders``: the program's system and developer messages, in order, each with its
-    ``id`` and ``text``, and ``after``: the message that it follows, or null.
-    """
+    """A conversation that a program began by itself, and continues by its id. What a person adds on a page is another branch."""
 
     conversation = models.OneToOneField(Conversation, on_delete=models.CASCADE, related_name="program_conversation")
     key = models.ForeignKey(ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    """The API key of that program, which alone adds to it."""
     metadata = models.JSONField(default=dict)
+    """Texts of the program's own."""
     leaf = models.UUIDField(null=True, blank=True)
+    """The last message that the program sent; if an answer to it followed, the conversation continues after that. NULL while it is empty.
+    """
     orders = models.JSONField(default=list)
+    """The program's system and developer messages, in order, each with its ``id`` and ``text``, and ``after``: the message that it follows,
+    or null."""

@@ -53,19 +53,19 @@ class ProvisionedGroup(Row):
 
 
 class GivenGroups(Row):
-    """The groups of the product that a provider, or its directory, gave a person. Memberships in no such row were given by staff.
-
-    ``said``: the values that it last named. ``table``: the digest of the operator's table when the groups were last set, or ``TURNED_AWAY``
-    if the person could not enter with this provider the last time. ``gave_staff``: it also made the person staff.
-    """
+    """The groups of the product that a provider, or its directory, gave a person. Memberships in no such row were given by staff."""
 
     TURNED_AWAY = "turned away"
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="given_groups")
     issuer = models.CharField(max_length=250)
     said = models.JSONField(default=list)
+    """The values that it last named."""
     table = models.CharField(max_length=64, blank=True)
+    """The digest of the operator's table when the groups were last set, or ``TURNED_AWAY`` if the person could not enter with this provider
+    the last time."""
     gave_staff = models.BooleanField(default=False, db_default=False)
+    """Whether it also made the person staff."""
     groups = models.ManyToManyField(Group, related_name="+")
 
     class Meta(Row.Meta):
@@ -73,9 +73,11 @@ class GivenGroups(Row):
 
 
 class ProvisioningToken(Row):
-    """The one token of a provider. ``digest`` is its SHA-256, in hexadecimal; ``provider`` the key in the operator's file."""
+    """The one token of a provider."""
 
     provider = models.CharField(max_length=40, unique=True)
+    """The key in the operator's file."""
     digest = models.CharField(max_length=64, unique=True)
+    """Its SHA-256, in hexadecimal."""
     made_at = models.DateTimeField(auto_now_add=True)
     last_used_on = models.DateField(null=True, blank=True)

@@ -29,17 +29,16 @@ REASONS = (
 
 
 class Rating(Row):
-    """One rating per answer and person. It belongs to the message, and so to that version of the answer, and is deleted with it.
-
-    ``note`` is the person's own text. ``rated_at`` is when it was last changed.
-    """
+    """One rating per answer and person. It belongs to the message, and so to that version of the answer, and is deleted with it."""
 
     message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="ratings")
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="ratings")
     verdict = models.CharField(max_length=4, choices=VERDICTS)
     reason = models.CharField(max_length=12, choices=REASONS, blank=True)
     note = models.CharField(max_length=NOTE_CHARS, blank=True)
+    """The person's own text."""
     rated_at = models.DateTimeField(db_index=True)
+    """When it was last changed."""
 
     class Meta(Row.Meta):
         permissions = [("export_ratings", "Can export ratings with the visible conversation before each")]

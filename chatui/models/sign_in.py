@@ -19,17 +19,19 @@ from chatui.models.keys import Row, Table
 
 
 class BegunSession(Row):
-    """The start of a session. ``key`` is that of Django's session as it is stored, a digest; the row is valid as long as that session.
-    ``device``: browser and system, in a few words; ``way``: how the person signed in, empty for a password, and a digest of the issuer for
-    a provider; ``outside_id``: the session's id (``sid``) at the provider, if it sent one, or the id of the passkey that began it."""
+    """The start of a session. The row is valid as long as the session."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="begun_sessions")
     key = models.CharField(max_length=40, unique=True)
+    """That of Django's session as it is stored, a digest."""
     begun_at = models.DateTimeField(auto_now_add=True)
     address = models.CharField(max_length=64, blank=True)
     device = models.CharField(max_length=60, blank=True)
+    """Browser and system, in a few words."""
     way = models.CharField(max_length=60, blank=True)
+    """How the person signed in: empty for a password, a digest of the issuer for a provider."""
     outside_id = models.CharField(max_length=255, blank=True, default="", db_default="")
+    """The session's id (``sid``) at the provider, if it sent one, or the id of the passkey that began it."""
 
 
 class OutsideIdentity(Row):

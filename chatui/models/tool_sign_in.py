@@ -37,13 +37,14 @@ class ToolSignIn(Row):
 
 
 class ToolClient(Row):
-    """This installation as the client of an authorization server at which it registered itself, for one tool server. ``back``: the address
-    to which people come back, as registered. ``content``: the sealed client."""
+    """This installation as the client of an authorization server at which it registered itself, for one tool server."""
 
     server = models.CharField(max_length=40)
     issuer = models.CharField(max_length=2000)
     back = models.CharField(max_length=2000)
+    """The address to which people come back, as registered."""
     content = models.TextField()
+    """The sealed client."""
     made_at = models.DateTimeField(auto_now_add=True)
 
     class Meta(Row.Meta):

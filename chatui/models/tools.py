@@ -108,17 +108,16 @@ class ToolCall(Row):
 
 
 class ToolSession(Row):
-    """The session with a tool server that a conversation used last, or a person in all of theirs (``conversation`` NULL).
-
-    ``server``: the server's name, and a digest of its address. ``session``: the id of a session over HTTP or of one run of a program, as
-    ``chatui.tools.mcp`` writes it; only a digest, if all people share it; empty if it has ended. Whoever knows it can use the session: it
-    is never shown, exported or logged. ``person``: who used it. Another person never does, even if the conversation is handed over.
-    """
+    """The session with a tool server that a conversation used last, or a person in all of theirs (``conversation`` NULL)."""
 
     server = models.CharField(max_length=40)
+    """The server's name, and a digest of its address."""
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    """Who used it. Another person never does, even if the conversation is handed over."""
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
     session = models.TextField(blank=True, default="", db_default="")
+    """The id of a session over HTTP or of one run of a program, as ``chatui.tools.mcp`` writes it; only a digest, if all people share it;
+    empty if it has ended. Whoever knows it can use the session: it is never shown, exported or logged."""
 
     class Meta(Row.Meta):
         constraints = [

@@ -99,16 +99,15 @@ class Turn(models.Model):
 
 class TurnPiece(models.Model):
     """Text of a running turn that is not in a message yet, in case its process dies: what was added to one frame between two writes. As
-    hidden as the frame, and deleted when the turn ends. Of a summary it has the lines as values (``turns.leases.lines_in``).
-
-    ``frame`` is the key that the message will have. ``header`` is the frame's header, as a frame without a body; empty if it is the same
-    as in the previous piece. The last header applies, because a visible frame can become hidden.
-    """
+    hidden as the frame, and deleted when the turn ends. Of a summary it has the lines as values (``turns.leases.lines_in``)."""
 
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="pieces", db_index=False)
     number = models.PositiveIntegerField()
     frame = models.UUIDField()
+    """The key that the message will have."""
     header = models.TextField(blank=True)
+    """The frame's header, as a frame without a body; empty if it is the same as in the previous piece. The last header applies, because a
+    visible frame can become hidden."""
     text = models.TextField(blank=True)
 
     class Meta:

@@ -82,8 +82,8 @@ class UsageEntry(Row):
 
 
 class UsageLimit(Table):
-    """The limits per calendar day and month (UTC). NULL: unlimited; 0: nothing is allowed. ``group`` and ``person`` are NULL for everybody
-    else.
+    """The limits per calendar day and month (UTC). NULL: unlimited; 0: nothing is allowed. A row without ``group`` and ``person`` is for
+    everybody else.
 
     A person's own limits replace those of their groups. A person in several groups with limits has the largest of each kind.
     """
@@ -124,17 +124,16 @@ _NOT_NEGATIVE = [MinValueValidator(Decimal(0))]
 
 
 class ModelPrice(Table):
-    """The price of a million tokens, in the currency of CHATUI_CURRENCY, until the ``since`` of the model's next price.
-
-    ``model`` is its name at its server. ``cached_price`` is for cached input tokens; NULL: the price of other input.
-    """
+    """The price of a million tokens, in the currency of CHATUI_CURRENCY, until the ``since`` of the model's next price."""
 
     model = models.CharField(_("model"), max_length=200, help_text=_("The name of the model in the usage tables."))
+    """Its name at its server."""
     since = models.DateField(_("valid from"))
     input_price = models.DecimalField(_("price per million input tokens"), max_digits=12, decimal_places=4, validators=_NOT_NEGATIVE)
     cached_price = models.DecimalField(
         _("price per million cached input tokens"), max_digits=12, decimal_places=4, null=True, blank=True, validators=_NOT_NEGATIVE
     )
+    """For cached input tokens; NULL: the price of other input."""
     output_price = models.DecimalField(_("price per million output tokens"), max_digits=12, decimal_places=4, validators=_NOT_NEGATIVE)
 
     class Meta(Table.Meta):

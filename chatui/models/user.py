@@ -184,17 +184,17 @@ class ClosingCause(models.TextChoices):
 
 
 class ClosedAccount(Row):
-    """The record of a closed account. ``source``: the key of the provider that requested it; empty for other causes. ``by_name``: who
-    closed it, if that was somebody else. ``is_going``: it is being transferred and erased, so it cannot be reopened; the next purge
-    continues an interrupted erasure.
-    """
+    """The record of a closed account."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="closed_account")
     closed_at = models.DateTimeField(auto_now_add=True)
     cause = models.CharField(max_length=16, choices=ClosingCause)
     source = models.CharField(max_length=40, blank=True)
+    """The key of the provider that requested it; empty for other causes."""
     by_name = models.CharField(max_length=150, blank=True)
+    """Who closed it, if that was somebody else."""
     is_going = models.BooleanField(default=False, db_default=False)
+    """Whether it is being transferred and erased, so that it cannot be reopened; the next purge continues an interrupted erasure."""
 
 
 class FirstAccountCode(models.Model):

@@ -29,14 +29,16 @@ class OtherKeysError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class OwnKey:
-    """A key of this machine, as digests. ``setting``: where the operator sets it; ``before``: earlier ones, which still open what they
-    sealed. ``recorded``: what the database has; None if nothing."""
+    """A key of this machine, as digests."""
 
     name: str
     setting: str
+    """Where the operator sets it."""
     digest: str
     before: frozenset[str] = field(default_factory=frozenset)
+    """The digests of earlier ones, which still open what they sealed."""
     recorded: str | None = None
+    """What the database has; None if nothing."""
     recorded_at: datetime | None = None
 
     @property

@@ -40,11 +40,13 @@ _PRAGMAS = "PRAGMA foreign_keys=ON;"
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """The result. ``rows``: their number by table, the same in both databases. ``log``: the verification of the copied audit log."""
+    """The result."""
 
     counts: Counts
     rows: dict[str, int]
+    """The number of rows by table, the same in both databases."""
     log: chain.ChainReport
+    """The verification of the copied audit log."""
 
 
 def move(source: Path, report_line: Callable[[str], None] = lambda _line: None) -> Moved:

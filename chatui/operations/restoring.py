@@ -169,15 +169,16 @@ class RestoreOptions:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """The result. ``erased``: how many people were erased again. ``revoked_again``: how many accounts, keys, links and confirmations of
-    tools that were valid in the backup were closed, revoked or withdrawn again; None if unknown. ``former``: the path of the former
-    database; None if there was none.
-    """
+    """The result."""
 
     counts: Counts
     erased: int
+    """How many people were erased again."""
     revoked_again: int | None
+    """How many accounts, keys, links and confirmations of tools that were valid in the backup were closed, revoked or withdrawn again; None
+    if unknown."""
     former: Path | None
+    """The path of the former database; None if there was none."""
 
 
 def restore(backup: Path, options: RestoreOptions) -> Restored:

@@ -87,12 +87,12 @@ class ReadTokens:
 
 @dataclass(frozen=True, slots=True)
 class WrittenTokens:
-    """The token ids that openai-harmony wrote. ``ids``: those of each message, None if it cannot be written. ``whole``: those of the whole
-    conversation, from which openai-harmony drops reasoning by itself; empty if it cannot be written.
-    """
+    """The token ids that openai-harmony wrote."""
 
     ids: tuple[tuple[int, ...] | None, ...] = field(repr=False)
+    """Those of each message; None if it cannot be written."""
     whole: tuple[int, ...] = field(repr=False)
+    """Those of the whole conversation, from which openai-harmony drops reasoning by itself; empty if it cannot be written."""
 
 
 # What the process is sent and answers, a line each: messages to write, or ids to read.
@@ -102,13 +102,12 @@ _WRITTEN, _READ = TypeAdapter(WrittenTokens), TypeAdapter(tuple[ReadMessage, ...
 
 @dataclass(frozen=True, slots=True)
 class SecondReader:
-    """openai-harmony. ``rank_file`` finds the vocabulary file on this machine, None if there is none; nothing is ever downloaded.
-
-    ``seconds``: how long a batch may take.
-    """
+    """Writes and reads with openai-harmony. Nothing is ever downloaded."""
 
     rank_file: Callable[[], Path | None] = lambda: vocabulary.find(environment().data_dir)
+    """Finds the vocabulary file on this machine; None if there is none."""
     seconds: float = SECONDS
+    """How long a batch may take."""
     command: Sequence[str] = COMMAND
 
     def write_and_read(
@@ -268,11 +267,13 @@ class DifferenceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A difference between the two readers. ``message`` counts from 1; 0 means the whole. ``detail``: what differs; it quotes nothing."""
+    """A difference between the two readers."""
 
     kind: DifferenceKind
     message: int = 0
+    """Counts from 1; 0 means the whole."""
     detail: str = ""
+    """What differs; it quotes nothing."""
 
 
 CONSTRAIN = "<|constrain|>"

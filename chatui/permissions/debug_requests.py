@@ -46,12 +46,7 @@ class NotIndependentError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ShownRequest:
-    """A request as a page shows it, without any text of the conversation.
-
-    ``is_own``: it is the viewer's own request, which they cannot decide. ``is_linked``: the viewer cannot approve it, because they created
-    or changed the requester's account, or the other way round. ``account_permissions``: sentences that say what the two may do with
-    accounts.
-    """
+    """A request as a page shows it, without any text of the conversation."""
 
     id: str
     conversation_id: str
@@ -61,18 +56,23 @@ class ShownRequest:
     minutes: int
     asked_at: datetime
     is_own: bool
+    """Whether it is the viewer's own request, which they cannot decide."""
     is_linked: bool
+    """Whether the viewer cannot approve it because they created or changed the requester's account, or the other way round."""
     account_permissions: tuple[str, ...]
+    """Sentences that say what the two may do with accounts."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenDebugView:
-    """An open debug view. ``seconds``: the time until it closes. ``approved_by`` is empty if it needed no approval."""
+    """An open debug view."""
 
     reason: str
     expires_at: datetime
     seconds: int
+    """The time until it closes."""
     approved_by: str
+    """Empty if it needed no approval."""
 
 
 def minutes_to_choose() -> tuple[int, ...]:

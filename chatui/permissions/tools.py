@@ -25,15 +25,15 @@ _BY_SERVER = "tools of the model server"
 
 @dataclass(frozen=True, slots=True)
 class ToolsHere:
-    """The tools that a person is offered in one conversation, by name, and what decides which of them may be called.
-
-    ``off``: the names of those that are switched off. ``used`` and ``has_foreign_text`` as for ``catalogue.combine``.
-    """
+    """The tools that a person is offered in one conversation, by name, and what decides which of them may be called."""
 
     offered: dict[str, Tool]
     off: Set[str] = frozenset()
+    """The names of those that are switched off."""
     used: Set[str] = frozenset()
+    """As for ``catalogue.combine``."""
     has_foreign_text: bool = False
+    """As for ``catalogue.combine``."""
 
     def together(self) -> Combination:
         """The tools that a model may call together: if some exclude each other, only one kind of them."""

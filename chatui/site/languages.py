@@ -28,11 +28,13 @@ _MAX_HEADER_CHARS = 500
 
 @dataclass(frozen=True, slots=True)
 class PageLanguage:
-    """The language attributes of a page: ``tag`` is for ``lang`` attributes (BCP 47), ``direction`` is ``ltr`` or ``rtl``."""
+    """The language attributes of a page."""
 
     code: str
     tag: str
+    """For ``lang`` attributes (BCP 47)."""
     direction: str
+    """``ltr`` or ``rtl``."""
 
 
 def page_language() -> PageLanguage:

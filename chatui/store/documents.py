@@ -151,11 +151,13 @@ class AnsweringError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class QuestionFile:
-    """A file that comes with a question. ``use``: a value of ``DocumentUse``; ``places``: the chosen ones, such as "1-12, 15"."""
+    """A file that comes with a question."""
 
     id: UUID
     use: str = DocumentUse.WHOLE
+    """A value of ``DocumentUse``."""
     places: str = field(default="", repr=False)
+    """The chosen ones, such as "1-12, 15"."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,13 +93,15 @@ def of_keys(row: Conversation, keys: Sequence[UUID]) -> StoredExchanges:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Exchanges as the keys of their messages. ``anchored``: the number of exchanges below the anchor's own. ``has_earlier`` and
-    ``has_later``: whether the branch has more visible messages above and below."""
+    """Exchanges as the keys of their messages."""
 
     exchanges: Sequence[Sequence[UUID]]
     anchored: int
+    """The number of exchanges below the anchor's own."""
     has_earlier: bool
+    """Whether the branch has more visible messages above."""
     has_later: bool
+    """Whether the branch has more visible messages below."""
 
     @property
     def keys(self) -> list[UUID]:

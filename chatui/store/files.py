@@ -42,10 +42,12 @@ class FileRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """A file to store. ``name``: cleaned. ``data``: at most ``CHATUI_FILE_MB``. Create it with ``of``."""
+    """A file to store. Create it with ``of``."""
 
     name: str = field(repr=False)
+    """Cleaned."""
     data: bytes = field(repr=False)
+    """At most ``CHATUI_FILE_MB``."""
     sha256: str = field(repr=False)
     kind: MediaKind
 

@@ -43,12 +43,15 @@ _AROUND_CHARS = 4000
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A search result. ``name``: the document's. ``label``: the part's, such as "page 3". ``url``: where its owner can read it."""
+    """A search result."""
 
     name: str = field(repr=False)
+    """The document's."""
     label: str
+    """The part's, such as "page 3"."""
     text: str = field(repr=False)
     url: str = ""
+    """Where its owner can read it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,13 @@ MAX_STORED = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class StoredRequest:
-    """One request. ``body`` is None if it was too long to be stored; ``size`` is always its length in bytes."""
+    """One request."""
 
     path: str
     body: str | None = field(repr=False)
+    """None if it was too long to be stored."""
     size: int
+    """The length of the request in bytes, stored or not."""
 
 
 def pack(path: str, body: bytes) -> bytes:

@@ -33,11 +33,13 @@ _NEWEST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One match: a message or, if ``message_id`` is None, the title. ``id`` grows with time."""
+    """One match: a message or the title."""
 
     id: int
+    """Grows with time."""
     conversation_id: UUID
     message_id: UUID | None
+    """None for the title."""
 
 
 def add(messages: Iterable[tuple[Message, VisibleText]]) -> None:

@@ -21,17 +21,17 @@ WORD_CHARS = 64
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a text.
-
-    ``start`` and ``end`` are offsets in the text; in a ``run``, characters of ``folded`` and of the text correspond one to one.
-    ``has_capital``: whether it begins with a capital letter.
-    """
+    """A word of a text."""
 
     folded: str
     start: int
+    """Where it begins in the text."""
     end: int
+    """Where it ends in the text."""
     run: bool
+    """Whether it is a run of characters of a script without spaces; those of ``folded`` and of the text then correspond one to one."""
     has_capital: bool = False
+    """Whether it begins with a capital letter."""
 
 
 @dataclass(frozen=True, slots=True)

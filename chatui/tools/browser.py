@@ -80,19 +80,19 @@ MAX_BYTES = 8_000_000
 
 @dataclass(frozen=True, slots=True)
 class TextPage:
-    """A page as text. ``links``: the targets of the links in the text, by id. ``is_results``: the page lists search results.
-
-    A page that lists the matches in another page has ``searched_cursor``, the cursor of that page, and ``match_lines``, the line of each
-    match.
-    """
+    """A page as text."""
 
     url: str
     title: str
     lines: tuple[str, ...] = field(repr=False)
     links: tuple[str, ...] = field(default=(), repr=False)
+    """The targets of the links in the text, by id."""
     is_results: bool = False
+    """Whether the page lists search results."""
     searched_cursor: int | None = None
+    """Of a page that lists the matches in another page: the cursor of that page."""
     match_lines: tuple[int, ...] = ()
+    """Of such a page: the line of each match."""
 
 
 def read(fetched: FetchedPage) -> TextPage:

@@ -177,11 +177,13 @@ def names_of(line: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """The tools that can be offered together. ``offered``: by name, in their original order. ``left_out``: by name, each with the names of
-    the tools that exclude it; without any if it is excluded by a tool that was used earlier and is no longer offered."""
+    """The tools that can be offered together."""
 
     offered: dict[str, Tool]
+    """By name, in their original order."""
     left_out: dict[str, tuple[str, ...]]
+    """By name, each with the names of the tools that exclude it; without any if it is excluded by a tool that was used earlier and is no
+    longer offered."""
 
 
 def combine(tools: Mapping[str, Tool], used: Collection[str] = (), *, has_foreign_text: bool = False) -> Combination:

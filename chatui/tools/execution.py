@@ -129,16 +129,17 @@ _LEAST_STEP = 0.05
 
 @dataclass(slots=True, eq=False)
 class Execution:
-    """One execution of one call. Await ``result`` once; ``cancel`` may be called at any time, on the same event loop. ``note``: a sentence
-    of the product's for the model, beside the result. ``has_begun``: False while the call waits for a place. ``on_person``: called on the
-    tools' event loop when the call begins and ends to wait for the person."""
+    """One execution of one call. Await ``result`` once; ``cancel`` may be called at any time, on the same event loop."""
 
     tool: Tool
     arguments: Mapping[str, Any] = field(repr=False)
     max_chars: int
     note: str = ""
+    """A sentence of the product's for the model, beside the result."""
     has_begun: bool = True
+    """False while the call waits for a place."""
     on_person: Callable[[bool], None] = field(default=_unheard, repr=False)
+    """Called on the tools' event loop when the call begins and ends to wait for the person."""
     clock: _Clock | None = field(default=None, repr=False)
     _cancel: threading.Event = field(default_factory=threading.Event, repr=False)
     _future: concurrent.futures.Future[str] = field(default_factory=concurrent.futures.Future, repr=False)

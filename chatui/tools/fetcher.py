@@ -52,24 +52,29 @@ def _is_listed(host: str, names: Collection[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """The limits of a fetch. ``seconds``: for the whole fetch. ``bytes``: of the body as received, and also of the decompressed body; it is
-    cut there. ``pdf_bytes``: of a PDF, which is refused if it is larger, because its end is needed."""
+    """The limits of a fetch."""
 
     seconds: float = 20.0
+    """For the whole fetch."""
     bytes: int = 2_000_000
+    """Of the body as received, and also of the decompressed body, which is cut there."""
     pdf_bytes: int = 20_000_000
+    """Of a PDF, which is refused if it is larger, because its end is needed."""
     ports: Collection[int] = (80, 443)
 
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """A fetched page. ``url``: after redirects. ``kind``: the media type, without parameters. ``is_cut``: the body was truncated."""
+    """A fetched page."""
 
     url: str
+    """After redirects."""
     kind: str
+    """The media type, without parameters."""
     charset: str
     body: bytes = field(repr=False)
     is_cut: bool = False
+    """Whether the body was truncated."""
 
 
 @dataclass(frozen=True, slots=True)

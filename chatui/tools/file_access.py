@@ -15,19 +15,23 @@ class FileNotStoredError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CreatedFile:
-    """A file that a tool created. ``name``: the tool's own name for it, which may be a path. ``data``: all of its bytes."""
+    """A file that a tool created."""
 
     name: str = field(repr=False)
+    """The tool's own name for it, which may be a path."""
     data: bytes = field(repr=False)
+    """All of its bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFileInfo:
-    """A stored file. ``name``: the name that people see. ``sha256`` in hex."""
+    """A stored file."""
 
     name: str = field(repr=False)
+    """The name that people see."""
     size: int
     sha256: str
+    """In hexadecimal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +61,16 @@ class TurnFiles(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A search result from a document.
-
-    ``document``: the document's name. ``place``: such as "page 3"; empty if the document has no parts. ``text``: untrusted. ``url``: the
-    page on which the document's owner reads it.
-    """
+    """A search result from a document."""
 
     document: str = field(repr=False)
+    """The document's name."""
     place: str
+    """Such as "page 3"; empty if the document has no parts."""
     text: str = field(repr=False)
+    """Untrusted."""
     url: str = ""
+    """The page on which the document's owner reads it."""
 
 
 class TurnDocuments(Protocol):

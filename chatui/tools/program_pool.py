@@ -45,11 +45,13 @@ class PooledProgram(Generic[P]):
 
 
 class ProgramPool(Generic[P]):
-    """Use them on one event loop. ``by_key``: those that take calls. ``open``: with those that only answer the calls they have."""
+    """The programs of one kind. Use them on one event loop."""
 
     def __init__(self) -> None:
         self.by_key: dict[UUID, PooledProgram[P]] = {}
+        """Those that take calls."""
         self.open: set[PooledProgram[P]] = set()
+        """The same, and those that only answer the calls they have."""
         self._ending: set[asyncio.Task[None]] = set()
 
     def add(self, kept: PooledProgram[P]) -> PooledProgram[P]:

@@ -25,10 +25,12 @@ _MARK_CHARS = 80
 
 @dataclass(frozen=True, slots=True)
 class ToolReply:
-    """The reply to a call. ``text``: the envelope. ``error``: its code; None if the call succeeded."""
+    """The reply to a call."""
 
     text: str = field(repr=False)
+    """The envelope."""
     error: ErrorCode | None = None
+    """Its code; None if the call succeeded."""
 
 
 @dataclass(frozen=True, slots=True)

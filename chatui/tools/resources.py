@@ -16,13 +16,16 @@ from chatui.tools.picks import NoSuchPickError, Place, asked, opened, signed
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of a server's list. ``resources`` and ``templates``: each with its token. ``more``: the token of the next page; empty at the
-    end. ``left_out``: how many of this page cannot be picked. Templates are on the first page."""
+    """A page of a server's list. Templates are on the first page."""
 
     resources: tuple[tuple[Resource, str], ...]
+    """Each with its token."""
     templates: tuple[tuple[Template, str], ...]
+    """Each with its token."""
     more: str
+    """The token of the next page; empty at the end."""
     left_out: int
+    """How many of this page cannot be picked."""
 
 
 def page(name: str, person_id: UUID, token: str) -> Page:

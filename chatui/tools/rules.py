@@ -31,13 +31,15 @@ BY_OPERATOR = frozenset({"python"})
 
 @dataclass(frozen=True, slots=True)
 class OfferRule:
-    """How a tool is offered. ``groups``: to whose members; empty: to everybody. ``facts``: as ``Environment.tool_facts``; None: those of
-    the tool's author. ``is_from_file``: the operator's settings say so."""
+    """How a tool is offered."""
 
     groups: tuple[str, ...]
+    """Their members are offered it; empty: everybody."""
     needs_approval: bool
     facts: tuple[str, ...] | None
+    """As ``Environment.tool_facts``; None: those of the tool's author."""
     is_from_file: bool
+    """Whether the operator's settings say so."""
 
 
 @dataclass(frozen=True, slots=True)

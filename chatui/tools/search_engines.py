@@ -37,18 +37,18 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A search engine's API.
-
-    ``ask`` receives the key, the query and the number of results, and returns the path and the content of a request: a POST if it has
-    ``json``, otherwise a GET. ``place``: the keys that lead to the results in the response. ``snippet``: the key of a result's snippet.
-    """
+    """A search engine's API."""
 
     name: str
     url: str
     ask: Callable[[str, str, int], tuple[str, dict[str, Any]]] = field(repr=False)
+    """Receives the key, the query and the number of results, and returns the path and the content of a request: a POST if it has ``json``,
+    otherwise a GET."""
     place: tuple[str, ...] = ("results",)
+    """The keys that lead to the results in the response."""
     needs_key: bool = True
     snippet: str = "content"
+    """The key of a result's snippet."""
 
 
 def _bearer(key: str) -> dict[str, str]:

@@ -453,12 +453,14 @@ class ReviewState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The review of one tool. ``offer``: the current offer; None if it cannot be confirmed. ``before``: the confirmed offer."""
+    """The review of one tool."""
 
     name: str
     state: ReviewState
     offer: ToolOffer | None = None
+    """The current offer; None if it cannot be confirmed."""
     before: ToolOffer | None = None
+    """The confirmed offer."""
     problem: str = ""
     confirmed_at: datetime | None = None
     confirmed_by: str = ""

@@ -22,13 +22,14 @@ _LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a tool shall be from now on. ``groups``: None for everybody. ``facts``: whether it reads private data, and whether it sends
-    something out; None for what its author says."""
+    """What a tool shall be from now on."""
 
     is_on: bool
     groups: Collection[Group] | None = None
+    """None for everybody."""
     needs_approval: bool = True
     facts: tuple[bool, bool] | None = None
+    """Whether it reads private data, and whether it sends something out; None for what its author says."""
 
 
 def setting(name: str) -> ToolSetting:
@@ -90,12 +91,13 @@ def _record(visitor: Visitor, name: str, before: Mapping[str, str], after: Mappi
 
 @dataclass(frozen=True, slots=True)
 class WantedEngine:
-    """The search engine from now on. ``address``: empty for the engine's own. ``key``: a new one; None keeps the stored one, if it is for
-    the same engine and address."""
+    """The search engine from now on."""
 
     engine: str
     address: str = ""
+    """Empty for the engine's own."""
     key: str | None = field(default=None, repr=False)
+    """A new one; None keeps the stored one, if it is for the same engine and address."""
 
 
 def has_key(row: ToolSetting, engine: str, address: str) -> bool:

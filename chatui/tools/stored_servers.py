@@ -100,25 +100,28 @@ def _bound(row: str, url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WantedSignIn:
-    """That each person signs in there as themselves. ``issuer`` and ``client_id``: empty if the server says where, and the installation
-    registers itself. ``secret``: a new one; None keeps the stored one, if issuer and client are the same."""
+    """That each person signs in there as themselves."""
 
     issuer: str = ""
+    """Empty if the server says where."""
     client_id: str = ""
+    """Empty if the installation registers itself."""
     secret: str | None = field(default=None, repr=False)
+    """A new one; None keeps the stored one, if issuer and client are the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class WantedServer:
-    """What was entered. ``key``: a new one; None keeps the stored one, if the address has the same origin. ``sign_in``: None if one key or
-    none is everybody's."""
+    """What was entered."""
 
     name: str
     url: str
     header: str = AUTHORIZATION
     key: str | None = field(default=None, repr=False)
+    """A new one; None keeps the stored one, if the address has the same origin."""
     forgets_key: bool = False
     sign_in: WantedSignIn | None = None
+    """None if one key or none is everybody's."""
 
 
 def problems(wanted: WantedServer, before: StoredToolServer | None) -> list[tuple[str, str]]:

@@ -51,16 +51,14 @@ DOWNLOAD_ACTION = "file download"
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file to download.
-
-    ``picture_type``: the media type of a picture that may be shown inline; empty for everything else, whatever its name is. ``pieces``: the
-    content, ``size`` bytes in total.
-    """
+    """A file to download."""
 
     name: str = field(repr=False)
     size: int
     picture_type: str
+    """The media type of a picture that may be shown inline; empty for everything else, whatever its name is."""
     pieces: Iterator[bytes] = field(repr=False)
+    """The content, ``size`` bytes in total."""
 
 
 def own(user: User | None, file_id: UUID) -> Download:
@@ -187,16 +185,14 @@ T = TypeVar("T")
 
 
 class UploadRefusedError(Exception):
-    """The file was not accepted.
-
-    ``why``: a value of ``documents.kinds.Reason``, or one of those in ``display.files``. ``found``: the extracted text, if
-    the file was read.
-    """
+    """The file was not accepted."""
 
     def __init__(self, why: str, found: FileReading | None = None) -> None:
         super().__init__(why)
         self.why = why
+        """A value of ``documents.kinds.Reason``, or one of those in ``display.files``."""
         self.found = found
+        """The extracted text, if the file was read."""
 
 
 def accept(place: FileDestination, name: str, load: Callable[[], bytes]) -> StoredFile:

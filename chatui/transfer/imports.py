@@ -143,18 +143,17 @@ UNTITLED = noop("Imported conversation")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a transcript has: how many frames, how many of them its owner may see, and how many problems, which are ignored.
-
-    ``reported``: the first of the problems. ``is_fragment``: the file has no header of version 2.
-    ``unheld``: the header's settings that do not hold here (``document_headers``), by name.
-    """
+    """What a transcript has: how many frames, how many of them its owner may see, and how many problems, which are ignored."""
 
     frames: int
     visible: int
     problems: int
     reported: Sequence[Problem] = ()
+    """The first of the problems."""
     unheld: Sequence[str] = ()
+    """The header's settings that do not hold here (``document_headers``), by name."""
     is_fragment: bool = False
+    """Whether the file has no header of version 2."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,15 +72,13 @@ class SharedConversation:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The content that a link created now would show.
-
-    ``leaf`` is the last message of the snapshot, so that exactly the previewed text is shared. ``documents``: names of documents, which are
-    shared only if the owner chooses to.
-    """
+    """The content that a link created now would show."""
 
     shared: SharedConversation
     leaf: str
+    """The last message of the snapshot, so that exactly the previewed text is shared."""
     documents: tuple[str, ...] = ()
+    """Names of documents, which are shared only if the owner chooses to."""
 
 
 @dataclass(frozen=True, slots=True)

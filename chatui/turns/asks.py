@@ -83,14 +83,16 @@ class Ask:
 
 
 class AskRefusedError(Exception):
-    """The request was refused, and nothing was stored. ``code`` carries the message for the person; ``until`` is when a limit ends (None:
-    no limit is reached, or it ends with an answer); ``retry_after``: the seconds after which it may be asked again, if they are known."""
+    """The request was refused, and nothing was stored."""
 
     def __init__(self, code: ErrorCode, until: datetime | None = None, retry_after: int | None = None) -> None:
         super().__init__(code.value)
         self.code = code
+        """Has the message for the person."""
         self.until = until
+        """When a limit ends; None if no limit is reached, or if it ends with an answer."""
         self.retry_after = retry_after
+        """The seconds after which it may be asked again, if they are known."""
 
 
 FUNCTIONS = "functions."
@@ -138,25 +140,28 @@ class FunctionOffer:
 
 @dataclass(frozen=True, slots=True)
 class EarlierMessage:
-    """A message before the question, as the program sends it: a person's, an answer, or a preamble. ``sealed``: a token in place of a text,
-    possibly from this server (``chatui.turns.sealed``). ``is_thought``: reasoning, out of such a token or as the program sends it.
-    ``is_compacted``: the token, or the text that came out of it, summarizes a whole conversation."""
+    """A message before the question, as the program sends it: a person's, an answer, or a preamble."""
 
     text: str = field(repr=False)
     is_person: bool = False
     is_preamble: bool = False
     is_thought: bool = False
+    """Whether it is reasoning, out of a sealed token or as the program sends it."""
     sealed: str = field(default="", repr=False)
+    """A token in place of a text, possibly from this server (``chatui.turns.sealed``)."""
     is_compacted: bool = False
+    """Whether the token, or the text that came out of it, summarizes a whole conversation."""
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierCall:
-    """A call to one of its functions, as the program sends it. ``function``: the name that the model reads; ``arguments``: JSON."""
+    """A call to one of its functions, as the program sends it."""
 
     call_id: str
     function: str
+    """The name that the model reads."""
     arguments: str = field(repr=False)
+    """JSON."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,11 +175,12 @@ class LeasedTurn:
 
 @dataclass(frozen=True, slots=True)
 class Renewed:
-    """``ours``: the turns that still run here, and whether each should stop. ``written``: those whose lease and text are stored; the others
-    were locked by another transaction at that moment."""
+    """What became of the leases of the turns of this process."""
 
     ours: dict[UUID, bool]
+    """The turns that still run here, and whether each should stop."""
     written: set[UUID]
+    """Those whose lease and text are stored; the others were locked by another transaction at that moment."""
 
 
 class Leases:

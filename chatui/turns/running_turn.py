@@ -30,19 +30,20 @@ class LeaseLostError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TurnOutcome:
-    """How a turn ended. ``detail`` is for staff and may contain a server's response; ``cause`` quotes nothing (``BackendError``).
-
-    ``context``: the context use of a question that was too long. ``retry_after``: how many seconds a busy server asked us to wait.
-    ``stopped_at``: the text of the program at which its answer ended.
-    """
+    """How a turn ended."""
 
     state: TurnState
     code: ErrorCode | None = None
     detail: str = ""
+    """For staff; it may contain a server's response."""
     context: ContextUse | None = None
+    """The context use of a question that was too long."""
     cause: str = ""
+    """Quotes nothing (``BackendError``)."""
     retry_after: int | None = None
+    """How many seconds a busy server asked us to wait."""
     stopped_at: str = field(default="", repr=False)
+    """The text of the program at which its answer ended."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,16 +64,19 @@ LONGEST_ESTIMATE = 60
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    """A waiting turn. ``groups``: those of its groups that have a limit. ``since``: when it began to wait, in seconds of the monotonic
-    clock. ``place``: the position that it was last sent. ``has_begun``: it is in the middle of its answer, and had lent its slot."""
+    """A waiting turn."""
 
     groups: frozenset[str]
+    """Those of its groups that have a limit."""
     on_position: PositionChanged
     admitted: asyncio.Future[None]
     since: float
+    """When it began to wait, in seconds of the monotonic clock."""
     place: int = sys.maxsize
+    """The position that it was last sent."""
     program: ProgramLimits | None = None
     has_begun: bool = False
+    """Whether it is in the middle of its answer, and had lent its slot."""
 
     def tell(self, place: int) -> None:
         """Send its position, but never a worse one than before: a turn ahead of it whose group was full may count again."""

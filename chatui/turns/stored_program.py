@@ -36,18 +36,20 @@ from renderer.gate import Audience, may_see
 
 @dataclass(frozen=True, slots=True)
 class StoredProgramAnswer:
-    """A stored answer. ``given``: the settings of its request; ``process``: the process that runs its turn. ``events``: those that its
-    program was sent, as far as they are stored; the last is its end, if it has ended."""
+    """A stored answer."""
 
     id: UUID
     turn_id: UUID
     conversation_id: UUID
     process: str
+    """The process that runs its turn."""
     model: str
     state: str
     created_at: datetime
     given: Mapping[str, Any] = field(repr=False)
+    """The settings of its request."""
     events: tuple[ProgramEvent, ...] = field(repr=False)
+    """Those that its program was sent, as far as they are stored; the last is its end, if it has ended."""
 
 
 def stored_answer(person: User, answer_id: UUID, only_key: UUID | None, audience: Audience = Audience.PROGRAM) -> StoredProgramAnswer:

@@ -26,12 +26,15 @@ from renderer.frames import Intent, Role
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Tokens. ``cached`` are part of ``input``, reasoning is part of ``output``. ``is_estimate``: the server did not report all of it."""
+    """Numbers of tokens."""
 
     input: int = 0
     cached: int = 0
+    """Part of ``input``."""
     output: int = 0
+    """With the reasoning."""
     is_estimate: bool = False
+    """Whether the server did not report all of it."""
 
     @property
     def tokens(self) -> int:

@@ -34,14 +34,16 @@ _TOO_LARGE = "The request is too large."
 
 @dataclass(frozen=True, slots=True)
 class ScimCall:
-    """A directory's request. ``base``: the SCIM base URL; ``body``: the JSON object that was sent, empty if none."""
+    """A directory's request."""
 
     visitor: Visitor
     provider: Provider
     method: str
     base: str
+    """The SCIM base URL."""
     query: Mapping[str, str]
     body: Mapping[str, Any]
+    """The JSON object that was sent, empty if none."""
 
 
 Answer = tuple[int, Any]

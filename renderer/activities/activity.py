@@ -12,14 +12,12 @@ from renderer.activities.spans import may_be_named
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """What a model is doing.
-
-    ``doing``: the name of a kind in ``KINDS``. ``about``: empty, or as many spans of the person's own text as the kind's ``named`` sentence
-    has places.
-    """
+    """What a model is doing."""
 
     doing: str
+    """The name of a kind in ``KINDS``."""
     about: tuple[str, ...] = ()
+    """Empty, or as many spans of the person's own text as the kind's ``named`` sentence has places."""
 
     @property
     def pattern(self) -> str:

@@ -140,14 +140,17 @@ _WORD = re.compile(r"[A-Za-zÀ-ɏ][A-Za-zÀ-ɏ'’\-]*(?:\+\+)?|\d+(?:\.\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class _Cue:
-    """``rest``: the words that must follow the first. ``any_ending``: of the last word. ``kind`` also: hidden, touchy. ``word``: the one
-    that matters; cues of a kind with the same word are one."""
+    """A word, or a few words, that speak for a kind of work. Cues of a kind with the same ``word`` count once."""
 
     kind: str
+    """Of an activity; also: hidden, touchy."""
     word: str
+    """The one that matters."""
     weight: float
     rest: tuple[str, ...]
+    """The words that must follow the first."""
     any_ending: bool
+    """Whether the last word may have any ending."""
 
     def follows(self, words: Sequence[str], at: int) -> bool:
         found = words[at : at + len(self.rest)]

@@ -128,12 +128,14 @@ class PersonText:
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """``hits``: see ``cues.hits``. ``signs``: points of kinds for what is no word."""
+    """What a sentence of the reasoning speaks for."""
 
     length: int
     text: str = ""
     hits: tuple[tuple[str, str, float], ...] = ()
+    """See ``cues.hits``."""
     signs: dict[str, float] = field(default_factory=dict)
+    """Points of kinds for what is no word."""
     is_hidden: bool = False
 
 

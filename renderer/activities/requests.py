@@ -15,12 +15,14 @@ from renderer.activities.kinds import noop
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What was asked for. ``sentence``: the line. ``confirms``: kinds of work that the reasoning may then name sooner. ``is_neutral``: it
-    says no more than that there is a question or a file, and holds only for a short while."""
+    """What was asked for."""
 
     sentence: str
+    """The line."""
     confirms: frozenset[str] = frozenset()
+    """Kinds of work that the reasoning may then name sooner."""
     is_neutral: bool = False
+    """Whether it says no more than that there is a question or a file; it then holds only for a short while."""
 
 
 def _request(sentence: str, confirms: str = "") -> Request:

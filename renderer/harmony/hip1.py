@@ -58,29 +58,26 @@ class SideRecordError(ParseHeaderError):
 
 @dataclass(frozen=True, slots=True)
 class MessageRecord:
-    """One message: its OpenChatML ``header`` and ``terminator``, and how Harmony writes it.
-
-    ``harmony`` is the text between ``<|start|>`` and ``<|message|>``; in the first message of a completion, without the role.
-    ``characters`` is the length of the body, so that it can be cut out of Harmony text even if it contains markers.
-    """
+    """One message: its OpenChatML header and terminator, and how Harmony writes it."""
 
     header: Header
     terminator: Terminator
     harmony: str
+    """The text between ``<|start|>`` and ``<|message|>``; in the first message of a completion, without the role."""
     stop: Terminator
     characters: int
+    """The length of the body, so that it can be cut out of Harmony text even if it contains markers."""
 
 
 @dataclass(frozen=True, slots=True)
 class SideRecord:
-    """All messages in order; ``document`` is the OpenChatML document header, if there is one.
-
-    ``completion``: the Harmony text or ids begin after ``<|start|>assistant``, so the first header has no role.
-    """
+    """All messages in order."""
 
     messages: tuple[MessageRecord, ...]
     document: Mapping[str, object] | None = None
+    """The OpenChatML document header, if there is one."""
     completion: bool = False
+    """Whether the Harmony text or ids begin after ``<|start|>assistant``, so that the first header has no role."""
 
     def to_json(self) -> str:
         """The record as JSON, ending in a line break."""

@@ -138,16 +138,15 @@ FUNCTIONS = "functions"
 
 @dataclass(frozen=True, slots=True)
 class FunctionTool:
-    """A function that the model may call. ``parameters`` is a JSON Schema; None if it takes none.
-
-    ``recipient`` is set for a tool that gpt-oss was trained with, such as ``browser.search``: a Harmony prompt then describes it in the
-    system message, in the trained wording, followed by the ``note``. Elsewhere it is an ordinary function.
-    """
+    """A function that the model may call."""
 
     name: str
     description: str = ""
     parameters: Mapping[str, Json] | None = None
+    """A JSON Schema; None if it takes none."""
     recipient: str | None = None
+    """Set for a tool that gpt-oss was trained with, such as ``browser.search``: a Harmony prompt then describes it in the system message,
+    in the trained wording, followed by the ``note``. Elsewhere it is an ordinary function."""
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -270,15 +269,14 @@ def _builtin(name: str) -> Namespace:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The content of a prompt. ``frames`` is the branch as it is stored; frames that are not sent again are omitted here.
-
-    ``cut_answer`` is an assistant frame after them that stays open: the model continues at the end of its body.
-    """
+    """The content of a prompt."""
 
     frames: Sequence[Frame]
+    """The branch as it is stored; frames that are not sent again are omitted here."""
     system: SystemMessage | None = None
     developer: DeveloperMessage | None = None
     cut_answer: Frame | None = None
+    """An assistant frame after them that stays open: the model continues at the end of its body."""
 
 
 @dataclass(frozen=True, slots=True)

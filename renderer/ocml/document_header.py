@@ -37,12 +37,14 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class DocumentHeader:
-    """The header of a document. ``settings`` is ``generation_settings``; ``extra`` is every other key, unchanged."""
+    """The header of a document."""
 
     version: str = "2.2"
     model: str | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
+    """``generation_settings``."""
     extra: Mapping[str, object] = field(default_factory=dict)
+    """Every other key, unchanged."""
     profile: Profile = field(default_factory=Profile)
 
     @property

@@ -44,16 +44,16 @@ _NOT_IN_A_HEADER = re.compile(r"[^\x20-\x7e\t]")
 
 @dataclass(frozen=True, slots=True)
 class HeaderFault:
-    """An error in a header, or in how calls and replies are used. ``at`` is a character offset into the raw header, or None for the frame.
-
-    ``hides``: a lenient reader hides the frame. ``is_refused`` is false if a strict reader keeps the frame and flags it.
-    """
+    """An error in a header, or in how calls and replies are used."""
 
     code: Code
     hint: str
     at: int | None = None
+    """A character offset into the raw header; None for the frame."""
     hides: bool = True
+    """Whether a lenient reader hides the frame."""
     is_refused: bool = True
+    """Whether a strict reader refuses the frame; otherwise it keeps it and flags it."""
 
     def problem(self, location: Location | None = None) -> Problem:
         """This fault of the frame at ``location``."""

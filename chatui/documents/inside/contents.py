@@ -21,15 +21,14 @@ _VALUES = ("val", "value", "string-value", "date-value", "time-value", "boolean-
 
 @dataclass(frozen=True, slots=True)
 class KnownThings:
-    """What a reader knows of its format, by the local names of elements or by the types of relationships.
-
-    ``read``: the reader looks into it, and writes what is there. ``plain``: with everything in it, it says only how something looks or was
-    made. ``counted``: with everything in it, it is one thing of a kind.
-    """
+    """What a reader knows of its format, by the local names of elements or by the types of relationships."""
 
     read: frozenset[str]
+    """The reader looks into it, and writes what is there."""
     plain: frozenset[str] = frozenset()
+    """All of it says only how something looks or was made."""
     counted: Mapping[str, UnreadThing] = field(default_factory=dict)
+    """All of it is one thing of a kind."""
 
     def look_into(self, element: Element, collector: TextCollector) -> bool:
         """Whether a reader is to go on with what is in an element. Counts the element if it is not read, or unknown and not empty."""

@@ -50,12 +50,14 @@ _STRANGE = re.compile("[\x80-\x9f\ufffd\ue000-\uf8ff]")
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A text in its encoding. ``is_doubtful``: another encoding is nearly as likely. ``unreadable``: how many bytes are no characters."""
+    """A text in its encoding."""
 
     text: str = field(repr=False)
     encoding: str
     is_doubtful: bool = False
+    """Whether another encoding is nearly as likely."""
     unreadable: int = 0
+    """How many bytes are no characters."""
 
 
 def prepare(data: bytes) -> None:

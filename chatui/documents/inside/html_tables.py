@@ -13,10 +13,12 @@ _MAX_COLUMNS = 500
 
 @dataclass(slots=True)
 class HtmlTable:
-    """An open table. ``row``: the cells of the row that is read. ``below``: how many rows a cell above reaches down, by column."""
+    """An open table."""
 
     row: list[str] = field(default_factory=list)
+    """The cells of the row that is being read."""
     below: dict[int, int] = field(default_factory=dict)
+    """How many rows a cell above reaches down, by column."""
     is_in_row: bool = False
 
     def begin_row(self) -> None:

@@ -24,16 +24,18 @@ class _Level:
 
 @dataclass(slots=True)
 class Numbering:
-    """The lists of a document, and how far each was counted. ``_of_lists``: the definition of a list. ``_starts``: where a list
-    begins anew, by list and level. ``_links``: the style that a definition is in."""
+    """The lists of a document, and how far each was counted."""
 
     _levels: dict[str, dict[int, _Level]] = field(default_factory=dict)
     _of_lists: dict[str, str] = field(default_factory=dict)
+    """The definition of each list."""
     _starts: dict[tuple[str, int], int] = field(default_factory=dict)
+    """Where a list begins anew, by list and level."""
     _own: dict[tuple[str, int], _Level] = field(default_factory=dict)
     _counts: dict[str, list[int]] = field(default_factory=dict)
     _of_styles: dict[tuple[str, str], int] = field(default_factory=dict)
     _links: dict[str, str] = field(default_factory=dict)
+    """The style that a definition is in."""
 
     def read(self, tree: Element) -> None:
         """Read the definitions, then the lists that use them."""

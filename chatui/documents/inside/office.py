@@ -63,10 +63,12 @@ def main_part(archive: Archive) -> str:
 
 @dataclass(slots=True)
 class Styles:
-    """``hiding``: whether a style hides text, by its name or id, as far as it says so itself. ``bases``: the style that it is based on."""
+    """The styles of a document, by name or id."""
 
     hiding: dict[str, bool] = field(default_factory=dict)
+    """Whether a style hides text, as far as it says so itself."""
     bases: dict[str, str] = field(default_factory=dict)
+    """The style that each is based on."""
 
     def hide(self, style: str) -> bool:
         """Whether text in a style is hidden by it, or by the nearest one that it is based on and that says something."""

@@ -16,13 +16,15 @@ MAX_LEVELS = 10
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """``how``: the number's format, empty if none is shown. ``levels``: how many numbers are shown."""
+    """A level of a list."""
 
     is_bullet: bool
     how: str
+    """The number's format; empty if none is shown."""
     before: str
     after: str
     levels: int
+    """How many numbers are shown."""
     start: int
 
 

@@ -121,17 +121,18 @@ class _List:
 
 @dataclass(slots=True)
 class _Text:
-    """Writes the text of elements. Repeated rows are read once, because their count may be a million. ``notes``: the texts of notes.
-    ``controls``: what each form control shows, by id. ``said``: what was written once, because it is on every slide.
-    """
+    """Writes the text of elements. Repeated rows are read once, because their count may be a million."""
 
     collector: TextCollector
     archive: Archive
     styles: OpenStyles
     notes: list[str] = field(default_factory=list)
+    """The texts of notes."""
     declared: dict[tuple[str, str], str] = field(default_factory=dict)
     controls: dict[str, str] = field(default_factory=dict)
+    """What each form control shows, by id."""
     said: set[str] = field(default_factory=set)
+    """What was written once, because it is on every slide."""
     runs: Runs = field(init=False)
     _depth: int = 0
     _rows: list[list[str]] = field(default_factory=list)

@@ -41,13 +41,14 @@ _FAULTS = (TypeError, ValueError, KeyError, IndexError, AttributeError)
 
 @dataclass(slots=True)
 class Notes:
-    """The annotations of a page. ``pieces``: of the page, where links, struck-out places and values of forms have their places.
-    ``marks``: what has no place in its text."""
+    """The annotations of a page."""
 
     pieces: list[Piece]
+    """Those of the page, where links, struck-out places and values of forms have their places."""
     collector: TextCollector
     is_off: Any
     marks: list[str] = field(default_factory=list)
+    """What has no place in the page's text."""
 
     def read(self, page: Any) -> None:
         """Read the annotations."""

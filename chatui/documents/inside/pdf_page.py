@@ -101,10 +101,12 @@ class _State:
 
 @dataclass(slots=True)
 class _Marked:
-    """Marked content: ``text`` replaces the pieces from ``first`` on. ``is_off``: it is in a layer that is off."""
+    """Marked content."""
 
     is_off: bool = False
+    """Whether it is in a layer that is off."""
     text: str | None = None
+    """Replaces the pieces from ``first`` on."""
     first: int = 0
 
 
@@ -149,14 +151,15 @@ class Drawn:
 
 @dataclass(slots=True)
 class Walker:
-    """Walks through one page. ``off``: the layers that are off, by their places in the file. ``pictures``: those of the document that were
-    counted."""
+    """Walks through one page."""
 
     reader: Any
     collector: TextCollector
     fonts: Fonts
     off: Collection[tuple[int, int]]
+    """The layers that are off, by their places in the file."""
     pictures: set[Any]
+    """The pictures of the document that were counted."""
     layers: set[Any]
     page_box: Box
     drawn: Drawn = field(default_factory=Drawn)

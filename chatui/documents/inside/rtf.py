@@ -114,15 +114,17 @@ def read(data: bytes, collector: TextCollector) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What holds in a group. ``kind``: what it is, empty for text. ``skip``: how many characters follow one that Unicode gives."""
+    """What holds in a group."""
 
     kind: str = ""
+    """What the group is; empty for text."""
     look: Look = PLAIN
     is_hidden: bool = False
     is_deleted: bool = False
     codec: str = "cp1252"
     font: int = -1
     skip: int = 1
+    """How many characters follow one that Unicode gives."""
     is_nested: bool = False
 
 

@@ -16,13 +16,13 @@ _SAME_EDGE = 20
 
 @dataclass(slots=True)
 class RtfTable:
-    """The rows of an open table. ``edges``: of the row that is read, where its first cell begins and where each ends, in twentieths of a
-    point. A cell is as many columns wide as the edges of all rows have between its own. ``joined``: the cells that continue the one to
-    their left."""
+    """The rows of an open table. A cell is as many columns wide as the edges of all rows have between its own."""
 
     rows: list[tuple[list[str], list[int]]] = field(default_factory=list)
     edges: list[int] = field(default_factory=lambda: [0])
+    """Where the first cell of the row that is being read begins and where each ends, in twentieths of a point."""
     joined: set[int] = field(default_factory=set)
+    """The cells that continue the one to their left."""
 
     def begin_row(self) -> None:
         self.edges, self.joined = [0], set()

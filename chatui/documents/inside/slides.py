@@ -150,7 +150,7 @@ class _Shape:
 
 @dataclass(slots=True)
 class _Shapes:
-    """Writes the text of a tree. ``before``: begins the next text. ``has_hidden``: some text was left out."""
+    """Writes the text of a tree."""
 
     collector: TextCollector
     archive: Archive
@@ -158,7 +158,9 @@ class _Shapes:
     addresses: Mapping[str, str]
     said: set[str]
     before: str = ""
+    """What begins the next text."""
     has_hidden: bool = False
+    """Whether some text was left out."""
     runs: Runs = field(init=False)
     _rows: list[list[str]] = field(default_factory=list)
     _cells: int = 0

@@ -86,17 +86,18 @@ def read(data: bytes, collector: TextCollector) -> None:
 
 @dataclass(slots=True)
 class _Document:
-    """What the parts of a document have in common. ``notes``: the numbers of the notes that were referred to, by kind and id.
-    ``comments``: those that no place refers to yet, as marks by id. ``margins``: the relationships of the headers and footers in use.
-    """
+    """What the parts of a document have in common."""
 
     archive: Archive
     related: Relations
     styles: WordStyles = field(default_factory=WordStyles)
     numbering: Numbering = field(default_factory=Numbering)
     notes: dict[tuple[str, str], int] = field(default_factory=dict)
+    """The numbers of the notes that were referred to, by kind and id."""
     comments: dict[str, str] = field(default_factory=dict)
+    """The comments that no place refers to yet: marks by id."""
     margins: list[str] = field(default_factory=list)
+    """The relationships of the headers and footers in use."""
     has_even_pages: bool = False
 
     def prepare(self) -> None:

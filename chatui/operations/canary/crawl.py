@@ -48,10 +48,12 @@ FIXED: Values = {
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """One route. ``pattern``: as in the URL configuration, with its prefixes; ``name``: with its namespace."""
+    """One route."""
 
     pattern: str
+    """As in the URL configuration, with its prefixes."""
     name: str
+    """With its namespace."""
 
     @property
     def parameters(self) -> list[str]:

@@ -169,12 +169,13 @@ def _whole(data: Event) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """An answer of the catalogue. ``text``: ``{hidden}`` and ``{shown}`` stand for its texts. ``shows``: the rest of the answer is shown,
-    however it is cut."""
+    """An answer of the catalogue."""
 
     name: str
     text: str = field(repr=False)
+    """``{hidden}`` and ``{shown}`` stand for its texts."""
     shows: bool = False
+    """Whether the rest of the answer is shown, however it is cut."""
 
     def filled(self, hidden: str, shown: str) -> str:
         return self.text.replace("{hidden}", hidden).replace("{shown}", shown)

@@ -154,14 +154,13 @@ class Clock:
 
 @dataclass(frozen=True, slots=True, order=True)
 class CanaryFinding:
-    """A leaked marker or another fault.
-
-    ``what``: the place of the marker, or the fault. ``place``: a pattern of the URL list, or a socket; no ids.
-    """
+    """A leaked marker or another fault."""
 
     what: str
+    """The place of the marker, or the fault."""
     viewer: str
     place: str
+    """A pattern of the URL list, or a socket; no ids."""
     part: str
 
     def __str__(self) -> str:

@@ -273,16 +273,16 @@ def _why_in_one_piece(observed: Observed) -> str | None:
 
 @dataclass(slots=True)
 class Answers:
-    """The answers in one wire format.
-
-    ``kind`` as configured. ``not_tried``: why no question was asked. ``findings``: those from before the first question. ``trials``: the
-    questions that were asked and answered, by name; ``summary`` is the first again, with a summary requested.
-    """
+    """The answers in one wire format."""
 
     kind: str
+    """As configured."""
     not_tried: str = ""
+    """Why no question was asked."""
     findings: list[DetectedFault] = field(default_factory=list)
+    """Those from before the first question."""
     trials: dict[str, Trial] = field(default_factory=dict)
+    """The questions that were asked and answered, by name; ``summary`` is the first again, with a summary requested."""
     out_of_time: bool = False
 
     @property

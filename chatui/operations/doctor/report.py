@@ -24,15 +24,15 @@ _WHY = {
 
 @dataclass(frozen=True, slots=True)
 class FormatReport:
-    """The findings about one wire format. ``kind`` as it is configured. ``not_tried``: why not; then there are no findings.
-
-    ``first_seconds``: the shortest wait for the first word; None if none arrived.
-    """
+    """The findings about one wire format."""
 
     kind: str
+    """As it is configured."""
     findings: tuple[DetectedFault, ...] = ()
     not_tried: str = ""
+    """Why it was not tried; then there are no findings."""
     first_seconds: float | None = None
+    """The shortest wait for the first word; None if none arrived."""
 
     @property
     def level(self) -> Level:
@@ -55,19 +55,18 @@ class FormatReport:
 
 @dataclass(frozen=True, slots=True)
 class DoctorReport:
-    """The report on one address of a model server. ``formats``: the configured one first. ``general``: findings that are about no wire
-    format.
-
-    ``address``: which of how many of that model server this is.
-    """
+    """The report on one address of a model server."""
 
     name: str
     configured: str
     identity: ServerIdentity
     general: tuple[DetectedFault, ...] = ()
+    """Findings that are about no wire format."""
     formats: tuple[FormatReport, ...] = ()
+    """The configured one first."""
     seconds: float = field(default=0.0, compare=False)
     address: tuple[int, int] = (1, 1)
+    """Which of how many addresses of that model server this is."""
 
     @property
     def level(self) -> Level:

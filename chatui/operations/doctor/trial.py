@@ -170,18 +170,16 @@ MAX_BYTES = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The result of one question. Its texts are not in the repr.
-
-    ``status``: 0 if there was no response. ``separation``: how the next answer would be read, as this one was all that is known; None if
-    nothing was learned.
-    """
+    """The result of one question. Its texts are not in the repr."""
 
     frames: tuple[Frame, ...] = field(repr=False)
     observed: Observed
     ended: SampleEnded | None = None
     error: BackendError | None = None
     status: int = 0
+    """0 if there was no response."""
     separation: Separation | None = None
+    """How the next answer would be read if this one were all that is known; None if nothing was learned."""
 
     @property
     def answers(self) -> list[Frame]:

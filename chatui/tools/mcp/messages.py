@@ -24,14 +24,16 @@ _CLIENT = {"name": "chatui", "version": "0.1.0"}
 
 
 class ServerRefusedError(Exception):
-    """The server responded with an error. ``code``: of JSON-RPC. ``status``: of HTTP. ``server_message``: its own text, which only the
-    model may read."""
+    """The server responded with an error."""
 
     def __init__(self, code: object, server_message: str, status: int = 200) -> None:
         super().__init__("the server refused")
         self.code = code
+        """That of JSON-RPC."""
         self.status = status
+        """That of HTTP."""
         self.server_message = server_message
+        """The server's own text, which only the model may read."""
 
 
 @dataclass(eq=False, kw_only=True)

@@ -34,21 +34,27 @@ _SIGN = re.compile(r"<\|+(?=\w)")
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """What a person fills in for a prompt. ``remote``: the server's name for it. ``name``: for people, as ``about``."""
+    """What a person fills in for a prompt."""
 
     remote: str
+    """The server's name for it."""
     name: str
+    """For people."""
     about: str = ""
+    """For people."""
     is_required: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt that a person can take. ``remote``: the server's name for it. ``name``: for people, as ``about``."""
+    """A prompt that a person can take."""
 
     remote: str
+    """The server's name for it."""
     name: str
+    """For people."""
     about: str = ""
+    """For people."""
     arguments: tuple[Argument, ...] = ()
 
 

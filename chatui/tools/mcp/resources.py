@@ -64,14 +64,15 @@ _READ = {**kinds.TEXTS, **kinds.UNPACKED, **kinds.OLD, "pdf": "pdf"}
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A resource that a person can pick. ``media_type``: as the server says, cleaned; empty if it does not. ``size``: in bytes, if it says
-    so."""
+    """A resource that a person can pick."""
 
     uri: str
     name: str
     description: str = ""
     media_type: str = ""
+    """As the server says, cleaned; empty if it does not."""
     size: int | None = None
+    """In bytes, if it says so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,10 +160,12 @@ def _is_written(text: str, value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A part of the content. ``kind``: what it is, with its size. ``text``: the part itself, or a mark with its kind."""
+    """A part of the content."""
 
     kind: str
+    """What it is, with its size."""
     text: str
+    """The part itself, or a mark with its kind."""
 
 
 def _part(part: Any) -> _Part:

@@ -73,14 +73,16 @@ Tell = Callable[[str, Sequence[str]], None]
 
 @dataclass(frozen=True, slots=True)
 class ProgramLaunch:
-    """How a program is started. ``environment``: returns its variables. It is called at each start, since credentials may change.
-    ``tell``: tells the operator what happens to the program. ``beside``: what is done with what it sends while it is asked nothing."""
+    """How a program is started."""
 
     command: Sequence[str]
     environment: Callable[[], Mapping[str, str]]
+    """Returns its variables. It is called at each start, since credentials may change."""
     directory: Path | None
     tell: Tell
+    """Tells the operator what happens to the program."""
     beside: Beside = NOBODY
+    """What is done with what the program sends while it is asked nothing."""
 
     async def begin(self) -> ServerProgram:
         """A program that has been started, and has answered the handshake.

@@ -34,11 +34,12 @@ Stamp = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class CopiedFiles:
-    """The files copied out of a sandbox. ``made``: the files that are new or changed. ``left_out``: the names of those that were not
-    copied, each with the reason."""
+    """The files copied out of a sandbox."""
 
     made: tuple[CreatedFile, ...] = field(default=(), repr=False)
+    """The files that are new or changed."""
     left_out: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """The names of those that were not copied, each with the reason."""
 
 
 class DataFiles:

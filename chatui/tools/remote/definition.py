@@ -232,14 +232,15 @@ class ServerSpec(BaseModel):
 
 
 class OpenApiSpec(ServerSpec):
-    """A tool server with an OpenAPI document, from an ``[[openapi]]`` table. ``document``: the file. ``selected``: the ids of the
-    operations to offer. ``query``: credentials for the query of the URL.
-    """
+    """A tool server with an OpenAPI document, from an ``[[openapi]]`` table."""
 
     url: Address
     document: FilePath
+    """The file."""
     selected: SelectedNames = Field(alias="operations")
+    """The ids of the operations to offer."""
     query: dict[str, CredentialSource] = Field(default_factory=dict)
+    """Credentials for the query of the URL."""
     header_parameters: list[str] = Field(default_factory=list)
 
     @model_validator(mode="after")

@@ -74,11 +74,13 @@ class Authorizer:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Where a person signs in. ``resource``: whom the token is for (RFC 8707). ``scopes``: what to ask for."""
+    """Where a person signs in."""
 
     authorizer: Authorizer
     resource: str
+    """Whom the token is for (RFC 8707)."""
     scopes: tuple[str, ...]
+    """What to ask for."""
 
 
 async def find(spec: McpSpec | OpenApiSpec, door: Door) -> Found:

@@ -36,21 +36,25 @@ class UnavailableError(SignInError):
 
 @dataclass(frozen=True, slots=True)
 class DoorAnswer:
-    """``found``: the JSON object; empty if there is none. ``challenges``: each ``WWW-Authenticate``."""
+    """What a server that belongs to a sign-in answered."""
 
     status: int
     found: Mapping[str, Any] = field(repr=False)
+    """The JSON object; empty if there is none."""
     challenges: tuple[str, ...] = field(default=(), repr=False)
+    """Each ``WWW-Authenticate``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """``named``: the origins that the operator named. ``is_wide``: the operator allows private networks and http. ``network``: how all
-    other addresses are connected to; tests, which have no public address, have another."""
+    """Which addresses a sign-in may ask, and how."""
 
     named: frozenset[str]
+    """The origins that the operator named."""
     is_wide: bool = False
+    """Whether the operator allows private networks and http."""
     network: CheckedNetwork = field(default_factory=CheckedNetwork, repr=False)
+    """How all other addresses are connected to; tests, which have no public address, have another."""
     seconds: float = SECONDS
 
     def checked(self, url: object, what: str) -> str:

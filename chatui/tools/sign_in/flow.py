@@ -44,11 +44,13 @@ class RefusedError(SignInError):
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Who we are at an authorization server. ``method``: how it is shown; ``secret`` is empty for a public client."""
+    """Who we are at an authorization server."""
 
     id: str
     secret: str = field(default="", repr=False)
+    """Empty for a public client."""
     method: str = "none"
+    """How the secret is shown."""
     expires_at: float = 0.0
 
     @property
@@ -80,13 +82,15 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class PendingSignIn:
-    """A sign-in that a person has begun: in the session of their browser, for one answer. ``place``: which server. ``back``: where the
-    authorization server sends them. ``after``: the path on which they go on."""
+    """A sign-in that a person has begun: in the session of their browser, for one answer."""
 
     place: str
+    """Which server."""
     person: str
     back: str
+    """Where the authorization server sends them."""
     after: str
+    """The path on which they go on."""
     authorizer: Authorizer
     resource: str
     scopes: tuple[str, ...]

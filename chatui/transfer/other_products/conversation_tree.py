@@ -117,24 +117,28 @@ def sentences(counts: Counts) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One message of an export. ``frames`` may be empty: then the node only connects others. ``parent``: the key of another node."""
+    """One message of an export."""
 
     key: str
     parent: str | None
+    """The key of another node."""
     frames: tuple[Frame, ...] = ()
+    """May be empty: then the node only connects others."""
     is_complete: bool = True
     at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ExportedConversation:
-    """One conversation of an export. ``source``: empty for an archive of this product. ``current``: the key of the node that was open
-    there. ``title``, and ``folder``, the name of its folder, are unchanged from the file."""
+    """One conversation of an export."""
 
     source: ImportSource | Literal[""]
+    """Empty for an archive of this product."""
     nodes: Sequence[Node]
     current: str = ""
+    """The key of the node that was open there."""
     title: str = field(default="", repr=False)
+    """Unchanged from the file."""
     model: str = ""
     created_at: datetime | None = None
     active_at: datetime | None = None
@@ -142,6 +146,7 @@ class ExportedConversation:
     is_archived: bool = False
     is_pinned: bool = False
     folder: str = field(default="", repr=False)
+    """The name of its folder, unchanged from the file."""
 
 
 Object = dict[str, JsonValue]

@@ -185,12 +185,13 @@ _PRODUCTS = (own_archive, deepseek, chatgpt, open_webui, librechat, claude)
 
 @dataclass(frozen=True, slots=True)
 class RawConversation:
-    """One conversation of an export, as unparsed JSON. ``key`` is the SHA-256 of its bytes, in hexadecimal. ``folder``: the name of its
-    folder, if another file of the export has it."""
+    """One conversation of an export, as unparsed JSON."""
 
     key: str
+    """The SHA-256 of its bytes, in hexadecimal."""
     data: bytes
     folder: str = ""
+    """The name of its folder, if another file of the export has it."""
 
     def read(self) -> ExportedConversation | DroppedKind:
         """Parse it. Returns the reason as a Kind if it cannot be read."""

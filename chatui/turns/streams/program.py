@@ -81,10 +81,12 @@ class Withdrawn:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The open message ended. ``is_preamble``: whether it turned out to be a preamble. ``is_whole``: it was not cut."""
+    """The open message ended."""
 
     is_preamble: bool
+    """Whether it turned out to be a preamble."""
     is_whole: bool
+    """Whether it was not cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +101,18 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class ToolRun:
-    """One of the product's tools has replied to a call. ``label``: what it does, without the call's arguments. ``is_well``: not with an
-    error."""
+    """One of the product's tools has replied to a call."""
 
     key: UUID
     label: str
+    """What it does, without the call's arguments."""
     is_well: bool
+    """Whether the reply is no error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The turn ended: its state (a value of ``TurnState``), and the token counts that the server reported. ``context``: of what was too
-    long for the model. ``stopped_at``: the program's own text at which the answer ended."""
+    """The turn ended: its state (a value of ``TurnState``), and the token counts that the server reported."""
 
     state: str
     code: ErrorCode | None = None
@@ -119,7 +121,9 @@ class Ended:
     retry_after: int | None = None
     at: datetime | None = None
     context: ContextUse | None = None
+    """Of what was too long for the model."""
     stopped_at: str = field(default="", repr=False)
+    """The program's own text at which the answer ended."""
 
 
 ProgramEvent = Thinking | Step | Thought | Sealed | Opened | MoreProgramText | Withdrawn | Closed | Called | ToolRun | Ended
