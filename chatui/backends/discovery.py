@@ -223,7 +223,7 @@ class DetectedServer(Backend):
     def _learn(self, model: str | None, read: Read) -> None:
         self._separations.learn(model, read)
         if read.has_text:
-            measures.ANSWERS_READ.labels(self.name, read.separation.value, "yes" if read.is_withheld else "no").inc()
+            measures.labelled(measures.ANSWERS_READ, self.name, read.separation.value, "yes" if read.is_withheld else "no").inc()
 
     async def _product(self) -> str | None:
         try:

@@ -96,7 +96,7 @@ class Pool:
                 raise DatabaseBusyError from None
             raise
         finally:
-            measures.DATABASE_SECONDS.labels(self._name).observe(time.monotonic() - deadline + self._seconds)
+            measures.labelled(measures.DATABASE_SECONDS, self._name).observe(time.monotonic() - deadline + self._seconds)
 
 
 commands = Pool("commands", threads=8, waiting=500, seconds=10)

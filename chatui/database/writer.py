@@ -202,7 +202,7 @@ class Writer:
 
     def _settle(self, done: list[tuple[_Entry, Any]], failed: Iterable[tuple[_Entry, BaseException]]) -> None:
         for entry, _ in done:
-            measures.DATABASE_SECONDS.labels("writes").observe(time.monotonic() - entry.posted_at)
+            measures.labelled(measures.DATABASE_SECONDS, "writes").observe(time.monotonic() - entry.posted_at)
         self._resolve([(entry, entry.future.set_result, result) for entry, result in done])
         if done and self._is_in_trouble:
             self._is_in_trouble = False

@@ -46,10 +46,10 @@ def note_end(running: RunningTurn, milliseconds: int) -> None:
     """Log the end and count it. Both name the model server as the operator does; neither contains text from a server."""
     outcome, account = running.outcome, running.account
     code, seconds = outcome.code.value if outcome.code else "", milliseconds / 1000
-    measures.TURNS.labels(account.backend, outcome.state.value, code).inc()
-    measures.TURN_SECONDS.labels(account.backend).observe(seconds)
+    measures.labelled(measures.TURNS, account.backend, outcome.state.value, code).inc()
+    measures.labelled(measures.TURN_SECONDS, account.backend).observe(seconds)
     for direction, count in (("input", account.input_tokens), ("output", account.output_tokens)):
-        measures.TOKENS.labels(account.backend, direction).inc(count or 0)
+        measures.labelled(measures.TOKENS, account.backend, direction).inc(count or 0)
     ended = SpanAttributes(backend=account.backend, state=outcome.state.value, code=code)
     ended |= SpanAttributes(input_tokens=account.input_tokens, output_tokens=account.output_tokens)
     measures.current_span().set_attributes(**ended)

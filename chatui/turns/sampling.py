@@ -91,7 +91,7 @@ class Sampling:
         self._has_answered = True
         if self._own:
             return
-        measures.FIRST_TOKEN_SECONDS.labels(self._backend.name).observe(waited)
+        measures.labelled(measures.FIRST_TOKEN_SECONDS, self._backend.name).observe(waited)
         span.set_attributes(first_token_seconds=waited)
         self._first_token_ms = round(waited * 1000)
 
