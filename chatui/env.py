@@ -394,7 +394,13 @@ def _take_name(made: Path, path: Path) -> None:
 
 def environment() -> Environment:
     """The environment variables, as the settings read them when the process started."""
-    # Read from where Django caches settings: going through its lazy object looks up attributes of the value each time, which is slow for
-    # pydantic models, and a turn does this about twenty times.
-    found: Environment = settings.__dict__.get("ENVIRONMENT") or settings.ENVIRONMENT
+    try:
+        found: Environment = _known_settings["ENVIRONMENT"]
+    except KeyError:
+        found = settings.ENVIRONMENT
     return found
+
+
+_known_settings: dict[str, Any] = object.__getattribute__(settings, "__dict__")
+"""Where Django keeps settings that were asked for. Its lazy object looks up attributes of the value each time, which is slow for pydantic
+models, and a turn does this about twenty times."""
