@@ -287,6 +287,11 @@ class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
     """Daphne's protocol, which also writes directly if possible, and can close with registered codes, such as that for a restart."""
 
     _refused_with = 0
+    __hash__ = object.__hash__  # Daphne's is asked for each frame, and is no other
+
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
+        """See Autobahn, which colours a line for a log that nobody keeps."""
+        self._dataReceived(data)
 
     def sendData(self, data: bytes, sync: bool = False, chopsize: int | None = None) -> None:  # noqa: N802 - Autobahn's name
         """See Autobahn. Writes directly if possible."""
@@ -297,7 +302,7 @@ class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
 
     def serverSend(self, content: Any, binary: bool = False) -> None:  # noqa: N802 - Daphne's name
         """See Daphne. Pages confirm what they have read; the connection of a program that does not read is closed, as above."""
-        super().serverSend(content, binary)
+        self.sendMessage(content if binary else content.encode(), binary)
         if unsent(self.transport) and is_of_programs(unquote_to_bytes(self.path)):
             give_up_slow(self.transport)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from functools import cache
+from operator import attrgetter
 from typing import ClassVar
 
 from renderer.markup.html import SafeHtml
@@ -23,8 +24,10 @@ _ENCODE = json.JSONEncoder(separators=(",", ":"), default=_plain).encode
 
 
 @cache
-def _names(kind: type[Item]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+def _fields(kind: type[Item]) -> tuple[tuple[str, ...], Callable[[Item], tuple[object, ...]]]:
+    """The names of its fields, and what reads their values as a tuple: of a single name it would read the value alone, hence the rest."""
+    names = tuple(field.name for field in fields(kind))
+    return names, attrgetter(*names, "__class__", "__class__")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +35,8 @@ class Item:
     """A value with named fields inside an event."""
 
     def as_json(self) -> dict[str, object]:
-        names = _names(type(self))  # type: ignore[arg-type]  # classes have a hash
-        return {name: value for name in names if (value := getattr(self, name)) is not None}
+        names, read = _fields(type(self))  # type: ignore[arg-type]  # classes have a hash
+        return {name: value for name, value in zip(names, read(self), strict=False) if value is not None}
 
     @property
     def as_text(self) -> str:
