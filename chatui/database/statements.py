@@ -5,17 +5,17 @@ To compile a statement, construct a row and convert each value, the ORM takes se
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import cache
-from typing import Any, TypeVar
+from functools import cache, lru_cache, partial
+from typing import Any, Self, TypeVar
 from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import NOT_PROVIDED, ForeignKey, Model
 from django.db.models.base import ModelState
-from django.utils import timezone
 
 M = TypeVar("M", bound=Model)
 
@@ -42,11 +42,14 @@ class _Table:
 def _table(model: type[Model]) -> _Table:
     options = model._meta
     fields = [each for each in options.concrete_fields if each is not options.auto_field]
-    made = {each.attname: timezone.now if getattr(each, "auto_now_add", False) else each.default for each in fields}
+    made = {each.attname: _now if getattr(each, "auto_now_add", False) else each.default for each in fields}
     called = tuple((name, default) for name, default in made.items() if callable(default) and default is not NOT_PROVIDED)
     fixed = {each.attname: each.get_default() for each in options.concrete_fields if each.attname not in dict(called)}
     related = {each.name: each.attname for each in fields if isinstance(each, ForeignKey)}
     return _Table(options.db_table, tuple(each.attname for each in fields), related, fixed, called)
+
+
+_now = partial(datetime.now, UTC)
 
 
 def new(model: type[M], /, **values: Any) -> M:
@@ -217,11 +220,25 @@ def _cursor(connection: Any) -> Any:
     opened, cursor = connection.__dict__.get(_CURSOR, (None, None))
     if cursor is None or opened is not connection.connection:
         cursor = connection.cursor()
+        if connection.vendor == "sqlite":
+            cursor.cursor = connection.connection.cursor(_SQLiteCursor)
         connection.__dict__[_CURSOR] = (connection.connection, cursor)
     return cursor
 
 
 _CURSOR = "cursor_of_statements"
+
+
+class _SQLiteCursor(sqlite3.Cursor):
+    """Takes the marks of the other drivers, as Django's, which converts them with each statement."""
+
+    def execute(self, sql: str, values: Any = ()) -> Self:
+        return super().execute(_with_marks(sql), values)
+
+
+@lru_cache(1000)
+def _with_marks(sql: str) -> str:
+    return sql.replace("%s", "?").replace("%%", "%")
 
 
 def _adapted(value: object, connection: Any) -> object:
@@ -230,7 +247,7 @@ def _adapted(value: object, connection: Any) -> object:
         case UUID() | date() if connection.features.has_native_uuid_field:
             return value
         case UUID():
-            return value.hex
+            return f"{value.int:032x}"
         case str():  # an enumeration, or text of a kind
             return str.__str__(value)
         case int():
