@@ -128,8 +128,8 @@ _FIND_POSTGRESQL = (
 
 def terms_of(conversation: Conversation, text: VisibleText) -> str:
     """The words of a text of this conversation as a row holds them."""
-    prefix = _prefix(conversation.owner_id)
-    return " ".join(prefix + term for term in terms(with_whole_words(text), ENTRY_BYTES))
+    prefix, found = _prefix(conversation.owner_id), terms(with_whole_words(text), ENTRY_BYTES)
+    return prefix + f" {prefix}".join(found) if found else ""
 
 
 def with_whole_words(text: str) -> str:

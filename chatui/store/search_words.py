@@ -126,6 +126,10 @@ def words(text: str) -> Iterator[Word]:
 
 
 def _with_parts(text: str) -> Iterator[re.Match[str]]:
+    return _parted(text) if _UNSEEN_INSIDE.search(text) else _WORD.finditer(text)
+
+
+def _parted(text: str) -> Iterator[re.Match[str]]:
     for match in _WORD.finditer(text):
         yield match
         if match.lastgroup is None and _UNSEEN_INSIDE.search(match[0]):
@@ -141,9 +145,12 @@ def _words(matches: Iterable[re.Match[str]]) -> Iterator[Word]:
 
 def _folded(match: re.Match[str]) -> tuple[str, bool]:
     """A word as it is compared, and whether it is a run."""
+    word = match[0]
+    if word.isascii():
+        return word[:WORD_CHARS].lower(), False
     if match.lastgroup == "run":
-        return "".join(map(_fold_character, match[0])), True
-    return _fold(match[0])[:WORD_CHARS], False
+        return "".join(map(_fold_character, word)), True
+    return _fold(word)[:WORD_CHARS], False
 
 
 def _asked(word: Word) -> Iterator[Term]:
@@ -223,8 +230,6 @@ def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _fold(word: str) -> str:
     """Case, width and accents do not matter; nor do the vowel points of Arabic and Hebrew, which hardly anybody types."""
-    if word.isascii():
-        return word.lower()
     apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", word).casefold())
     # Compatibility forms may introduce characters that are not part of words, such as the slash of a fraction.
     return "".join(_IN_A_WORD.findall(unicodedata.normalize("NFC", _OPTIONAL.sub("", apart))))
