@@ -4,7 +4,8 @@ Begin with ``base``: a Backend samples raw events. ``spec`` is the configuration
 ``chat`` (Chat Completions), ``responses``, ``harmony`` (token ids) and ``demo``. If the operator named none, ``auto`` detects before the
 first request which one the server supports, with what ``discovery`` finds out. ``address_pool`` picks one of several addresses: the least
 busy one, or another if it fails before its first event. ``http`` is one request with its deadlines, ``http1`` the connection, ``sse`` the
-decoder, ``pace`` the clock by which all answers are read. ``text_backend`` is the base of ``chat`` and ``responses``.
+decoder, ``pace`` the clock by which all answers are read, ``sample_facts`` what is noted of one for those who examine a server.
+``text_backend`` is the base of ``chat`` and ``responses``.
 
 All formats go through ``context_fitting``, which leaves out the oldest turns of a request until it fits the model's known context window
 (``context_window``: from the operator, from the server, or from its refusals); only token ids are counted exactly. ``answer_format`` passes

@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol
 from chatui.answer_formats import AnswerFormat
 from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.route import DIRECT, Route
+from chatui.backends.sample_facts import SampleFacts
 from chatui.backends.separation import Known, Proofs, Separates
 from chatui.backends.sse import number
 from chatui.codes import Cause
@@ -103,6 +104,8 @@ class SampleRequest:
     """Called with True when the server has taken the request, and with False when its answer has ended or failed."""
     on_held: Callable[[], None] = field(default=_ignored, compare=False, repr=False)
     """Called when text of the answer comes that is shown only once all of it was checked."""
+    facts: SampleFacts | None = field(default=None, compare=False, repr=False)
+    """What is noted while the answer is read; None if nobody asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +273,7 @@ class WatchedExchange(Protocol):
 
 
 Watcher = Callable[[str, str, bytes], WatchedExchange | None]
-"""Observes requests on the wire, for recordings and examinations: called with the method, the path and the body of each, which contains
+"""Observes requests on the wire, for recordings: called with the method, the path and the body of each, which contains
 hidden text. Returns what gets the response, if anybody wants that."""
 
 

@@ -151,6 +151,8 @@ class Upstream:
             try:
                 if "json" in answer.headers.get("content-type", ""):
                     body = await _bounded(answer, self.limits.max_line_bytes, clock.deadline())
+                    if request.facts is not None:
+                        request.facts.is_whole = True
                     return feed([ServerSentEvent(WHOLE, _json_object(body))])
                 return await self._read(answer, clock, AnswerPace(self.limits.read_interval, is_hidden), feed)
             except TooLongError as error:

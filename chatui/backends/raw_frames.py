@@ -127,11 +127,15 @@ class Allowance:
     """Counts text on arrival, so that buffered text is limited too."""
 
     def __init__(self, chars: int) -> None:
-        self._left = chars
+        self._most = self._left = chars
 
     @property
     def is_spent(self) -> bool:
         return self._left < 0
+
+    @property
+    def spent(self) -> int:
+        return self._most - self._left
 
     def take(self, text: str) -> str:
         room = max(self._left, 0)

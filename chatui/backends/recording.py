@@ -19,14 +19,11 @@ class KeyQuotedError(Exception):
 
 @dataclass
 class RecordedExchange:
-    """One POST and its unchanged answer, or its first ``max_bytes``. ``chunks``: the time of each read, in seconds since the request, and
-    its size.
-    """
+    """One POST and its unchanged answer. ``chunks``: the time of each read, in seconds since the request, and its size."""
 
     method: str
     path: str
     body: object
-    max_bytes: int | None = None
     began: float = field(default_factory=time.monotonic)
     status: int = 0
     headers: dict[str, str] = field(default_factory=dict)
@@ -38,7 +35,7 @@ class RecordedExchange:
         self.headers = {name: value for name, value in headers.items() if name in _HEADERS}
 
     def read(self, piece: bytes) -> None:
-        if piece and (self.max_bytes is None or len(self.raw) < self.max_bytes):
+        if piece:
             self.raw += piece
             self.chunks.append((round(time.monotonic() - self.began, 4), len(piece)))
 
@@ -65,20 +62,15 @@ class RecordedExchange:
 class Recorder:
     """Watches a backend's requests; ``exchange``: the last POST, None if there was none."""
 
-    def __init__(self, backend: Backend, *, max_bytes: int | None = None) -> None:
-        """``max_bytes``: how much of an answer is recorded; None for all of it.
-
-        Raises:
-            ValueError: the backend makes no requests.
-        """
+    def __init__(self, backend: Backend) -> None:
+        """Raises ValueError if the backend makes no requests."""
         self.exchange: RecordedExchange | None = None
-        self._max_bytes = max_bytes
         backend.watch(self._asked)
 
     def _asked(self, method: str, path: str, body: bytes) -> RecordedExchange | None:
         if method != "POST":
             return None
-        self.exchange = RecordedExchange(method, path, json.loads(body), self._max_bytes)
+        self.exchange = RecordedExchange(method, path, json.loads(body))
         return self.exchange
 
 

@@ -65,8 +65,10 @@ class TextBackend(DetectedServer):
                     request.on_held()
             return reader.is_done
 
+        facts = request.facts
         try:
-            await self._upstream.stream(self.path, payload, feed, request, lambda: is_hidden)
+            noted = feed if facts is None else facts.noting(feed, parser)
+            await self._upstream.stream(self.path, payload, noted, request, lambda: is_hidden)
             rest, reason = reader.finish()
         except (BackendError, asyncio.CancelledError) as error:
             rest = reader.break_off(broken_off_with(error))
@@ -74,6 +76,9 @@ class TextBackend(DetectedServer):
             for raw in rest:
                 take(raw)
             raise
+        finally:
+            if facts is not None:
+                facts.chars, facts.said, facts.repeats = parser.chars, parser.said, reader.repeats
         for raw in rest:
             take(raw)
         self._learn(model, parser.read)
@@ -102,6 +107,11 @@ class StreamReader(ABC):
                 take(raw)
             if self.is_done:
                 return
+
+    @property
+    def repeats(self) -> bool:
+        """Whether each text of the answer holds those before it."""
+        return self._repetitions.are_certain
 
     def finish(self) -> tuple[list[RawEvent], EndReason]:
         """The last raw events, and why the model stopped. Raises a BackendError unless the server reported a good end, or the model was
@@ -158,6 +168,14 @@ class Parser(Protocol):
 
     usage: Usage | None
     model: str | None
+
+    @property
+    def chars(self) -> int:
+        """How much text has arrived, before anything of it is held or hidden."""
+
+    @property
+    def said(self) -> str:
+        """The server's word for how the answer ended; empty if it said none."""
 
     @property
     def is_empty(self) -> bool:

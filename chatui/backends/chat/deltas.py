@@ -108,6 +108,15 @@ class Deltas:
         return self._allowance.is_spent
 
     @property
+    def chars(self) -> int:
+        return self._allowance.spent
+
+    @property
+    def said(self) -> str:
+        """The server's word for how the answer ended."""
+        return self._reason or ""
+
+    @property
     def has_finished(self) -> bool:
         """Whether the server said why the model stopped."""
         return self._reason is not None

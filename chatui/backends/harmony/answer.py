@@ -55,7 +55,7 @@ class HarmonyAnswer:
         self._assembler = Assembler()
         self._ids_before = 0
         self._reader = HarmonyReader(new_call_id)
-        self._chars_left = max_chars
+        self._max_chars = self._chars_left = max_chars
         self._is_done = False
         self._is_empty = True
         self._has_called = False
@@ -66,6 +66,11 @@ class HarmonyAnswer:
     def is_over(self) -> bool:
         """Whether reading can stop: the server is done, the model wrote too much, or it continues after the end of its turn."""
         return self._is_done or self._chars_left < 0 or self._events_left <= 0
+
+    @property
+    def chars(self) -> int:
+        """How much was read."""
+        return self._max_chars - self._chars_left
 
     @property
     def is_hidden(self) -> bool:
@@ -253,7 +258,13 @@ class Wire:
         def feed(events: list[ServerSentEvent]) -> bool:
             return answer.feed_all(events, take)
 
-        await self.upstream.stream(self.dialect.path, payload, feed, self.request, lambda: answer.is_hidden)
+        facts = self.request.facts
+        try:
+            noted = feed if facts is None else facts.noting(feed, answer)
+            await self.upstream.stream(self.dialect.path, payload, noted, self.request, lambda: answer.is_hidden)
+        finally:
+            if facts is not None:
+                facts.said, facts.ids = answer.chunks.said, answer.chunks.ids
 
     async def write_in_schema(self, answer: HarmonyAnswer, asked: CompletionRequest, take: Callable[[RawEvent], None]) -> None:
         """As ``write``; if the server refuses the schema, for example because its grammar cannot express it, without it."""

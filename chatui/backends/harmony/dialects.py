@@ -78,11 +78,14 @@ def refuse(label: SpeakerLabel | None) -> None:
         ).with_cause(Cause.UNREADABLE)
 
 
+NO_IDS = "text came, and no token ids"
+
+
 def no_ids() -> BackendError:
     return BackendError(
         ProductCode.BACKEND_SETUP,
         "The server sends text without token ids, so hidden text could not be told from the answer. Use kind chat for it.",
-    ).with_cause(Cause.KIND_NOT_SPOKEN)
+    ).with_cause(Cause.KIND_NOT_SPOKEN, NO_IDS)
 
 
 class Chunks(ABC):
@@ -99,6 +102,10 @@ class Chunks(ABC):
         """None until the server reports why the model stopped."""
         self.failure = ""
         """The server's word for an end that is no good one; empty for a good one."""
+        self.said = ""
+        """Its word for any end."""
+        self.ids = 0
+        """How many token ids it sent."""
         self.usage: Usage | None = None
         self.model: str | None = None
 
@@ -118,6 +125,7 @@ class Chunks(ABC):
     def _token_ids(self, value: object) -> list[int]:
         """As ``token_ids``. An id of no token becomes U+FFFD, which is no error of the frame: it is logged, once for an answer."""
         ids = token_ids(value)
+        self.ids += len(ids)
         if not self._has_unknown and ids and (min(ids) < 0 or max(ids) >= SPECIAL_IDS.stop):
             self._has_unknown = True
             _log.warning("a model server (%s) sent ids of no token of gpt-oss: does it run another model?", type(self).__name__)
@@ -131,7 +139,7 @@ class Chunks(ABC):
         """The output ended: the final token, which some servers only name. ``named``: its id, as the server reports it, None for the
         model's own. An ordinary token, or a text, ends no message (specification section 9)."""
         self.reason = {"stop": EndReason.STOP, "length": EndReason.LENGTH}.get(str(reported))
-        self.failure = "" if self.reason else repr(reported)
+        self.failure, self.said = "" if self.reason else repr(reported), text_of(reported)
         rest = self._ids.finish()
         if self.reason is not EndReason.STOP or self._was_stopped:
             return rest
@@ -178,8 +186,9 @@ class LlamaCpp(Chunks):
         if chunk.get("stop") is True:
             self.model = text_of(chunk.get("model")) or None
             self.usage = Usage.reported(chunk, "tokens_evaluated", "tokens_predicted")
-            self.reason = EndReason.STOP if chunk.get("stop_type") in ("eos", "word") else EndReason.LENGTH
-            if chunk.get("stop_type") == "eos" and not self._was_stopped:
+            self.said = text_of(chunk.get("stop_type"))
+            self.reason = EndReason.STOP if self.said in ("eos", "word") else EndReason.LENGTH
+            if self.said == "eos" and not self._was_stopped:
                 pieces = [*pieces, UNKNOWN_STOP]
         return pieces
 

@@ -106,6 +106,14 @@ class Reducer:
         return self._allowance.is_spent or len(self.items) > _MAX_ITEMS
 
     @property
+    def chars(self) -> int:
+        return self._allowance.spent
+
+    @property
+    def said(self) -> str:
+        return self.status
+
+    @property
     def has_failed(self) -> bool:
         """Whether the response or its answer failed, although the response ended well by its name."""
         return bool(self.error) or any(item.status in ("failed", "cancelled") and item.header() is ANSWER for item in self.items)

@@ -31,6 +31,8 @@ _PRODUCTS = {name.lower().replace(".", ""): name for name in DIALECTS}
 _CONTEXT_TOO_SMALL, _CONTEXT_MODEST = 4096, 16_384
 _CONNECT_SECONDS, _QUESTION_SECONDS = 5.0, 15.0
 _PART_FOR_IDENTITY = 0.3
+_NOT_ANSWERING = ("", "401", "403", "429", "503")
+"""Statuses of HTTP after which no further question is asked; empty if there was no response."""
 MIN_SECONDS = 1.0
 """With less than this left, no further question is asked."""
 Progress = Callable[[str, int], None]
@@ -104,7 +106,7 @@ class _Examination:
         self._target = target = replace(target, kind=await self._chosen_kind())
         asked = [await self._asked(target.kind)]
         first = asked[0].trials.get("sum")
-        is_answering = not first or first.error is None or first.status not in (0, 401, 403, 429, 503)
+        is_answering = not first or first.error is None or first.facts.was_taken or first.error.status not in _NOT_ANSWERING
         if is_answering and not target.is_brief:
             asked += [await self._asked(kind) for kind in _FAMILIES if kind != asked[0].family]
         by_ids = next((answers.trials.get("plan") for answers in asked if answers.family == "harmony"), None)
@@ -166,7 +168,7 @@ class _Examination:
         await self._ask_in_time(answers, "count", questions.cut())
         await self._ask_in_time(answers, "plan", questions.plan())
         if kind == "responses":
-            await self._ask_in_time(answers, "summary", questions.sum())
+            await self._ask_in_time(answers, "summary", replace(questions.sum(), wants_summary=True))
         return answers
 
     async def _can_speak_ids(self, answers: Answers) -> bool:
@@ -199,19 +201,19 @@ class _Examination:
         if self._left() < MIN_SECONDS:
             answers.out_of_time = True
             return
-        trial = await self._ask(answers.kind, request, _QUESTION_SECONDS, for_summary=name == "summary")
-        if trial.error is not None and trial.error.code is ProductCode.TIMEOUT and trial.observed.pieces:
+        trial = await self._ask(answers.kind, request, _QUESTION_SECONDS)
+        if trial.error is not None and trial.error.code is ProductCode.TIMEOUT and trial.facts.pieces:
             # It was answering; it is only too slow for an examination.
             answers.out_of_time = True
         else:
             answers.trials[name] = trial
 
-    async def _ask(self, kind: str, request: SampleRequest, seconds: float, *, for_summary: bool = False) -> Trial:
+    async def _ask(self, kind: str, request: SampleRequest, seconds: float) -> Trial:
         if self._progress is not None:
             self._progress(kind, self._count)
         self._count += 1
         target = self._target
-        endpoint = Endpoint(target.url, target.key, self._identity.model, self._limits, route=target.route, trusts_summaries=for_summary)
+        endpoint = Endpoint(target.url, target.key, self._identity.model, self._limits, route=target.route, trusts_summaries=True)
         endpoint = replace(endpoint, separates=target.separates, proofs=target.proofs if kind == target.kind else None)
         backend = registry.build(endpoint, kind=kind, vocabulary=target.vocabulary)
         try:

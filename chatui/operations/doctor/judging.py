@@ -11,12 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from chatui.backends.base import BackendError
+from chatui.backends.harmony.dialects import NO_IDS
+from chatui.backends.sample_facts import SampleFacts
 from chatui.backends.separation import Separation
 from chatui.codes import Cause, Fault, ProductCode
 from chatui.operations.doctor.faults import REMEDIES, DetectedFault, Level, ServerFault
 from chatui.operations.doctor.identity import ServerIdentity
 from chatui.operations.doctor.report import FormatReport
-from chatui.operations.doctor.trial import CUT_AT, MAX_TOKENS, Observed, Questions, Trial
+from chatui.operations.doctor.trial import CUT_AT, MAX_TOKENS, Questions, Trial
 from renderer.errors import Code
 from renderer.frame_kinds import is_preamble
 from renderer.frames import Terminator
@@ -75,7 +77,7 @@ def judge_sum(trial: Trial, words: Questions) -> Iterator[DetectedFault]:
         yield leak
     if trial.error is None and not trial.visible:
         yield _without_answer(trial)
-    if trial.observed.chars > _MAX_CHARS_OF_A_TOKEN * MAX_TOKENS:
+    if trial.facts.chars > _MAX_CHARS_OF_A_TOKEN * MAX_TOKENS:
         yield DetectedFault(ServerFault.LIMIT_IGNORED, Level.FAULT, f"More than {_MAX_CHARS_OF_A_TOKEN * MAX_TOKENS} characters came.")
     if lost := _lost_reasoning(trial):
         yield DetectedFault(ServerFault.REASONING_LOST, Level.FAULT, lost)
@@ -122,16 +124,16 @@ def judge_cut(trial: Trial) -> Iterator[DetectedFault]:
     if trial.error or trial.ended is None:
         return
     sampled = trial.usage.completion_tokens or 0
-    is_too_long = sampled > 2 * CUT_AT or trial.observed.chars > _MAX_CHARS_OF_A_TOKEN * CUT_AT
+    is_too_long = sampled > 2 * CUT_AT or trial.facts.chars > _MAX_CHARS_OF_A_TOKEN * CUT_AT
     if is_too_long or re.search(r"\b(?:199|200)\b", trial.visible):
         detail = f"{sampled} tokens came" if sampled else "Much more came"
         yield DetectedFault(ServerFault.LIMIT_IGNORED, Level.FAULT, f"{detail} where {CUT_AT} were allowed.")
     elif not trial.was_cut and (sampled >= CUT_AT - 1 or (not sampled and (not trial.visible or re.search(r"\b2\b", trial.visible)))):
         yield DetectedFault(
-            ServerFault.CUT_UNSAID, Level.FAULT, f"It says {_quoted(trial.observed.end)}. People would take the answer for complete."
+            ServerFault.CUT_UNSAID, Level.FAULT, f"It says {_quoted(trial.facts.said)}. People would take the answer for complete."
         )
-    elif trial.was_cut and trial.observed.end in ("stop", "completed"):
-        detail = f"It says {_quoted(trial.observed.end)} after all of {CUT_AT} tokens. This product notices, where a limit is set"
+    elif trial.was_cut and trial.facts.said in ("stop", "completed"):
+        detail = f"It says {_quoted(trial.facts.said)} after all of {CUT_AT} tokens. This product notices, where a limit is set"
         yield DetectedFault(ServerFault.CUT_UNSAID, Level.FAULT, f"{detail} (max_answer_tokens), and tells people that the answer was cut.")
 
 
@@ -169,10 +171,9 @@ def _compared(trial: Trial, words: Questions, by_ids: Trial) -> Iterator[Detecte
 
 def judge_summary(trial: Trial, words: Questions, *, was_asked_for: bool) -> Iterator[DetectedFault]:
     """Whether summaries are really summaries. People read none of their words either way."""
-    observed = trial.observed
-    if not observed.summary.strip():
+    if not trial.summary.strip():
         return
-    if raw := _why_raw(observed.summary, observed.thought, observed.sealed, words):
+    if raw := _why_raw(trial.summary, trial.reasoning, trial.sealed, words):
         yield DetectedFault(ServerFault.SUMMARY_RAW, Level.FAULT, raw)
     elif not was_asked_for:
         detail = "They came without being asked for, as they do where the reasoning itself is put into that field."
@@ -205,21 +206,18 @@ _MIN_PIECES, _MIN_SECONDS, _MAX_READS = 12, 2.0, 2
 _NOT_NOW = (ProductCode.BACKEND_BUSY, ProductCode.BACKEND_UNREACHABLE, ProductCode.TIMEOUT)
 
 
-def judge_failure(trial: Trial, *, by_ids: bool) -> DetectedFault | None:
-    """Why the question was not answered; None if it was. ``by_ids``: the kind uses token ids."""
+def judge_failure(trial: Trial) -> DetectedFault | None:
+    """Why the question was not answered; None if it was."""
     error = trial.error
     if error is None:
         return None
-    if error.code is ProductCode.TIMEOUT and trial.observed.pieces:
+    if error.code is ProductCode.TIMEOUT and trial.facts.pieces:
         return DetectedFault(ServerFault.OUT_OF_TIME, Level.UNASKED, "An answer had begun and was not finished.")
-    if trial.status == 200 and by_ids and trial.observed.text and not trial.observed.ids:
-        stripped = (
-            " The markers are stripped from the text, too." if sign_of_leak(trial.observed.text) is ServerFault.LEAK_COLLAPSED else ""
-        )
-        return DetectedFault(ServerFault.IDS_MISSING, Level.UNUSABLE, f"Text came, and no ids.{stripped}")
+    if error.evidence == NO_IDS:
+        return DetectedFault(ServerFault.IDS_MISSING, Level.UNUSABLE, "Text came, and no ids.")
     if error.code is Code.STREAM_TRUNCATED:
-        came = "Some of the answer had come." if trial.observed.pieces else "Nothing had come."
-        end = f" It says {_quoted(trial.observed.end)}." if trial.observed.end else ""
+        came = "Some of the answer had come." if trial.facts.pieces else "Nothing had come."
+        end = f" It says {_quoted(trial.facts.said)}." if trial.facts.said else ""
         return DetectedFault(Cause.BROKEN_OFF, Level.UNUSABLE, came + end)
     return fault_of(error)
 
@@ -233,20 +231,20 @@ def fault_of(error: BackendError) -> DetectedFault:
 
 def judge_ids(trial: Trial, product: str | None) -> DetectedFault | None:
     """Whether all ids arrived. Streams from llama.cpp always have gaps, which its dialect handles."""
-    ids, sampled = trial.observed.ids, trial.usage.completion_tokens
-    if trial.error or product != "vLLM" or ids is None or sampled is None or ids >= sampled - 1:
+    ids, sampled = trial.facts.ids, trial.usage.completion_tokens
+    if trial.error or product != "vLLM" or not ids or sampled is None or ids >= sampled - 1:
         return None
     return DetectedFault(ServerFault.IDS_INCOMPLETE, Level.UNUSABLE, f"It counts {sampled} tokens and sent {ids} ids.")
 
 
 def judge_pace(trials: Sequence[Trial], slow_seconds: float = SLOW_SECONDS) -> Iterator[DetectedFault]:
     """Streaming, by the longest answer, and the wait for the first word, by the quickest: the first may include loading the model."""
-    answered = [trial.observed for trial in trials if trial.error is None and trial.observed.began is not None]
+    answered = [trial.facts for trial in trials if trial.error is None and trial.facts.began is not None]
     if not answered:
         return
-    if why := _why_in_one_piece(max(answered, key=lambda observed: observed.chars)):
+    if why := _why_in_one_piece(max(answered, key=lambda facts: facts.chars)):
         yield DetectedFault(ServerFault.NO_STREAM, Level.FAULT, why)
-    waits = [observed.began for observed in answered if observed.began is not None]
+    waits = [facts.began for facts in answered if facts.began is not None]
     if min(waits) > slow_seconds:
         yield DetectedFault(ServerFault.SLOW_FIRST, Level.FAULT, f"It came after {min(waits):.0f} seconds at best.")
     elif waits[0] > slow_seconds:
@@ -257,17 +255,17 @@ def judge_pace(trials: Sequence[Trial], slow_seconds: float = SLOW_SECONDS) -> I
 
 def judge_repetition(trials: Sequence[Trial]) -> Iterator[DetectedFault]:
     """Whether the server sends all of the text again with each piece."""
-    if count := sum(trial.observed.repeats for trial in trials):
+    if count := sum(trial.facts.repeats for trial in trials):
         yield DetectedFault(ServerFault.TEXT_REPEATED, Level.FAULT, f"It did in {count} of {len(trials)} answers.")
 
 
-def _why_in_one_piece(observed: Observed) -> str | None:
-    if not observed.is_stream:
+def _why_in_one_piece(facts: SampleFacts) -> str | None:
+    if facts.is_whole:
         return "It answered with one plain JSON body."
-    if observed.pieces == 1 and observed.chars >= _MIN_CHARS:
-        return f"One event contained all of {observed.chars} characters."
-    if observed.pieces >= _MIN_PIECES and observed.reads <= _MAX_READS and (observed.ended or 0.0) >= _MIN_SECONDS:
-        return f"All {observed.pieces} events came at once, after {observed.began or 0.0:.1f} seconds."
+    if facts.pieces == 1 and facts.chars >= _MIN_CHARS:
+        return f"One event contained all of {facts.chars} characters."
+    if facts.pieces >= _MIN_PIECES and facts.reads <= _MAX_READS and (facts.ended or 0.0) >= _MIN_SECONDS:
+        return f"All {facts.pieces} events came at once, after {facts.began or 0.0:.1f} seconds."
     return None
 
 
@@ -292,13 +290,13 @@ class Answers:
     def report(self, identity: ServerIdentity, words: Questions, *, by_ids: Trial | None) -> FormatReport:
         """``by_ids``: the third question by token ids, for comparison."""
         findings = [*self.findings, *_once(self._found(identity, words, by_ids))]
-        waits = [trial.observed.began for trial in self.trials.values() if trial.observed.began is not None]
+        waits = [trial.facts.began for trial in self.trials.values() if trial.facts.began is not None]
         return FormatReport(self.kind, tuple(findings), self.not_tried, min(waits, default=None))
 
     def _found(self, identity: ServerIdentity, words: Questions, by_ids: Trial | None) -> Iterator[DetectedFault]:
         trials, is_by_ids = [*self.trials.values()], self.family == "harmony"
         for trial in trials:
-            if failure := judge_failure(trial, by_ids=is_by_ids):
+            if failure := judge_failure(trial):
                 is_about_names = failure.fault is Cause.MODEL_UNKNOWN and identity.models
                 yield replace(failure, seen=f"{failure.seen} {identity.named}") if is_about_names else failure
             if leak := judge_leak(trial):
@@ -317,7 +315,7 @@ class Answers:
         if first:
             yield from judge_sum(first, words)
             yield from judge_summary(first, words, was_asked_for=self.family == "chat")
-        if again and not (first and first.observed.summary):
+        if again and not (first and first.summary):
             yield from judge_summary(again, words, was_asked_for=True)
         if cut:
             yield from judge_cut(cut)

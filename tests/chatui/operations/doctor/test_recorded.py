@@ -45,12 +45,11 @@ async def test_the_known_faults_of_recorded_servers_are_found(name: str) -> None
     assert found(report) == expected
 
 
-async def test_vllm_without_its_options_is_found_to_strip_markers_and_keep_ids_to_itself(vocabulary: Vocabulary) -> None:
+async def test_vllm_without_its_options_is_found_to_keep_ids_to_itself(vocabulary: Vocabulary) -> None:
     text = (RECORDINGS / "vllm" / "v-raw-completions-greet-text-default.sse").read_bytes()
     answers: dict[str, Answer] = {**chat_answers(), "tokenize": tokenize(), "ids": text}
     report = await examined(answers, models=VLLM, kind="harmony-vllm", vocabulary=lambda: vocabulary)
     assert found(report) == {ServerFault.IDS_MISSING: UNUSABLE}
-    assert "stripped" in next(finding.seen for finding in report.formats[0].findings)
 
 
 async def test_no_text_of_a_recording_is_in_a_report() -> None:
