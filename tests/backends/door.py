@@ -19,7 +19,7 @@ from renderer.gate import Audience, may_see, show
 from renderer.harmony.prompt import FunctionTool
 from renderer.harmony.vocabulary import Vocabulary
 from tests.backends.said import Ends, Moment, Says, Thinks, chat, ids, responses
-from tests.chatui.backends.wire import LLAMA, SGLANG, VLLM, then
+from tests.chatui.backends.wire import LLAMA, SGLANG, VLLM, posts, then
 from tests.support import stub
 from tests.support.sampling import PATIENT, sample_request
 from tests.support.stub import SSE_HEAD, Answer
@@ -47,7 +47,8 @@ class Row:
     space does not count.
     ``gives``: the reasoning that goes back to the server with the replies to its calls. ``knows``: how the next answer will be read.
     ``tools``: the functions that are offered. ``asks``: changes of the request; ``limits``: of the limits; ``server``: of the endpoint.
-    ``lacks``: how many bytes are missing at its end. ``is_json``: it is the whole body, and no stream.
+    ``then``: what the server says to each further request for the same answer. ``lacks``: how many bytes are missing at its end.
+    ``is_json``: it is the whole body, and no stream.
     ``is_after_proof``: an answer before this one has proved that the server keeps reasoning apart.
     """
 
@@ -63,6 +64,7 @@ class Row:
     asks: Mapping[str, Any] = field(default_factory=dict)
     limits: Mapping[str, Any] = field(default_factory=dict)
     server: Mapping[str, Any] = field(default_factory=dict)
+    then: tuple[tuple[Moment, ...] | bytes, ...] = ()
     lacks: int = 0
     is_json: bool = False
     is_after_proof: bool = False
@@ -95,7 +97,7 @@ class Row:
 class Told:
     """What came out. ``lines``: as in a row. ``visible``: what people see in the end; ``shown``: all that they saw at any time.
 
-    ``reads``: how often bytes of the answer were read."""
+    ``reads``: how often bytes of the answer were read. ``bodies``: those of the requests."""
 
     lines: list[str]
     visible: str = ""
@@ -103,6 +105,7 @@ class Told:
     gives: str = ""
     knows: str = ""
     reads: int = 0
+    bodies: list[Any] = field(default_factory=list)
 
 
 def numbered(rows: Iterable[Row]) -> list[Row]:
@@ -130,13 +133,13 @@ class Door:
 
     def cell(self, row: Row, column: str) -> bytes | None:
         """What is sent; None for a column that cannot say it."""
-        if column not in row.columns:
+        if column not in row.columns or (said := self._bytes(row.said, column)) is None:
             return None
-        said = row.said if isinstance(row.said, bytes) else self._speak[column](row.said)
-        if said is None:
-            return None
-        sent = _as_it_is(said)
-        return sent[: len(sent) - row.lacks]
+        return said[: len(said) - row.lacks]
+
+    def _bytes(self, said: tuple[Moment, ...] | bytes, column: str) -> bytes | None:
+        found = said if isinstance(said, bytes) else self._speak[column](said)
+        return None if found is None else _as_it_is(found)
 
     async def told(self, row: Row, column: str, cuts: Cuts | None = None, **server: Any) -> Told:
         """Let a server say it. ``cuts``: how the bytes are cut; each piece is sent when the one before it was read. ``server``: changes of
@@ -146,12 +149,13 @@ class Door:
         answers = [reads.piecewise(cuts(said)) if cuts else then(SSE_HEAD + said)]
         if row.is_json:
             answers = [stub.responds("200 OK", said)]
+        answers += [then(SSE_HEAD + (self._bytes(each, column) or b"")) for each in row.then]
         if row.is_after_proof and column in TEXT:
             answers.insert(0, then(SSE_HEAD + (self._speak[column](_PROOF) or b"")))
         return await self.asked(row, column, answers, reads, **server)
 
     async def asked(self, row: Row, column: str, answers: Sequence[Answer], reads: Reads | None = None, **server: Any) -> Told:
-        """Ask for each of these answers; what became of the last."""
+        """Ask for each of these answers, but for those of ``then``; what became of the last."""
         rest, reads = iter(answers), reads or Reads()
 
         async def answer(writer: asyncio.StreamWriter) -> None:
@@ -164,12 +168,14 @@ class Door:
             backend.watch(lambda method, *_: reads if method == "POST" else None)
             request = replace(sample_request("Hello!"), tools=tuple(map(FunctionTool, row.tools)), **row.asks)
             try:
-                for _ in answers:
+                for _ in range(len(answers) - len(row.then)):
                     reads.count = 0
                     found = await _sampled(backend.sample, request)
             finally:
                 await backend.aclose()
             known = backend.known_separations()
+        found.bodies = posts(running)
+        assert len(found.bodies) == len(answers), "each answer is asked for once"
         found.reads, found.knows = reads.count, known["tiny"].separation.value if "tiny" in known else ""
         return found
 

@@ -416,6 +416,8 @@ ROWS = [
             part("cd"))]))),
     row("a whole text whose part is then called reasoning", [message(), whole(SECRET, content_index=0), part_done(type="reasoning_text"),
         text("Hi", content_index=1), completed()], shows="Hi"),
+    row("a whole thought whose second part goes on", [added("reasoning", "r"), thought("a"), {**thought("b"), "content_index": 1},
+        done("reasoning", "r", content=[part("a"), part("bc")]), completed()], "thought: a\n\nbc", "stop"),
     *(row(f"a whole thought that is {whole_text!r}", [added("reasoning", "r"), thought("a"), whole(whole_text, "r", "reasoning_text.done"),
         completed()], "thought: a", "stop") for whole_text in ("", "xyz")),
     # what goes back
