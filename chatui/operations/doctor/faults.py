@@ -6,7 +6,7 @@ Why a question was not answered at all is a cause of ``chatui.codes``, which adm
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Self
 
@@ -211,6 +211,8 @@ class DetectedFault:
     fault: Fault
     level: Level
     seen: str = ""
+    is_known: bool = field(default=False, compare=False)
+    """Whether the reader of the report was told of this fault before, so that only its evidence is new."""
 
     @property
     def sentence(self) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from chatui.backends.spec import BackendSpec
 from chatui.codes import Cause
@@ -73,6 +73,15 @@ class DoctorReport:
         """The worst finding about the model server as configured. Faults of other wire formats do not count."""
         mine = [finding for report in self.formats if report.kind == self.configured for finding in report.findings]
         return worst((*self.general, *mine))
+
+    @property
+    def shown_formats(self) -> tuple[FormatReport, ...]:
+        """The wire formats, in which the findings are marked that a reader knows from an earlier one, or in general."""
+        known, shown = {finding.fault for finding in self.general}, []
+        for one in self.formats:
+            shown.append(replace(one, findings=tuple(replace(each, is_known=each.fault in known) for each in one.findings)))
+            known |= {finding.fault for finding in one.findings}
+        return tuple(shown)
 
     @property
     def best(self) -> FormatReport | None:
@@ -184,7 +193,7 @@ def _lines(report: DoctorReport) -> Iterator[str]:
         yield f"  Context: {identity.context} tokens."
     for finding in report.general:
         yield from _finding_lines(finding, 2)
-    for one in report.formats:
+    for one in report.shown_formats:
         yield ""
         is_configured = one.kind == report.configured
         if not is_configured and not one.is_supported:
@@ -211,10 +220,12 @@ def _summary(report: FormatReport) -> str:
 
 
 def _finding_lines(finding: DetectedFault, indent: int) -> Iterator[str]:
-    yield from _wrapped(f"[{_LEVELS[finding.level]}] {finding.fault.value}: {finding.fault.sentence}", indent)
+    said = "as above." if finding.is_known else finding.fault.sentence
+    yield from _wrapped(f"[{_LEVELS[finding.level]}] {finding.fault.value}: {said}", indent)
     if finding.seen:
         yield from _wrapped(f"Seen: {finding.seen}", indent + 4)
-    yield from _wrapped(f"To do: {finding.fault.to_do}", indent + 4)
+    if not finding.is_known:
+        yield from _wrapped(f"To do: {finding.fault.to_do}", indent + 4)
 
 
 def _wrapped(text: str, indent: int) -> list[str]:

@@ -11,12 +11,15 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from chatui.model_servers import configured, connected
+from chatui.operations.doctor.faults import ServerFault
 from renderer.harmony.vocabulary import VocabularyError
 from tests.chatui.operations.doctor.peers import (
     THOUGHT,
     chat,
     chat_answers,
+    message,
     peer,
+    responses,
     responses_answers,
 )
 from tests.support import stub
@@ -87,6 +90,17 @@ async def test_the_verdict_and_the_exit_code_say_the_same(
         assert ('Set kind = "' in " ".join(output.split())) == (code in (1, 3))
         exited, output, _ = await run("--json", "--url", server.url)
     assert (exited, json.loads(output)["exit"]) == (code, code)
+
+
+async def test_a_fault_of_two_formats_is_explained_once(environment: dict[str, Any]) -> None:
+    raw = f"<think>{THOUGHT}</think>4"
+    answers = {**chat_answers(sum=chat({"content": raw})), **responses_answers(sum=responses(message(raw)))}
+    async with peer(answers) as server:
+        _, output, _ = await run("--url", server.url)
+        _, report, _ = await run("--json", "--url", server.url)
+    text, fault = " ".join(output.split()), ServerFault.LEAK_TAGS
+    assert text.count("leak-tags: ") == 2 and text.count(fault.sentence) == text.count(fault.to_do) == text.count("as above.") == 1
+    assert report.count(json.dumps(fault.to_do)) == 2, "a script reads each format by itself"
 
 
 async def test_a_script_gets_one_object_with_everything_in_it(environment: dict[str, Any]) -> None:

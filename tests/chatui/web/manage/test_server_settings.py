@@ -19,7 +19,9 @@ from chatui.models.audit import AuditEvent
 from chatui.models.model_servers import Examination, SeparationProof, StoredBackend
 from chatui.models.user import User
 from chatui.operations.doctor import runs
-from chatui.operations.doctor.report import as_json, as_text
+from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
+from chatui.operations.doctor.identity import ServerIdentity
+from chatui.operations.doctor.report import DoctorReport, FormatReport, as_json, as_text
 from chatui.operations.doctor.trial import Questions
 from chatui.web.manage import servers
 from tests.chatui.conftest import make_person, signed_in
@@ -771,6 +773,16 @@ def test_mistakes_about_keys_are_reported(fields: dict[str, str], words: str, se
         assert words in errors(shown)
     assert KEY not in shown.content.decode() and "sk-7261" not in shown.content.decode()
     assert not any(row.sealed_key for row in StoredBackend.objects.all())
+
+
+def test_the_page_of_an_examination_says_once_what_to_do_about_a_fault_of_two_formats(sera: Client) -> None:
+    sera.post(LIST, FIELDS)
+    fault, now = ServerFault.NO_STREAM, timezone.now()
+    formats = tuple(FormatReport(kind, (DetectedFault(fault, Level.FAULT, f"Seen of {kind}."),)) for kind in ("chat", "responses"))
+    report = runs.to_stored([DoctorReport("small", "chat", ServerIdentity("place"), (), formats)], "mark")
+    Examination.objects.create(server="small", begun_at=now, lease_until=now, finished_at=now, report=report)
+    page = html.unescape(sera.get(f"{LIST}small/").content.decode())
+    assert page.count(fault.sentence) == 2 and page.count("Seen of") == 2 and page.count(fault.advice) == 1
 
 
 def test_a_key_is_nowhere_but_in_the_request_to_its_server(
