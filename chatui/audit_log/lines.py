@@ -246,12 +246,12 @@ class Tally:
 
 def tallies(filters: LineFilters, *, by: frozenset[str], most: int | None = None) -> list[Tally]:
     """Counts by ``person``, ``whose`` and ``day``, or some of them; the latest day first, then the highest count. At most ``most``."""
-    names = [name for name in _GROUPINGS if name in by]
-    found = _grouped(filters, names)
-    times = Counter({tuple(group): number for *group, number in found.values_list(*names).annotate(times=Count("*")).order_by()})
-    _add_repetitions(times, filters, names)
+    columns = [name for name in _GROUPINGS if name in by]
+    groups = _grouped(filters, columns).values_list(*columns).annotate(times=Count("*")).order_by()
+    times = Counter({tuple(group): number for *group, number in groups})
+    _add_repetitions(times, filters, columns)
     tallies = [
-        Tally(**{"day": None, "person": None, "whose": None} | dict(zip(names, group, strict=True)), times=number)
+        Tally(**{"day": None, "person": None, "whose": None} | dict(zip(columns, group, strict=True)), times=number)
         for group, number in times.items()
         if number > 0
     ]

@@ -119,9 +119,12 @@ def query(sql: str, *values: object) -> list[tuple[Any, ...]]:
 def read(
     model: type[M], where: str, *values: object, also: Sequence[str] = (), with_its: str = "", without: Sequence[str] = ()
 ) -> list[tuple[M, tuple[Any, ...]]]:
-    """The rows of a model as Django reads them, each with the values of the SQL expressions ``also``, as in ``query``. ``values``: in the
-    order of the statement, in which these expressions come first. ``with_its``: the related row that each is read with. ``without``: the
-    columns that are left out, and read for a single row when it is asked for them."""
+    """The rows of a model as Django reads them, each with the values of some SQL expressions.
+
+    ``where``: the condition. ``values``: those of the placeholders, of ``also`` first. ``also``: the expressions, whose values are as in
+    ``query``. ``with_its``: the name of a foreign key, whose row is read with each. ``without``: columns that are left out, and read for a
+    single row when it is asked for them.
+    """
     connection: Any = connections[DEFAULT_DB_ALIAS]
     other: Any = model._meta.get_field(with_its).related_model if with_its else None
     columns, table = _reading(model, connection.vendor, tuple(without)), _table(model).name
@@ -130,15 +133,16 @@ def read(
     if other:
         selected.append(related.select)
         source = f"{table} LEFT JOIN {_table(other).name} ON {_table(other).name}.id = {table}.{with_its}_id"
-    own = len(columns.names)
-    end = own + len(also)
-    found = []
-    for each in query(f"SELECT {', '.join(selected)} FROM {source} WHERE {where}", *values):  # noqa: S608 - all are ours
-        row = _read(model, columns, each, connection)
+    end_of_row = len(columns.names)
+    end_of_also = end_of_row + len(also)
+    rows = []
+    for cells in query(f"SELECT {', '.join(selected)} FROM {source} WHERE {where}", *values):  # noqa: S608 - all are ours
+        row = _read(model, columns, cells, connection)
         if other:
-            row._state.fields_cache[with_its] = None if each[end] is None else _read(other, related, each[end:], connection)
-        found.append((row, each[own:end]))
-    return found
+            of_other = cells[end_of_also:]
+            row._state.fields_cache[with_its] = None if of_other[0] is None else _read(other, related, of_other, connection)
+        rows.append((row, cells[end_of_row:end_of_also]))
+    return rows
 
 
 def one_of(values: Sequence[object]) -> str:

@@ -38,6 +38,7 @@ from renderer.gate import VisibleText, approval_text
 
 MAX_CHARS = 20_000
 """The limit for all arguments of a call together. Nobody reads more, and a page with a hundred thousand escaped characters is slow."""
+MAX_ARGUMENTS = 100
 NAME_CHARS = 100
 _CLOCK_DIFFERENCE = timedelta(seconds=1)
 """How much two clocks may differ: that of the waiting process, and that of the database, which sets the times."""
@@ -187,6 +188,7 @@ def card(row: ToolApproval) -> ShownCard:
 
 
 def _arguments(tool: str, values: Mapping[str, object]) -> tuple[tuple[ShownArgument, ...], int, bool]:
+    """The first MAX_ARGUMENTS, as far as MAX_CHARS go; how many characters are left out; and whether a character was escaped."""
     room, left_out, has_escapes = MAX_CHARS, 0, False
     shown = []
     for name, value in values.items():
@@ -198,9 +200,9 @@ def _arguments(tool: str, values: Mapping[str, object]) -> tuple[tuple[ShownArgu
         text, title = escape(shown_text), escape(label)
         has_escapes = has_escapes or (text, title) != (shown_text, label)
         shown.append(ShownArgument(argument_name(tool, label), approval_text(text), isinstance(value, str), _size(written)))
-        if len(shown) == NAME_CHARS:
+        if len(shown) == MAX_ARGUMENTS:
             # Names count too: a tool may accept any names, so they can carry data as well.
-            left_out += sum(len(other) + len(str(each)) for other, each in list(values.items())[NAME_CHARS:])
+            left_out += sum(len(other_name) + len(str(other)) for other_name, other in list(values.items())[MAX_ARGUMENTS:])
             break
     return tuple(shown), left_out, has_escapes
 

@@ -163,6 +163,7 @@ def key_of(wanted: BackendSpec) -> str | None:
         KeyUnusableError: the key does not exist, or is for another server. No request may be sent.
     """
     env = environment()
+    # The one server of the settings, if no file names servers: its key is a setting, too.
     if not wanted.is_demo and env.backends_file is None and wanted in configured.operator_backends(env):
         return environment_key()
     if wanted.sealed_key:

@@ -91,23 +91,25 @@ def acknowledge(visitor: Visitor, warning_id: UUID) -> None:
 
 
 def _record_person(visitor: Visitor, person: User, target: Conversation | UUID | None, action: str) -> None:
+    """Record an attempt, or count it with those of the last hour that were the same. The first LISTED_OF_PERSON different ones have a
+    line each, which also counts their repetitions; of others a line for each action counts how many there were."""
     # Attempts that another site caused have a separate limit, so that no site can use up the lines for a person's own attempts.
-    kind = f"{'attempt' if visitor.cause is RequestCause.PERSON else 'caused'}:{person.pk}:"
+    limited = f"{'attempt' if visitor.cause is RequestCause.PERSON else 'caused'}:{person.pk}:"
     conversation_id = target.pk if isinstance(target, Conversation) else target
-    key, ends_at = f"{kind}{visitor.via}:{action}:{conversation_id or ''}", timezone.now() + COUNTING_PERIOD
+    this_attempt, ends_at = f"{limited}{visitor.via}:{action}:{conversation_id or ''}", timezone.now() + COUNTING_PERIOD
 
     def line(detail: str = "") -> AuditEvent:
         return record(action, visitor, target, code=Code.PERM_VISIBILITY, detail=detail)
 
     with transaction.atomic():
         lock()
-        has_room = aggregation.is_open(key) or aggregation.count_open(person, kind) < LISTED_OF_PERSON
+        has_room = aggregation.is_open(this_attempt) or aggregation.count_open(person, limited) < LISTED_OF_PERSON
         if has_room or _is_first(visitor, person, target, action):
-            aggregation.count(key, aggregation.MORE, visitor, ends_at, line)
+            aggregation.count(this_attempt, aggregation.MORE, visitor, ends_at, line)
         else:
             # One counter for each action, so that twenty harmless attempts do not hide that another action was tried.
-            further = f"further {kind}{visitor.via}:{action}"
-            aggregation.count(further, aggregation.MORE_ELSEWHERE, visitor, ends_at, lambda: line(ONLY_COUNTED))
+            others_of_action = f"further {limited}{visitor.via}:{action}"
+            aggregation.count(others_of_action, aggregation.MORE_ELSEWHERE, visitor, ends_at, lambda: line(ONLY_COUNTED))
 
 
 def _is_first(visitor: Visitor, person: User, target: Conversation | UUID | None, action: str) -> bool:

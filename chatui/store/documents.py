@@ -309,7 +309,11 @@ def delete(file: StoredFile) -> None:
 
 
 def _forget_in(conversation: UUID, file: StoredFile) -> None:
-    """In the caller's transaction."""
+    """Take the file's text out of a conversation that it was sent in. Call this in a transaction.
+
+    Raises:
+        AnsweringError: see there.
+    """
     if Turn.objects.filter(conversation=conversation, state=TurnState.RUNNING).exists():
         raise AnsweringError
     rows = SentDocument.objects.filter(file=file)

@@ -167,6 +167,7 @@ class Deltas:
         events = self._answer_ended(complete=self.is_stated and reason not in (EndReason.LENGTH, EndReason.CONTENT_FILTER))
         error = ProductCode.LENGTH if reason is EndReason.LENGTH else None
         is_last = not self._aside and reason in (EndReason.STOP, EndReason.REFUSAL)
+        # Whether text before calls is the answer is known only now: it is what leads to them.
         if self._asked.tools and self._calls and self._writer.open == _ANSWER and not error:
             events += self._writer.close(Terminator.END, becomes=PREAMBLE)
         events += self._close(Terminator.RETURN if is_last else Terminator.END, error)

@@ -120,20 +120,19 @@ class Fonts:
         """The fonts of a page or a form by their names there."""
         from pypdf.generic._font import Font
 
-        found: dict[str, Any] = {}
+        fonts: dict[str, Any] = {}
         with contextlib.suppress(*_FAULTS):
             for name, reference in (plain(resources.get("/Font")) or {}).items():
                 key = (getattr(reference, "idnum", None), getattr(reference, "generation", None))
+                # A font that stands in the resources themselves has no key, so each of them is read.
                 if key == (None, None) or key not in self.known:
                     font = None
                     with contextlib.suppress(*_FAULTS):
                         font = Font.from_font_resource(plain(reference))
                         _name_characters(font, plain(reference))
-                    found[name] = font
                     self.known[key] = font
-                else:
-                    found[name] = self.known[key]
-        return found
+                fonts[name] = self.known[key]
+        return fonts
 
 
 def plain(value: Any) -> Any:

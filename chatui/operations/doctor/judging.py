@@ -84,6 +84,7 @@ def judge_sum(trial: Trial, words: Questions) -> Iterator[DetectedFault]:
 
 
 def _formless_leak(trial: Trial, words: Questions) -> DetectedFault | None:
+    """Reasoning in the answer without any sign of it: a long stretch that came as reasoning, too, or the word for reasoning alone."""
     visible = trial.visible
     if sign_of_leak(visible):
         return None

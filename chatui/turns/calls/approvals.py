@@ -122,24 +122,24 @@ class Waiting:
         """
         waiting = {call.call_id: call for call in calls}
         asked = {new_key(): call for call in calls}
-        found = await writer.run(ask, self._turn, asked, order=self._turn.pk, patience=ASK_PATIENCE)
+        decided = await writer.run(ask, self._turn, asked, order=self._turn.pk, patience=ASK_PATIENCE)
         until = asyncio.get_running_loop().time() + environment().tool_approval_seconds
         try:
-            while _report_decided(waiting, found, on_decided):
-                self._tell(len(waiting))
-                found = await self._next(until)
+            while _report_decided(waiting, decided, on_decided):
+                self._announce(len(waiting))
+                decided = await self._next(until)
         finally:
             if waiting:
                 # Not awaited, because the turn is ending. Its end is stored after this, since both have the same ``order``.
                 writer.post(lapse, self._turn.pk, order=self._turn.pk)
-            self._tell(0)
+            self._announce(0)
 
     def set_forms(self, count: int) -> None:
         """Set how many forms wait for the person, beside calls."""
         self._forms = count
-        self._tell(self._calls)
+        self._announce(self._calls)
 
-    def _tell(self, calls: int) -> None:
+    def _announce(self, calls: int) -> None:
         """Pass the number on, and tell all of the person's pages when it begins or ends to wait: they may look at something else."""
         self._calls = calls
         count = calls + self._forms
@@ -166,11 +166,11 @@ class Waiting:
 
 
 def _report_decided(
-    waiting: dict[str, Requested], found: dict[str, Decision], on_decided: Callable[[Requested, Decision], None]
+    waiting: dict[str, Requested], decided: dict[str, Decision], on_decided: Callable[[Requested, Decision], None]
 ) -> dict[str, Requested]:
-    """The calls that still wait. A call without a row is declined: its conversation was erased."""
+    """Take the decided calls out of ``waiting``, and return it. A call without a row is declined: its conversation was erased."""
     for call_id in list(waiting):
-        decision = found.get(call_id, Decision.LAPSED)
+        decision = decided.get(call_id, Decision.LAPSED)
         if decision is not Decision.WAITING:
             on_decided(waiting.pop(call_id), decision)
     return waiting

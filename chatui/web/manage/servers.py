@@ -199,12 +199,13 @@ class ServerForm(forms.Form):
         return "" if is_text else self._defaults[name]
 
     def keep(self, test: ServerTest | None) -> None:
-        """Hand on what the next press of a button needs: a key, and of a test the proof and a proposed name. A key that was refused is not
-        held, unless it is stored."""
+        """Put into the form that is sent back what the next press of a button needs: a key, and of a test the proof and a proposed name. A
+        key that was refused is not held, unless it is stored."""
         values, data = self.cleaned_data, cast("QueryDict", self.data).copy()
-        url, key, held = (values.get(name, "") for name in ("url", "key", "held"))
-        data["held"] = "" if "key" in self.errors else stored.held_key(key, held, url, str(self._staff.pk), self._before)
-        if held and not key and not data["held"] and "key" not in self.errors:
+        url, typed, held_before = (values.get(name, "") for name in ("url", "key", "held"))
+        is_faulty = "key" in self.errors
+        held = "" if is_faulty else stored.held_key(typed, held_before, url, str(self._staff.pk), self._before)
+        if held_before and not typed and not held and not is_faulty:
             self["key"].help_text = left_behind()
         if test is not None:
             data["proof"] = test.proof
@@ -212,8 +213,9 @@ class ServerForm(forms.Form):
                 # What a failed test proposes would be proposed for another server, too.
                 data["name"] = data["proposed"] = stored.proposed_name(*test.models[:1]) if test.has_passed else ""
             if test.is_key_refused:
-                data["held"] = data["held"] if data["held"] == stored.STORED_KEY else ""
+                held = held if held == stored.STORED_KEY else ""
                 self.fields["key"].widget.attrs["autofocus"] = True
+        data["held"] = held
         self.data = data
 
     @property
