@@ -2,7 +2,7 @@
 
 Begin with ``routing``, which lets a socket in, and ``consumer``, which has one instance for each open page. Turns never run here.
 ``snapshots``: a page that opens during a turn asks for a snapshot of it and continues from its number. ``server`` is
-Daphne with limits on slow clients and a drain.
+Daphne with limits on slow clients and a drain; ``reactor`` loads it.
 
 While Redis does not answer, pages that follow a turn of another process get the answer as it is stored (``turns.streams.stored``), through
 the same gate and as a snapshot that contains no event. Every event after it is a gap, so the page then asks the turn's process again.

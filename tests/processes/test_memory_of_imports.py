@@ -1,6 +1,8 @@
 """A process that serves pages and answers does not import what only rare paths need, which would cost every deployment memory."""
 
 import asyncio
+import subprocess
+import sys
 from pathlib import Path
 from uuid import uuid4
 
@@ -8,12 +10,14 @@ import pytest
 
 from tests.processes.imported_modules import MODULES_FILE
 from tests.support import stub
+from tests.support.places import ROOT
 from tests.support.served import Deployment, LiveSocket
 from tests.support.stub import DONE, chunk
 
 WAITING = {
     "redis": "only with CHATUI_REDIS_URL: 7 MB",
     "webauthn": "only for passkeys: 3 MB",
+    "OpenSSL": "only for passkeys, and not for Twisted, which speaks no TLS here: 6 MB",
     "jsonschema_rs": "only for tool calls and answers in a format: 3 MB",
     "joserfc": "only for sign-in with a provider: 1 MB",
     "segno": "only for the QR code of a second factor: 1 MB",
@@ -57,3 +61,8 @@ def test_a_page_and_a_turn_import_nothing_that_only_rare_paths_need(tmp_path: Pa
     imported = set(listing.read_text(encoding="utf-8").split())
     assert {"daphne.server", "autobahn.twisted.websocket", "chatui.turns.running", "chatui.urls"} <= imported, "the premise"
     assert not {name: why for name, why in WAITING.items() if name in imported}
+
+
+def test_what_twisted_does_without_is_there_for_passkeys() -> None:
+    code = "import sys, chatui.live.reactor; assert 'OpenSSL' not in sys.modules; import webauthn; assert sys.modules['OpenSSL'].SSL"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

@@ -10,8 +10,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from daphne.cli import CommandLineInterface
-from daphne.server import twisted_loop
 from django.conf import settings
 from django.core.checks import run_checks
 from django.core.management import call_command
@@ -25,6 +23,7 @@ from chatui.database import connections, faults, file_locks
 from chatui.display import metrics, process_reports, readiness
 from chatui.env import IS_INSTALLED, environment
 from chatui.json_schemas import UnusableError
+from chatui.live.reactor import CommandLineInterface, twisted_loop
 from chatui.live.server import MAX_FRAME_BYTES, Server
 from chatui.management.commands import purge
 from chatui.model_servers import choice, connected
