@@ -105,7 +105,7 @@ class ThreadConnection:
         return time.monotonic() > self._deadline
 
     def _refuse_when_late(self, execute: Any, sql: str, parameters: Any, many: bool, context: Any) -> Any:
-        if self._is_late():
+        if time.monotonic() > self._deadline:
             raise OperationalError("the deadline has passed")
         try:
             return execute(sql, parameters, many, context)

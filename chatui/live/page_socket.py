@@ -87,15 +87,14 @@ class Outbox:
         self._given_up = given_up
         self._waiting: deque[str] = deque()
         self._waiting_chars = 0
-        self._has_frames = asyncio.Event()
+        self._wake: asyncio.Future[None] | None = None
+        """What ``pump`` waits for while there is no frame."""
         self._sent = self._pinged = self._confirmed = 0
         self._is_behind = False
 
     def put(self, frame: str) -> None:
         """Send a reply to a command, or anything else that must arrive."""
-        self._waiting.append(frame)
-        self._waiting_chars += len(frame)
-        self._has_frames.set()
+        self._add(frame)
         if self._unread > MAX_EVER:
             self._given_up()
 
@@ -126,9 +125,11 @@ class Outbox:
 
     async def pump(self) -> None:
         """Send frames as they arrive. Runs until it is cancelled."""
+        loop = asyncio.get_running_loop()
         while True:
-            await self._has_frames.wait()
-            self._has_frames.clear()
+            if not self._waiting:
+                self._wake = loop.create_future()
+                await self._wake
             await self.flush()
 
     async def flush(self) -> None:
@@ -152,9 +153,13 @@ class Outbox:
     def _ping(self) -> None:
         # Sent after all waiting frames, so once it is answered, the page has read all of them.
         self._pinged = self._sent + self._waiting_chars
-        self._waiting.append(wire.encode([wire.Ping(self._pinged)]))
-        self._waiting_chars += len(self._waiting[-1])
-        self._has_frames.set()
+        self._add(wire.encode([wire.Ping(self._pinged)]))
+
+    def _add(self, frame: str) -> None:
+        self._waiting.append(frame)
+        self._waiting_chars += len(frame)
+        if self._wake is not None and not self._wake.done():
+            self._wake.set_result(None)
 
     @property
     def _unread(self) -> int:

@@ -69,15 +69,16 @@ class Pieces:
         self._turn_id = turn_id
         self._number = 0
         self._frames: dict[UUID, _UnstoredFrame] = {}
+        self._open = _UnstoredFrame(None)
         self._returned: list[TurnPiece] = []
         self.summary = new_key()
         """The key of the frame that holds the lines about the turn's work."""
 
     def take(self, event: RawEvent, key: UUID) -> None:
         if isinstance(event, FrameOpened):
-            self._frames[key] = _UnstoredFrame(event.header)
+            self._frames[key] = self._open = _UnstoredFrame(event.header)
             return
-        frame = self._frames[key]
+        frame = self._open
         match event:
             case FrameText(text=text):
                 frame.parts.append(text)

@@ -97,7 +97,8 @@ def _not_mixed(seen: str, href: str) -> bool:
 
 def normalize(text: str) -> str:
     """Line ends as ``\\n``; U+FFFD for what a page cannot contain (control characters, lone surrogates)."""
-    return CONTROLS.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+    lines = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+    return CONTROLS.sub("\ufffd", lines)
 
 
 def code_text(text: str) -> str:
