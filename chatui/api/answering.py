@@ -32,6 +32,7 @@ log = logging.getLogger(__name__)
 
 CHECK_SECONDS = 5.0
 """The interval of checks during an answer, and the longest time without sending anything."""
+A_MOMENT = 0.001
 GRACE_SECONDS = 20.0
 """How long a key that cannot be checked counts as valid. Then nothing more is sent: it may have been revoked meanwhile."""
 
@@ -49,6 +50,10 @@ class KeyWatch:
     def wait(self) -> float:
         """Seconds until the next check; 0 if it is due."""
         return max(self._next - self._loop.time(), 0.0)
+
+    def remind(self, wake: Callable[[], None]) -> asyncio.TimerHandle:
+        """Call ``wake`` a moment after the next check is due."""
+        return self._loop.call_at(self._next + A_MOMENT, wake)
 
     async def why_over(self) -> ProductCode | None:
         """Check the key if it is due: None if it still works, else the reason for ending the stream."""
@@ -77,10 +82,11 @@ class Answering:
 
     async def events(self) -> AsyncGenerator[ProgramEvent | None, None]:
         """The events of the turn, up to its end; None if there were none for a while. The turn stops when its reader stops."""
-        watch, has_ended = KeyWatch(self.key), False
+        stream, watch, has_ended = self.program.stream, KeyWatch(self.key), False
+        reminder = watch.remind(stream.wake)
         try:
             while not has_ended:
-                event = await self._next(watch.wait)
+                event = await stream.next()
                 if not watch.wait:
                     # A revoked key gets nothing more, not even text that waits for a slow reader.
                     if code := await watch.why_over():
@@ -88,19 +94,14 @@ class Answering:
                         await stop(self.started)
                     elif event is None:
                         yield None
+                    reminder = watch.remind(stream.wake)
                 if event is not None:
                     has_ended = isinstance(event, Ended)
                     yield event
         finally:
+            reminder.cancel()
             if not has_ended:
                 await stop(self.started)
-
-    async def _next(self, seconds: float) -> ProgramEvent | None:
-        try:
-            async with asyncio.timeout(seconds):
-                return await self.program.stream.next()
-        except TimeoutError:
-            return None
 
 
 async def begin(key: LiveKey, asked: Ask, program: ProgramAsk) -> Answering:

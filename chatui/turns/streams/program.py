@@ -261,8 +261,8 @@ class ProgramStream:
             self._add(ended)
 
     async def next(self) -> ProgramEvent | None:
-        """Wait for the next event and return it; None if it was withdrawn meanwhile. Events are taken one at a time, so that the others can
-        still be withdrawn while a slow reader handles this one."""
+        """Wait for the next event and return it; None if it was withdrawn meanwhile, or after ``wake``. Events are taken one at a time, so
+        that the others can still be withdrawn while a slow reader handles this one."""
         await self._filled.wait()
         self._join()
         event = self._waiting.popleft() if self._waiting else None
@@ -270,6 +270,10 @@ class ProgramStream:
             self._filled.clear()
         self._is_text_sent = isinstance(event, MoreProgramText) or (self._is_text_sent and not isinstance(event, Opened))
         return event
+
+    def wake(self) -> None:
+        """Let ``next`` return, even without an event."""
+        self._filled.set()
 
     def taken(self) -> list[ProgramEvent]:
         """All buffered events, of a turn that is read again."""

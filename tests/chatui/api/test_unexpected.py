@@ -10,7 +10,7 @@ from django.db import DataError, InterfaceError, OperationalError
 from chatui.accounts import key_admission
 from chatui.api import answering as key_watch
 from chatui.api import request_parts
-from chatui.api.answering import Answering, KeyWatch
+from chatui.api.answering import KeyWatch
 from chatui.api.asking import RESTART_SECONDS
 from chatui.api.chat_chunks import ChatChunks
 from chatui.api.response_events import ResponseEvents
@@ -18,6 +18,7 @@ from chatui.codes import ProductCode
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns.slots import slots
+from chatui.turns.streams.program import ProgramStream
 from tests.chatui.api.asking import Program, json_of
 from tests.support.scripted import FINAL, ScriptedBackend, frame
 
@@ -100,15 +101,15 @@ async def test_a_stream_that_fails_midway_ends_with_an_error_event(
 ) -> None:
     """The status was sent before: a client that ignores the error takes a partial answer for the whole."""
     backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
-    reads = Answering._next
+    reads = ProgramStream.next
 
-    async def breaks(answering: Answering, seconds: float) -> object:
-        event = await reads(answering, seconds)
+    async def breaks(stream: ProgramStream) -> object:
+        event = await reads(stream)
         if type(event).__name__ == "MoreProgramText":
             raise error
         return event
 
-    monkeypatch.setattr(Answering, "_next", breaks)
+    monkeypatch.setattr(ProgramStream, "next", breaks)
     events = await Program(key).stream(dict(ASKED), path)
     errors = [event["error"] for event in events if event.get("error")]
     assert errors[0]["code"] == code and "marmalade" not in json.dumps(events) + caplog.text
