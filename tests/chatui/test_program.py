@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from chatui import __version__, program
+from tests.support.new_process import forget
 from tests.support.places import ROOT
 
 SAYS_ITSELF = {"chatui/program.py", "chatui/command_line.py"}
@@ -28,11 +29,11 @@ SAYS_ITSELF = {"chatui/program.py", "chatui/command_line.py"}
 )
 def test_a_command_is_named_as_this_process_was_started(started: str, named: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", [started])
-    program._program.cache_clear()
+    forget(program)
     try:
         assert program.command("purge --heir NAME") == named
     finally:
-        program._program.cache_clear()
+        forget(program)
 
 
 @pytest.mark.parametrize(

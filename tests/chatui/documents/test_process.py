@@ -8,6 +8,10 @@ from chatui.documents.kinds import HiddenPart, NoTextReason, UnreadThing
 from chatui.documents.reading import FileReading, ReadingState, TextPart, read
 from chatui.sandbox import ProcessLimits
 from tests.chatui.documents import samples
+from tests.chatui.documents.worker import change_program, unconfined
+
+ON_ANOTHER_PROCESSOR = "import os; named = os.uname_result([*os.uname()[:4], 'vax']); os.uname = lambda: named; "
+FINDS_ITS_CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); "
 
 
 @pytest.mark.slow
@@ -16,8 +20,7 @@ def test_the_sandbox_blocks_everything_and_bombs_end() -> None:
 
 
 def test_without_the_filter_all_of_it_would_succeed(monkeypatch: pytest.MonkeyPatch) -> None:
-    unconfined = reading._PROGRAM.replace("worker.main()", "worker.sandbox.confine = lambda: None; worker.main()")
-    monkeypatch.setattr(reading, "_PROGRAM", unconfined)
+    change_program(monkeypatch, unconfined)
     found = " ".join(reading.escapes())
     for way in (
         "read a file",
@@ -55,8 +58,11 @@ def _about(content: bytes, reason: bytes = b"") -> bytes:
         ("while True: print('x' * 100_000)", NoTextReason.SLOW),
         ("import sys; sys.exit(70)", NoTextReason.UNAVAILABLE),
         ("import no_such_library", NoTextReason.BROKEN),
-        ("from chatui.documents.inside import pdf, worker; pdf._MODULES = ('no_such',); worker.main()", NoTextReason.UNAVAILABLE),
-        ("from chatui.documents.inside import worker; worker.sandbox._ARCHITECTURE = {}; worker.main()", NoTextReason.UNAVAILABLE),
+        ("from chatui.documents.inside import worker; sys.modules['pypdf'] = None; worker.main()", NoTextReason.UNAVAILABLE),
+        (
+            f"{ON_ANOTHER_PROCESSOR}from chatui.documents.inside import worker; worker.main()",
+            NoTextReason.UNAVAILABLE,
+        ),
         *(
             (
                 f"import sys; sys.stdout.buffer.write(len(b := {output!r}).to_bytes(4, 'big') + b + 'a\\u202eb'.encode())",
@@ -77,18 +83,15 @@ def _about(content: bytes, reason: bytes = b"") -> bytes:
     ],
 )
 def test_every_end_of_the_process_gives_a_result(program: str, reason: NoTextReason, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        reading, "_PROGRAM", f"import sys; sys.path.insert(0, sys.argv.pop(1)); {program}" if "while" not in program else program
-    )
-    monkeypatch.setattr(reading, "_GRACE_SECONDS", 0)
     limits = ProcessLimits(cpu_seconds=2, wall_seconds=1 if reason is NoTextReason.SLOW else 30)
+    change_program(monkeypatch, lambda _: program if "while" in program else f"{FINDS_ITS_CODE}{program}", limits.wall_seconds)
     assert reading.read_confined("pdf", b"%PDF-", 1000, limits) == FileReading(reason=reason)
 
 
 def test_a_valid_result_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     about = b'"left_out": [["slide", "2"]], "unread": {"chart": 3}, "encoding": "", "is_encoding_doubtful": true, "parts": [["page 1", 3]]'
     output = b'{"reason": "", "places": 2, "without_text": 1, "is_cut": true, %b}' % about
-    monkeypatch.setattr(reading, "_PROGRAM", f"import sys; sys.stdout.buffer.write(len(b := {output!r}).to_bytes(4, 'big') + b + b'abc')")
+    change_program(monkeypatch, lambda _: f"import sys; sys.stdout.buffer.write(len(b := {output!r}).to_bytes(4, 'big') + b + b'abc')")
     assert reading.read_confined("pdf", b"", 1000, ProcessLimits()) == FileReading(
         "", (TextPart("page 1", "abc"),), 2, 1, NoTextReason.NONE, True, ((HiddenPart.SLIDE, "2"),), ((UnreadThing.CHART, 3),), "", True
     )
@@ -99,7 +102,7 @@ def test_the_process_inherits_no_environment(monkeypatch: pytest.MonkeyPatch) ->
     program = (
         "import json, os, sys; b = json.dumps(dict(os.environ)).encode(); sys.stdout.buffer.write(bytes(4)); sys.exit('secret' in str(b))"
     )
-    monkeypatch.setattr(reading, "_PROGRAM", program.replace("sys.exit('secret' in str(b))", "sys.exit(70 if b'secret' in b else 0)"))
+    change_program(monkeypatch, lambda _: program.replace("sys.exit('secret' in str(b))", "sys.exit(70 if b'secret' in b else 0)"))
     assert reading.read_confined("pdf", b"", 1000, ProcessLimits()).reason is NoTextReason.BROKEN
 
 

@@ -4,11 +4,12 @@ from collections.abc import Collection
 
 from chatui.tools import server_registry
 from chatui.tools.server_registry import ServerConnection
+from tests.support.new_process import forget
 
 
 def forget_servers() -> None:
     """Go on as a new process does, which has yet to read which servers there are and what was confirmed."""
-    server_registry._known.cache_clear()
+    forget(server_registry)
 
 
 def known_connections() -> Collection[ServerConnection]:

@@ -11,6 +11,7 @@ from chatui.tools.browser import AllowedAddresses, TextPage
 from chatui.tools.fetcher import FetchedPage, FetchError
 from chatui.tools.tool import ToolError
 from renderer.markup.citations import CitableSource
+from tests.chatui.documents.worker import begin_with, change_program, unconfined
 from tests.chatui.tools.browsing import SECRET, browser_of, set_up, web
 from tests.chatui.tools.peers import answers, page, serving
 
@@ -187,12 +188,11 @@ async def test_hostile_pages_give_bounded_text_in_bounded_time(body: str) -> Non
 
 async def test_the_process_that_reads_a_page_cannot_open_files(monkeypatch: pytest.MonkeyPatch) -> None:
     opening = "html.wrapped = lambda text: [open('/etc/passwd').read()]"
-    changed = reading._PROGRAM.replace("worker.main()", f"from chatui.documents.inside import html; {opening}; worker.main()")
     reading.is_confined()
-    monkeypatch.setattr(reading, "_PROGRAM", changed)
+    change_program(monkeypatch, begin_with(f"from chatui.documents.inside import html; {opening}"))
     with pytest.raises(FetchError):
         await read("<p>tea", "text/plain")
-    monkeypatch.setattr(reading, "_PROGRAM", changed.replace("worker.main()", "worker.sandbox.confine = lambda: None; worker.main()"))
+    change_program(monkeypatch, unconfined)
     assert "root" in str((await read("<p>tea", "text/plain")).lines), "the premise"
 
 

@@ -108,9 +108,8 @@ def test_a_blocking_coroutine_blocks_neither_the_server_nor_its_deadline() -> No
     assert asyncio.run(beats()) > 10
 
 
-def test_threads_are_limited_and_a_late_one_keeps_its_place_until_it_ends(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
-    places, release = threading.BoundedSemaphore(1), threading.Event()
-    monkeypatch.setattr(execution, "_places", lambda: places)
+def test_threads_are_limited_and_a_late_one_keeps_its_place_until_it_ends(caplog: Any) -> None:
+    release = threading.Event()
     caplog.set_level("INFO", "chatui.tools.execution")
 
     def blocked() -> str:
@@ -118,8 +117,9 @@ def test_threads_are_limited_and_a_late_one_keeps_its_place_until_it_ends(monkey
         release.wait(10)
         return "late"
 
-    with pytest.raises(TimeoutError):
-        run(blocked, seconds=0.1)
+    for _ in range(execution.THREADS):
+        with pytest.raises(TimeoutError):
+            run(blocked, seconds=0.05)
     with pytest.raises(ToolsBusyError):
         run(blocked, seconds=0.1)
     release.set()

@@ -94,7 +94,7 @@ async def test_a_stored_question_that_was_never_launched_is_answered(ada: User, 
     await running.settle()
     assert (await state_of(fresh), await state_of(forgotten)) == ("running", "completed"), "a fresh one is just about to be launched"
     assert len(backend.requests) == 1
-    await set_lease(forgotten, -1)
+    await set_lease(forgotten, 9)
     await Turn.objects.filter(pk=forgotten.pk).aupdate(state="running")
     await reaping.reap()
     await running.settle()

@@ -119,25 +119,34 @@ def test_the_older_transport_is_named() -> None:
 def test_waiting_for_a_place_is_not_timed_and_what_was_never_sent_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_registry, "MAX_CALLS", 3)
 
+    pauses = [0.6]
+
     async def slow(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
-        await asyncio.sleep(0.6)
+        await asyncio.sleep(pauses[-1])
         await peers.send(writer, {"jsonrpc": "2.0", "id": request.json["id"], "result": {"content": [{"type": "text", "text": "ok"}]}})
 
     async def three(turn: Turn) -> list[Any]:
         return list(await asyncio.gather(*(turn.result(2.0) for _ in range(4)), return_exceptions=True))
 
     async def never(turn: Turn) -> None:
-        async with turn.watched._places, turn.watched._places, turn.watched._places:
-            began = time.monotonic()
-            with pytest.raises(ToolsBusyError):
-                await Execution(turn.tool, {"a": 1}, 1000).result(0.2, lambda: began + 0.5 - time.monotonic())
-            assert time.monotonic() - began >= 0.5, "the limit of the answer, and not its own"
+        pauses.append(60)
+        before = len(server.requests)
+        held = [asyncio.create_task(turn.result(60.0)) for _ in range(3)]
+        async with asyncio.timeout(30):
+            while len(server.requests) < before + 3:
+                await asyncio.sleep(0.01)
+        began = time.monotonic()
+        with pytest.raises(ToolsBusyError):
+            await Execution(turn.tool, {"a": 1}, 1000).result(0.2, lambda: began + 0.5 - time.monotonic())
+        assert time.monotonic() - began >= 0.5, "the limit of the answer, and not its own"
+        assert len(server.requests) == before + 3
+        for each in held:
+            each.cancel()
+        await asyncio.wait(held)
 
     with peer(Mcp(on={"tools/call": slow})) as server:
         found = asyncio.run(three(Turn(url=server.url)))
-        sent = len(server.requests)
         asyncio.run(never(Turn(url=server.url)))
-        assert len(server.requests) == sent
     assert [json.loads(each) for each in found] == ["ok"] * 4, "one place, four calls of 0.6 seconds, and a limit of two for each"
 
 

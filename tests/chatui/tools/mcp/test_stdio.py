@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from chatui.tools.mcp import stdio
-from chatui.tools.mcp.server import STATE_IS_GONE, McpServer
+from chatui.tools.mcp.server import STATE_IS_GONE
 from chatui.tools.tool import ToolError
 from tests.chatui.tools.mcp.calls import ADD, Turn, new_conversation
 from tests.chatui.tools.test_hostile_servers import logged
+from tests.support.new_process import forget
 
 pytestmark = pytest.mark.served
 
@@ -50,6 +51,12 @@ def program(call: str = "", loop: str = LOOP) -> dict[str, Any]:
 def run_with_server(values: dict[str, Any], run: Callable[[Turn], Any]) -> Any:
     """Run ``run`` in an event loop that also ends the program."""
 
+    start = asyncio.create_subprocess_exec
+
+    async def started(*given: Any, **named: Any) -> asyncio.subprocess.Process:
+        STARTED.append(await start(*given, **named))
+        return STARTED[-1]
+
     async def body() -> Any:
         turn = Turn(**values)
         try:
@@ -57,7 +64,10 @@ def run_with_server(values: dict[str, Any], run: Callable[[Turn], Any]) -> Any:
         finally:
             await turn.watched.close()
 
-    return asyncio.run(body())
+    STARTED.clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asyncio, "create_subprocess_exec", started)
+        return asyncio.run(body())
 
 
 async def called(turn: Turn, seconds: float = 60, **arguments: Any) -> Any:
@@ -69,13 +79,8 @@ async def called(turn: Turn, seconds: float = 60, **arguments: Any) -> Any:
         return error
 
 
-def process_of(server: McpServer) -> Any:
-    peer: Any = server._peer
-    return peer._program._process
-
-
-def pid_of(server: McpServer) -> int:
-    return int(process_of(server).pid)
+STARTED: list[Any] = []
+"""The processes that ``run_with_server`` has started."""
 
 
 def is_gone(pid: int) -> bool:
@@ -208,8 +213,8 @@ def test_a_program_that_answers_neither_a_call_nor_a_ping_is_replaced(monkeypatc
 
     async def run(turn: Turn) -> Any:
         await turn.watched.refresh()
-        first = pid_of(turn.server)
-        return [await called(turn, 0.6, a=1) for _ in range(4)], await called(turn, a=2), first != pid_of(turn.server)
+        first = STARTED[-1].pid
+        return [await called(turn, 0.6, a=1) for _ in range(4)], await called(turn, a=2), first != STARTED[-1].pid
 
     late, fine, is_other = run_with_server({**program(hangs), "seconds": 0.6}, run)
     assert fine == "3" and is_other and isinstance(late[0], TimeoutError)
@@ -257,7 +262,7 @@ def test_a_process_ends_although_its_output_has_no_end() -> None:
     async def run(turn: Turn) -> None:
         child = int(await called(turn))
         try:
-            process_of(turn.server).stdout._transport.pause_reading()
+            STARTED[-1].stdout._transport.pause_reading()
             async with asyncio.timeout(60):
                 await turn.server.close()
             os.kill(child, 0)  # the premise: it is still there
@@ -272,7 +277,7 @@ def test_a_process_is_ended_although_the_wait_for_its_end_is_cancelled() -> None
 
     async def run(turn: Turn) -> None:
         await called(turn)
-        transports.append(process_of(turn.server)._transport)
+        transports.append(STARTED[-1]._transport)
         closing = asyncio.create_task(turn.server.close())
         await asyncio.sleep(0)
         closing.cancel()
@@ -319,7 +324,7 @@ def test_a_process_and_its_children_are_killed_if_they_refuse_to_end() -> None:
 
     async def run(turn: Turn) -> None:
         child = await called(turn)
-        pids.extend([pid_of(turn.server), int(child)])
+        pids.extend([STARTED[-1].pid, int(child)])
 
     began = time.monotonic()
     run_with_server(program(deaf, LOOP + "\ntime.sleep(600)"), run)
@@ -368,12 +373,12 @@ def test_private_directories_that_a_killed_process_left_are_deleted_and_no_other
     holds = [sys.executable, "-c", "import fcntl, os, sys; fcntl.flock(os.open(sys.argv[1], 0), fcntl.LOCK_EX); print(flush=True); input()"]
     with subprocess.Popen([*holds, str(alive)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout and process.stdout.readline() == b"\n"
-        stdio._home.cache_clear()
-        made = Path(stdio._home())
-        assert {each.name for each in tmp_path.iterdir()} == {alive.name, young.name, other.name, made.name}
+        forget(stdio)
+        run_with_server({**program(), "environment": {"MEMORY": {"value": "{session}/memory.jsonl"}}}, called)
+        [made] = {each.name for each in tmp_path.iterdir()} - {alive.name, young.name, other.name}
+        assert made.startswith("chatui-tool-") and made != dead.name and (alive / "memory.jsonl").exists()
         process.kill()
-    assert made.exists() and (alive / "memory.jsonl").exists()
-    stdio._home.cache_clear()
+    forget(stdio)
 
 
 def test_an_answer_behind_a_progress_bar_is_read() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import fcntl
 import os
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -11,7 +12,7 @@ from typing import Any, TypeVar
 import pytest
 
 from chatui.env import BASE_DIR
-from chatui.tools.python import launch, packages
+from chatui.tools.python import launch, packages, tool
 from chatui.tools.python.answers import CodeOutcome
 from chatui.tools.python.interpreter import Interpreter
 from chatui.tools.python.launch import LaunchLimits, SandboxLaunch
@@ -55,6 +56,33 @@ def _as_ordinary_user(found: SandboxLaunch) -> SandboxLaunch:
 def as_nobody() -> dict[str, Any]:
     """Arguments that make a subprocess unprivileged."""
     return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+def recorded(monkeypatch: pytest.MonkeyPatch) -> list[Interpreter]:
+    """The interpreter of each piece of code that is run from now on."""
+    used: list[Interpreter] = []
+    run = Interpreter.run
+
+    async def record(interpreter: Interpreter, *given: Any) -> CodeOutcome:
+        used.append(interpreter)
+        return await run(interpreter, *given)
+
+    monkeypatch.setattr(Interpreter, "run", record)
+    return used
+
+
+def named_packages() -> tuple[str, ...]:
+    """What can be imported, once the service or the sandbox has said so."""
+    until = time.monotonic() + 30
+    while not (found := tool.installed_packages()) and time.monotonic() < until:
+        time.sleep(0.01)
+    return found
+
+
+def change_code(monkeypatch: pytest.MonkeyPatch, change: Callable[[str], str]) -> None:
+    """From now on, interpreters run what ``change`` makes of the code that they are given."""
+    run = Interpreter.run
+    monkeypatch.setattr(Interpreter, "run", lambda interpreter, code, *given: run(interpreter, change(code), *given))
 
 
 def within(task: Callable[[Interpreter], Awaitable[T]], how: SandboxLaunch | None = None) -> T:

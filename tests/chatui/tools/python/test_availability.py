@@ -19,25 +19,19 @@ from chatui.tools.python import availability, examination, launch, tool
 from chatui.tools.python.interpreter import Interpreter
 from chatui.tools.python.launch import CannotLaunchError, LaunchLimits, SandboxLaunch
 from chatui.tools.tool import CallingTurn, ToolError
-from tests.chatui.tools.python.sandbox import sandbox
+from tests.chatui.tools.python.sandbox import change_code, sandbox
 from tests.support import environment
 from tests.support.cases import for_each
+from tests.support.new_process import forget
 
 
 @pytest.fixture(autouse=True)
 def _afresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     offer(monkeypatch)
-    forget()
+    forget(availability, tool)
     yield
-    forget()
-
-
-FOUND = availability.launch
-
-
-def forget() -> None:
-    for each in (availability._examined, FOUND, tool.executor):
-        each.cache_clear()
+    monkeypatch.undo()
+    forget(availability, tool)
 
 
 def offer(monkeypatch: pytest.MonkeyPatch, **values: object) -> None:
@@ -121,7 +115,7 @@ def test_errors_of_bubblewrap_are_shown_with_a_remedy(words: str, remedy: str) -
     program = "/bin/sh"
     with pytest.MonkeyPatch.context() as patch:
         offer(patch)
-        forget()
+        forget(availability, tool)
         patch.setattr(SandboxLaunch, "command", lambda *_: [program, "-c", f"echo '{words}'"])
         patch.setattr(availability, "launch", sandbox)
         reason = availability.why_off()
@@ -129,7 +123,7 @@ def test_errors_of_bubblewrap_are_shown_with_a_remedy(words: str, remedy: str) -
 
 
 def test_a_sandbox_that_fakes_its_probe_results_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examination, "_code", lambda *_: "print('{}')")
+    change_code(monkeypatch, lambda _: "print('{}')")
     with pytest.raises(CannotLaunchError, match="not all escape attempts"):
         asyncio.run(examination.attempts(sandbox()))
 

@@ -16,7 +16,7 @@ import pytest
 from chatui.env import BASE_DIR
 from chatui.tools.python import examination
 from chatui.tools.python.interpreter import Interpreter
-from tests.chatui.tools.python.sandbox import answers, as_nobody, sandbox, texts
+from tests.chatui.tools.python.sandbox import answers, as_nobody, change_code, sandbox, texts
 
 
 @cache
@@ -30,9 +30,8 @@ def test_every_attempt_fails() -> None:
 
 def test_warnings_of_a_newer_python_are_no_part_of_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
     """Since Python 3.12, ``os.fork`` warns in a process with several threads, also when it fails."""
-    code = examination._code
     warning = "import os, warnings\n_fork = os.fork\nos.fork = lambda: (warnings.warn('threads', DeprecationWarning), _fork())[1]\n"
-    monkeypatch.setattr(examination, "_code", lambda *about: warning + code(*about))
+    change_code(monkeypatch, lambda code: warning + code)
     found = asyncio.run(examination.attempts(sandbox()))
     assert found["make a process"] is False and not any(found.values())
 
@@ -50,7 +49,7 @@ def test_the_path_to_an_interpreter_elsewhere_is_no_escape() -> None:
         return listed.text, any((await examination.attempts(found)).values())
 
     assert asyncio.run(run()) == ("['tmp']\n", False)
-    assert "'/srv': ['ada']" in examination._code(replace(found, trees=("/srv/ada/python",)), 9, "x")
+    assert replace(found, trees=("/srv/ada/python",)).shown()["/srv"] == ["ada"]
 
 
 def test_a_product_that_is_installed_below_tmp_is_neither_read_nor_written() -> None:

@@ -29,8 +29,10 @@ from chatui.tools.python.service import MAX_BYTES, Service
 from chatui.tools.tool import CallingTurn, ToolError
 from chatui.transfer import files
 from tests.chatui.store.uploads import uploaded
+from tests.chatui.tools.python.sandbox import named_packages
 from tests.support.cases import for_each
 from tests.support.environment import change
+from tests.support.new_process import forget
 
 
 @dataclass
@@ -298,9 +300,9 @@ def test_the_model_is_told_of_the_services_packages_once_they_are_known(monkeypa
 
     change(monkeypatch, {"python_service_url": "https://python.example.org", "tools": {"python": ()}, "backend_url": "http://127.0.0.1:9"})
     monkeypatch.setattr(Service, "packages", packages)
-    tool._asked_service.cache_clear()
+    forget(tool)
     try:
-        wait([tool._asked_service()], timeout=30)
+        assert named_packages() == ("numpy 2.4.6",)
         assert tool.PYTHON.definition.note == "Installed: numpy 2.4.6; no other packages can be installed."
     finally:
-        tool._asked_service.cache_clear()
+        forget(tool)

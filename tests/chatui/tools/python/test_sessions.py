@@ -15,7 +15,7 @@ from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from chatui.tools.python.launch import CannotLaunchError
 from chatui.tools.python.sessions import SessionLimits, Sessions
 from chatui.tools.tool import ToolError
-from tests.chatui.tools.python.sandbox import sandbox
+from tests.chatui.tools.python.sandbox import recorded, sandbox
 
 pytestmark = pytest.mark.slow
 
@@ -110,18 +110,20 @@ def test_a_forgotten_session_is_gone() -> None:
     assert with_sessions(task).is_new
 
 
-def test_forgetting_a_conversation_with_a_waiting_call_leaves_nothing_behind() -> None:
+def test_forgetting_a_conversation_with_a_waiting_call_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     async def task(sessions: Sessions) -> list[str]:
+        begun = recorded(monkeypatch)
         running = [
             asyncio.create_task(sessions.run(code_request(code))) for code in ("import time; time.sleep(30)", "import os; os.getppid()")
         ]
-        while not sessions._sessions or not sessions._sessions[ONE].program:
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(20):
+            while not begun:
+                await asyncio.sleep(0.01)
         await asyncio.sleep(0.2)
         await sessions.forget(ONE)
         first, second = await asyncio.gather(*running, return_exceptions=True)
         await sessions.close()
-        assert not sessions._sessions and isinstance(first, CodeOutcome) and isinstance(second, ToolError)
+        assert not sessions.has(ONE) and isinstance(first, CodeOutcome) and isinstance(second, ToolError)
         return [first.ended, str(second)]
 
     first, second = with_sessions(task)
@@ -131,7 +133,7 @@ def test_forgetting_a_conversation_with_a_waiting_call_leaves_nothing_behind() -
 def test_forgetting_a_conversation_while_its_interpreter_starts_ends_it() -> None:
     async def task(sessions: Sessions) -> None:
         running = asyncio.create_task(sessions.run(code_request("import time; time.sleep(30)")))
-        while not sessions._sessions:
+        while not sessions.has(ONE):
             await asyncio.sleep(0)
         await sessions.forget(ONE)
         with pytest.raises(ToolError, match="was ended"):
@@ -191,10 +193,9 @@ def test_an_interpreter_killed_by_its_files_fails_no_call(deaths: int, expected:
         return await copy_in(self, files)
 
     async def task(sessions: Sessions) -> list[CodeOutcome]:
+        begun = recorded(monkeypatch)
         await sessions.run(code_request("x = 1"))
-        interpreter = sessions._sessions[ONE].program
-        assert interpreter is not None
-        interpreter.files_inside = {}
+        begun[0].files_inside = {}
         return [await sessions.run(with_files), await sessions.run(with_files)]
 
     monkeypatch.setattr(Interpreter, "copy_in", dies)

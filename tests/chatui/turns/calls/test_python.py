@@ -25,19 +25,19 @@ from chatui.tools import catalogue, execution
 from chatui.tools.python import availability, tool
 from chatui.turns import running
 from chatui.turns.asks import AskKind
-from chatui.turns.calls import file_access
 from chatui.turns.running import TurnPlace as TurnPlace
 from chatui.wire.bus import PROCESS
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.formats import format_of
 from tests.chatui.backends.wire import DAY, VLLM, ids_of, posts, sse, vllm
 from tests.chatui.store.uploads import uploaded
-from tests.chatui.tools.python.sandbox import sandbox
+from tests.chatui.tools.python.sandbox import recorded, sandbox
 from tests.chatui.tools.python.test_interpreter import PNG, state_of
 from tests.chatui.turns.calls.test_wire_formats import ANSWER, model, model_of, transcript
 from tests.chatui.turns.test_documents import edited, with_files
 from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support import environment
+from tests.support.new_process import forget
 from tests.support.stub import DONE, chunk
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served]
@@ -54,14 +54,12 @@ async def _sandboxed(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
     """Offer Python in the real sandbox, as an unprivileged user; check afterwards that no interpreter is left."""
     monkeypatch.setattr(availability, "launch", sandbox)
     environment.change(monkeypatch, {"tools": {"python": ()}})
-    for each in (availability._examined, tool.executor):
-        each.cache_clear()
+    forget(availability, tool)
     assert not availability.why_off(), availability.why_off()
     yield
     executor: Any = tool.executor()
     await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(executor.close(), execution.tools_loop()))
-    for each in (availability._examined, tool.executor):
-        each.cache_clear()
+    forget(availability, tool)
 
 
 def offer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,21 +117,22 @@ async def test_two_answers_share_the_interpreter(ada: User, monkeypatch: pytest.
 
 
 async def test_stop_ends_the_interpreter_within_a_second(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    used = recorded(monkeypatch)
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat("import os; os.getpid()", "while True: pass")) as server:
         offer(monkeypatch)
         started = await begin(ada, ask())
-        sessions: Any = tool.executor()
-        while len(posts(server)) < 2 or not any(session.waiting for session in sessions._sessions.values()):
-            await asyncio.sleep(0.02)
-        [session] = sessions._sessions.values()
-        first_process = session.program.first_process
+        async with asyncio.timeout(60):
+            while len(posts(server)) < 2 or len(used) < 2:
+                await asyncio.sleep(0.02)
+        first_process = used[1].first_process
         await asyncio.sleep(0.3)
         assert state_of(first_process)
         start = time.monotonic()
         await running.stop(TurnPlace(started.turn.pk, PROCESS))
         while state_of(first_process):
             await asyncio.sleep(0.01)
-        assert time.monotonic() - start < 1 and not sessions._sessions
+        sessions: Any = tool.executor()
+        assert time.monotonic() - start < 1 and not sessions.has(started.turn.conversation_id)
         await running.settle()
     turn = await Turn.objects.aget(pk=started.turn.pk)
     assert turn.state == "stopped"
@@ -144,9 +143,9 @@ async def test_a_deleted_conversation_loses_its_interpreter(ada: User, monkeypat
         offer(monkeypatch)
         turn = await run(ada, ask())
         sessions: Any = tool.executor()
-        assert list(sessions._sessions) == [turn.conversation_id]
+        assert sessions.has(turn.conversation_id)
         await asyncio.to_thread(tool.forget_from_thread, turn.conversation_id)
-        while sessions._sessions:
+        while sessions.has(turn.conversation_id):
             await asyncio.sleep(0.01)
 
 
@@ -250,7 +249,7 @@ async def test_unreadable_files_do_not_keep_code_from_running(error: Exception, 
     def away(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(file_access, "_given", away)
+    monkeypatch.setattr(files, "of_conversation", away)
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT)) as server:
         offer(monkeypatch)
         await run(ada, ask())
@@ -268,14 +267,14 @@ async def test_files_are_examined_before_the_write_lock_is_taken(ada: User, monk
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT)):
         offer(monkeypatch)
         await run(ada, ask())
-    assert len(threads) == 1 and threads[0] is not writer._thread and threads[0] is not threading.main_thread()
+    assert len(threads) == 1 and threads[0] not in (await writer.run(threading.current_thread), threading.main_thread())
 
 
 async def test_a_file_that_cannot_be_stored_affects_nothing_else(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     def away(*_: object) -> None:
         raise DatabaseBusyError
 
-    monkeypatch.setattr(file_access, "_store", away)
+    monkeypatch.setattr(files, "save", away)
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT)) as server:
         offer(monkeypatch)
         turn = await run(ada, ask())

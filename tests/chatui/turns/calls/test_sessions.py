@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -22,9 +23,10 @@ from chatui.tools.mcp.server import STATE_IS_GONE
 from chatui.turns import running, temporary
 from tests.chatui.api.asking import Program, key_of
 from tests.chatui.tools import peer as peers
-from tests.chatui.tools.mcp.stateful import IN_A_FILE, offered
+from tests.chatui.tools.mcp.stateful import IN_A_FILE, offered, programs
 from tests.chatui.turns.calls.calling import call, calls, replies
 from tests.chatui.turns.test_turns import ask, run
+from tests.support.new_process import forget
 from tests.support.scripted import ScriptedBackend, answer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served]
@@ -179,9 +181,9 @@ async def test_a_failure_of_the_server_does_not_cost_the_session(ada: User, talk
 async def test_a_deleted_conversation_ends_its_session_and_a_restored_one_is_told(transport: str, ada: User, talk: Talk) -> None:
     with talk.offered(transport) as (_, sessions):
         await talk.said(ada, "a")
-        before = set(stdio._running)
+        before = programs()
         await database_sync_to_async(running.stop_all_from_thread)(talk.conversation)
-        await _until(lambda: sessions.ended if transport == "http" else before - set(stdio._running))
+        await _until(lambda: sessions.ended if transport == "http" else before - programs())
         assert await talk.said(ada, "b", talk.conversation) == ("b", True)
         await database_sync_to_async(erasure.erase_conversation)(talk.conversation)
         assert not await ToolSession.objects.aexists()
@@ -192,10 +194,10 @@ async def test_a_temporary_chat_ends_its_session_when_it_ends(transport: str, ad
     with talk.offered(transport) as (_, sessions):
         found = await talk.envelope(ada, "a", temporary=True)
         assert found["content"] == "a"
-        before = set(stdio._running)
+        before = programs()
         row = await Conversation.objects.aget(pk=talk.conversation)
         await database_sync_to_async(temporary.close)(row)
-        await _until(lambda: sessions.ended if transport == "http" else before - set(stdio._running))
+        await _until(lambda: sessions.ended if transport == "http" else before - programs())
         assert not await ToolSession.objects.aexists()
 
 
@@ -217,7 +219,7 @@ async def test_a_program_keeps_its_state_along_a_chain_of_responses_and_else_for
         talk.script("once")
         await program.ask({"input": "Keep it.", "store": False})
         await running.settle()
-        await _until(lambda: len(set(stdio._running)) == 2 if transport == "stdio" else len(sessions.ended) == 1)
+        await _until(lambda: len(programs()) == 2 if transport == "stdio" else len(sessions.ended) == 1)
         while await ToolSession.objects.acount() > 2:
             await asyncio.sleep(0.02)
 
@@ -226,7 +228,7 @@ async def test_an_idle_program_ends_and_the_model_is_told(ada: User, talk: Talk,
     with talk.offered("stdio"):
         monkeypatch.setattr(stdio, "IDLE_SECONDS", 0.1)
         await talk.said(ada, "a")
-        await _until(lambda: not stdio._running)
+        await _until(lambda: not programs())
         assert await talk.said(ada, "b", talk.conversation) == ("b", True)
 
 
@@ -238,7 +240,7 @@ async def test_a_person_with_many_conversations_loses_their_own_longest_idle_pro
         for word in ("a", "b", "c"):
             await talk.said(ada, word)
             places.append(talk.conversation)
-        await _until(lambda: len(stdio._running) == 3)
+        await _until(lambda: len(programs()) == 3)
         assert await talk.said(ada, "more", places[2]) == ("c more", False)
         assert await talk.said(bela, "more", of_bela) == ("of-bela more", False), "nobody else's"
         assert await talk.said(ada, "again", places[0]) == ("again", True), "two of six are one person's share"
@@ -258,22 +260,27 @@ async def test_a_call_beyond_the_bound_is_refused_and_the_server_does_not_count_
             assert "Too many programs" in refused["error"]["message"]
         assert await talk.said(ada, "c", of_ada) == ("a c", False)
         await database_sync_to_async(running.stop_all_from_thread)(of_ada)
-        await _until(lambda: not stdio._running)
+        await _until(lambda: not programs())
         assert await talk.said(bela, "b") == ("b", False)
 
 
-async def test_a_program_can_keep_files_of_its_session_alone(ada: User, talk: Talk) -> None:
+async def test_a_program_can_keep_files_of_its_session_alone(
+    ada: User, talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     environment = {"WORDS": {"value": "{session}/words"}}
     with talk.offered("stdio", command=[sys.executable, "-c", IN_A_FILE], environment=environment):
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        forget(stdio)
         assert await talk.said(ada, "salary") == ("salary", False)
         first = talk.conversation
         assert await talk.said(ada, "other") == ("other", False)
         assert await talk.said(ada, "5000", first) == ("salary 5000", False)
-        places = list(Path(stdio._home()).iterdir())
+        places = list(tmp_path.glob("chatui-tool-*/*"))
         assert len(places) == 2 and all(place.stat().st_mode & 0o077 == 0 for place in places)
         await database_sync_to_async(running.stop_all_from_thread)(first)
         await _until(lambda: sum(place.exists() for place in places) == 1)
     assert not any(place.exists() for place in places)
+    forget(stdio)
 
 
 async def test_another_person_never_gets_the_session_of_a_conversation(ada: User, bela: User, talk: Talk) -> None:

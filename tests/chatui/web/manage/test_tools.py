@@ -18,7 +18,9 @@ from chatui.tools.python import availability, tool
 from tests.chatui.conftest import make_person, signed_in
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.peer import PeerRequest
+from tests.chatui.tools.python.sandbox import named_packages
 from tests.support import environment
+from tests.support.new_process import forget
 
 pytestmark = pytest.mark.django_db
 
@@ -120,17 +122,14 @@ def test_the_page_of_python_lists_the_packages_of_its_service(keeper: User, monk
     async def service(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
         await peers.send(writer, {"packages": ["numpy 2.4.6", "pandas 3.1.1"]} if request.path == "/packages" else {})
 
-    caches = (availability._examined, tool._asked_service)
     with peers.peer(service) as served:
         environment.change(monkeypatch, {"tools": {"python": ()}, "python_service_url": served.url})
         try:
-            for each in caches:
-                each.cache_clear()
-            tool._asked_service().result(30)
+            forget(availability, tool)
+            assert named_packages()
             assert "Packages that its code can use: numpy 2.4.6, pandas 3.1.1" in read(signed_in(keeper), f"{LIST}python/")
         finally:
-            for each in caches:
-                each.cache_clear()
+            forget(availability, tool)
 
 
 def test_python_is_offered_by_the_operators_settings_alone(keeper: User) -> None:
