@@ -14,15 +14,16 @@ from channels.db import database_sync_to_async
 from django.contrib.auth.models import Permission
 from django.core.cache import cache
 from django.core.management import call_command
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.test import Client
 
 from chatui.audit_log.record import Visitor
 from chatui.database.faults import Outages, outages
 from chatui.database.writer import writer
-from chatui.model_servers import connected, proofs
+from chatui.model_servers import configured, connected, proofs
 from chatui.models.audit import AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
+from chatui.models.tools import ToolSetting
 from chatui.models.user import User
 from chatui.observability.request_ids import request_id
 from chatui.tools import rules
@@ -31,6 +32,7 @@ from chatui.turns.running_turn import RunningTurn
 from chatui.turns.start import Ask
 from chatui.usage import limits
 from chatui.wire.bus import PROCESS
+from tests.support.new_process import begin_anew
 from tests.support.scripted import ScriptedBackend
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
@@ -52,9 +54,12 @@ def make_person(name: str, *permissions: str, staff: bool = False) -> User:
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No throttle, outage, limit, row of a model server or pending write left over from another test."""
     Outages.__init__(outages)  # there was none
-    monkeypatch.setattr(connected, "_read", connected._Read(at=time.monotonic()))
-    monkeypatch.setattr(proofs, "_read", proofs._Read())
-    monkeypatch.setattr(rules, "_read", rules._Read(at=time.monotonic()))
+    begin_anew(connected, proofs, rules)
+    with monkeypatch.context() as patch:  # what is in the database is read later, and only where a test has one
+        patch.setattr(configured, "rows", database_is_away)
+        patch.setattr(ToolSetting.objects, "prefetch_related", database_is_away)
+        connected.specs()
+        rules.rules()
     cache.clear()
     limits.clear_cache()
     request_id.set("")
@@ -115,6 +120,10 @@ def output_of(command: str, *arguments: object) -> str:
     printed = StringIO()
     call_command(command, *map(str, arguments), stdout=printed, stderr=printed)
     return printed.getvalue()
+
+
+def database_is_away(*_: object, **__: object) -> None:
+    raise OperationalError("the server closed the connection")
 
 
 def disk_is_full(*_: object, **__: object) -> None:

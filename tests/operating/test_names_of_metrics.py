@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from chatui.database import connections
-from chatui.display import metrics, metrics_of_workers, readiness
+from chatui.display import metrics, metrics_of_workers
 from chatui.display.readiness import Findings, RequirementState
 from chatui.observability import measures
 from tests.support.places import ROOT
@@ -21,7 +21,7 @@ def there(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The names of all samples that a scrape can contain: of a worker with PostgreSQL and Redis."""
     monkeypatch.setattr(connections, "of_pages", lambda: (0, 20))
     monkeypatch.setattr(connections, "of_server", lambda: (30, 97))
-    findings: Findings = dict.fromkeys([*readiness._CHECKS, "configuration", "redis", "connections"], RequirementState.GOOD)
+    findings: Findings = dict.fromkeys(("database", "migrations", "disk", "configuration", "redis", "connections"), RequirementState.GOOD)
     monkeypatch.setattr(metrics, "connection", SimpleNamespace(vendor="postgresql"))
     names = set()
     merged = metrics._text_of(metrics_of_workers.merged({1: metrics.written(findings, metrics.stored())}))

@@ -1,6 +1,7 @@
 """Several backends in one test: a file that lists them, real servers on loopback, and cleanup that leaves no connection open."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,9 @@ import pytest
 from django.conf import settings
 
 from chatui.env import environment
-from chatui.model_servers import choice, configured, connected
+from chatui.model_servers import connected
 from tests.support import stub
+from tests.support.new_process import begin_anew
 
 Configure = Callable[..., None]
 
@@ -20,6 +22,19 @@ def constant_answer(text: str) -> Callable[[asyncio.StreamWriter], Any]:
     return stub.plays(
         stub.chunk(reasoning=f"THOUGHT-{text}") + stub.chunk(content=text) + stub.chunk(finish="stop", content="") + stub.DONE
     )
+
+
+start = threading.Thread.start
+
+
+def asks(thread: threading.Thread) -> bool:
+    """Whether it asks a server for its models."""
+    return thread.name.startswith("models of ")
+
+
+def start_unless_it_asks(thread: threading.Thread) -> None:
+    if not asks(thread):
+        start(thread)
 
 
 @pytest.fixture
@@ -38,7 +53,7 @@ def configure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Confi
         monkeypatch.setattr(settings, "ENVIRONMENT", before.model_copy(update={"data_dir": tmp_path, **values}))
 
     # A server's models are requested in a separate thread; here nothing is requested unless a test does it.
-    monkeypatch.setattr(choice, "_query", lambda spec, key: None)
+    monkeypatch.setattr(threading.Thread, "start", start_unless_it_asks)
     set_up()
     yield set_up
     _forget()
@@ -51,9 +66,13 @@ async def closing(configure: Configure) -> AsyncIterator[None]:
     configure()
     _forget()
     connected.backend()
-    await asyncio.gather(*connected._closing)
+    await until_closed()
+
+
+async def until_closed() -> None:
+    """Wait until what is not offered any more is closed."""
+    await asyncio.gather(*(each for each in asyncio.all_tasks() if getattr(each.get_coro(), "__name__", "") == "aclose"))
 
 
 def _forget() -> None:
-    connected._read.rows = configured.Rows()
-    connected.forget_rows()
+    begin_anew(connected)

@@ -249,8 +249,9 @@ def test_a_passkey_for_another_host_is_refused(ada: User) -> None:
     refused(enter(client, device.use(options(client, "sign-in"))), client)
 
 
-def test_too_many_tries_must_wait_and_are_recorded(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatui.accounts.passkeys._attempts", GuessLimit("few passkeys", address=Scope(free=2, longest=60, window=600)))
+def test_too_many_tries_must_wait_and_are_recorded(ada: User) -> None:
+    for _ in range(18):
+        GuessLimit("passkey", address=Scope(free=20, longest=300, window=3600)).miss("127.0.0.1")
     client = browser()
     for _ in range(3):
         assert enter(client, "{}").status_code == 302

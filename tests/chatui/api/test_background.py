@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
+from uuid import UUID
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -12,7 +13,7 @@ from django.http import HttpResponseBase
 
 from chatui.api import recordings
 from chatui.database.faults import DatabaseBusyError
-from chatui.models.programs import ApiKey
+from chatui.models.programs import ApiKey, ProgramAnswer
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import running
@@ -31,7 +32,7 @@ SECRET = "the hidden marmalade"
 def program(key: str, backend: ScriptedBackend) -> Iterator[Program]:
     backend.script = [*frame(PREAMBLE, "I shall look."), *answer("It is four.", SECRET)]
     yield Program(key)
-    for each in list(recordings._recordings):
+    for each in ProgramAnswer.objects.values_list("pk", flat=True):
         recordings.forget(each)
 
 
@@ -190,15 +191,15 @@ async def test_only_the_owner_resumes_a_stream_and_only_a_few_at_once(program: P
     foreign, nothing = [await Program(await new_key(bela)).get(each) for each in (path, path.replace(response["id"], "resp_" + "0" * 32))]
     assert (foreign.status_code, json_of(foreign)) == (nothing.status_code, json_of(nothing)) and foreign.status_code == 404
     assert (await program.get(f"{path}&starting_after=-1")).status_code == 400
-    recording = next(iter(recordings._recordings.values()))
-    recordings.readers[recording.owner_id] = recordings.MAX_READERS
+    owner = (await Turn.objects.aget()).asked_by_id
+    recordings.readers[owner] = recordings.MAX_READERS
     try:
         assert (await program.get(path)).status_code == 429
         before = await Turn.objects.acount()
         assert (await program.post("/v1/responses", ASKED | {"stream": True})).status_code == 429
         assert await Turn.objects.acount() == before, "no answer is started that its owner could not follow"
     finally:
-        del recordings.readers[recording.owner_id]
+        del recordings.readers[owner]
     assert (await program.get(path)).status_code == 200
     await program.delete(f"/v1/responses/{response['id']}")
     assert (await program.get(path)).status_code == 404
@@ -211,8 +212,7 @@ async def test_a_stream_whose_process_does_not_answer_can_be_asked_for_again_unt
     backend.script = [wait, *answer("It is four.", SECRET)]
     begun = await program.ask(ASKED)
     path, turn = f"/v1/responses/{begun['id']}?stream=true", await Turn.objects.aget()
-    for each in list(recordings._recordings):
-        recordings.forget(each)
+    recordings.forget(UUID(begun["id"].removeprefix("resp_")))
     await Turn.objects.aupdate(lease_owner="another process")
     refused = await program.get(path)
     assert (refused.status_code, refused["Retry-After"], json_of(refused)["error"]["code"]) == (503, "1", "server_busy")
@@ -228,8 +228,7 @@ async def test_foreground_and_old_responses_are_read_as_a_whole(program: Program
     for body in ({"input": "Now."}, ASKED):
         response = await program.ask(body)
         await ended(program, response["id"])
-        for each in list(recordings._recordings):
-            recordings.forget(each)
+        recordings.forget(UUID(response["id"].removeprefix("resp_")))
         refused = await program.get(f"/v1/responses/{response['id']}?stream=true")
         assert refused.status_code == 400 and json_of(refused)["error"]["code"] == "stream_not_available"
     refused = await program.post("/v1/responses", ASKED | {"store": False})

@@ -68,6 +68,10 @@ class Socket:
 
     async def leave(self) -> None:
         await self._talk.send_input({"type": "websocket.disconnect", "code": 1000})
+        await self.ended()
+
+    async def ended(self) -> None:
+        """Wait until the server is done with the connection."""
         await self._talk.wait(10)
 
 
@@ -192,7 +196,17 @@ async def test_without_a_valid_key_there_is_no_connection(key: str, ada: User, m
     assert not await Socket(key).opened()
 
 
-async def test_revoking_a_key_closes_its_connections(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def has_room_for_one(monkeypatch: pytest.MonkeyPatch, person: User) -> bool:
+    """Whether none of the person's connections is counted any more."""
+    monkeypatch.setattr(open_sockets, "MAX_OF_PERSON", 1)
+    socket = Socket(await new_key(person))
+    try:
+        return await socket.opened()
+    finally:
+        await socket.leave()
+
+
+async def test_revoking_a_key_closes_its_connections(key: str, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(open_sockets, "CHECK_SECONDS", 0.05)
     sockets = [Socket(key) for _ in range(3)]
     assert all([await socket.opened() for socket in sockets])
@@ -201,8 +215,8 @@ async def test_revoking_a_key_closes_its_connections(key: str, monkeypatch: pyte
     for socket in sockets:
         assert (await socket.next())["error"]["code"] == "invalid_api_key"
         assert await socket.next() == {"type": "websocket.close", "code": 1008}
-        await socket._talk.wait(10)
-    assert not open_sockets._open
+        await socket.ended()
+    assert await has_room_for_one(monkeypatch, ada)
 
 
 async def test_a_revoked_key_gets_no_further_response(key: str) -> None:
@@ -212,7 +226,9 @@ async def test_a_revoked_key_gets_no_further_response(key: str) -> None:
         assert refused[-1]["status"] == 401 and not await Turn.objects.aexists()
 
 
-async def test_disconnecting_stops_the_model_and_flooding_closes_the_connection(key: str, backend: ScriptedBackend) -> None:
+async def test_disconnecting_stops_the_model_and_flooding_closes_the_connection(
+    key: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
     backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
     async with connected(key) as socket:
         await socket.send({"type": "response.create", "input": "?"})
@@ -227,13 +243,13 @@ async def test_disconnecting_stops_the_model_and_flooding_closes_the_connection(
     while (event := await socket.next())["type"] != "websocket.close":
         last = event
     assert (last["status"], event["code"]) == (429, 1008)
-    await socket._talk.wait(10)
+    await socket.ended()
     await asyncio.wait_for(running.settle(), 10)
-    assert not open_sockets._open
+    assert await has_room_for_one(monkeypatch, ada)
 
 
 async def test_the_queue_of_all_connections_of_a_person_is_bounded(
-    key: str, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+    key: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(open_sockets, "MAX_WAITING_CHARS", 500)
     backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
@@ -246,7 +262,7 @@ async def test_the_queue_of_all_connections_of_a_person_is_bounded(
             await other.send({"type": "response.create", "input": "x" * 400})
             assert (await other.next())["status"] == 429
     await asyncio.wait_for(running.settle(), 10)
-    assert not open_sockets._open
+    assert await has_room_for_one(monkeypatch, ada)
 
 
 async def test_a_connection_is_closed_after_an_hour(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,7 +271,7 @@ async def test_a_connection_is_closed_after_an_hour(key: str, monkeypatch: pytes
     assert await socket.opened()
     assert (await socket.next())["error"]["code"] == "websocket_connection_limit_reached"
     assert (await socket.next())["type"] == "websocket.close"
-    await socket._talk.wait(10)
+    await socket.ended()
 
 
 async def test_a_compacted_conversation_is_readable_only_by_this_server(key: str, backend: ScriptedBackend, bela: User) -> None:

@@ -7,12 +7,12 @@ from django.core.cache import cache
 from django.db import connection
 
 from chatui.display import conversation_actions, search
+from chatui.limits import Throttle
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message, SearchEntry
 from chatui.models.user import User
 from chatui.store import search_index, search_words, transcripts
 from chatui.transfer import imports
-from chatui.web import search as web_search
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in
 from tests.support.cost import costs_at_most
@@ -269,7 +269,7 @@ def test_a_result_on_the_open_branch_does_not_switch_it(talk: Message, conversat
 
 def test_searching_is_rate_limited(talk: Message, ada: User, bela: User) -> None:
     client = signed_in(ada)
-    assert web_search._searches.take(117, str(ada.pk)) == 0
+    assert Throttle("search", attempts=120, seconds=60).take(117, str(ada.pk)) == 0
     statuses = [client.get("/search/", {"q": "restore"}).status_code for _ in range(4)]
     assert statuses == [200] * 3 + [429]
     assert signed_in(bela).get("/search/", {"q": "restore"}).status_code == 200, "others need not wait"

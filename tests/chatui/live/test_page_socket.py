@@ -6,12 +6,13 @@ Closed sockets are no longer counted. Once a page that read slowly or not at all
 import asyncio
 import gc
 import json
+import threading
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from chatui.live import consumer
+from chatui.live import commands, consumer
 from chatui.live.page_socket import CHARS_A_COMMAND, COMMANDS_BURST, MAX_EVER, MAX_JOINED, MAX_UNREAD, TOO_FAST, InboundQueue, Outbox
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
@@ -60,15 +61,15 @@ async def test_a_long_message_counts_as_several() -> None:
 
 @pytest.mark.django_db(transaction=True)
 async def test_commands_behind_a_slow_one_are_counted_on_arrival(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    gate, tried = asyncio.Event(), 0
+    gate, tried = threading.Event(), 0
 
-    async def slow(*_: object) -> None:
+    def slow(*_: object) -> None:
         nonlocal tried
         tried += 1
-        await gate.wait()
+        gate.wait(20)
         raise NotFoundError
 
-    monkeypatch.setattr(consumer.ChatConsumer, "_run_command", slow)
+    monkeypatch.setattr(commands, "subscribe", slow)
     async with BrowserSocket(ada) as socket:
         for _ in range(300):
             await socket.send_raw(json.dumps({"type": "subscribe", "conversation": "x" * 1000}))
@@ -156,13 +157,19 @@ async def test_a_closed_socket_is_no_longer_counted(fault: str, ada: User, monke
         raise asyncio.CancelledError if fault == "the task is cancelled" else BaseException("out of the blue")
 
     monkeypatch.setattr(consumer.ChatConsumer, "receive", broken)
+    monkeypatch.setattr(consumer, "MAX_SOCKETS", 1)
     socket = BrowserSocket(ada)
     await socket.__aenter__()
-    assert sum(consumer._open_sockets.values()) == 1, "the premise"
+    async with BrowserSocket(ada) as refused:
+        assert (await refused.until("closed"))[-2]["code"] == "E-X-TOO-MANY-PAGES", "the premise"
     await socket.send_raw("{}")
     with pytest.raises(BaseException, match=r".*"):
         await socket._communicator.wait(timeout=5)
-    assert not consumer._open_sockets
+    monkeypatch.undo()
+    monkeypatch.setattr(consumer, "MAX_SOCKETS", 1)
+    async with BrowserSocket(ada) as another:
+        await another.send("subscribe", conversation=str(uuid4()))
+        assert (await another.until("chatui:refused"))[-1]["code"] == "E-X-NOT-FOUND"
 
 
 class Page:

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -17,11 +18,10 @@ from chatui.models.conversation import Conversation
 from chatui.models.model_servers import StoredBackend
 from chatui.models.user import User
 from tests.support import stub
-from tests.support.several import Configure
+from tests.support.several import Configure, asks, start
 from tests.support.several import configure as configure
 
 NAMES = {"object": "list", "data": [{"id": "one"}, {"id": "org/two"}, {"id": "bad\nname"}, {"id": "x" * 300}]}
-REALLY_ASK = available._query
 
 
 @pytest.fixture(autouse=True)
@@ -34,12 +34,10 @@ def _fresh() -> Iterator[None]:
 @pytest.fixture
 def asking(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> list[threading.Thread]:
     """The threads that ask, each of which a test awaits."""
-    monkeypatch.setattr(available, "_query", REALLY_ASK)
     started: list[threading.Thread] = []
-    start = threading.Thread.start
 
     def note(thread: threading.Thread) -> None:
-        if thread.name.startswith("models of"):
+        if asks(thread):
             started.append(thread)
         start(thread)
 
@@ -92,12 +90,16 @@ async def test_while_the_cache_is_down_the_last_models_can_be_chosen(
         assert await asyncio.to_thread(model_choice.validated, ada, "a/one") == "a/one"
 
 
-async def test_a_server_that_is_down_keeps_its_models_and_nobody_waits(configure: Configure, asking: list[threading.Thread]) -> None:
+async def test_a_server_that_is_down_keeps_its_models_and_nobody_waits(
+    configure: Configure, asking: list[threading.Thread], monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with stub.running(stub.plays(b""), models=NAMES) as server:
         spec = BackendSpec(name="a", url=server.url)
-        available.models_of(spec)
+        with monkeypatch.context() as patch:
+            patch.setattr(available, "QUERY_SECONDS", 0.01)
+            available.models_of(spec)
         await join(asking)
-    cache.delete(f"{available._cache_key(spec)}:asked")
+    await asyncio.sleep(0.02)
     assert available.models_of(spec) == ("one", "org/two")
     assert len(asking) == 2, "it is asked in the background"
     await join(asking)
@@ -209,12 +211,13 @@ EMBEDDING = {"id": "vectors", "capabilities": ["embedding"]}
 
 @pytest.mark.django_db(transaction=True)
 async def test_a_model_that_writes_no_answers_is_not_offered_and_its_conversations_say_so(
-    configure: Configure, asking: list[threading.Thread], ada: User
+    configure: Configure, asking: list[threading.Thread], ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(available, "QUERY_SECONDS", 0.01)
+
     def ask_again() -> None:
-        spec = BackendSpec(name="a", url=server.url)
-        cache.delete(f"{available._cache_key(spec)}:asked")
-        available.models_of(spec)
+        time.sleep(0.02)
+        available.models_of(BackendSpec(name="a", url=server.url))
 
     async def shown() -> model_choice_shown.ShownChoices:
         return await asyncio.to_thread(model_choice_shown.shown_choices, ada, row)
@@ -227,6 +230,7 @@ async def test_a_model_that_writes_no_answers_is_not_offered_and_its_conversatio
             ([{"id": "one"}, EMBEDDING], ["one"], "vectors"),
             ([EMBEDDING], [], "vectors"),
         ):
+            await join(asking)
             server.models = {"data": models}
             await asyncio.to_thread(ask_again)
             await join(asking)

@@ -4,12 +4,14 @@ import asyncio
 from typing import Any
 
 import pytest
+from channels.db import database_sync_to_async
 
 from chatui.backends.separation import MAX_UPSTREAMS, OwnProofs
 from chatui.backends.spec import BackendSpec
 from chatui.model_servers import connected, proofs
 from chatui.model_servers.proofs import StoredProofs
 from chatui.models.model_servers import SeparationProof
+from tests.support.new_process import begin_anew
 
 URL = "http://127.0.0.1:9"
 SPEC = BackendSpec(name="one", url=URL, kind="chat")
@@ -19,16 +21,16 @@ def of(key: str | None = None, url: str = URL, **settings: Any) -> StoredProofs:
     return StoredProofs(SPEC.model_copy(update=settings), url, key)
 
 
-def another_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proofs, "_read", proofs._Read())
+def another_process() -> None:
+    begin_anew(proofs)
     proofs.read()
 
 
-def test_what_a_test_learned_counts_after_a_restart_and_until_a_sign(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_test_learned_counts_after_a_restart_and_until_a_sign(db: None) -> None:
     learned = OwnProofs()
     learned.keep("alpha", "", "v1")
     of().take(learned)
-    another_process(monkeypatch)
+    another_process()
     assert of().version_of("alpha", "") == "v1"
     learned.end("alpha", "")
     of().take(learned)
@@ -47,7 +49,7 @@ def test_a_proof_counts_for_these_settings_alone(other: dict[str, Any], db: None
     assert of(**other).version_of("alpha", "") is of().version_of("beta", "") is of().version_of("alpha", "upstream") is None
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 async def test_what_this_process_took_back_does_not_return_with_rows_that_were_read_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -61,9 +63,10 @@ async def test_what_this_process_took_back_does_not_return_with_rows_that_were_r
     here = of()
     here.keep("alpha", "", "v1")
     assert here.version_of("alpha", "") == "v1", "at once, not only once it is stored"
-    row = proofs._read.own[here._digests("alpha", "")[0]]
+    await database_sync_to_async(waiting[0])()
     here.end("alpha", "")
-    monkeypatch.setattr(proofs._read, "rows", {here._digests("alpha", "")[0]: row})
+    await database_sync_to_async(proofs.read)()
+    assert await SeparationProof.objects.aexists(), "the premise: its removal is not committed yet"
     assert here.version_of("alpha", "") is None and len(waiting) == 2
     here.keep("alpha", "", "v1")
     assert here.version_of("alpha", "") == "v1", "the next proof is another one"

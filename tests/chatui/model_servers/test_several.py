@@ -25,7 +25,7 @@ from tests.support import stub
 from tests.support.answer_rows import rows_of
 from tests.support.html_text import collapsed
 from tests.support.sampling import outcome, sample_request
-from tests.support.several import Configure, constant_answer
+from tests.support.several import Configure, constant_answer, until_closed
 from tests.support.several import closing as closing
 from tests.support.several import configure as configure
 
@@ -414,7 +414,7 @@ async def test_a_removed_back_end_is_closed_after_its_running_answers(configure:
             await asyncio.sleep(0.01)
         configure()
         connected.backend()
-        await asyncio.gather(*connected._closing)
+        await until_closed()
         upstream = backend._chosen[1]._upstream
         assert upstream._open_requests == 1, "it writes an answer"
         may_end.set()
@@ -429,7 +429,7 @@ async def test_a_closed_back_end_can_be_used_once_more_and_leaves_nothing_open(c
         backend: Any = connected.backend("small")
         configure()
         connected.backend()
-        await asyncio.gather(*connected._closing)
+        await until_closed()
         assert backend._is_closed, "the premise"
         assert (await outcome(backend, sample_request("Hello!"))).visible == "Hello."
         assert not backend._chosen[1]._upstream._connections._session

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -12,6 +11,8 @@ from django.utils import timezone
 
 from chatui.audit_log import chain
 from chatui.audit_log.record import RequestCause, Visitor
+from chatui.audit_log.repeated_action import WINDOW_SECONDS
+from chatui.limits import Throttle
 from chatui.models.audit import AttemptWarning, AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
@@ -72,8 +73,9 @@ def test_an_ipv6_network_counts_as_one_stranger(conversation: Conversation) -> N
     assert AuditEvent.objects.count() == attempts.LISTED_PER_HOUR + 2
 
 
-def test_many_addresses_together_cannot_flood_the_log_either(conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts, "_strangers", replace(attempts._strangers, total=40))
+def test_many_addresses_together_cannot_flood_the_log_either(conversation: Conversation) -> None:
+    in_total = attempts.LISTED_PER_HOUR_TOTAL
+    Throttle("all-lines:stranger", in_total, WINDOW_SECONDS).count(amount=in_total - 40)
     for number in range(60):
         attempt(None, conversation.pk, f"192.0.2.{number}")
     lines = list(AuditEvent.objects.order_by("number").values_list("detail", flat=True))

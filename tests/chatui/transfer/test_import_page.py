@@ -1,12 +1,12 @@
 """The page of imports: what it reports about an export, whom it notifies, and that reading a transcript stops early at a limit."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from chatui.limits import Throttle
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.transfer import upload
@@ -69,7 +69,7 @@ def test_a_refused_or_missing_file_announces_nothing_and_a_form_does_not_count_a
     ada: User, sent: list[tuple[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = signed_in(ada)
-    monkeypatch.setattr(imports, "_imports", replace(imports._imports, attempts=4))
+    assert Throttle("import", attempts=40, seconds=600).take(36, str(ada.pk)) == 0
     assert [client.get("/import/").status_code for _ in range(5)] == [200] * 5
     assert client.post("/import/", {"file": ""}).status_code == 400 == post(client, b"hello").status_code
     assert Client().get("/import/").status_code == 302 == post(Client(), TRANSCRIPT).status_code

@@ -18,6 +18,7 @@ from chatui import wire
 from chatui.audit_log.record import Visitor
 from chatui.display import conversation_actions, conversation_list
 from chatui.env import Environment
+from chatui.guesses import GuessLimit, Scope
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message, OpenedPage
@@ -29,7 +30,6 @@ from chatui.store import bulk_append, transcripts
 from chatui.store.transcripts import FrameMetadata
 from chatui.transfer import shares
 from chatui.transfer.shares import Link, ShareOptions
-from chatui.web import shares as web_shares
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import refuse_log, signed_in
 
@@ -206,7 +206,7 @@ def test_unknown_expired_and_revoked_links_get_the_same_response(leaf: Message, 
 def guess(count: int) -> None:
     """As many wrong links from the address of the test client."""
     for _ in range(count):
-        web_shares._misses.miss("127.0.0.1")
+        GuessLimit("share link", address=Scope(free=59, longest=60, window=600)).miss("127.0.0.1")
 
 
 def test_guessing_links_is_limited_per_address(leaf: Message, ada: User) -> None:

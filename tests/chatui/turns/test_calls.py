@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 import pytest
+from channels.db import database_sync_to_async
 from django.conf import settings
 
 from chatui.database import pools
@@ -51,12 +52,13 @@ class Counted:
 
 @pytest.fixture
 async def counted(monkeypatch: pytest.MonkeyPatch, backend: ScriptedBackend) -> AsyncIterator[Counted]:
-    pools.reaper._threads.submit(int).result(30)  # what an earlier test's process still looks for is over
+    await pools.reaper.run(int)  # what an earlier test's process still looks for is over
     # Without the demo, which has tools.
     monkeypatch.setattr(settings, "ENVIRONMENT", settings.ENVIRONMENT.model_copy(update={"backend_url": "http://127.0.0.1:9"}))
-    monkeypatch.setattr(connected, "_rows", lambda: connected._read.rows)
-    monkeypatch.setattr(rules, "_rows", lambda: rules._read)
-    monkeypatch.setattr(limits, "_cache", limits._Cache(at=float("inf")))
+    monkeypatch.setattr(connected, "ROWS_SECONDS", float("inf"))
+    monkeypatch.setattr(rules, "ROWS_SECONDS", float("inf"))
+    await database_sync_to_async(limits.oldest)()
+    monkeypatch.setattr(limits, "CACHE_SECONDS", float("inf"))
     monkeypatch.setattr("chatui.turns.leases.TICK_SECONDS", 3600.0)
     backend.script = answer("Four.", thought="")[3:]
     found, loop = Counted(), asyncio.BaseEventLoop

@@ -5,6 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from asgiref.sync import async_to_sync
 from channels.db import database_sync_to_async
 from django.db.backends.utils import CursorWrapper
 
@@ -41,7 +42,7 @@ class Statements(list[str]):
 
 @pytest.fixture
 def statements(monkeypatch: pytest.MonkeyPatch) -> Statements:
-    pools.reaper._threads.submit(int).result(30)  # what an earlier test's process still looks for is over
+    async_to_sync(pools.reaper.run)(int)  # what an earlier test's process still looks for is over
     found, execute, executemany = Statements(), CursorWrapper.execute, CursorWrapper.executemany
 
     def recorded(cursor: CursorWrapper, sql: str, params: Any = None) -> Any:
@@ -53,9 +54,10 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> Statements:
         return executemany(cursor, sql, params)
 
     # The admin pages' rows are read every two seconds for all viewers and are not part of a turn. Neither are the usage limits.
-    monkeypatch.setattr(connected, "_rows", lambda: connected._read.rows)
-    monkeypatch.setattr(rules, "_rows", lambda: rules._read)
-    monkeypatch.setattr(limits, "_cache", limits._Cache(at=float("inf")))
+    monkeypatch.setattr(connected, "ROWS_SECONDS", float("inf"))
+    monkeypatch.setattr(rules, "ROWS_SECONDS", float("inf"))
+    limits.oldest()
+    monkeypatch.setattr(limits, "CACHE_SECONDS", float("inf"))
     monkeypatch.setattr("chatui.turns.leases.TICK_SECONDS", 3600.0)
     monkeypatch.setattr(CursorWrapper, "execute", recorded)
     monkeypatch.setattr(CursorWrapper, "executemany", recorded_many)

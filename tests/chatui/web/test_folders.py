@@ -13,10 +13,10 @@ from chatui.display import conversation_list, own_data
 from chatui.display import folders as display_folders
 from chatui.display.conversation_list import shown_list
 from chatui.display.folders import INSTRUCTION_CHARS, MAX_FOLDERS, shown_folders
+from chatui.limits import Throttle
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.user import User
 from chatui.transfer import exports
-from chatui.web import folders
 from renderer.gate import Audience
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.long_conversations import long_conversation
@@ -146,7 +146,7 @@ def test_the_number_of_folders_is_limited(ada: User, bela: User) -> None:
 
 def test_folder_changes_are_rate_limited(ada: User, work: Folder) -> None:
     client = signed_in(ada)
-    assert folders._writes.take(117, str(ada.pk)) == 0
+    assert Throttle("folder", attempts=120, seconds=60).take(117, str(ada.pk)) == 0
     statuses = [client.post(f"/folders/{work.pk}/", {"name": f"Work {number}"}).status_code for number in range(4)]
     assert statuses == [302] * 3 + [429]
 

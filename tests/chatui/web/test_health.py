@@ -2,7 +2,6 @@
 
 import shutil
 import sqlite3
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
@@ -40,8 +39,6 @@ GOOD = {
 
 @pytest.fixture(autouse=True)
 def _without_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is left behind for a test of the page that shows how long the last checks took, either."""
-    monkeypatch.setattr(readiness, "_cache", readiness._Cache())
     monkeypatch.setattr(readiness, "CACHE_SECONDS", 0.0)
 
 
@@ -53,6 +50,11 @@ def ready() -> tuple[int, Any]:
 
 def refuse(*_: object, **__: object) -> None:
     raise OperationalError("SECRET words of the database")
+
+
+def fill_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    full = shutil.disk_usage("/")._replace(free=readiness.MIN_FREE_BYTES - 1)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: full)
 
 
 def test_a_process_is_alive_without_its_database(monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any, client: Client) -> None:
@@ -67,14 +69,13 @@ def test_a_process_is_ready_when_everything_is_available() -> None:
 
 
 @pytest.mark.parametrize("missing", ["database", "migrations", "disk"])
-def test_only_the_missing_part_is_named(missing: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_only_the_missing_part_is_named(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if missing == "database":
-        monkeypatch.setitem(readiness._CHECKS, "database", refuse)
+        monkeypatch.setattr(connections, "accepts_writes", refuse)
     elif missing == "migrations":
         MigrationRecorder(connection).migration_qs.filter(app="chatui", name="0001_squashed_0065_separation_proofs").delete()
     else:
-        full = shutil.disk_usage(tmp_path)._replace(free=readiness.MIN_FREE_BYTES - 1)
-        monkeypatch.setattr(shutil, "disk_usage", lambda path: full)
+        fill_disk(monkeypatch)
     try:
         assert ready() == (503, {**GOOD, "ready": False, missing: "failed"})
     finally:
@@ -110,9 +111,8 @@ def test_what_pages_can_do_without_is_said_and_takes_no_process_out_of_service(w
         expected = {"configuration": "degraded"}
     else:
         monkeypatch.setattr(readiness, "connection", SimpleNamespace(vendor="postgresql", close=lambda: None))
-        monkeypatch.setitem(readiness._CHECKS, "disk", lambda: False)
-        monkeypatch.setitem(readiness._CHECKS, "migrations", lambda: True)
-        monkeypatch.setattr(readiness, "_newer", str)
+        fill_disk(monkeypatch)
+        monkeypatch.setattr(readiness, "applied", readiness.on_disk)
         expected = {"disk": "degraded"}
     assert ready() == (200, GOOD | expected)
 
@@ -157,7 +157,6 @@ def test_a_server_that_only_reads_is_not_ready(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(connections, "connection", kept)
     assert connections.accepts_writes() is False
     assert asked[0] == "kept" and "pg_is_in_recovery" in asked[1] and "transaction_read_only" in asked[1] and asked[2] == "closed"
-    monkeypatch.setitem(readiness._CHECKS, "database", connections.accepts_writes)
     monkeypatch.setattr(connections, "of_pages", lambda: None)
     assert ready() == (503, {**GOOD, "ready": False, "database": "failed"})
 
@@ -176,7 +175,9 @@ def test_serve_refuses_a_file_that_it_may_not_write(monkeypatch: pytest.MonkeyPa
 
 def test_a_newer_database_is_refused_unless_it_became_so_while_the_process_ran(monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = MigrationRecorder(connection)
-    monkeypatch.setattr(readiness._begun_with, "names", frozenset())
+    with monkeypatch.context() as patch:
+        patch.setattr(readiness, "applied", dict)
+        readiness.begin()  # as a process that does not serve yet
     own = max(name for app, name in readiness.on_disk() if app == "chatui")
     recorder.record_applied("chatui", "0999_from_the_future")
     try:
@@ -226,14 +227,15 @@ def test_what_became_part_of_the_one_migration_is_not_newer(name: str, is_newer:
 
 
 def test_frequent_checks_are_answered_from_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ready() == (200, GOOD)
     monkeypatch.setattr(readiness, "CACHE_SECONDS", 3600.0)
-    monkeypatch.setattr(readiness._cache, "at", float("-inf"))
+    with monkeypatch.context() as patch:
+        patch.setattr(connections, "accepts_writes", refuse)
+        assert ready() == (200, GOOD)
+        patch.setattr(readiness, "CACHE_SECONDS", 0.0)
+        assert ready()[0] == 503
+    monkeypatch.setattr(readiness, "CACHE_SECONDS", 0.0)
     assert ready() == (200, GOOD)
-    monkeypatch.setitem(readiness._CHECKS, "database", refuse)
-    assert ready() == (200, GOOD)
-    monkeypatch.setattr(readiness._cache, "at", float("-inf"))
-    assert ready()[0] == 503
-    monkeypatch.setattr(readiness._cache, "at", float("-inf"))
 
 
 def test_the_migrations_of_a_release_are_those_that_django_would_load() -> None:
