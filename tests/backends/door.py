@@ -162,7 +162,7 @@ class Door:
             await next(rest)(writer)
 
         async with stub.running(answer, **IDS.get(column, {})) as running:
-            limits = replace(PATIENT, read_interval=0, **row.limits)
+            limits = replace(PATIENT, **{"read_interval": 0, **row.limits})
             endpoint: dict[str, Any] = {"model": "tiny", "limits": limits, "separates": "always", **row.server, **server}
             backend = registry.build(Endpoint(running.url, **endpoint), kind=column, vocabulary=self._loaded)
             backend.watch(lambda method, *_: reads if method == "POST" else None)

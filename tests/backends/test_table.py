@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.backends import chat, chat_fields, responses, responses_fields, table, token_ids
+from tests.backends import asked_again, chat, chat_fields, responses, responses_fields, table, token_ids
 from tests.backends.door import COLUMNS, IDS, PLAIN, PROVED, TEXT, Door, Row, Told, numbered
 from tests.backends.said import STOPS, calls, says, thinks
 from tests.chatui.backends.faults import REFUSALS
@@ -19,7 +19,8 @@ from tests.support.vocabulary import vocabulary as vocabulary
 
 ANY_FORMAT: Any = None
 """A refusal looks alike in each."""
-ROWS = numbered([*table.ROWS, *chat_fields.ROWS, *chat.ROWS, *responses_fields.ROWS, *responses.ROWS, *token_ids.ROWS])
+MODULES = (table, chat_fields, chat, responses_fields, responses, token_ids, asked_again)
+ROWS = numbered(row for module in MODULES for row in module.ROWS)
 STORY = Row(
     "a thought, an answer and a call",
     (thinks("hm \U0001f600"), says("smile \U0001f600", " – end."), calls("look", '{"q": ', '"\u20ac"}'), STOPS),

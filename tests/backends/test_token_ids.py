@@ -1,14 +1,18 @@
-"""What servers of token ids are asked for, and what their operators are told."""
+"""What servers of token ids are asked for, where the next request goes on, when they are read, and what their operators are told."""
 
+import asyncio
 import logging
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.backends.asked import FORCED, FORMATTED, SCHEMA
+from tests.backends.asked_again import ARGUMENTS, FORCED, FORMATTED, SCHEMA, THOUGHT, VALUE
 from tests.backends.door import IDS, Door, Row
-from tests.backends.said import STOPS, Writes
+from tests.backends.said import STOPS, Moment, Sends, Writes
 from tests.backends.token_ids import CALL, FINAL, RETURN, begun, ended, more, spoken
+from tests.chatui.backends.wire import ids_of, sse, vllm
+from tests.support.stub import SSE_HEAD, Answer
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
@@ -73,8 +77,7 @@ def asked(body: dict[str, Any]) -> tuple[dict[str, Any], int, int]:
 
 @pytest.mark.parametrize("column", IDS)
 async def test_each_server_is_asked_for_ids_and_markers_and_for_a_schema_in_the_answer_alone(door: Door, column: str) -> None:
-    answer = (Writes('{"sum": 4}'), STOPS)
-    row = Row("", (Writes(FINAL),), then=(answer,), asks={**FORMATTED, "max_tokens": 500, "sampling": {"temperature": 0.5}})
+    row = Row("", (Writes(FINAL),), then=(VALUE,), asks={**FORMATTED, "max_tokens": 500, "sampling": {"temperature": 0.5}})
     told = await door.told(row, column)
     assert told.lines == ['answer: {"sum": 4}', "stop"]
     (first, before, limit), (second, after, rest) = map(asked, told.bodies)
@@ -84,9 +87,90 @@ async def test_each_server_is_asked_for_ids_and_markers_and_for_a_schema_in_the_
 
 @pytest.mark.parametrize("column", IDS)
 async def test_each_server_is_asked_for_one_of_the_names_where_a_call_is_required(door: Door, column: str) -> None:
-    named, called = (Writes("=functions.c"), STOPS), (Writes("{}<|call|>"), STOPS)
-    told = await door.told(Row("", (Writes(FINAL),), then=(named, called), tools=("a.b", "c"), asks=FORCED), column)
+    named = (Writes("=functions.c"), STOPS)
+    told = await door.told(Row("", (Writes(FINAL),), then=(named, ARGUMENTS), tools=("a.b", "c"), asks=FORCED), column)
     assert told.lines == ["call functions.c new: {}", "tool_calls"]
     first, naming, last = (asked(body)[0] for body in told.bodies)
     assert (first, naming) == (COMMON[column], COMMON[column] | ONE_OF_TWO[column])
     assert last.keys() == (first | IN_A_SCHEMA[column]).keys(), "its arguments are JSON"
+
+
+JSON = "<|channel|>final <|constrain|>json<|message|>"
+HEADERS: list[tuple[list[str], str]] = [
+    ([FINAL], JSON),
+    ([JSON], JSON),
+    (["<|channel|>final<|constrain|><|message|>"], "<|channel|>final<|constrain|><|message|>"),
+    (["<|channel|>", "fi", "nal", " ", "<|constrain|>", "js", "on", "<|message|>"], JSON),
+    ([THOUGHT, FINAL], f"{THOUGHT}{JSON}"),
+    (
+        ["<|channel|>analysis <|constrain|>json<|message|>{}<|end|><|start|>assistant", FINAL],
+        f"<|channel|>analysis <|constrain|>json<|message|>{{}}<|end|><|start|>assistant{JSON}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("written", "expected"), HEADERS)
+async def test_the_next_request_begins_the_answer_as_json_however_its_header_came(
+    door: Door, vocabulary: Any, written: list[str], expected: str
+) -> None:
+    said, number = tuple(map(Writes, written)), len(ids_of(vocabulary, expected))
+    for most, rest in ((500, 500 - number), (number, 1)):
+        told = await door.told(Row("", said, then=(VALUE,), asks={**FORMATTED, "max_tokens": most}), "harmony-vllm")
+        first, second = told.bodies
+        assert second["prompt"] == [*first["prompt"], *ids_of(vocabulary, expected)]
+        assert (first["max_tokens"], second["max_tokens"]) == (most, rest)
+
+
+async def test_a_token_without_a_name_is_left_out_of_the_next_request(door: Door, vocabulary: Any) -> None:
+    before = ids_of(vocabulary, "<|channel|>analysis<|message|>a")
+    behind, header = "b<|end|><|start|>assistant", ids_of(vocabulary, FINAL)
+    written = sse(vllm(*before, 200_013, *ids_of(vocabulary, behind), *header))
+    told = await door.told(Row("", (Sends(written),), then=(VALUE,), asks=FORMATTED), "harmony-vllm")
+    first, second = told.bodies
+    assert second["prompt"] == [*first["prompt"], *before, *ids_of(vocabulary, behind + JSON)]
+
+
+async def test_only_reasoning_and_preambles_stand_before_the_call_that_is_begun(door: Door, vocabulary: Any) -> None:
+    broken = "<|channel|>gossip<|message|>x<|end|><|start|>assistant"
+    to_nobody = "<|channel|>analysis to=user<|message|>y<|end|><|start|>assistant"
+    row = Row("", (Writes(f"{broken}{THOUGHT}{to_nobody}{FINAL}No."),), then=(ARGUMENTS,), tools=("look",), asks=FORCED)
+    first, second = (await door.told(row, "harmony-vllm")).bodies
+    kept = f"{THOUGHT} to=user<|channel|>analysis<|message|>y<|end|><|start|>assistant"
+    header = " to=functions.look<|channel|>commentary <|constrain|>json<|message|>"
+    assert second["prompt"] == [*first["prompt"], *ids_of(vocabulary, kept), *ids_of(vocabulary, header)]
+
+
+def stays_open(said: bytes) -> Answer:
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(SSE_HEAD + said)
+        await writer.drain()
+        await asyncio.Event().wait()
+
+    return answer
+
+
+@pytest.mark.parametrize("column", IDS)
+@pytest.mark.parametrize(
+    ("asks", "rest", "told"), [(FORMATTED, VALUE, 'answer: {"sum": 4}'), (FORCED, ARGUMENTS, "call functions.look new: {}")]
+)
+async def test_a_response_is_closed_where_the_answer_begins_and_where_it_ends(
+    door: Door, column: str, asks: dict[str, Any], rest: tuple[Moment, ...], told: str
+) -> None:
+    row = Row("", (Writes(f"{THOUGHT}{FINAL}"),), then=(rest,), tools=("look",), asks=asks)
+    responses = [door.cell(row, column), door.cell(Row("", rest), column)]
+    found = await door.asked(row, column, [stays_open(each or b"") for each in responses])
+    assert found.lines[:-1] == ["thought: I think.", told]
+
+
+async def test_text_for_people_is_read_at_once_where_it_begins(door: Door) -> None:
+    """Twice, as at the beginning; between other reads is an hour."""
+    said = (Writes(THOUGHT), Writes(f"{FINAL}Hi"), Writes("!"), STOPS)
+
+    def in_four(raw: bytes) -> Iterator[bytes]:
+        pieces = raw.split(b"\n\n", 3)
+        yield from (piece + b"\n\n" for piece in pieces[:3])
+        yield pieces[3]
+
+    told = await door.told(Row("", said, limits={"read_interval": 3600, "overall": 10}), "harmony-vllm", in_four)
+    assert told.lines == ["thought: I think.", "answer: Hi!", "stop"]
+    assert told.reads == 4, "the premise: each piece was read by itself"
