@@ -52,6 +52,7 @@ def run(command: Sequence[str], data: bytes, *, seconds: float, max_bytes: int, 
 
 
 def _blocks(stream: IO[bytes], end: float) -> Iterator[bytes]:
+    """What a program writes, until it closes its output. Raises LateError at ``end``, in seconds of the monotonic clock."""
     with stream:
         waiting = select.poll()
         waiting.register(stream, select.POLLIN | select.POLLHUP)

@@ -168,7 +168,7 @@ class AutoBackend(Backend):
         try:
             return await inner.sample(request, take)
         except BackendError as error:
-            if error.code in _RECHECK_AFTER:
+            if error.code in _RECHECK_AFTER:  # then the next request detects the format again
                 self._until = float("-inf")
             raise
 

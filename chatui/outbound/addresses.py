@@ -74,17 +74,17 @@ versions of Python recognize all of them."""
 def is_public(address: str) -> bool:
     """Whether this is a public internet address: not private, link-local, loopback, multicast, reserved or for metadata."""
     try:
-        found = ip_address(address)
+        ip = ip_address(address)
     except ValueError:
         return False
-    if isinstance(found, IPv6Address):
-        if found.scope_id is not None:
+    if isinstance(ip, IPv6Address):
+        if ip.scope_id is not None:
             return False
-        embedded = next((bits for network, bits in _IPV4_EMBEDDING if found in network), None)
+        embedded = next((bits for network, bits in _IPV4_EMBEDDING if ip in network), None)
         if embedded is not None:
-            found = IPv4Address(int(found) >> embedded & 0xFFFFFFFF)
-    is_special = found.is_multicast or found.is_reserved or found.is_unspecified
-    return found.is_global and not is_special and not any(found in network for network in _NOT_PUBLIC)
+            ip = IPv4Address(int(ip) >> embedded & 0xFFFFFFFF)
+    is_special = ip.is_multicast or ip.is_reserved or ip.is_unspecified
+    return ip.is_global and not is_special and not any(ip in network for network in _NOT_PUBLIC)
 
 
 _PLAIN = re.compile(r"https?://[^\s\\\x00-\x20\x7f-\xa0]+", re.IGNORECASE)

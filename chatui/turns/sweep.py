@@ -111,21 +111,22 @@ def _end_of(turn: Turn) -> tuple[TurnState, str]:
 
 
 def _keep_pieces(turn: Turn) -> None:
-    """Store the frames that the process had stored only in pieces. Only the last one was still open. The lines about the work, which people
-    saw, stand before the answer."""
+    """Store as messages the frames that the process had stored only in pieces. Only the last one was still open. The lines about the work,
+    which people saw, stand before the answer."""
     pieces = frames_in_pieces(turn)
-    found = [(key, frame) for key, frame in pieces if lines_in(frame) is None]
-    stored = Message.objects.in_bulk([key for key, _ in found])
+    written = [(key, frame) for key, frame in pieces if lines_in(frame) is None]
+    stored = Message.objects.in_bulk([key for key, _ in written])
+    # A turn that continues a cut answer writes that answer anew: its frame counts once it has more than the cut one.
     cut = continuation.cut_answer(turn)
     cut_frame = transcripts.frame_of(cut) if cut is not None else None
-    is_hidden = cut is not None and cut_frame is not None and hidden_text.hide_cut_of((frame for _, frame in found), cut.pk, cut_frame)
+    is_hidden = cut is not None and cut_frame is not None and hidden_text.hide_cut_of((frame for _, frame in written), cut.pk, cut_frame)
     before = TextBeforeCut(cut_frame)
-    frames = [(key, frame) for key, frame in found if key not in stored and before.is_exceeded_by(frame)]
+    frames = [(key, frame) for key, frame in written if key not in stored and before.is_exceeded_by(frame)]
     rows = [(frame, ledger.author_of(frame), transcripts.FrameMetadata(turn.pk, key)) for key, frame in frames]
     if rows:
         frame, author, metadata = rows[-1]
         rows[-1] = (frame, author, replace(metadata, is_complete=False, error_code=Code.STREAM_TRUNCATED))
-    if not any(map(continuation.is_answer, turn.messages.all())):
+    if not any(map(continuation.is_answer, turn.messages.all())):  # else the lines stand before that answer already
         at = next((number for number, (frame, *_) in enumerate(rows) if is_answer(frame.header)), len(rows))
         rows[at:at] = _summary_of(turn, pieces)
     if not rows:

@@ -138,6 +138,8 @@ class Relay:
                 await asyncio.sleep(PAUSE_SECONDS)
 
     async def _listen(self, pubsub: Any) -> None:
+        """Keep the subscriptions as the groups are, in rounds: at each change, and every PING_SECONDS. The ping at the end of a round shows
+        by its answer that Redis is there, and has subscribed what was asked for before it."""
         known: set[str] = set()
         reader: asyncio.Task[None] | None = None
         try:

@@ -180,6 +180,7 @@ class LeakWatch:
         self._secrets = {name: {secret, html.escape(secret)} for name, secret in secrets.items()}
         self._findings: dict[CanaryFinding, None] = {}
         self._allowed: dict[str, bool] = {}
+        """Whether each marker was seen that a server marks as hidden too late (``allow_until_withdrawn``)."""
         self.looked: Counter[str] = Counter()
         self.seen: defaultdict[str, set[str]] = defaultdict(set)
 

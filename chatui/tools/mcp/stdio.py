@@ -210,16 +210,19 @@ class ServerProgram:
             self._is_stateless = True
 
     async def ask(self, method: str, params: Mapping[str, Any], beside: Beside = NOBODY) -> dict[str, Any]:
-        """Send a request to the program that this conversation or person (``key``) used last, or to a new one if that has ended or runs in
-        another process; return the result. ``beside``: what is done with what comes beside it."""
+        """Send a request, and return its result. ``beside``: what is done with what comes beside it.
+
+        Raises:
+            ServerError: the program has ended, or refused.
+        """
         if not self.is_alive:
             raise ServerError("the program has ended")
         number = next(self._numbers)
         waiting = self._waiting[number] = asyncio.get_running_loop().create_future()
         self._besides[number] = beside
-        asked = messages.stateless(params, asks=self._beside.may_speak) if self._is_stateless else params
+        sent_params = messages.stateless(params, asks=self._beside.may_speak) if self._is_stateless else params
         try:
-            await self._write(messages.request(number, method, asked, wants_progress=beside.wants_progress))
+            await self._write(messages.request(number, method, sent_params, wants_progress=beside.wants_progress))
             with sent():
                 return messages.result_of(await waiting)
         except asyncio.CancelledError:
@@ -228,7 +231,7 @@ class ServerProgram:
             raise
         finally:
             del self._waiting[number], self._besides[number]
-            for task in [task for task, asked in self._answering.items() if asked is beside]:
+            for task in [task for task, answers_to in self._answering.items() if answers_to is beside]:
                 task.cancel()  # nobody is asked for a call that is over
 
     async def answers_ping(self) -> bool:

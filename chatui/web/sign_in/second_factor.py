@@ -65,12 +65,7 @@ def second_factor(request: HttpRequest) -> HttpResponse:
 @for_anybody("GET")
 def picture(request: HttpRequest) -> HttpResponse:
     """The QR code of the secret during set-up, as a separate picture: our policy refuses pictures embedded in pages."""
-    person = as_person(request.user)
-    if person is not None:
-        person = person if session.is_recent(request) else None
-    elif (person := second_step.person_of(request)) is not None and accounts_second_factor.is_on(person):
-        person = None  # people with a passkey must use that first
-    person = existing(person)
+    person = existing(_who_sets_up(request))
     try:
         secret = accounts_second_factor.secret_of(person)
     except WrongCodeError:
@@ -82,6 +77,15 @@ def picture(request: HttpRequest) -> HttpResponse:
         drawn, kind="svg", scale=5, border=4, light="#fff"
     )
     return HttpResponse(drawn.getvalue(), content_type="image/svg+xml")
+
+
+def _who_sets_up(request: HttpRequest) -> User | None:
+    """The person who may set up one-time codes now: signed in a short while ago, or behind their password without a second factor."""
+    if (person := as_person(request.user)) is not None:
+        return person if session.is_recent(request) else None
+    person = second_step.person_of(request)
+    # People with a passkey must use that first.
+    return None if person is None or accounts_second_factor.is_on(person) else person
 
 
 @session.own_change
