@@ -127,7 +127,7 @@ export class Commands {
   opened(isBack) {
     if (isBack) this.#seen.missed();
     this.subscribe();
-    this.askAgain();
+    this.resend();
   }
 
   subscribe() {
@@ -143,7 +143,10 @@ export class Commands {
     composer.held = reason;
     for (const { type, client_id: id } of this.#outbox.waiting()) {
       const isTaken = this.#outbox.isTaken(id);
-      if (type === "send") composer.held = (transcript.sending(id)?.hold(isTaken), this.#held);
+      if (type === "send") {
+        transcript.sending(id)?.hold(isTaken);
+        composer.held = this.#held;
+      }
       if (type !== "edit") continue;
       if (isTaken) transcript.dispatchEvent(new CustomEvent("chat:edit-held"));
       else if (this.#outbox.settle(id)) transcript.refuseEdit(NO_CONNECTION);
@@ -153,7 +156,7 @@ export class Commands {
   }
 
   /** The connection is back: sends every unanswered command, and a stop that was pressed meanwhile. */
-  askAgain() {
+  resend() {
     const { composer, transcript } = this.#around;
     this.#held = composer.held = "";
     composer.say("");
@@ -179,7 +182,10 @@ export class Commands {
     return this.#outbox.settle(clientId);
   }
 
-  /** @param {Ask} command */
+  /**
+   * Sends a command, and keeps it until the server has answered; while the connection is lost, it waits for that.
+   * @param {Ask} command
+   */
   #ask(command) {
     this.#stopWanted = false;
     this.#outbox.add(command);
@@ -188,7 +194,7 @@ export class Commands {
     if (this.#held) this.hold();
   }
 
-  /** @param {Ask} command */
+  /** @param {Ask} command @returns {boolean} whether there was a socket that took it */
   #send(command) {
     const isTaken = this.#around.connection.send(command);
     if (isTaken) this.#outbox.take(command.client_id);

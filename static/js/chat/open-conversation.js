@@ -306,7 +306,7 @@ export class Scrolling {
     // If later messages are not loaded yet, the end of the page is not the newest text.
     if (!this.#content.reachesEnd) this.#following.leave();
     // The welcome text, shown alone while there is no message, starts at its top.
-    if (this.#following.on && this.#content.clientHeight) this.#scroller.scrollTop = this.#scroller.scrollHeight;
+    if (this.#following.isOn && this.#content.clientHeight) this.#scroller.scrollTop = this.#scroller.scrollHeight;
     this.#show();
   }
 
@@ -324,7 +324,7 @@ export class Scrolling {
   #show() {
     const { scrollTop, scrollHeight, clientHeight } = this.#scroller;
     const isAtEnd = this.#content.reachesEnd && scrollHeight - scrollTop - clientHeight < 1;
-    const isHidden = this.#following.on || isAtEnd;
+    const isHidden = this.#following.isOn || isAtEnd;
     if (this.#jump.hidden !== isHidden) this.#jump.hidden = isHidden;
   }
 }
@@ -341,21 +341,21 @@ const AT_END_PX = 40;
 const JITTER_PX = 2;
 
 export class Following {
-  #on = true;
+  #isOn = true;
   #last = /** @type {Position} */ ({ top: 0, height: 0, view: 0 });
 
-  get on() {
-    return this.#on;
+  get isOn() {
+    return this.#isOn;
   }
 
   /** The reader asked for the newest text, by the button or by sending a message. */
   resume() {
-    this.#on = true;
+    this.#isOn = true;
   }
 
   /** The reader moved to another place. */
   leave() {
-    this.#on = false;
+    this.#isOn = false;
   }
 
   /**
@@ -363,7 +363,7 @@ export class Following {
    * @param {Position} now
    */
   resized(now) {
-    if (this.#isBack(now)) this.#on = false;
+    if (this.#isBack(now)) this.#isOn = false;
   }
 
   /**
@@ -376,9 +376,9 @@ export class Following {
     const isBack = this.#isBack(now);
     this.#last = now;
     const distance = now.height - now.top - now.view;
-    if (distance <= JITTER_PX) this.#on = true;
-    else if (isBack) this.#on = false;
-    else if (distance <= AT_END_PX && now.top > top) this.#on = true;
+    if (distance <= JITTER_PX) this.#isOn = true;
+    else if (isBack) this.#isOn = false;
+    else if (distance <= AT_END_PX && now.top > top) this.#isOn = true;
   }
 
   /** @param {Position} now */

@@ -56,7 +56,7 @@ class ChatPage extends HTMLElement {
       this.#events.receive(events.filter(isEndUserEvent));
     },
     silent: () => this.#banner.silent(),
-    recovered: () => this.#commands.askAgain(),
+    recovered: () => this.#commands.resend(),
     lost: () => this.#banner.lost(),
     ended: (code) => this.#banner.ended(code),
   });

@@ -9,7 +9,7 @@ import { find, showsAs } from "../page/dom.js";
 /** What a phone shares has a title and an address beside its text. */
 const NAMES = ["title", "q", "url"];
 
-/** @param {ChatComposer} composer */
+/** Appends what the link has to the message box, with a note. @param {ChatComposer} composer */
 export function fill(composer) {
   const text = taken();
   if (!text || composer.text.trim().endsWith(text)) return;

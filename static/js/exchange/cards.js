@@ -230,7 +230,10 @@ customElements.define("unsent-answer", UnsentAnswer);
 
 // A call that nobody decided about in time: its question can be asked again, as a new one. The old exchange stays.
 
-/** @param {Exchange} exchange @param {HTMLElement} button */
+/**
+ * Asks the question of an exchange again, as a new one with copies of its files.
+ * @param {Exchange} exchange @param {HTMLElement} button
+ */
 export async function askAgain({ element, question }, button) {
   const composer = /** @type {ChatComposer} */ (find(document, "chat-composer", HTMLElement));
   const section = find(element, ".question", HTMLElement);

@@ -12,10 +12,10 @@ const TYPING_MS = 180;
 const MAX_PAGES = 5;
 
 /**
- * What another page takes over that takes the place of this one without a load.
+ * The search of the page before, for the one that takes its place without a load.
  * @type {{ typed: string, results: Node[], top: number, step: string | null } | null}
  */
-let kept = null;
+let handedOver = null;
 
 export class ConversationSearch extends HTMLElement {
   #text = find(this, ".search-text", HTMLInputElement);
@@ -44,19 +44,20 @@ export class ConversationSearch extends HTMLElement {
     }
     find(this, "form", HTMLFormElement).dataset.ready = "";
     this.#text.value ||= keptSearch();
-    if (kept && kept.typed === this.#text.value) this.#takeOver(kept);
+    if (handedOver && handedOver.typed === this.#text.value) this.#takeOver(handedOver);
     else if (this.#text.value.trim()) void this.#askForOpen();
-    kept = null;
+    handedOver = null;
   }
 
   disconnectedCallback() {
     clearTimeout(this.#waiting);
     this.#asked += 1;
     if (this.#results.hidden) return;
-    kept = { typed: this.#text.value, results: [...this.#results.childNodes], top: this.#top, step: this.#pressed };
+    const results = [...this.#results.childNodes];
+    handedOver = { typed: this.#text.value, results, top: this.#top, step: this.#pressed };
   }
 
-  /** @param {NonNullable<typeof kept>} before */
+  /** @param {NonNullable<typeof handedOver>} before */
   #takeOver({ results, top, step }) {
     this.#open();
     this.#results.replaceChildren(...results);
