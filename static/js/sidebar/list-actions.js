@@ -1,26 +1,22 @@
-// The actions of a conversation's menu, in the list and in the top bar: renames in place, pins, archives, moves, and
-// deletes with undo.
+// The actions of a conversation's menu, in the list and in the top bar. What carries them out is loaded on first use.
 
 import { t } from "../language/words.js";
-import { closestTo, find, lifeOf, pageOf, seek } from "../page/dom.js";
+import { closestTo, find, lifeOf, pageOf } from "../page/dom.js";
 import { menuOpener, toast } from "../page/menus.js";
-import { messageOf, postJson } from "../page/server.js";
-import { newEntry, showPlace } from "./entries.js";
+import { showPlace } from "./entries.js";
 
-/** @import { Choosing } from "./choosing.js" */
-/** @import { MoveDialog } from "./move-dialog.js" */
+/** @import { Changes } from "./changes.js" */
 /** @import { ConversationList } from "./conversation-list.js" */
 
 export class ListActions {
   #list;
   #menu;
-  /** The dialog for moving; loaded on first use. @type {Promise<MoveDialog> | null} */
-  #dialog = null;
-  /** Loaded on first use. @type {Promise<Choosing> | null} */
-  #choosing = null;
+  #moving = onDemand(async () => new (await import("./move-dialog.js")).MoveDialog(this.#list));
+  #choosing = onDemand(async () => new (await import("./choosing.js")).Choosing(this.#list));
+  #changing = onDemand(async () => (this.#changes = new (await import("./changes.js")).Changes(this.#list)));
+  /** @type {Changes | null} */
+  #changes = null;
   #drag = new AbortController();
-  /** Those that were deleted in this tab. @type {Set<string>} */
-  #deleted = new Set();
 
   /** @param {ConversationList} list */
   constructor(list) {
@@ -43,7 +39,7 @@ export class ListActions {
    * @returns {boolean} whether it was deleted in this tab
    */
   hasDeleted(conversation) {
-    return this.#deleted.has(conversation);
+    return this.#changes?.deleted.has(conversation) ?? false;
   }
 
   /** @param {Event} event */
@@ -51,7 +47,7 @@ export class ListActions {
     const create = closestTo(event, "a.folders-new");
     if (create instanceof HTMLAnchorElement && isPlain(event)) {
       event.preventDefault();
-      return this.#move(create.href);
+      return this.#moving((dialog) => dialog.open(create.href));
     }
     const menu = closestTo(event, "#conversation-menu, #top-menu");
     const line = closestTo(event, "[data-action]");
@@ -63,18 +59,20 @@ export class ListActions {
     menu.hidePopover();
     if (action === "rename") {
       import("./renaming.js").then(({ rename }) => rename(isOpen ? null : item, (title, before) => {
-        void this.#saveTitle(item, title, before);
+        this.#changing((changes) => changes.saveTitle(item, title, before));
       }), unreachable);
     } else if (action === "delete") {
-      if (isOpen) this.#deleteOpen(item.dataset.conversation ?? "");
-      else void this.#delete(item);
-    } else if (action === "put" && place) void this.#put(item, place);
+      this.#changing((changes) => isOpen ? changes.deleteOpen(item.dataset.conversation ?? "") : changes.delete(item));
+    } else if (action === "put" && place) this.#changing((changes) => changes.put(item, place));
     else if ((action === "move" || action === "choose") && line instanceof HTMLAnchorElement) {
       // Without scripts, the link leads to the page for it.
       event.preventDefault();
-      if (action === "move") this.#move(line.href);
-      else this.#choose(line.href, item);
-    } else if (action === "move") this.#move(`${find(item, "a.conversation-link", HTMLAnchorElement).href}move/`);
+      if (action === "move") this.#moving((dialog) => dialog.open(line.href));
+      else this.#choosing((choosing) => choosing.start(line.href, item));
+    } else if (action === "move") {
+      const { href } = find(item, "a.conversation-link", HTMLAnchorElement);
+      this.#moving((dialog) => dialog.open(`${href}move/`));
+    }
   };
 
   /** The list takes the drop at once, also before what moves it is loaded. @param {DragEvent} event */
@@ -94,142 +92,22 @@ export class ListActions {
     }, { signal });
     document.addEventListener("dragend", () => this.#drag.abort(), { signal });
   };
-
-  /** @param {string} path of the page that asks for the folder, or for a new one */
-  #move(path) {
-    const dialog = (this.#dialog ??= moveDialog(this.#list));
-    dialog.then((made) => made.open(path), () => {
-      this.#dialog = null;
-      unreachable();
-    });
-  }
-
-  /**
-   * @param {string} path of the page for choosing
-   * @param {HTMLElement} item that is chosen at first
-   */
-  #choose(path, item) {
-    const choosing = (this.#choosing ??= choosingIn(this.#list));
-    choosing.then((made) => made.start(path, item), () => {
-      this.#choosing = null;
-      unreachable();
-    });
-  }
-
-  /**
-   * Pins a conversation, or moves it into the list or the archive. The server then tells every page, including this
-   * one.
-   * @param {HTMLElement} item of the list or the menu, with the path of its conversation
-   * @param {string} place
-   */
-  async #put(item, place) {
-    const hadFocus = item.isConnected && item.matches(".conversation-item");
-    try {
-      const { title } = await postJson(`${item.dataset.path}put/`, { place });
-      if (place !== "archive") return;
-      const text = t("Archived “%(title)s”.", { title: title ?? "" });
-      toast(text, { label: t("Undo"), run: () => void this.#put(item, "list") });
-      if (hadFocus) this.#focusFirst();
-    } catch (error) {
-      toast(messageOf(error));
-    }
-  }
-
-  /**
-   * @param {HTMLElement} item of the list or the menu, with the path of its conversation
-   * @param {string} title
-   * @param {string} before
-   */
-  async #saveTitle(item, title, before) {
-    const conversation = item.dataset.conversation ?? "";
-    this.#announceTitle(conversation, title);
-    try {
-      const answer = await postJson(`${item.dataset.path}rename/`, { title });
-      this.#announceTitle(conversation, answer.title ?? title);
-    } catch (error) {
-      this.#announceTitle(conversation, before);
-      toast(messageOf(error), { label: t("Try again"), run: () => void this.#saveTitle(item, title, before) });
-    }
-  }
-
-  /**
-   * @param {string} conversation
-   * @param {string} title
-   */
-  #announceTitle(conversation, title) {
-    this.#list.retitle(conversation, title);
-    this.#list.dispatchEvent(new CustomEvent("chat:title", { detail: { conversation, title } }));
-  }
-
-  /**
-   * Deletes the conversation that the page shows, which may be too old to be in the list.
-   * @param {string} conversation
-   */
-  #deleteOpen(conversation) {
-    const item = this.#list.item(conversation) ?? newEntry(conversation, { is_imported: false, is_copy: false });
-    find(item, ".conversation-link", HTMLElement).ariaCurrent = "page";
-    void this.#delete(item);
-  }
-
-  /** The focused entry has disappeared from the list. */
-  #focusFirst() {
-    (seek(this.#list, ".conversation-link", HTMLElement) ?? seek(document, ".new-chat", HTMLElement))?.focus();
-  }
-
-  /** @param {HTMLElement} item */
-  async #delete(item) {
-    const list = this.#list;
-    const title = find(item, ".conversation-title", HTMLElement).textContent ?? "";
-    const conversation = item.dataset.conversation ?? "";
-    this.#deleted.add(conversation);
-    list.take(item);
-    this.#focusFirst();
-    const bringBack = () => {
-      this.#deleted.delete(conversation);
-      // The server may have told all pages already: then it is listed.
-      if (!list.item(conversation)) list.place(item);
-    };
-    try {
-      await postJson(`${item.dataset.path}delete/`);
-    } catch (error) {
-      bringBack();
-      toast(messageOf(error));
-      return;
-    }
-    if (seek(item, "[aria-current]", HTMLElement)) {
-      // The open conversation was deleted: the home page offers to undo that.
-      list.dispatchEvent(new CustomEvent("chat:deleted", { detail: conversation }));
-      return;
-    }
-    toast(t("Deleted “%(title)s”.", { title }), { label: t("Undo"), run: () => this.#restore(item, bringBack) });
-  }
-
-  /**
-   * @param {HTMLElement} item
-   * @param {() => void} bringBack
-   */
-  async #restore(item, bringBack) {
-    try {
-      await postJson(`${item.dataset.path}restore/`);
-      bringBack();
-      const shown = this.#list.item(item.dataset.conversation ?? "") ?? item;
-      seek(shown, ".conversation-link", HTMLElement)?.focus();
-    } catch (error) {
-      toast(messageOf(error));
-    }
-  }
 }
 
-/** @param {ConversationList} list */
-async function moveDialog(list) {
-  const { MoveDialog } = await import("./move-dialog.js");
-  return new MoveDialog(list);
-}
-
-/** @param {ConversationList} list */
-async function choosingIn(list) {
-  const { Choosing } = await import("./choosing.js");
-  return new Choosing(list);
+/**
+ * What is loaded on first use. If it cannot be loaded, the person is told, and can try again.
+ * @template Part
+ * @param {() => Promise<Part>} load
+ */
+function onDemand(load) {
+  /** @type {Promise<Part> | null} */
+  let loading = null;
+  return (/** @type {(part: Part) => unknown} */ use) => {
+    void (loading ??= load()).then(use, () => {
+      loading = null;
+      unreachable();
+    });
+  };
 }
 
 function unreachable() {
