@@ -1,5 +1,6 @@
-// Hides the list of conversations before the first paint, if the person had folded it away. It is a classic script in
-// the head on purpose: a module would run too late, and the page would jump.
+// Hides the list of conversations before the first paint, if the person had folded it away, and opens the folders that
+// were open, as high as they were. It is a classic script in the head on purpose: a module would run too late, and the
+// page would jump.
 //
 // And decides whether Enter sends, or starts a new line as on phones, whose keyboards have no other key for that. The
 // parts of the page look for "data-enter"; the person can choose otherwise in the sheet of shortcuts.
@@ -27,6 +28,20 @@
     const isMessage = target instanceof HTMLTextAreaElement && target.closest(".composer-form, .question-editor");
     if (isMessage) target.enterKeyHint = dataset.enter === "line" ? "enter" : "send";
   });
+  // As "sidebar/folders.js" has stored them, once the parser has come to them.
+  const kept = stored("chatui:folders")?.split(" ") ?? [];
+  const open = new Map(kept.map((each) => /** @type {[string, string]} */ (each.split(":"))));
+  const watching = new MutationObserver(() => {
+    for (const [id, height] of open) {
+      const items = document.querySelector(`[data-folder="${id}"] .folder-items`);
+      if (!(items instanceof HTMLElement)) continue;
+      open.delete(id);
+      items.closest("details")?.setAttribute("open", "");
+      items.style.setProperty("--kept", height);
+    }
+  });
+  if (open.size) watching.observe(document, { childList: true, subtree: true });
+  addEventListener("DOMContentLoaded", () => watching.disconnect());
 })();
 
 // Holds back what is submitted before the page's modules are loaded: Enter would start a new line, and a form would

@@ -11,6 +11,7 @@ import { whenLeaving } from "../composer/leaving.js";
 /** @import { FolderKept } from "../wire/wire.js" */
 /** @import { News } from "./entries.js" */
 
+/** The open folders, each with the height of what is in it: "early.js" opens them before the first paint. */
 const KEY = "chatui:folders";
 
 export class Folders {
@@ -32,14 +33,16 @@ export class Folders {
   }
 
   start() {
-    const open = new Set(recall(KEY)?.split(" "));
-    for (const folder of this.#all()) {
-      const details = detailsOf(folder);
-      if (open.has(idOf(folder))) details.open = true;
-      if (details.open) this.#load(folder);
+    for (const [folder, height] of this.#remembered()) {
+      detailsOf(folder).open = true;
+      itemsOf(folder).style.setProperty("--kept", height);
     }
+    for (const folder of this.#open()) this.#load(folder);
     // "toggle" does not bubble.
     this.#folders.addEventListener("toggle", this.#toggled, { capture: true });
+    // Another tab may have opened and closed others meanwhile.
+    const keep = () => this.#keepOpen(this.#remembered().map(([folder]) => folder));
+    addEventListener("pagehide", keep, { signal: lifeOf(this.#list) });
     whenLeaving(() => {
       this.#isForgotten = true;
     }, lifeOf(this.#list));
@@ -102,7 +105,7 @@ export class Folders {
     const isSame = now.length === this.#folders.childElementCount && now.every((each) => each.isConnected);
     if (!isSame) this.#folders.replaceChildren(...now);
     else now.forEach((each, at) => this.#folders.children[at] === each || this.#folders.children[at]?.before(each));
-    for (const folder of now) if (detailsOf(folder).open) this.#load(folder);
+    for (const folder of this.#open()) this.#load(folder);
   }
 
   /**
@@ -137,13 +140,31 @@ export class Folders {
   #toggled = (event) => {
     const folder = event.target instanceof Element ? event.target.closest(".folder") : null;
     if (!(folder instanceof HTMLElement)) return;
-    const open = this.#all().filter((each) => detailsOf(each).open);
-    if (!this.#isForgotten) remember(KEY, open.map(idOf).join(" ") || null);
+    this.#keepOpen(this.#open());
     if (!detailsOf(folder).open) return;
     // Opening it shows which of its conversations has the new answer.
     seek(folder, ".folder-head .conversation-new", HTMLElement)?.remove();
     this.#load(folder);
   };
+
+  /** The folders that are open in this browser, and what is stored of their heights. */
+  #remembered() {
+    return (recall(KEY)?.split(" ") ?? []).flatMap((each) => {
+      const [id = "", height = ""] = each.split(":");
+      const folder = this.element(id);
+      return folder ? [/** @type {const} */ ([folder, height])] : [];
+    });
+  }
+
+  /** @param {HTMLElement[]} open */
+  #keepOpen(open) {
+    if (this.#isForgotten) return;
+    remember(KEY, open.map((each) => `${idOf(each)}:${heightOf(each)}`).join(" ") || null);
+  }
+
+  #open() {
+    return this.#all().filter((each) => detailsOf(each).open);
+  }
 
   /** @param {HTMLElement} folder that is open now */
   #load(folder) {
@@ -173,6 +194,14 @@ function idOf(folder) {
 /** @param {HTMLElement} folder */
 function itemsOf(folder) {
   return find(folder, ".folder-items", HTMLElement);
+}
+
+/** The height of what is in an open folder, also if nothing is; empty if unknown. @param {HTMLElement} folder */
+function heightOf(folder) {
+  const items = itemsOf(folder);
+  if (seek(items, ".conversation-page:first-child", HTMLElement)) return items.style.getPropertyValue("--kept");
+  const height = items.offsetHeight + find(folder, ".folder-none", HTMLElement).offsetHeight;
+  return height ? `${height}px` : "";
 }
 
 /** @param {HTMLElement} folder */

@@ -10,7 +10,7 @@ from playwright.sync_api import APIResponse, Locator, Page, Route, expect
 from tests.browser.chat import Chat
 from tests.browser.sidebar.conftest import Patient
 from tests.browser.sidebar.test_places import choose, choose_on_top
-from tests.browser.visits import Visits, until
+from tests.browser.visits import Visits, still, until
 from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.browser
@@ -302,3 +302,33 @@ def test_a_conversation_is_dragged_into_a_folder_and_out_of_it_and_a_drop_where_
     expect(in_list(page)).to_have_text(["Talk 2", "Talk 1", "Talk 0"])
     assert len(moves) == 3  # neither of the two drops in between asked the server
     expect(page.locator("[data-drop]")).to_have_count(0)
+
+
+@pytest.mark.parametrize("inside", [["Talk 1", "Talk 0"], []])
+def test_a_folder_that_was_open_is_open_and_as_high_before_the_scripts_of_the_list_run(inside: list[str], page: Page) -> None:
+    make(page, "Work")
+    make(page, "Rest")
+    for title in inside:
+        choose(page, title, "Move to folder…")
+        page.get_by_role("dialog").get_by_role("button", name="Work", exact=True).click()
+        expect(page.locator(".toast").last).to_contain_text(f"Moved “{title}”.")
+    page.reload()
+    unfold(page, "Work")
+    expect(titles_in(page, "Work")).to_have_count(len(inside))
+    expect(folder(page, "Work").locator(".folder-none")).to_be_visible(visible=not inside)
+    page.reload()  # the folder's height is known when this page is left
+    still(page)
+
+    held: list[Route] = []
+    page.route("**/sidebar/folders*.js", lambda route: held.append(route))
+    page.reload(wait_until="commit")
+    until(page, lambda: held)
+    expect(in_list(page).last).to_be_visible()
+    places = "() => [...document.querySelectorAll('.folder-head, .conversation-items')].map((each) => each.getBoundingClientRect().y)"
+    assert folder(page, "Work").locator("details").get_attribute("open") is not None
+    before = page.evaluate(places)
+    held[0].continue_()
+    expect(folder(page, "Work").locator(".folder-items > .conversation-page")).to_have_count(0)
+    expect(titles_in(page, "Work")).to_have_count(len(inside))
+    assert page.evaluate(places) == pytest.approx(before, abs=1)
+    page.unroute_all()
