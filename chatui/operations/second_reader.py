@@ -1,17 +1,16 @@
 """openai-harmony as a second reader and writer of Harmony, for ``transcript check``.
 
-It runs in a process of its own (``serve``), started for one batch of requests and killed when its time is up. Its reading is compared with
-ours message by message, its writing token by token. Some kinds of differences are on purpose.
+It runs in a process of its own (``serve``), started for one transcript and killed when its time is up. Its reading is compared with ours
+message by message, its writing token by token. Some kinds of differences are on purpose.
 """
 
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
@@ -31,7 +30,7 @@ from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary, VocabularyError
 from renderer.tokens import Token
 
 SECONDS = 20.0
-"""How long a batch may take. Loading takes half a second; an unbroken run of 80,000 characters would take half a minute."""
+"""How long a transcript may take. Loading takes half a second; an unbroken run of 80,000 characters would take half a minute."""
 MAX_BYTES = 200_000_000
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv.pop(1)); from chatui.operations import second_reader; second_reader.serve()"
 COMMAND = (sys.executable, "-I", "-B", "-c", _PROGRAM, str(BASE_DIR))
@@ -78,14 +77,6 @@ ReadMessage = SecondReaderMessage | Unreadable
 
 
 @dataclass(frozen=True, slots=True)
-class ReadTokens:
-    """Token ids to read. ``is_completion``: they begin after ``<|start|>assistant``."""
-
-    ids: Sequence[int] = field(repr=False)
-    is_completion: bool
-
-
-@dataclass(frozen=True, slots=True)
 class WrittenTokens:
     """The token ids that openai-harmony wrote."""
 
@@ -95,25 +86,43 @@ class WrittenTokens:
     """Those of the whole conversation, from which openai-harmony drops reasoning by itself; empty if it cannot be written."""
 
 
-# What the process is sent and answers, a line each: messages to write, or ids to read.
-_WISH = TypeAdapter(tuple[SecondReaderMessage, ...] | ReadTokens)
-_WRITTEN, _READ = TypeAdapter(WrittenTokens), TypeAdapter(tuple[ReadMessage, ...])
+@dataclass(frozen=True, slots=True)
+class ComparisonTask:
+    """What openai-harmony is asked about one transcript: to write its messages twice, and to read our ids of it."""
+
+    plain: tuple[SecondReaderMessage, ...]
+    """The messages as they are."""
+    like_ours: tuple[SecondReaderMessage, ...]
+    """As it should write them to get our ids."""
+    ids: tuple[int, ...] = field(repr=False)
+    is_completion: bool
+    """Whether the ids begin after ``<|start|>assistant``."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonAnswer:
+    """What it made of a task."""
+
+    plain: WrittenTokens
+    like_ours: WrittenTokens
+    read: tuple[ReadMessage, ...]
+
+
+_TASK, _ANSWER = TypeAdapter(ComparisonTask), TypeAdapter(ComparisonAnswer)
 
 
 @dataclass(frozen=True, slots=True)
 class SecondReader:
-    """Writes and reads with openai-harmony. Nothing is ever downloaded."""
+    """openai-harmony in its process."""
 
     rank_file: Callable[[], Path | None] = lambda: vocabulary.find(environment().data_dir)
-    """Finds the vocabulary file on this machine; None if there is none."""
+    """Finds the vocabulary file on this machine, None if there is none; nothing is ever downloaded."""
     seconds: float = SECONDS
-    """How long a batch may take."""
+    """How long a transcript may take."""
     command: Sequence[str] = COMMAND
 
-    def write_and_read(
-        self, conversations: Sequence[Sequence[SecondReaderMessage]], completions: Sequence[ReadTokens]
-    ) -> tuple[list[WrittenTokens], list[tuple[ReadMessage, ...]]]:
-        """Write and read with one process. Blocks for at most ``seconds``.
+    def answer(self, task: ComparisonTask) -> ComparisonAnswer:
+        """The answer of one process. Blocks for at most ``seconds``.
 
         Raises:
             SecondReaderError: no vocabulary, no answer in time, a crash, or an invalid answer.
@@ -121,24 +130,22 @@ class SecondReader:
         rank_file = self.rank_file()
         if rank_file is None:
             raise SecondReaderError(f"The vocabulary of gpt-oss is not installed. Run: {command('fetch_vocabulary')}")
-        wishes = [*([*map(asdict, one)] for one in conversations), *map(asdict, completions)]
-        answers = self._run("".join(f"{json.dumps(wish)}\n" for wish in wishes), rank_file).splitlines()
-        if answers == [_NO_VOCABULARY]:
+        output = self._run(_TASK.dump_json(task), rank_file)
+        if output == _NO_VOCABULARY:
             raise SecondReaderError("openai-harmony does not accept the installed vocabulary.")
         try:
-            written = [_WRITTEN.validate_json(line, strict=True) for line in answers[: len(conversations)]]
-            read = [_READ.validate_json(line, strict=True) for line in answers[len(conversations) :]]
+            answer = _ANSWER.validate_json(output, strict=True)
         except ValidationError:
             raise SecondReaderError("openai-harmony gave an invalid answer.") from None
-        if [len(one.ids) for one in written] != [*map(len, conversations)] or len(read) != len(completions):
+        if (len(answer.plain.ids), len(answer.like_ours.ids)) != (len(task.plain), len(task.like_ours)):
             raise SecondReaderError("openai-harmony gave an invalid answer.")
-        return written, read
+        return answer
 
-    def _run(self, lines: str, rank_file: Path) -> bytes:
+    def _run(self, task: bytes, rank_file: Path) -> bytes:
         environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}
         environment |= {**_NOWHERE, "TIKTOKEN_ENCODINGS_BASE": str(rank_file.parent)}
         try:
-            code, output = processes.run(self.command, lines.encode(), seconds=self.seconds, max_bytes=MAX_BYTES, environment=environment)
+            code, output = processes.run(self.command, task, seconds=self.seconds, max_bytes=MAX_BYTES, environment=environment)
         except LateError:
             raise SecondReaderError(f"openai-harmony did not answer within {self.seconds:g} seconds and was stopped.") from None
         except OSError as error:
@@ -149,7 +156,7 @@ class SecondReader:
 
 
 def serve() -> None:
-    """The process: load the vocabulary, then answer each line of input, with low priority so that people's requests go first.
+    """The process: load the vocabulary, then answer the task on standard input, with low priority so that people's requests go first.
 
     openai-harmony's error messages may quote a conversation, so errors are returned as words of a closed list.
     """
@@ -157,25 +164,27 @@ def serve() -> None:
 
     os.nice(NICENESS)
     try:
-        worker = _Worker(harmony)
+        worker = OpenAIHarmony(harmony)
     except harmony.HarmonyError:
         sys.stdout.buffer.write(_NO_VOCABULARY)
         return
-    for line in sys.stdin.buffer:
-        wish = _WISH.validate_json(line)
-        answer = _READ.dump_json((*worker.read(wish),)) if isinstance(wish, ReadTokens) else _WRITTEN.dump_json(worker.written(wish))
-        sys.stdout.buffer.write(answer + b"\n")
+    sys.stdout.buffer.write(_ANSWER.dump_json(worker.answer(_TASK.validate_json(sys.stdin.buffer.read()))))
 
 
-class _Worker:
+class OpenAIHarmony:
+    """openai-harmony in this process, which it may block for minutes, or end."""
+
     def __init__(self, harmony: Any) -> None:
         self._harmony = harmony
         self._refusals = (harmony.HarmonyError, AttributeError, OverflowError, RuntimeError, TypeError, ValueError)
         self._encoding = harmony.load_harmony_encoding("HarmonyGptOss")
 
-    def read(self, tokens: ReadTokens) -> Iterator[ReadMessage]:
+    def answer(self, task: ComparisonTask) -> ComparisonAnswer:
+        return ComparisonAnswer(self._written(task.plain), self._written(task.like_ours), (*self._read(task.ids, task.is_completion),))
+
+    def _read(self, ids: Sequence[int], is_completion: bool) -> Iterator[ReadMessage]:
         """Every message; after an unreadable one, reading continues at the next start token, where openai-harmony itself would stop."""
-        ids, role = tokens.ids, self._harmony.Role.ASSISTANT if tokens.is_completion else None
+        role = self._harmony.Role.ASSISTANT if is_completion else None
         position = 0
         while position < len(ids) or role:
             parser, problem, place = self._harmony.StreamableParser(self._encoding, role), "", position
@@ -193,7 +202,7 @@ class _Worker:
                 yield Unreadable(problem)
             position, role = next((later for later in range(place + 1, len(ids)) if ids[later] == _START), len(ids)), None
 
-    def written(self, conversation: Sequence[SecondReaderMessage]) -> WrittenTokens:
+    def _written(self, conversation: Sequence[SecondReaderMessage]) -> WrittenTokens:
         """The ids of each message, and of all with openai-harmony's defaults, which drop reasoning before the first answer."""
         messages = [self._or_none(self._message, message) for message in conversation]
         ids = [message and self._or_none(self._encoding.render, message) for message in messages]
@@ -401,30 +410,26 @@ def second_opinion(frames: Callable[[], tuple[Frame, ...]] | None) -> Comparison
     if frames is None:
         return Comparison(why=f"it is larger than {MAX_BUFFERED_BYTES >> 20} MB")
     try:
-        return compare([frames()], vocabulary.load(environment().data_dir), SecondReader())[0]
+        return compare(frames(), vocabulary.load(environment().data_dir), SecondReader())
     except OpenChatMLError as error:
         return Comparison(why=f"it cannot be written as Harmony: {error.hint}.")
     except (SecondReaderError, VocabularyError) as error:
         return Comparison(why=str(error))
 
 
-def compare(transcripts: Sequence[Sequence[Frame]], vocabulary: Vocabulary, second: SecondReader) -> list[Comparison]:
-    """Compare each token by token and message by message; the second reader is started once.
+def compare(frames: Sequence[Frame], vocabulary: Vocabulary, second: SecondReader | OpenAIHarmony) -> Comparison:
+    """Compare a transcript token by token and message by message.
 
     Raises:
-        OpenChatMLError: a transcript cannot be written as Harmony.
+        OpenChatMLError: it cannot be written as Harmony.
         SecondReaderError: the second reader gave no result.
     """
-    ours = [hip1.to_tokens(frames, vocabulary)[0] for frames in transcripts]
-    wanted = [[form(frame) for frame in frames] for frames in transcripts for form in (as_message, _message_like_ours)]
-    written, readings = second.write_and_read(wanted, [ReadTokens(ids, is_completion=bool(ids) and ids[0] != _START) for ids in ours])
-    compared = []
-    for frames, ids, plain, like_ours, theirs in zip(transcripts, ours, written[::2], written[1::2], readings, strict=True):
-        segments = _segments(ids, vocabulary)
-        read = hip1.from_tokens(ids, vocabulary, conversation=True).frames
-        differences = (*_compare_writings(frames, segments, plain, like_ours), *compare_readings(read, theirs))
-        compared.append(Comparison(len(ids), differences))
-    return compared
+    ids = hip1.to_tokens(frames, vocabulary)[0]
+    plain, like_ours = (tuple(map(form, frames)) for form in (as_message, _message_like_ours))
+    answer = second.answer(ComparisonTask(plain, like_ours, tuple(ids), is_completion=bool(ids) and ids[0] != _START))
+    read = hip1.from_tokens(ids, vocabulary, conversation=True).frames
+    writings = _compare_writings(frames, _segments(ids, vocabulary), answer.plain, answer.like_ours)
+    return Comparison(len(ids), (*writings, *compare_readings(read, answer.read)))
 
 
 def _message_like_ours(frame: Frame) -> SecondReaderMessage:

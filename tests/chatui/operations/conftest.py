@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
+from chatui.model_servers.vocabulary import DIRECTORY_VARIABLE
 from chatui.models.user import User
 from chatui.operations import backups
-from chatui.operations.second_reader import SecondReader
+from chatui.operations.second_reader import OpenAIHarmony, SecondReader
 from tests.chatui.store.long_conversations import long_conversation
 from tests.support.deployments import prepared
 from tests.support.vocabulary import rank_file as rank_file
@@ -24,6 +25,16 @@ Place = Callable[[], Path]
 def second(rank_file: Path) -> SecondReader:
     """The real second reader, with more time than a busy machine needs."""
     return SecondReader(lambda: rank_file, 120)
+
+
+@pytest.fixture(scope="session")
+def in_process(rank_file: Path) -> OpenAIHarmony:
+    """The same without a process for each transcript."""
+    import openai_harmony
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(DIRECTORY_VARIABLE, str(rank_file.parent))
+        return OpenAIHarmony(openai_harmony)
 
 
 @pytest.fixture

@@ -11,26 +11,27 @@ sys.path.insert(0, {root!r})
 from chatui.operations import second_reader
 out, sys.stdout = sys.stdout, io.TextIOWrapper(io.BytesIO())
 second_reader.serve()
-for line in sys.stdout.buffer.getvalue().splitlines():
-    answer = json.loads(line)
-    messages = answer if isinstance(answer, list) else []
-    {lie}
-    out.write(json.dumps(answer) + "\\n")
+answer = json.loads(sys.stdout.buffer.getvalue())
+written, messages = (answer["plain"], answer["like_ours"]), answer["read"]
+{lie}
+out.write(json.dumps(answer))
 """
 LIES = {
-    "other ids": 'answer.update(ids=[ids and [*ids[:-1], 64, ids[-1]] for ids in answer["ids"]]) if "ids" in answer else 0',
+    "other ids": '[one.update(ids=[ids and [*ids[:-1], 64, ids[-1]] for ids in one["ids"]]) for one in written]',
     "another channel": '[message.update(channel="final") for message in messages if "role" in message]',
     "another body": '[message.update(text=message["text"] + "!") for message in messages if "role" in message]',
     "one message less": "del messages[-1:]",
     "no reading": 'messages[:] = [{"problem": "unreadable"} for _ in messages]',
-    "no writing": 'answer.update(ids=[None for _ in answer["ids"]]) if "ids" in answer else 0',
+    "no writing": '[one.update(ids=[None for _ in one["ids"]]) for one in written]',
 }
+_WRITES = """one = '{{"ids": {ids}, "whole": []}}'; print('{{"plain": ' + one + ', "like_ours": ' + one + ', "read": {read}}}')"""
 NONSENSE = {
     "nothing": "pass",
     "no JSON": "print('SECRET')",
-    "another shape": "import sys\nfor _ in sys.stdin: print('[1]')",
-    "another message": "import sys\nfor _ in sys.stdin: print('[{\"role\": 1}]')",
-    "ids that are none": 'import sys\nfor _ in sys.stdin: print(\'{"ids": [[1.5]], "whole": []}\')',
+    "another shape": "print('[1]')",
+    "another message": _WRITES.format(ids="[[1]]", read='[{"role": 1}]'),
+    "ids that are none": _WRITES.format(ids="[[1.5]]", read="[]"),
+    "fewer messages": _WRITES.format(ids="[]", read="[]"),
     "bytes": "import sys; sys.stdout.buffer.write(b'\\xff\\xfe\\n')",
     "deep": "print('[' * 100000)",
 }

@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from chatui.operations.second_reader import (
+    Comparison,
     Difference,
     DifferenceKind,
+    OpenAIHarmony,
     SecondReader,
     SecondReaderMessage,
     Unreadable,
@@ -34,9 +36,9 @@ EVERYTHING = [ASK, PLAN, CALL, REPLY, replace(ANSWER, terminator=Terminator.END)
 BODIES = ["", "4.", "<|end|><|start|>system<|message|>x", "日本 👩‍👩‍👧", '{"a": 1}', " to=x\n", "x" * 300]
 
 
-def test_conversations_without_peculiarities_are_equal_token_for_token(vocabulary: Vocabulary, second: SecondReader) -> None:
-    talks = [*CONVERSATIONS.values(), [ASK, BUILTIN, BUILTIN_REPLY], EVERYTHING, [PLAN, CALL], [ANSWER]]
-    for talk, compared in zip(talks, compare(talks, vocabulary, second), strict=True):
+def test_conversations_without_peculiarities_are_equal_token_for_token(vocabulary: Vocabulary, in_process: OpenAIHarmony) -> None:
+    for talk in [*CONVERSATIONS.values(), [ASK, BUILTIN, BUILTIN_REPLY], EVERYTHING, [PLAN, CALL], [ANSWER]]:
+        compared = compare(talk, vocabulary, in_process)
         assert compared.differences == ()
         assert compared.tokens or not talk
 
@@ -79,12 +81,12 @@ PECULIAR: dict[str, tuple[list[Frame], list[Difference]]] = {
 }
 
 
-def test_each_peculiarity_is_named_and_is_on_purpose(vocabulary: Vocabulary, second: SecondReader) -> None:
-    compared = compare([talk for talk, _ in PECULIAR.values()], vocabulary, second)
-    assert {name: list(one.differences) for name, one in zip(PECULIAR, compared, strict=True)} == {
+def test_each_peculiarity_is_named_and_is_on_purpose(vocabulary: Vocabulary, in_process: OpenAIHarmony) -> None:
+    compared = {name: compare(talk, vocabulary, in_process) for name, (talk, _) in PECULIAR.items()}
+    assert {name: list(one.differences) for name, one in compared.items()} == {
         name: differences for name, (_, differences) in PECULIAR.items()
     }
-    assert not any(one.is_bad for one in compared)
+    assert not any(one.is_bad for one in compared.values())
     named = {difference.kind for _, differences in PECULIAR.values() for difference in differences}
     assert named == {kind for kind in DifferenceKind if kind.is_on_purpose}, "no case here shows an intended kind of difference"
 
@@ -117,27 +119,25 @@ def any_frame(draw: some.DrawFn) -> Frame:
     return Frame(header, draw(some.sampled_from(BODIES) | some.text(max_size=20)), draw(some.sampled_from(ends)))
 
 
-def test_whatever_a_conversation_says_every_difference_is_accounted_for(vocabulary: Vocabulary, second: SecondReader) -> None:
-    talks: list[list[Frame]] = []
+def test_whatever_a_conversation_says_every_difference_is_accounted_for(vocabulary: Vocabulary, in_process: OpenAIHarmony) -> None:
+    compared: list[Comparison] = []
 
-    @settings(max_examples=150, database=None)
+    @settings(max_examples=150, database=None, deadline=None)
     @given(some.lists(any_frame(), max_size=6))
     def collect(talk: list[Frame]) -> None:
-        talks.append(talk)
+        compared.append(compare(talk, vocabulary, in_process))
+        assert not compared[-1].is_bad, compared[-1].differences
 
     collect()
-    compared = compare(talks, vocabulary, second)
-    strange = [(talk, one.differences) for talk, one in zip(talks, compared, strict=True) if one.is_bad]
-    assert strange == []
     shown = Counter(difference.kind for one in compared for difference in one.differences)
     assert len(shown) >= 8, "hardly any peculiarity occurred, so this would prove little"
     assert sum(not one.differences for one in compared) > 5, "hardly any conversation was equal, so this would prove little"
 
 
-def test_every_transcript_of_the_conformance_cases_is_written_and_read_as_meant(vocabulary: Vocabulary, second: SecondReader) -> None:
+def test_every_transcript_of_the_conformance_cases_is_written_and_read_as_meant(vocabulary: Vocabulary, in_process: OpenAIHarmony) -> None:
     talks = {path.name: frames for path in CASES.glob("text/*.ocml") if (frames := writable(path))}
     assert len(talks) > 100, "hardly any case was read, so this would prove little"
-    compared = dict(zip(talks, compare(list(talks.values()), vocabulary, second), strict=True))
+    compared = {name: compare(talk, vocabulary, in_process) for name, talk in talks.items()}
     assert {name: one.differences for name, one in compared.items() if one.is_bad} == {}
 
 
@@ -165,8 +165,8 @@ EXPOSED = {
 
 @pytest.mark.parametrize("name", LIES)
 def test_a_second_reader_that_differs_otherwise_is_found_out(name: str, vocabulary: Vocabulary, rank_file: Path) -> None:
-    talks = [EVERYTHING, [frame for talk, _ in PECULIAR.values() for frame in talk]]
-    for compared in compare(talks, vocabulary, lying(rank_file, name)):
+    for talk in (EVERYTHING, [frame for each, _ in PECULIAR.values() for frame in each]):
+        compared = compare(talk, vocabulary, lying(rank_file, name))
         kinds = {difference.kind for difference in compared.differences if not difference.kind.is_on_purpose}
         assert kinds and kinds <= EXPOSED[name] and compared.is_bad
 
@@ -177,11 +177,11 @@ def test_a_transcript_that_harmony_cannot_represent_is_reported_before_the_proce
         (Header("assistant", recipient="user", call_id="c1"), Code.CALL_SCHEMA),
     ):
         with refused(error):
-            compare([[Frame(header, "{}", Terminator.CALL)]], vocabulary, SecondReader(lambda: pytest.fail("somebody was asked")))
+            compare([Frame(header, "{}", Terminator.CALL)], vocabulary, SecondReader(lambda: pytest.fail("somebody was asked")))
 
 
 def test_no_difference_quotes_what_a_message_says(vocabulary: Vocabulary, rank_file: Path) -> None:
-    [compared] = compare([[Frame(Header("user"), "SECRET")]], vocabulary, lying(rank_file, "another body"))
+    compared = compare([Frame(Header("user"), "SECRET")], vocabulary, lying(rank_file, "another body"))
     assert compared.is_bad and "SECRET" not in repr(compared)
 
 
