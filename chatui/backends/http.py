@@ -13,7 +13,7 @@ import random
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -40,6 +40,8 @@ _json_of = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan
 # No compression: answers could inflate.
 _HEADERS = {"Accept": "*/*", "Accept-Encoding": "identity", "Connection": "keep-alive", "User-Agent": USER_AGENT}
 _OF_STREAMS = {"Accept": "text/event-stream", "Content-Type": "application/json"}
+AFTER_THE_END = 10.0
+"""How long, in seconds, each further event is waited for once the server has said that the answer is over: the usage, and the last mark."""
 _SHOWN = 200
 _PAGE = "a page of HTML in the place of an answer"
 _NO_STREAM = "something else in the place of an answer"
@@ -49,6 +51,18 @@ _MIN_KEY_CHARS = 6
 
 
 _NO_REQUEST = SampleRequest(())
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What the reader of an answer knows of it. ``is_hidden``: as for AnswerPace. ``has_ended``: whether the server has said that the
+    answer is over; then the end of the stream is waited for only briefly, and nothing is missing if it does not come."""
+
+    is_hidden: Callable[[], bool] = lambda: False
+    has_ended: Callable[[], bool] = lambda: False
+
+
+_NO_PROGRESS = Progress()
 
 
 class Upstream:
@@ -133,19 +147,19 @@ class Upstream:
         payload: Mapping[str, object],
         feed: Callable[[list[ServerSentEvent]], bool],
         request: SampleRequest = _NO_REQUEST,
-        is_hidden: Callable[[], bool] = lambda: False,
+        progress: Progress = _NO_PROGRESS,
     ) -> bool:
         """Send ``payload`` and feed the events of the answer in batches, as they were read, until the server closes the stream or ``feed``
         returns True, as this does then.
 
-        ``request``: whose ``on_sent`` and ``on_taken`` are called. ``is_hidden``: as for AnswerPace.
+        ``request``: whose ``on_sent`` and ``on_taken`` are called.
 
         An optional field that the server rejects is left out from then on.
 
         Raises:
             BackendError: retryable only if no event had arrived yet.
         """
-        clock = _Clock(self.limits, request.asked_at)
+        clock = _Clock(self.limits, request.asked_at, progress.has_ended)
         async with self._opened(path, clock.deadline(), payload, request) as answer:
             request.on_taken(True)
             try:
@@ -154,7 +168,7 @@ class Upstream:
                     if request.facts is not None:
                         request.facts.is_whole = True
                     return feed([ServerSentEvent(WHOLE, _json_object(body))])
-                return await self._read(answer, clock, AnswerPace(self.limits.read_interval, is_hidden), feed)
+                return await self._read(answer, clock, AnswerPace(self.limits.read_interval, progress.is_hidden), feed)
             except TooLongError as error:
                 raise BackendError(Code.STREAM_TRUNCATED, str(error)) from error
             finally:
@@ -163,11 +177,13 @@ class Upstream:
     async def _read(self, answer: Answer, clock: _Clock, pace: AnswerPace, feed: Callable[[list[ServerSentEvent]], bool]) -> bool:
         """Feed the events of a stream. One timer watches over all reads, and looks at the clock when it is over."""
         decoder, is_empty = Decoder(self.limits.max_line_bytes), True
-        with answer.limited(clock.deadline, self.limits.idle):
+        with answer.limited(clock.deadline, min(self.limits.idle, AFTER_THE_END)):
             while True:
                 try:
                     piece = await answer.read(0.0 if answer.is_whole else pace.next_read())
                 except FAULTS as error:
+                    if clock.has_ended():
+                        break
                     raise lost_by(error, has_begun=clock.response_started) from error
                 if not piece:
                     break
@@ -177,10 +193,7 @@ class Upstream:
                     if feed(events):
                         return True
                     decoder.check()
-        events = decoder.finish()
-        if not events and not clock.response_started:
-            _check_is_stream(answer, is_empty)
-        return feed(events)
+        return feed(_last_events(decoder, answer, must_have=not clock.response_started, is_empty=is_empty))
 
     @asynccontextmanager
     async def _opened(
@@ -247,9 +260,11 @@ class Upstream:
 
 
 class _Clock:
-    """The deadline of the next event: ``first`` seconds for the first, then ``idle``, and ``overall`` in any case."""
+    """The deadline of the next event: ``first`` seconds for the first, then ``idle``, and ``overall`` in any case. ``has_ended``: see
+    ``Progress``."""
 
-    def __init__(self, limits: SampleLimits, asked_at: float | None) -> None:
+    def __init__(self, limits: SampleLimits, asked_at: float | None, has_ended: Callable[[], bool]) -> None:
+        self.has_ended = has_ended
         self._limits = limits
         self._now = asyncio.get_running_loop().time
         self._end = self._now() + limits.overall
@@ -261,7 +276,8 @@ class _Clock:
         self._next = self._now() + self._limits.idle
 
     def deadline(self) -> float:
-        return min(self._end, self._next)
+        less = max(self._limits.idle - AFTER_THE_END, 0.0) if self.has_ended() else 0.0
+        return min(self._end, self._next - less)
 
 
 def _body_of(payload: Mapping[str, object]) -> bytes:
@@ -283,6 +299,13 @@ def _json_object(body: bytes) -> str:
 def _check_is_plain(answer: Answer) -> None:
     if answer.headers.get("content-encoding", "identity") != "identity":
         raise BackendError(ProductCode.BACKEND, "the server compressed an answer that was asked for as it is").with_cause(Cause.UNREADABLE)
+
+
+def _last_events(decoder: Decoder, answer: Answer, *, must_have: bool, is_empty: bool) -> list[ServerSentEvent]:
+    events = decoder.finish()
+    if must_have and not events:
+        _check_is_stream(answer, is_empty)
+    return events
 
 
 def _check_is_stream(answer: Answer, is_empty: bool) -> None:

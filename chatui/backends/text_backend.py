@@ -17,6 +17,7 @@ from chatui.backends.context_fitting import Attempt, attempt, sample_attempts, w
 from chatui.backends.continuation import continue_in_words
 from chatui.backends.discovery import DetectedServer
 from chatui.backends.failures import error_of_body
+from chatui.backends.http import Progress
 from chatui.backends.joining import Repetitions, joined
 from chatui.backends.leaks.labels import Asked
 from chatui.backends.separation import Read
@@ -68,7 +69,7 @@ class TextBackend(DetectedServer):
         facts = request.facts
         try:
             noted = feed if facts is None else facts.noting(feed, parser)
-            await self._upstream.stream(self.path, payload, noted, request, lambda: is_hidden)
+            await self._upstream.stream(self.path, payload, noted, request, Progress(lambda: is_hidden, lambda: bool(parser.said)))
             rest, reason = reader.finish()
         except (BackendError, asyncio.CancelledError) as error:
             rest = reader.break_off(broken_off_with(error))

@@ -14,7 +14,7 @@ from chatui.backends.answer_format import refuses_format
 from chatui.backends.base import BackendError, EndReason, SampleRequest, Taker, Usage
 from chatui.backends.failures import error_of_body
 from chatui.backends.harmony.dialects import Chunks, CompletionRequest
-from chatui.backends.http import WHOLE, Upstream
+from chatui.backends.http import WHOLE, Progress, Upstream
 from chatui.backends.raw_frames import new_call_id
 from chatui.backends.sse import ServerSentEvent
 from chatui.codes import ProductCode
@@ -258,10 +258,11 @@ class Wire:
         def feed(events: list[ServerSentEvent]) -> bool:
             return answer.feed_all(events, take)
 
+        progress = Progress(lambda: answer.is_hidden, lambda: answer.chunks.reason is not None)
         facts = self.request.facts
         try:
             noted = feed if facts is None else facts.noting(feed, answer)
-            await self.upstream.stream(self.dialect.path, payload, noted, self.request, lambda: answer.is_hidden)
+            await self.upstream.stream(self.dialect.path, payload, noted, self.request, progress)
         finally:
             if facts is not None:
                 facts.said, facts.ids = answer.chunks.said, answer.chunks.ids

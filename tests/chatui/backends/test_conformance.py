@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from chatui import prompts
+from chatui.backends import http
 from chatui.backends.base import EndReason, GivenReasoning, SampleLimits, Taker
 from chatui.codes import ProductCode
 from chatui.turns.stages import ModelFrames
@@ -126,6 +127,16 @@ async def test_an_answer_is_visible_and_its_reasoning_is_not(of: Format) -> None
     assert (result.visible, result.hidden, result.error) == (WORDS, SECRET, None)
     assert [done.frame.header for done in result.finished] == [ANALYSIS, ANSWER]
     assert result.finished[-1].frame.terminator is Terminator.RETURN and result.ended is not None and result.ended.reason is EndReason.STOP
+
+
+@pytest.mark.parametrize("then_it", ["reset", 30.0], ids=["resets", "falls silent"])
+async def test_an_answer_whose_end_was_said_is_whole_whatever_becomes_of_the_connection(
+    of: Format, then_it: str | float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "AFTER_THE_END", 0.1)
+    said = SSE_HEAD + of.half + of.stops.removesuffix(DONE)
+    result, _ = await answered(of, then(said, 0.2, then_it))
+    assert (result.visible, result.hidden, result.error) == (WORDS, SECRET, None)
 
 
 async def test_the_end_names_the_model_and_the_usage(of: Format) -> None:
