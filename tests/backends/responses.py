@@ -87,7 +87,7 @@ def arguments(delta: str, item_id: str = "c") -> Event:
     return {"type": "response.function_call_arguments.delta", "item_id": item_id, "delta": delta}
 
 
-def call(body: str = "{}", item_id: str = "c", index: int | None = None, **more: Any) -> Event:
+def call(body: object = "{}", item_id: str = "c", index: int | None = None, **more: Any) -> Event:
     return done("function_call", item_id, index, **{"call_id": "c1", "name": "look", "arguments": body, **more})
 
 
@@ -107,6 +107,7 @@ CUT: dict[str, Any] = {"status": "incomplete", "incomplete_details": {"reason": 
 FILTERED: dict[str, Any] = {"incomplete_details": {"reason": "content_filter"}}
 REASONED = {"type": "reasoning", "id": "r", "summary": [part(SECRET, "summary_text")], "content": [part(SECRET)]}
 HELLO = snapshot(part("Hello"))
+UNNAMED = {"type": "message", "role": "assistant", "content": [part("Two.")]}
 NO_PARTS: tuple[object, ...] = (None, "reasoning_text", [])
 SUMMARIZED = [
     added("reasoning", "r"),
@@ -400,6 +401,33 @@ ROWS = [
     row("an output before its call", [done("function_call_output", call_id="c1", output="x"), added("function_call", name="look"), done(
         "function_call", call_id="c1", name="look", arguments="{}"), completed()],
         'hidden: {"type": "function_call_output", "call_id": "c1", "output": "x"}', "call functions.look c1: {}", "tool_calls"),
+    row("calls without ids, that end in their order", [added("function_call", call_id="c1", name="look"),
+        added("function_call", call_id="c2", name="find"), done("function_call", call_id="c1", name="look", arguments='{"n": 1}'),
+        done("function_call", call_id="c2", name="find", arguments='{"n": 2}'), completed()], 'call functions.look c1: {"n": 1}',
+        'call functions.find c2: {"n": 2}', "tool_calls"),
+    row("arguments of a call that nobody named, beside another", [STREAMED_CALL, arguments('{"q": 1}', "x"), completed()],
+        "call functions.look c1: {}", 'call functions.no_name new: {"q": 1}', "tool_calls"),
+    row("arguments at the place of a message", [message("m", 0), text("Hi"), {**arguments('{"q": 1}', "x"), "output_index": 0},
+        completed()], "answer so far: Hi", 'call functions.no_name new: {"q": 1}', "tool_calls"),
+    row("arguments that are an object with other letters", [call({"b": "é"}), completed()], 'call functions.look c1: {"b": "é"}',
+        "tool_calls"),
+    *(row(f"a last event that names {how} of two messages", [message("a"), text("One.", "a"), message("b"), text("Two", "b"),
+        completed(*output)], "answer: One.\n\nTwo.", "stop") for how, output in (
+        ("the first", [snapshot(part("One."), item_id="a"), UNNAMED]), ("none", [{**UNNAMED, "content": [part("One.")]}, UNNAMED]),
+        ("the first, as its second,", [UNNAMED, snapshot(part("One."), item_id="a")]))),
+    row("a message without an id that ends without one", [message(""), text("One", ""), ended(part("One."), item_id=""), completed()],
+        "answer: One.", "stop"),
+    row("a message without an id before the end of another", [message(""), text("One", ""), ended(part("Two."), item_id="x"),
+        completed()], "answer: One\n\nTwo.", "stop"),
+    row("reasoning with the id and the place of a later message", [added("reasoning", "m", 0), thought(SECRET, "m"), ended(part("Hi"),
+        index=0), completed()], f"thought: {SECRET}", "answer: Hi", "stop"),
+    row("a message with the id and the place of later reasoning", [message("m", 0), text("Hi"), ended(part("Hi"), index=0),
+        done("reasoning", "m", 0, content=[part("hm")]), completed()], "answer: Hi", "thought: hm", "stop"),
+    row("a message with the id of reasoning elsewhere", [message("m", 0), text("Hi"), done("reasoning", "m", 1, content=[part("hm")]),
+        completed()], "answer: Hi", "thought: hm", "stop"),
+    row("a message that ends as reasoning at its place", [message("m", 0), text(SECRET), done("reasoning", "m", 0,
+        content=[part(SECRET)]), completed()], f"hidden: {SECRET} [E-X-WITHHELD] [withdrawn]", "stop"),
+    row("a message that is named again without its type", [message(), text("Hi"), added("", "m"), completed()], "answer: Hi", "stop"),
     # what a whole text adds to its pieces
     *(row(f"a whole text {how}", [message(), *events, completed()], f"answer: {answer}", "stop") for how, answer, events in (
         ("before another part", "abc", [text("a", content_index=0), whole("ab", content_index=0), text("c", content_index=1)]),
