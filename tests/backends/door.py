@@ -97,7 +97,8 @@ class Row:
 class Told:
     """What came out. ``lines``: as in a row. ``visible``: what people see in the end; ``shown``: all that they saw at any time.
 
-    ``reads``: how often bytes of the answer were read. ``bodies``: those of the requests."""
+    ``reads``: how often bytes of the answer were read. ``texts``: in how many pieces its text came out. ``bodies``: those of the
+    requests."""
 
     lines: list[str]
     visible: str = ""
@@ -105,6 +106,7 @@ class Told:
     gives: str = ""
     knows: str = ""
     reads: int = 0
+    texts: int = 0
     bodies: list[Any] = field(default_factory=list)
 
 
@@ -229,8 +231,9 @@ async def _sampled(sample: Callable[[SampleRequest, Taker], Any], asked: SampleR
             is_seen, was_withdrawn = may_see(event.header, Audience.END_USER), False
         elif isinstance(event, FrameWithdrawn):
             is_seen, was_withdrawn = False, True
-        elif isinstance(event, FrameText) and is_seen:
-            found.shown += event.text
+        elif isinstance(event, FrameText):
+            found.texts += 1
+            found.shown += event.text if is_seen else ""
         if done := assembler.feed(event):
             if done.frame.terminator == Terminator.CALL:
                 call_ids.append(done.frame.header.call_id)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.backends import asked_again, chat, chat_fields, responses, responses_fields, table, token_ids
-from tests.backends.door import COLUMNS, IDS, PLAIN, PROVED, TEXT, Door, Row, Told, numbered
+from tests.backends.door import COLUMNS, IDS, PLAIN, PROVED, SECRET, TEXT, Door, Row, Told, numbered
 from tests.backends.said import STOPS, calls, says, thinks
 from tests.chatui.backends.faults import REFUSALS
 from tests.support.vocabulary import rank_file as rank_file
@@ -71,6 +71,63 @@ async def test_cuts_at_any_byte_change_nothing(door: Door, column: str) -> None:
     assert reads > 12, "the premise: each piece was read by itself"
     whole, told = await door.told(STORY, column), await door.told(STORY, column, lambda raw: (bytes([each]) for each in raw))
     assert not STORY.problems(column, whole) + STORY.problems(column, told) and told.reads > 400 > whole.reads
+
+
+def one_by_one(raw: bytes) -> Iterator[bytes]:
+    """Each event by itself."""
+    yield from (event + b"\n\n" for event in raw.split(b"\n\n")[:-1])
+
+
+@pytest.mark.parametrize(
+    "beside", [{}, {"role": "assistant"}, {"refusal": None}, {"reasoning": ""}, {"role": "assistant", "refusal": None}]
+)
+@pytest.mark.parametrize("field", ["content", "reasoning_content"])
+async def test_chunks_of_text_that_are_read_together_come_out_as_one(beside: dict[str, Any], field: str) -> None:
+    row = chat.row("", chat.deltas(*({**beside, field: f"{number} "} for number in range(50))))
+    together, apart = await Door().told(row, "chat"), await Door().told(row, "chat", one_by_one)
+    assert together.lines == apart.lines and together.texts <= 3 and apart.texts >= 50
+
+
+TEXTS = ("word", " and", " more.", "\n", "<think>", "</think>", "analysis", "<|", "end", "|>", "assistantfinal")
+DELTAS: list[dict[str, Any]] = [
+    {"role": "assistant", "content": ""},
+    *({"content": text} for text in TEXTS),
+    *({"reasoning_content": text} for text in ("hm", " so", " ")),
+    {"content": "x", "channel": "analysis"},
+    {"content": "y", "reasoning": "z"},
+    {"content": ["x"]},
+    {"content": "x", "role": "tool"},
+    {"thought": True},
+    chat.A_CALL,
+]
+BESIDE: list[Any] = [
+    *({"choices": [{"index": 0, "delta": delta}]} for delta in DELTAS),
+    None,
+    7,
+    {},
+    {"choices": [{"index": 0, "delta": {"content": "b"}, "finish_reason": "stop"}]},
+    {"choices": [{"index": 0, "delta": {"content": "b"}}], "usage": {"prompt_tokens": 9, "completion_tokens": 2}},
+    {"choices": [{"index": 1, "delta": {"content": SECRET}}]},
+    {"choices": [{"index": 0, "delta": {"content": "b"}}, {"index": 1, "delta": {"content": SECRET}}]},
+    {"choices": [{"index": 0, "delta": {"content": "b"}}], "segment": "analysis"},
+]
+"""What may stand between two chunks of text."""
+
+
+@pytest.mark.parametrize("server", [{}, PROVED], ids=["always", "proved"])
+async def test_what_is_read_together_tells_what_it_tells_one_by_one(server: Mapping[str, Any]) -> None:
+    begin, end = chat.choices({"delta": {"content": "a"}}), chat.deltas({"content": "d"}, {"content": "e"})
+    streams = [begin + chat.sse(each) + end for each in BESIDE]
+    streams += [b"event: message\n" + begin + end, begin + b"event: error\n" + begin + end]
+    streams += [chat.deltas({"content": "a", "reasoning": ""}, {"content": "", "reasoning": "b"})]
+    streams += [chat.deltas(*random.Random(seed).choices(DELTAS, k=8)) for seed in range(40)]
+    wrong = {}
+    for said in streams:
+        row = chat.row("", said)
+        together, apart = [await Door().told(row, "chat", cuts, **server) for cuts in (None, one_by_one)]
+        if (together.lines, together.visible) != (apart.lines, apart.visible):
+            wrong[said.decode()] = [str(together.lines), str(apart.lines)]
+    assert_none(wrong)
 
 
 @pytest.mark.parametrize("column", COLUMNS)
