@@ -125,12 +125,13 @@ def takes_joiner(character: str) -> bool:
 
 
 _HIGH, _LOW = "[\ud800-\udbff]", "[\udc00-\udfff]"
-_SURROGATE, _LONE_SURROGATE = re.compile("[\ud800-\udfff]"), re.compile(f"{_HIGH}(?!{_LOW})|(?<!{_HIGH}){_LOW}")
+_UNSTORABLE, _LONE_SURROGATE = re.compile("[\x00\ud800-\udfff]"), re.compile(f"{_HIGH}(?!{_LOW})|(?<!{_HIGH}){_LOW}")
 
 
 def storable(text: str) -> str:
     """``text`` without characters that a database or UTF-8 refuses: NUL and lone surrogates become U+FFFD."""
-    if _SURROGATE.search(text):
-        # The decoder could replace lone ones too, but takes seconds for the 160,000 that fit into a megabyte of JSON.
-        text = _LONE_SURROGATE.sub("\ufffd", text).encode("utf-16", "surrogatepass").decode("utf-16")
+    if _UNSTORABLE.search(text) is None:
+        return text
+    # The decoder could replace lone ones too, but takes seconds for the 160,000 that fit into a megabyte of JSON.
+    text = _LONE_SURROGATE.sub("\ufffd", text).encode("utf-16", "surrogatepass").decode("utf-16")
     return text.replace("\x00", "\ufffd")

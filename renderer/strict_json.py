@@ -36,17 +36,17 @@ class TooManyValuesError(JsonError):
 
 def object_of(value: object) -> dict[str, Any]:
     """The value, if it is an object; else an empty one: for values of others, whose types cannot be relied on."""
-    return value if isinstance(value, dict) else {}
+    return value if type(value) is dict else {}
 
 
 def list_of(value: object) -> list[Any]:
     """The value, if it is a list; else an empty one."""
-    return value if isinstance(value, list) else []
+    return value if type(value) is list else []
 
 
 def text_of(value: object) -> str:
     """The value, if it is text; else empty text."""
-    return value if isinstance(value, str) else ""
+    return value if type(value) is str else ""
 
 
 def loads(text: str, *, exact: bool = False) -> JsonValue:

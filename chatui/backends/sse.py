@@ -167,6 +167,6 @@ def choice_of(chunk: object) -> dict[str, Any] | None:
     match chunk:
         case {"choices": [*choices]}:
             for choice in choices:
-                if isinstance(choice, dict) and choice.get("index") in (0, None):
+                if type(choice) is dict and choice.get("index") in (0, None):
                     return choice
     return None

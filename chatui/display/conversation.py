@@ -228,11 +228,11 @@ def shown_answer(row: Conversation, messages: Sequence[Message], versions: Versi
     return _Page(exchanges.of_messages(row, messages, versions)).exchanges()[0].answer
 
 
-def shown_question(message: Message, versions: Sequence[UUID] = ()) -> ShownQuestion:
+def shown_question(message: Message, versions: Sequence[UUID] = (), documents: tuple[ShownDocument, ...] = ()) -> ShownQuestion:
     """A single question. ``versions``: the keys of all its versions, including this one; without them it is shown as the only one."""
     text, key = _text_of(message), message.pk
     siblings = siblings_at(versions, versions.index(key)) if key in versions else None
-    return ShownQuestion(str(key), html.question(text), text, siblings, is_long=html.is_long(text))
+    return ShownQuestion(str(key), html.question(text), text, siblings, html.is_long(text), documents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,8 +321,7 @@ class _Page:
     def _question(self, message: Message) -> ShownQuestion:
         documents = self._documents.get(message.pk, ())
         versions = transcripts.versions_of(self._row, message, self._found.children, has_documents=bool(documents))
-        shown = shown_question(message, versions)
-        return replace(shown, documents=documents) if documents else shown
+        return shown_question(message, versions, documents)
 
     def _answer(self, question: Message | None, messages: Sequence[Message]) -> ShownAnswer | None:
         end = continuation.last_of([message for message in messages if message.turn_id])

@@ -37,7 +37,7 @@ def question(message: Message, versions: Sequence[UUID], language: str, sent: Se
     """A question that was just stored. ``versions``: the keys of all its versions, including this one; empty if they were not read.
     ``sent``: the documents that came with it."""
     with translation.override(language):
-        shown = replace(shown_question(message, versions), documents=tuple(map(files.shown, sent)))
+        shown = shown_question(message, versions, tuple(map(files.shown, sent)))
         return _rendered("exchange/_question.html", message.conversation_id, question=shown)
 
 

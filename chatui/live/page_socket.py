@@ -101,7 +101,7 @@ class Outbox:
     def put_events(self, frame: str) -> None:
         """Send events of a turn, or a snapshot, unless the page is too far behind. A page that keeps up gets frames of any size."""
         if not self._is_behind and self.has_room:
-            self.put(frame)
+            self._add(frame)
         else:
             self.wait_for_page()
 

@@ -175,6 +175,7 @@ def replace_replies(conversation_id: UUID, name: str, body: str) -> None:
 def row_of(conversation: Conversation, frame: Frame, author: Author, metadata: FrameMetadata) -> NewRow:
     """The row of a frame, repaired if it could not be written unchanged."""
     is_repaired = (writable := ocml.writable(frame)) is not frame
+    known = {name: value for name, value in (("id", metadata.key), ("created_at", metadata.ended_at)) if value}
     message = new(
         Message,
         conversation=conversation,
@@ -185,9 +186,9 @@ def row_of(conversation: Conversation, frame: Frame, author: Author, metadata: F
         author=author,
         activities=None if metadata.activities is None else as_stored(metadata.activities, metadata.places),
         **_columns(writable),
+        **known,
     )
     message.written = (message.text, writable)
-    message.id, message.created_at = metadata.key or message.id, metadata.ended_at or message.created_at
     # Reasoning summaries are not indexed: they are folded into an answer, so a result could not link to them.
     is_found = message.is_visible and message.name not in PRODUCT_NAMES and conversation.temporary_until is None
     return NewRow(message, show(writable, Audience.END_USER) if is_found else None)

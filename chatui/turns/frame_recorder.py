@@ -61,7 +61,8 @@ class FrameRecorder:
         self._publisher = publisher
         self._summary = summary
         self._assembler = Assembler()
-        self._key = new_key()
+        self._key: UUID
+        """Of the frame that was opened last."""
         self._parents = [running.place_id or running.turn.question_id]
         self._pieces = running.pieces
         self._failed = failed

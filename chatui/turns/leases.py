@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from contextvars import Context
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -71,8 +72,11 @@ class Pieces:
         self._frames: dict[UUID, _UnstoredFrame] = {}
         self._open = _UnstoredFrame(None)
         self._returned: list[TurnPiece] = []
-        self.summary = new_key()
+
+    @cached_property
+    def summary(self) -> UUID:
         """The key of the frame that holds the lines about the turn's work."""
+        return new_key()
 
     def take(self, event: RawEvent, key: UUID) -> None:
         if isinstance(event, FrameOpened):
