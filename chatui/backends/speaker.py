@@ -180,7 +180,8 @@ class Speaker:
             self._take_label(message, choice, of_envelopes, is_first_role=is_first_role)
         else:
             self._has_text, self._late = True, None
-        return other_label({**self._ahead, **own, "role": self._role}) or other_label(choice) or of_envelopes
+        of_message = other_label({**self._ahead, **own, "role": self._role}) if self._ahead or own else _label_of("role", self._role)
+        return of_message or other_label(choice) or of_envelopes
 
     def late_label(self) -> SpeakerLabel | None:
         """At the end: the label that arrived after all text, and therefore applies to it."""

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -182,6 +183,7 @@ def after(wait: timedelta) -> Expression:
     return ExpressionWrapper(Now() + wait, output_field=DateTimeField())
 
 
+@cache
 def after_sql(wait: timedelta) -> str:
     """The same as SQL."""
     if connection.vendor == "sqlite":

@@ -307,7 +307,10 @@ class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
             give_up_slow(self.transport)
 
     def handle_reply(self, message: Any) -> None:
-        """See Daphne."""
+        """See Daphne. Nearly all that is sent is text."""
+        if message["type"] == "websocket.send" and self.state == self.STATE_OPEN and (text := message.get("text")):
+            self.serverSend(text)
+            return
         if message["type"] == "websocket.close" and self.state == self.STATE_CONNECTING:
             self._refused_with = message.get("code") or self._refused_with
         super().handle_reply(message)

@@ -9,6 +9,9 @@ from chatui import wire
 from renderer.events import RawEvent
 from renderer.gate import Audience, Gate, VisibleClosed, VisibleDelta, VisibleOpened, VisibleText, VisibleWithdrawn, why_hidden
 
+MOST_UNSENT = 200
+"""How many pieces of text wait to be joined while nobody watches."""
+
 
 class DebugStream:
     """Every frame of a running turn as text, with its header. Always collected, but published only while someone watches."""
@@ -46,8 +49,9 @@ class DebugStream:
 
     def flush(self, *, is_watched: bool = True) -> list[wire.Numbered]:
         """All new events since the last flush, numbered. Also call this while nobody watches, so that little accumulates: without
-        ``is_watched``, they are only counted."""
-        self._push_text()
+        ``is_watched``, they are only counted, and the newest text waits."""
+        if is_watched or len(self._unsent) > MOST_UNSENT:
+            self._push_text()
         pending, self._pending = self._pending, []
         if not is_watched:
             self._number += len(pending)
