@@ -9,14 +9,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 from uuid import UUID
 
 from chatui import wire
+from chatui.database import pools
+from chatui.database.faults import DatabaseBusyError
 from chatui.display import activities
 from chatui.display.conversation import ShownPart
 from chatui.observability.error_reports import log_without_content
+from chatui.permissions import files
 from chatui.turns.running_turn import RunningTurn
 from chatui.turns.streams.debug import DebugStream
 from chatui.turns.streams.end_user import EndUserStream
@@ -57,7 +60,8 @@ class Publisher:
         """``first``: the number of the first event."""
         turn_id, is_continuation = running.turn.pk, running.continued_turn is not None
         self._program = running.ask.program.stream if running.ask.program else None
-        self._turn_id = turn_id
+        self._turn_id, self._conversation = turn_id, running.turn.conversation
+        self._asking: set[asyncio.Task[None]] = set()
         self._from = {"type": "turn.events", "turn": str(turn_id), "process": PROCESS}
         self._group = {audience: wire_bus.audience(running.turn.conversation_id, audience) for audience in _FOLLOWED}
         self._people = EndUserStream(turn_id, first, can_answer_now=not is_continuation)
@@ -229,6 +233,28 @@ class Publisher:
         """Send everything so far to ``group``, which belongs to one socket in ``process``. A socket that gets no reply asks again."""
         if not self._is_ready:
             return
+        if audience is Audience.END_USER and (named := self._people.named_documents()):
+            # Kept, because the event loop has only a weak reference to a task.
+            asking = asyncio.create_task(self._send_permitted(named, process, group))
+            self._asking.add(asking)
+            asking.add_done_callback(self._asking.discard)
+        else:
+            self._send_snapshot(audience, process, group)
+
+    async def _send_permitted(self, named: Mapping[int, CitableSource], process: str, group: str) -> None:
+        """Send people a snapshot that does not name documents that they may not open any more. ``named``: those that it may name."""
+        untitled = {cursor: CitableSource(page.url, "") for cursor, page in named.items()}
+        try:
+            permitted = await pools.turns.run(files.titled, self._conversation, untitled)
+        except DatabaseBusyError:
+            return
+        except Exception as error:  # noqa: BLE001 - the page asks again
+            log_without_content(log, self._turn_id, error)
+            return
+        self.pages.update({cursor: page for cursor, page in permitted.items() if not page.title and self.pages[cursor] is named[cursor]})
+        self._send_snapshot(Audience.END_USER, process, group)
+
+    def _send_snapshot(self, audience: Audience, process: str, group: str) -> None:
         if process != PROCESS:
             self.note_follower(audience)
         self._ended_unwatched = False
@@ -236,7 +262,7 @@ class Publisher:
         self.flush()
         if self.is_watched and self._people.has_unshown and not self._is_stopped:
             # A long text that nobody watched: other turns go on between its steps.
-            self._loop.call_soon(self.send_snapshot, audience, process, group)
+            self._loop.call_soon(self._send_snapshot, audience, process, group)
             return
         snapshot: wire.Event = self._debug.snapshot() if audience is Audience.DEBUG else self._people.snapshot(self.elapsed())
         self._bus.send_to(process, group, {"type": "turn.snapshot", "audience": audience.value, "json": wire.encode([snapshot])})

@@ -8,7 +8,7 @@ a person's question, code is separated from the rest, which is shown as it was t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
 
@@ -283,6 +283,14 @@ def plain_paragraph(text: str) -> SafeHtml | None:
         return None
     return SafeHtml(f'<div class="block" dir="auto"><p>{text}</p></div>')
 
+
+def without_citations(block: SafeHtml, gone: Collection[str]) -> SafeHtml:
+    """A rendered block without its citations of these passages, given by their addresses: as if it had been rendered without their
+    titles."""
+    return SafeHtml(_CITED_PASSAGE.sub(lambda found: "" if found[1] in gone else found[0], block.html))
+
+
+_CITED_PASSAGE = re.compile(r'<a href="(/documents/[^"]*)" class="citation" title="[^"]*"[^>]*>[^<]*</a>')
 
 _PLAIN_CHARS = 2048
 

@@ -18,6 +18,7 @@ from renderer.events import FrameClosed, RawEvent
 from renderer.frame_kinds import is_json, is_preamble, is_tool_line
 from renderer.frames import Header
 from renderer.gate import Audience, Gate, VisibleClosed, VisibleDelta, VisibleOpened, VisibleText, VisibleWithdrawn, Working
+from renderer.markup import html
 from renderer.markup.citations import CitableSource
 from renderer.markup.growing import STEP_CHARS, BlockClosed, BlockOpen, BlockPatched, GrowingMarkdown, MoreText, in_steps
 
@@ -285,11 +286,22 @@ class EndUserStream:
         """An event that says that the turn is still running, with the latest sequence number."""
         return wire.Beat(self._turn, self._number)
 
+    def named_documents(self) -> dict[int, CitableSource]:
+        """The passages that the answer may name, by cursor. The right to them may have ended since they were found."""
+        return {cursor: page for cursor, page in self.pages.items() if page.title and page.is_document}
+
     def snapshot(self, elapsed: int) -> wire.Snapshot:
-        """The whole turn so far, for a page that joins late. Call ``flush`` just before, until nothing is unshown."""
+        """The whole turn so far, for a page that joins late, without citations of passages that have no title any more. Call ``flush`` just
+        before, until nothing is unshown."""
         messages = list(self.done)
         if self._open is not None:
             messages.append(wire.MessageSoFar(self._open.key, self._open.kind, self._open.markdown.html()))
+        gone = {page.url for page in self.pages.values() if not page.title and page.is_document}
+        if gone:
+            messages = [
+                wire.MessageSoFar(each.message_id, each.kind, tuple(html.without_citations(block, gone) for block in each.blocks))
+                for each in messages
+            ]
         thinking = self._thinking
         is_working, is_over = self._working or thinking.is_on, thinking.seconds is not None
         thought = self._seconds_before + thinking.seconds if thinking.seconds is not None else None

@@ -1,5 +1,6 @@
 """Asking collections of documents: what a model finds, what is stored of it, and what ends at once with the right to ask."""
 
+import asyncio
 import re
 from collections.abc import Callable
 from typing import Any
@@ -23,12 +24,15 @@ from chatui.permissions.access import NotFoundError
 from chatui.store import assistants, ownership_transfer, passages
 from chatui.store import collections as store
 from chatui.tools.document_search import NAME
+from chatui.turns import running
 from chatui.turns.calls.file_access import DocumentsOfTurn
 from tests.chatui.conftest import make_person, signed_in
 from tests.chatui.store.uploads import pages, uploaded
 from tests.chatui.turns.calls.calling import call, calls
 from tests.chatui.turns.test_turns import ask, run
 from tests.support import environment
+from tests.support.browser_socket import ENDS as ENDED
+from tests.support.browser_socket import BrowserSocket
 from tests.support.scripted import ScriptedBackend, answer
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -169,6 +173,31 @@ def _erases(ada: User, handbook: Collection) -> None:
 
 
 ENDS = [_leaves, _loses_the_right, _is_no_staff, _withdraws, _deletes, _removes, _erases]
+
+
+@pytest.mark.parametrize("end", [None, *ENDS])
+async def test_a_page_that_is_opened_while_an_answer_is_written_names_no_document_that_its_reader_may_not_ask_any_more(
+    ada: User, handbook: Collection, backend: ScriptedBackend, end: Callable[[User, Collection], None] | None
+) -> None:
+    gate = asyncio.Event()
+    first, second = "One says *so*【0†L0】.\n\n- From Ms Vesper【0†L0-L1】", "\n\nTwo【0†L0】.\n\nThree"
+    halves = [answer(first)[:-2], answer(second)[-len(second.split(" ")) - 2 :]]
+    backend.script, backend.following = calls(FIND), [[*halves[0], gate, *halves[1]]]
+    async with BrowserSocket(ada) as socket, BrowserSocket(ada) as late:
+        await socket.send_message("When?", collections=str(handbook.pk))
+        accepted = (await socket.until("chatui:accepted"))[-1]
+        await backend.waiting.wait()
+        if end is not None:
+            await database_sync_to_async(end)(ada, handbook)
+        await late.send("subscribe", conversation=accepted["conversation"])
+        snapshot = (await late.until("chatui:snapshot"))[-1]
+        gate.set()
+        rest = await late.until(*ENDED)
+    html = str([message["blocks"] for message in snapshot["messages"]])
+    assert "One says <em>so</em>" in html, "the premise"
+    for told in (html, str(rest)):
+        assert ("rules.txt" in told, "/documents/" in told.replace(f"/c/{accepted['conversation']}/documents/", "")) == (end is None,) * 2
+    await running.settle()
 
 
 @pytest.mark.parametrize("end", ENDS)

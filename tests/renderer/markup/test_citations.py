@@ -130,3 +130,17 @@ def test_no_citation_links_to_our_own_pages_or_to_an_address_without_a_scheme(ad
         shown = "".join(map(str, html.render_blocks(form.replace("%s", address), pages=pages)))
         assert not re.search(r"<[^>]*\b(?:href|src)=", shown), (form, shown)
     assert html.permitted("a", "href", _HERE) and not html.permitted("a", "href", _HERE.upper()), "the one form that a citation has"
+
+
+@pytest.mark.parametrize("title", ["rules.txt", 'a "b" > <i> & c.pdf, page 3', "규칙 〖1〗.pdf"])
+@pytest.mark.parametrize(
+    "text", ["*So*【0†L0】, and【3†L1】.", "- `x`【0†L0】【0†L1-L2】\n- b", "| a |\n| - |\n| c【0†L0】 |", "**【0†L0】**\n\n> 【3†L1】"]
+)
+def test_a_block_without_the_citations_of_a_passage_is_as_if_rendered_without_its_title(text: str, title: str) -> None:
+    pages = PAGES | {0: CitableSource(_HERE, title)}
+    named = html.render_blocks(text, pages=pages)
+    assert _HERE in "".join(block.html for block in named), "the premise"
+    assert tuple(html.without_citations(block, {_HERE}) for block in named) == html.render_blocks(
+        text, pages=pages | {0: CitableSource(_HERE, "")}
+    )
+    assert tuple(html.without_citations(block, {"/documents/other"}) for block in named) == named
