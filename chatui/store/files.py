@@ -25,7 +25,7 @@ MEBIBYTE = 1024 * 1024
 _BATCH_PIECES = 8
 """Pieces in one statement."""
 _MAX_DELETED = 100
-_DELETED_BYTES = 8 * MEBIBYTE
+DELETED_BYTES = 8 * MEBIBYTE
 """Bytes in one transaction, of several contents."""
 
 
@@ -182,7 +182,7 @@ def _delete_unused(owner_id: UUID) -> bool:
         lock_owner(owner_id)
         found = list(_unused(owner_id).order_by("pk").values_list("pk", "size")[:_MAX_DELETED])
         ends = accumulate(size for _, size in found)
-        return _delete([key for at, ((key, _), end) in enumerate(zip(found, ends, strict=True)) if at == 0 or end <= _DELETED_BYTES])
+        return _delete([key for at, ((key, _), end) in enumerate(zip(found, ends, strict=True)) if at == 0 or end <= DELETED_BYTES])
 
 
 def _delete(keys: Sequence[int]) -> bool:

@@ -5,7 +5,6 @@ import re
 from types import SimpleNamespace
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from chatui.database import connections
 from chatui.display import metrics, metrics_of_workers
@@ -24,8 +23,7 @@ def there(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     findings: Findings = dict.fromkeys(("database", "migrations", "disk", "configuration", "redis", "connections"), RequirementState.GOOD)
     monkeypatch.setattr(metrics, "connection", SimpleNamespace(vendor="postgresql"))
     names = set()
-    merged = metrics._text_of(metrics_of_workers.merged({1: metrics.written(findings, metrics.stored())}))
-    families = text_string_to_metric_families(merged)
+    families = metrics_of_workers.merged({1: metrics.written(findings, metrics.stored())})
     for family in (each for each in families if not each.name.endswith("_created")):
         endings = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum")}.get(family.type, ("",))
         names |= {f"{family.name}{ending}" for ending in endings}

@@ -120,7 +120,8 @@ TEST_SECONDS = 30.0
 _EXTRA_SECONDS = 5.0
 _WORST_TO_PASS = Level.FAULT
 """People get answers without hidden text from a server with such faults."""
-_PROOF_LASTS = 60 * 60
+PROOF_SECONDS = 60 * 60
+"""How long the proof of a passed test counts."""
 _MAX_NAMES = 20
 _examination_lock = threading.Lock()
 """Held while this process examines a server, because each examination takes a thread and connections."""
@@ -278,7 +279,7 @@ def test(visitor: Visitor, spec: BackendSpec, name: str) -> ServerTest:
 def proved_at(spec: BackendSpec, proof: str) -> datetime | None:
     """When the test of ``proof`` passed, in the last hour, with exactly these settings and this key; None if it says nothing about them."""
     try:
-        at, _, tested = _signer().unsign(proof, max_age=_PROOF_LASTS).partition(" ")
+        at, _, tested = _signer().unsign(proof, max_age=PROOF_SECONDS).partition(" ")
     except BadSignature:
         return None
     return datetime.fromisoformat(at) if constant_time_compare(tested, stored.settings_digest(spec)) else None

@@ -393,7 +393,7 @@ async def test_a_watcher_whose_permission_cannot_be_rechecked_sees_no_more(
         await open_debug_view(grace, accepted["conversation"])
         await watcher.send("watch", conversation=accepted["conversation"])
         await watcher.until("chatui:debug.snapshot")
-        monkeypatch.setattr("chatui.permissions.access._debuggable", disk_is_full)
+        monkeypatch.setattr("chatui.permissions.access.can_see_hidden", disk_is_full)
         await database_sync_to_async(grace.user_permissions.clear)()
         await asyncio.sleep(0.4)
         gate.set()

@@ -14,6 +14,7 @@ from chatui.accounts.sign_in_settings import Provider, SignInFile
 from tests.chatui.accounts.scripted_provider import ScriptedProvider, running
 from tests.chatui.conftest import make_person
 from tests.support.environment import change
+from tests.support.new_process import begin_anew
 
 SignIn = Callable[..., Any]
 NOW = time.time()
@@ -38,8 +39,7 @@ def provider(monkeypatch: pytest.MonkeyPatch, db: None) -> Iterator[ScriptedProv
 
 def forget_providers() -> None:
     """The next sign-in fetches everything of its provider again."""
-    for kept in (openid._metadata, openid._keys, openid._failed):
-        kept.clear()
+    begin_anew(openid)
 
 
 def configure(monkeypatch: pytest.MonkeyPatch, *tables: dict[str, Any], **fields: Any) -> None:

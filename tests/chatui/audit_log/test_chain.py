@@ -209,7 +209,7 @@ def test_the_database_accepts_the_next_line(recorded_head: ChainHead, grace: Use
     assert record("next", Visitor(grace, "", "page")).number == 13
 
 
-@pytest.mark.parametrize("name", chain._TRIGGERS)
+@pytest.mark.parametrize("name", ["chatui_audit_no_update", "chatui_audit_no_delete", "chatui_audit_only_append"])
 def test_a_missing_trigger_is_reported(name: str, recorded_head: ChainHead) -> None:
     assert chain.missing_triggers() == []
     sql(f"DROP TRIGGER {name}")

@@ -1,6 +1,7 @@
 """The single writer: one transaction for all pending writes, no result before COMMIT, nothing lost while the database is unavailable."""
 
 import asyncio
+import queue
 import sqlite3
 import time
 from collections.abc import Callable
@@ -72,14 +73,14 @@ async def test_all_pending_writes_are_one_transaction(writer: Writer, ada: User,
 
 async def test_a_thread_that_waits_does_not_look_again_and_again(writer: Writer, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = 0
-    due = Writer._due
+    get = queue.Queue.get
 
-    def counted(self: Writer, now: float) -> Any:
+    def counted(self: queue.Queue[Any], *given: Any, **named: Any) -> Any:
         nonlocal looks
         looks += 1
-        return due(self, now)
+        return get(self, *given, **named)
 
-    monkeypatch.setattr(Writer, "_due", counted)
+    monkeypatch.setattr(queue.Queue, "get", counted)
     failures = [OperationalError("database is locked")]
 
     def write() -> None:

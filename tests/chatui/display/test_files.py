@@ -134,8 +134,7 @@ async def test_share_links_and_transcripts_have_no_files(ada: User, backend: Scr
     for file_format in exports.DownloadFormat:
         text = await database_sync_to_async(exports.transcript)(turn.conversation, ada, Audience.END_USER, file_format)
         assert "Done." in text and "plot" not in text
-    rows = await database_sync_to_async(lambda: list(turn.conversation.messages.order_by("position")))()
-    shared = await database_sync_to_async(shares._shared_messages)([row for row in rows if row.is_visible], rows)
+    shared = (await database_sync_to_async(shares.preview)(ada, turn.conversation_id)).shared.messages
     assert "Done." in shared[-1].blocks[0].html and "plot" not in repr(shared)
 
 

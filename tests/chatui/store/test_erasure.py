@@ -3,6 +3,7 @@
 import time
 from datetime import timedelta
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -14,6 +15,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Message, SearchEntry
 from chatui.models.user import User
 from chatui.store import erasure, search_index
+from chatui.store.files import delete_rows
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.long_conversations import MODELS, long_conversation
 
@@ -49,11 +51,20 @@ def test_others_can_write_between_two_batches(ada: User, monkeypatch: pytest.Mon
     assert not Message.objects.exists()
 
 
+def dies_after_ten(rows: Any) -> int:
+    """In place of ``delete_rows``: of 40 messages, ten are erased."""
+    if Message.objects.count() <= 30:
+        raise KeyboardInterrupt
+    return delete_rows(rows)
+
+
 def test_an_interrupted_erasure_is_completed(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row = long_conversation(ada, 40)
     monkeypatch.setattr(erasure, "BATCH_MESSAGES", 10)
-    erasure.close(row.pk)
-    assert erasure._erase_newest(row.pk) == 10
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(erasure, "delete_rows", dies_after_ten)
+        erasure.erase_conversation(row.pk)
+    assert Message.objects.count() == 30, "the premise: it was cut off"
     assert signed_in(ada).post(f"/c/{row.pk}/restore/").status_code == 404, "nobody reads half of it"
     assert erasure.sweep() == 1
     assert set(counts().values()) == {0}

@@ -147,7 +147,7 @@ def test_an_interrupted_erasure_is_completed(ada: User, monkeypatch: pytest.Monk
     row = long_conversation(ada, 2)
     store_files.save(place_in(row), CSV)
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(store_files, "_delete_unused", _dies)
+        patched.setattr(store_files, "delete_texts", _dies)
         erasure.erase_conversation(row.pk)
     assert left() == (0, 1, 1), "the premise: it was cut off"
     assert erasure.sweep() == 1 and left() == (0, 0, 0)

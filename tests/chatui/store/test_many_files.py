@@ -86,15 +86,15 @@ def test_deletion_takes_as_many_statements_for_few_files_as_for_many(kind: str, 
 
 
 def test_large_contents_are_deleted_one_by_one_in_short_transactions(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_files, "_DELETED_BYTES", 25)
+    monkeypatch.setattr(store_files, "DELETED_BYTES", 25)
     locked: list[int] = []
-    delete = store_files._delete
+    delete = store_files.delete_texts
 
-    def recorded(keys: list[int]) -> bool:
+    def recorded(keys: list[int]) -> None:
         locked.append(len(keys))
-        return delete(keys)
+        delete(keys)
 
-    monkeypatch.setattr(store_files, "_delete", recorded)
+    monkeypatch.setattr(store_files, "delete_texts", recorded)
     for number, size in enumerate((10, 10, 10, 100, 5)):
         store_files.save(FileDestination(ada.pk, None), NewFile.of("a", bytes([number]) * size))
     store_files.delete_files(ada.pk, StoredFile.objects.filter(owner=ada))

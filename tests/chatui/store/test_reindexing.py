@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.apps import apps
@@ -86,7 +87,16 @@ def test_what_was_done_before_an_interruption_is_not_done_again(talk: Message, a
 
 def test_a_long_message_is_a_step_of_its_own(talk: Message, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reindexing, "BATCH_CHARS", 1)
-    assert reindexing._messages(NEWEST) == (1, SearchEntry.objects.order_by("-pk").values_list("pk", flat=True)[0])
+    steps: list[int] = []
+    terms_of = search_index.terms_of
+
+    def noted(*given: Any) -> str:
+        steps.append(Reindexing.objects.get(index="messages").below)
+        return terms_of(*given)
+
+    monkeypatch.setattr(search_index, "terms_of", noted)
+    Reindexing.objects.create(index="messages", below=NEWEST)
+    assert reindexing.run() == len(steps) == len(set(steps)) > 1, "each message is in a step that begins below the one before it"
 
 
 def test_what_left_the_index_does_not_come_back(talk: Message, ada: User) -> None:

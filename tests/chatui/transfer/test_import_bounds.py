@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -20,7 +21,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Message, SearchEntry
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.store import bulk_append, erasure
+from chatui.store import bulk_append, erasure, transcripts
 from chatui.transfer import upload
 from chatui.transfer.imports import import_transcript
 from chatui.transfer.upload import ImportRefusedError
@@ -180,15 +181,16 @@ def test_unfinished_imports_of_dead_processes_are_erased(ada: User, monkeypatch:
 
 def test_an_import_whose_owner_is_erased_meanwhile_stops(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bulk_append, "BATCH_MESSAGES", 5)
-    batches = bulk_append._batches
+    row_of, rows = transcripts.row_of, list[Conversation]()
 
-    def erased_meanwhile(row: Conversation, *arguments):  # type: ignore[no-untyped-def]
-        for number, batch in enumerate(batches(row, *arguments)):
-            if number == 2:
-                erasure.erase_conversation(row.pk)
-            yield batch
+    def erased_meanwhile(row: Conversation, *arguments: Any) -> Any:
+        rows.append(row)
+        if len(rows) == 13:
+            assert Message.objects.count() == 10, "the premise: two batches are stored"
+            erasure.erase_conversation(row.pk)
+        return row_of(row, *arguments)
 
-    monkeypatch.setattr(bulk_append, "_batches", erased_meanwhile)
+    monkeypatch.setattr(transcripts, "row_of", erased_meanwhile)
     with pytest.raises(ImportRefusedError):
         import_transcript(ada, HEADER + FRAME * 20)
     assert not Conversation.objects.exists()

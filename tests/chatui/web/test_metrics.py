@@ -12,8 +12,9 @@ from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
 from chatui.database import pools
-from chatui.display import metrics
+from chatui.database.pools import Pool
 from chatui.observability import measures
+from chatui.store import transcripts
 from chatui.turns.slots import Slots
 from chatui.web.middleware import CountingMiddleware
 from tests.support.cost import python_calls
@@ -67,8 +68,8 @@ def test_counting_a_request_is_a_handful_of_calls() -> None:
 def test_a_database_that_does_not_answer_holds_up_no_scrape(monkeypatch: pytest.MonkeyPatch) -> None:
     assert scraped()["chatui_database_up"] == 1, "the premise"
     over = threading.Event()
-    monkeypatch.setattr(pools.metrics, "_seconds", 0.2)
-    monkeypatch.setattr(metrics, "_counts", over.wait)
+    monkeypatch.setattr(pools, "metrics", Pool("metrics", threads=1, waiting=1, seconds=0.2))
+    monkeypatch.setattr(transcripts, "problem_counts", over.wait)
     try:
         found = scraped()
     finally:

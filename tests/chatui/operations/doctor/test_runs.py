@@ -1,7 +1,9 @@
 """Examinations: one at a time for each server and each process, and a stored report has no text of a server."""
 
+import asyncio
 import json
 import threading
+from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -12,6 +14,7 @@ from chatui.backends.spec import BackendSpec
 from chatui.codes import Cause
 from chatui.model_servers import connected, stored
 from chatui.models.audit import AuditEvent
+from chatui.models.keys import new_key
 from chatui.models.model_servers import Examination
 from chatui.models.user import User
 from chatui.operations.doctor import runs
@@ -30,13 +33,35 @@ HOSTILE = "heron <script>"
 def kim(db: None, monkeypatch: pytest.MonkeyPatch) -> User:
     """May change model servers; the server that is there is never asked."""
     configure(monkeypatch, SPEC)
-    monkeypatch.setattr(runs, "_run", lambda spec, run: runs._examination_lock.release())
     return make_person("kim", "view_storedbackend", "change_storedbackend", staff=True)
 
 
 def configure(monkeypatch: pytest.MonkeyPatch, spec: BackendSpec) -> None:
     """That server is set up, and the demo."""
     monkeypatch.setattr(connected, "specs", lambda: (spec, BackendSpec(name="demo", kind="demo")))
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Servers answer in an examination once this is set."""
+    may_answer = threading.Event()
+
+    async def examine(target: ExaminedServer, *, seconds: float, progress: Progress) -> DoctorReport:
+        progress("chat", 1)
+        await asyncio.to_thread(may_answer.wait, 20)
+        return busy()
+
+    monkeypatch.setattr(runs, "examine", examine)
+    monkeypatch.setattr(runs, "PROGRESS_SECONDS", 0.05)
+    yield may_answer
+    may_answer.set()
+    until_ended()
+
+
+def until_ended() -> None:
+    for each in threading.enumerate():
+        if each.name.startswith("examination of"):
+            each.join(20)
 
 
 def busy() -> DoctorReport:
@@ -52,31 +77,49 @@ def row_of(**values: object) -> Examination:
     return row
 
 
-def test_no_examination_starts_while_another_process_examines_the_server(kim: User) -> None:
+@pytest.mark.django_db(transaction=True)
+def test_no_examination_starts_while_another_process_examines_the_server(kim: User, answers: threading.Event) -> None:
     row_of()
     client = signed_in(kim)
     assert "3 of at most 10 questions" in client.get(PAGE).content.decode()
     answer = client.post(PAGE)
     assert answer.status_code == 409 and "This process is already examining" in answer.content.decode()
-    assert not AuditEvent.objects.exists() and not runs._examination_lock.locked()
+    assert not AuditEvent.objects.exists()
+    Examination.objects.all().delete()
+    assert client.post(PAGE).status_code == 302
 
 
-def test_a_run_of_a_dead_process_does_not_block_the_next(kim: User) -> None:
+@pytest.mark.django_db(transaction=True)
+def test_a_run_of_a_dead_process_does_not_block_the_next(kim: User, answers: threading.Event) -> None:
     row = row_of(lease_until=timezone.now() - timedelta(seconds=1))
     client = signed_in(kim)
     page = client.get(PAGE).content.decode()
     assert "ended without a report" in page and "data-running" not in page
     assert client.post(PAGE).status_code == 302
-    runs._store(row.run, finished_at=timezone.now(), report={"level": 0})
     new = Examination.objects.get()
-    assert new.run != row.run and new.finished_at is None, "the old run writes nothing into the new one"
+    assert new.run != row.run and new.finished_at is None
     assert list(AuditEvent.objects.values_list("action", "owner_name")) == [("model server examined", "one")]
 
 
-def test_a_process_examines_one_server_at_a_time(kim: User) -> None:
-    with runs._examination_lock:
-        assert signed_in(kim).post(PAGE).status_code == 409
-    assert not Examination.objects.exists()
+@pytest.mark.django_db(transaction=True)
+def test_a_run_that_is_taken_for_dead_writes_nothing_into_the_next_one(kim: User, answers: threading.Event) -> None:
+    assert signed_in(kim).post(PAGE).status_code == 302
+    next_run = new_key()
+    Examination.objects.update(run=next_run, asked=0, kind="", lease_until=timezone.now() + timedelta(seconds=10))
+    answers.set()
+    until_ended()
+    row = Examination.objects.get()
+    assert (row.run, row.finished_at, row.report, row.asked) == (next_run, None, None, 0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_process_examines_one_server_at_a_time(kim: User, answers: threading.Event) -> None:
+    runs.begin(Visitor(kim, "", "page"), SPEC.model_copy(update={"name": "two"}))
+    assert signed_in(kim).post(PAGE).status_code == 409
+    assert [row.server for row in Examination.objects.all()] == ["two"]
+    answers.set()
+    until_ended()
+    assert signed_in(kim).post(PAGE).status_code == 302, "the twin"
 
 
 def test_only_staff_who_may_change_back_ends_can_start_one(kim: User, ada: User) -> None:
@@ -102,17 +145,28 @@ def test_a_server_with_a_missing_key_gets_a_report(monkeypatch: pytest.MonkeyPat
     spec = BackendSpec(name="keyless", url="http://127.0.0.1:9", key_env="NO_SUCH_KEY_IS_SET")
     root = User.objects.create_superuser("root", password="correct horse battery")
     runs.begin(Visitor(root, "", "admin"), spec)
-    [thread] = [each for each in threading.enumerate() if each.name == "examination of keyless"] or [threading.current_thread()]
-    if thread is not threading.current_thread():
-        thread.join(20)
+    until_ended()
     standing = runs.status_of(spec)
     assert standing is not None and standing.worst is not None and not standing.is_running and not standing.is_outdated
     assert [finding.fault for finding in standing.worst.general] == ["key-missing"]
-    assert not runs._examination_lock.locked()
+    runs.begin(Visitor(root, "", "admin"), spec)
+    until_ended()
+
+
+OF_OUR_WORDS = {
+    ServerFault.CONTEXT_SMALL,
+    ServerFault.IDS_INCOMPLETE,
+    ServerFault.IDS_MISSING,
+    ServerFault.NO_STREAM,
+    ServerFault.OUT_OF_TIME,
+    ServerFault.SEPARATION_UNPROVEN,
+    ServerFault.SLOW_FIRST,
+}
+"""The faults whose evidence holds no name that a server has given."""
 
 
 def test_no_text_of_a_server_is_stored() -> None:
-    findings = tuple(DetectedFault(fault, Level.FAULT, HOSTILE) for fault in ServerFault if fault not in runs._SAFE_EVIDENCE)
+    findings = tuple(DetectedFault(fault, Level.FAULT, HOSTILE) for fault in ServerFault if fault not in OF_OUR_WORDS)
     identity = ServerIdentity("place", HOSTILE, HOSTILE, (HOSTILE,), HOSTILE, 4096, True, HOSTILE)
     own = DetectedFault(Cause.KEY_REFUSED, Level.UNUSABLE, "HTTP 401.")
     report = DoctorReport("one", "chat", identity, (own,), (FormatReport("chat", findings), FormatReport("responses", (), HOSTILE)))
@@ -148,6 +202,7 @@ def test_a_report_of_another_address_is_outdated(kim: User, monkeypatch: pytest.
             assert (words in client.get(PAGE).content.decode()) is is_said, changed
 
 
+@pytest.mark.django_db(transaction=True)
 def test_each_address_has_a_report_and_the_worst_counts_for_the_server(kim: User, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = SPEC.model_copy(update={"more_urls": ("http://127.0.0.1:10", "http://127.0.0.1:11")})
     requested: list[str] = []
@@ -159,10 +214,9 @@ def test_each_address_has_a_report_and_the_worst_counts_for_the_server(kim: User
 
     monkeypatch.setattr(runs, "examine", examine)
     configure(monkeypatch, spec)
-    examined = runs._Progress()
-    reports = runs._reports(spec, examined)
-    assert set(requested) == {spec.url, *spec.more_urls} and examined.asked == 12
-    row_of(finished_at=timezone.now(), report=runs.to_stored(reports, stored.settings_digest(spec)))
+    runs.begin(Visitor(kim, "", "page"), spec)
+    until_ended()
+    assert set(requested) == {spec.url, *spec.more_urls} and Examination.objects.get().asked == 12
     page = signed_in(kim).get(PAGE).content.decode()
     state = page.partition('id="examination-state"')[2].partition("</p>")[0]
     assert "Worst result of 3 addresses: It could not be queried." in state and "30 short test questions" in page

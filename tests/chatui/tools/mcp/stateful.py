@@ -8,18 +8,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from chatui.tools import confirmations, server_registry
+from chatui.tools import confirmations
 from chatui.tools.confirmations import Confirmation
 from chatui.tools.execution import tools_loop
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.calls import listing
 from tests.chatui.tools.mcp.scripted import Mcp
 from tests.chatui.tools.peer import PeerRequest, peer
+from tests.chatui.tools.registry import known_connections
 from tests.support import environment
 
 KEEP = {
@@ -54,6 +56,9 @@ IN_A_FILE = PROGRAM.replace("words.append(word)", "open(os.environ['WORDS'], 'a'
     '" ".join(words)', "open(os.environ['WORDS']).read().strip()"
 )
 """The same, with the words in a file, as some published servers have it."""
+
+
+_NUMBERS = count()
 
 
 @dataclass
@@ -110,37 +115,42 @@ class Offered:
     """The tool of ``tools_file``, offered by one or more processes with one database."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, directory: Path, **values: Any) -> None:
-        self._path = tools_file(directory, **values)
+        self._monkeypatch, self._directory, self._values = monkeypatch, directory, values
         offer = listing("notes", ["keep"], [KEEP]).offers["keep"]
         confirmed = Confirmation(offer=offer, digest=offer.digest(), confirmed_at=datetime.now(UTC))
         monkeypatch.setattr(confirmations, "stamp", lambda: frozenset({(offer.name, confirmed.digest)}))
         monkeypatch.setattr(confirmations, "stored", lambda: {offer.name: confirmed})
         monkeypatch.setattr(confirmations, "is_current", lambda *_: True)
-        named = {"tools_file": self._path, "data_dir": directory, "tools": {offer.name: ()}, "tools_without_approval": [offer.name]}
+        named = {"data_dir": directory, "tools": {offer.name: ()}, "tools_without_approval": [offer.name]}
         environment.change(monkeypatch, {"backend_url": "http://127.0.0.1:9", "tool_combinations": "any", **named})
-        self._processes: dict[int, Any] = {}
+        self._files: dict[int, Path] = {}
+        """Of each process, which has what it knows of the servers of its own file."""
         self._number = 0
-        monkeypatch.setattr(server_registry, "_known", lambda path: self._processes[self._number])
         self.in_process(0)
 
     def in_process(self, number: int) -> None:
         """From now on, calls are made by this process; a new one has only what is stored."""
         self._number = number
-        if number not in self._processes:
-            self._processes[number] = server_registry._ToolServers(self._path)
+        if number not in self._files:
+            place = self._directory / f"process-{next(_NUMBERS)}"
+            place.mkdir()
+            self._files[number] = tools_file(place, **self._values)
+        environment.change(self._monkeypatch, {"tools_file": self._files[number]})
 
     def end_process(self) -> None:
         """End the current process with its programs, and go on in a new one."""
-        self._close(self._processes.pop(self._number))
+        self._close()
+        del self._files[self._number]
         self.in_process(self._number)
 
     def close(self) -> None:
-        for each in self._processes.values():
-            self._close(each)
+        for number in list(self._files):
+            self.in_process(number)
+            self._close()
 
     @staticmethod
-    def _close(process: Any) -> None:
-        for server in process.servers.values():
+    def _close() -> None:
+        for server in known_connections():
             asyncio.run_coroutine_threadsafe(server.close(), tools_loop()).result(60)
 
 

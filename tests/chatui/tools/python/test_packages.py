@@ -1,6 +1,7 @@
 """What gpt-oss typically writes for ``python``, run for real in the sandbox with the environment of ``make python-tool``."""
 
 import asyncio
+import hashlib
 import os
 from io import StringIO
 from pathlib import Path
@@ -218,7 +219,7 @@ def test_an_environment_of_another_release_is_reported(tmp_path: Path, monkeypat
     changed.change(monkeypatch, {"data_dir": tmp_path, "tools": {"python": ()}, "backend_url": "http://127.0.0.1:9"})
     [found] = checks.python_sandbox(None)
     assert found.id == "chatui.I041" and "python_tool" in str(found.msg)
-    (place / packages._STAMP).write_text(packages._stamp())
+    (place / "requirements.sha256").write_text(hashlib.sha256(packages.LOCK.read_bytes()).hexdigest())
     assert checks.python_sandbox(None) == []
 
 

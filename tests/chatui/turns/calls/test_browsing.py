@@ -101,8 +101,7 @@ async def test_opened_pages_are_deleted_with_the_conversation_and_shown_in_share
         turn = await run(ada, ask())
     known = await database_sync_to_async(opened_pages.of_conversation)(turn.conversation_id)
     assert list(known) == [0, 1] and known[0].url == ""
-    rows = await database_sync_to_async(lambda: list(turn.conversation.messages.order_by("position")))()
-    shared = await database_sync_to_async(shares._shared_messages)([row for row in rows if row.is_visible], rows)
+    shared = (await database_sync_to_async(shares.preview)(ada, turn.conversation_id)).shared.messages
     assert "tea.example" in shared[-1].blocks[0].html and "†" not in shared[-1].blocks[0].html
     assert await ToolCall.objects.aexists()
     await database_sync_to_async(erasure.erase_conversation)(turn.conversation_id)

@@ -407,7 +407,7 @@ def test_a_passed_test_is_stored_until_what_it_tested_changes(sera: Client, monk
         tested = StoredBackend.objects.get()
         assert tested.tested_at is not None and "Tested <time" in shown() and "Offered to people" in shown()
         # The proof of a form is of no use any more, as after a restart with nobody at the form.
-        monkeypatch.setattr(runs, "_PROOF_LASTS", -1)
+        monkeypatch.setattr(runs, "PROOF_SECONDS", -1)
         assert act(sera, "pause", "one") == 302 and ">Paused<" in shown() and "Tested <time" in shown()
         assert act(sera, "offer", "one") == 302 and offered() == ["one"]
         as_stored = {"url": peer.url, "name": "one", "held": "stored", "kind": "auto", "untested": "", "model_names": ""}
@@ -420,10 +420,10 @@ def test_a_passed_test_is_stored_until_what_it_tested_changes(sera: Client, monk
             assert act(sera, "offer", "one") == 409, changed
             again = sera.post(f"{LIST}one/settings/", before | {"test": "1", "held": "", "key": KEY, "save": ""})
             assert "The test has passed." in body_of(again), "the premise"
-            monkeypatch.setattr(runs, "_PROOF_LASTS", 3600)
+            monkeypatch.setattr(runs, "PROOF_SECONDS", 3600)
             proof = again.context["form"]["proof"].value()
             assert change(sera, "one", **before | {"held": "", "key": KEY, "proof": proof}).status_code == 302
-            monkeypatch.setattr(runs, "_PROOF_LASTS", -1)
+            monkeypatch.setattr(runs, "PROOF_SECONDS", -1)
             assert StoredBackend.objects.get().tested_at is not None
 
 
