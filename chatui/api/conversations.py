@@ -62,8 +62,8 @@ async def create(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     check_format(key.for_responses)
     items = _items(wanted.items or [])
     with _refusals():
-        found = await storage_jobs.run(key, program_conversations.create, key.owner, key.id, wanted.metadata or {}, items)
-    return _with_ignored(JsonResponse(_shown(found)), body, ConversationRequest)
+        created = await storage_jobs.run(key, program_conversations.create, key.owner, key.id, wanted.metadata or {}, items)
+    return _with_ignored(JsonResponse(_shown(created)), body, ConversationRequest)
 
 
 async def retrieve(request: HttpRequest, key: LiveKey, conversation_id: str) -> HttpResponseBase:

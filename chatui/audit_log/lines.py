@@ -288,6 +288,7 @@ def _grouped(filters: LineFilters, names: list[str]) -> QuerySet[AuditEvent]:
 
 
 def _add(times: Counter[tuple[str, ...]], group: dict[str, str], attempts: RepeatedAttempts | None, filters: LineFilters) -> None:
+    """Add attempts to the count of their group, if the last of them is in the period."""
     if attempts is None:
         return
     is_early = filters.since is not None and attempts.last_at < filters.since

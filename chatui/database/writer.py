@@ -116,6 +116,7 @@ class Writer:
                 self._put_back(batch, error)
 
     def _next_batch(self) -> list[_Entry]:
+        """Wait until something is due, and return all that is."""
         while True:
             while not self._posted.empty():
                 self._waiting.append(self._posted.get())

@@ -218,19 +218,18 @@ def _model_of(assistant: ShownAssistant | None) -> tuple[str, str]:
 
 
 def _begins(request: HttpRequest, person: User, row: Conversation | None, assistant: ShownAssistant | None) -> dict[str, object]:
-    """What a conversation asks; for a new one also the addresses of this page with an assistant, whose id is to follow, without one, and of
-    the other kind of new conversation."""
+    """What a conversation asks. For a new one also the addresses to begin it otherwise: with an assistant, whose id is to be appended;
+    without one; and temporarily, or not if this one is temporary."""
     asked = _documents_asked(request, person, row, assistant)
     if row is not None:
         return asked
     other = {"temporary": "" if "temporary" in request.GET else "1", "assistant": assistant.id if assistant else ""}
     query = urlencode({name: value for name, value in other.items() if value})
-    place = [(name, value) for name in ("folder", "temporary", "format") if (value := request.GET.get(name))]
-    without = f"?{urlencode(place)}" if place else reverse("home")
+    kept = [(name, value) for name in ("folder", "temporary", "format") if (value := request.GET.get(name))]
     return {
         **asked,
-        "begin_with": f"?{urlencode([*place, ('assistant', '')])}",
-        "begin_without": without,
+        "begin_with": f"?{urlencode([*kept, ('assistant', '')])}",
+        "begin_without": f"?{urlencode(kept)}" if kept else reverse("home"),
         "other_kind": reverse("home") + (f"?{query}" if query else ""),
     }
 

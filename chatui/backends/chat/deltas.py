@@ -184,15 +184,18 @@ class Deltas:
             for thought in filter(None, ("".join(self._summaries), "".join(self._late_summaries))):
                 self._guard.reasoned_apart(thought)
         spans = self._guard.finish(complete=complete) if self._guard else []
-        # A sign behind a call says of the text before it that it was raw output, too.
-        is_raw = self._ends_in_call or (
-            self._guard is not None and (self._guard.ends_in_call or (self._says_calls and self._guard.is_data))
-        )
-        is_raw &= not self._calls
-        is_raw |= complete and self._separation is Separation.UNPROVEN and judged(self._after_call, follows=True).hides_before
-        if not is_raw and not self._speaker.late_label():
+        if not self._was_raw(complete=complete) and not self._speaker.late_label():
             return [*(self._writer.withdraw() if self._guard and self._guard.hides_before else []), *self._spans(spans)]
         return [*self._writer.withdraw(), *self._spans([replace(span, visible=False, is_withheld=True) for span in spans])]
+
+    def _was_raw(self, *, complete: bool) -> bool:
+        """Whether the text turns out to be raw output: it is or ends in a call that the server did not read, or a sign follows a call."""
+        if complete and self._separation is Separation.UNPROVEN and judged(self._after_call, follows=True).hides_before:
+            return True
+        if self._calls:
+            return False
+        guard = self._guard
+        return self._ends_in_call or (guard is not None and (guard.ends_in_call or (self._says_calls and guard.is_data)))
 
     @property
     def _says_calls(self) -> bool:

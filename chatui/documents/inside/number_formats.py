@@ -78,7 +78,7 @@ class NumberFormat:
 
     def shown(self, number: float, is_from_1904: bool = False) -> str:
         """A number as text, without spaces around it. ``is_from_1904``: dates are counted from that year."""
-        at = self._of(number) if math.isfinite(number) else None
+        at = self._section_for(number) if math.isfinite(number) else None
         if at is None:
             return general(number)
         section = self.sections[at]
@@ -102,19 +102,22 @@ class NumberFormat:
             return text
         return "".join(_shown_literal(token, text) for token in last.tokens).strip(" ")
 
-    def _of(self, number: float) -> int | None:
-        """The section for a number; None if it has none."""
+    def _section_for(self, number: float) -> int | None:
+        """The index of the section for a number; None if there is none."""
         sections = self.sections[:-1] if len(self.sections) > 1 and self.sections[-1].has("text") else self.sections[:3]
-        if any(each.condition for each in sections):
-            for at, each in enumerate(sections):
-                if each.condition is None and at < len(sections) - 1 and len(sections) == 3:
+        if any(section.condition for section in sections):
+            for index, section in enumerate(sections):
+                if section.condition is None and index < len(sections) - 1 and len(sections) == 3:
                     # Beside a section with a condition, one without is for negative numbers.
                     if number < 0:
-                        return at
-                elif each.condition is None or each.fits(number):
-                    return at
+                        return index
+                elif section.condition is None or section.fits(number):
+                    return index
             return None
-        return 0 if len(sections) == 1 or number > 0 or (number == 0 and len(sections) == 2) else 1 if number < 0 else 2
+        # In this order: for positive numbers, for negative ones, for zero. What is missing is shown by the first.
+        if len(sections) == 1 or number > 0 or (number == 0 and len(sections) == 2):
+            return 0
+        return 1 if number < 0 else 2
 
     def _has_own_sign(self, at: int) -> bool:
         """Whether a section is for negative numbers, so that it shows the sign itself."""

@@ -168,6 +168,7 @@ class Breaker:
         try:
             yield
         except ServerError as error:
+            # A call that began before the last failure that counted failed at the same time.
             if error.moment is Moment.DOWN and began >= self._failed_at:
                 self._failures, self._failed_at = self._failures + 1, time.monotonic()
                 if self._failures >= MAX_FAILURES:
