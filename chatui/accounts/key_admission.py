@@ -98,14 +98,15 @@ class KeyRights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveKey(KeyRights):
-    """A key that was valid when it was checked, with its owner, who then had the permission for what it reads. Not the key itself.
-    ``used``: how many requests it has made within this minute, which ends in so many ``seconds``; 0 if they could not be counted."""
+    """A key that was valid when it was checked, with its owner, who then had the permission for what it reads. Not the key itself."""
 
     id: UUID
     prefix: str
     owner: User
     used: int = 0
+    """How many requests it has made within this minute; 0 if they could not be counted."""
     seconds: int = 0
+    """In how many seconds this minute ends; 0 if they could not be counted."""
 
     @property
     def only_key(self) -> UUID | None:

@@ -78,7 +78,7 @@ def count(key: str, what: str, visitor: Visitor, ends_at: datetime, first: Calla
             return _count(row, what, address_group(visitor.address))
         first_line = first()
         row = open_counter(first_line, key, visitor.user, ends_at)
-        if not first_line.code:
+        if not first_line.code:  # of a debug view: attempts have a code
             _count(row, what, address_group(visitor.address))
     return None
 

@@ -41,13 +41,15 @@ class EndReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GivenReasoning:
-    """Reasoning as a server gave it, in its own fields: ``fields`` of a message (Chat Completions), or whole ``items`` (Responses).
+    """Reasoning as a server gave it, in its own fields or items.
 
     Hidden like reasoning. It is sent back unchanged, to this server only, before the first of the calls that it led to.
     """
 
     fields: dict[str, Any] = field(default_factory=dict, repr=False)
+    """Those of a message (Chat Completions)."""
     items: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+    """Whole ones (Responses)."""
 
 
 def _ignored(*arguments: object) -> None:

@@ -48,10 +48,12 @@ _MARKER = re.compile("(" + "|".join(map(re.escape, _MEANINGS)) + ")")
 
 @dataclass(frozen=True, slots=True)
 class BodySection:
-    """A piece of a frame's text. ``marker`` is the marker before it, and ``heading`` its meaning; both are empty if there is none."""
+    """A piece of a frame's text."""
 
     marker: str
+    """The marker before it; empty if there is none."""
     heading: str
+    """The meaning of that marker; empty if there is none."""
     text: VisibleText = field(repr=False)
 
 

@@ -108,14 +108,17 @@ class ShownToken:
 
 @dataclass(frozen=True, slots=True)
 class TokenPage:
-    """One page of ``total`` tokens, starting at ``start``. ``note`` says where they come from, or why there are none."""
+    """One page of the tokens of a text."""
 
     turn_id: str
     of: str
     note: str
+    """Where they come from, or why there are none."""
     tokens: tuple[ShownToken, ...] = ()
     start: int = 0
+    """The index of the first one on the page."""
     total: int = 0
+    """How many there are on all pages."""
 
     @property
     def previous(self) -> int | None:

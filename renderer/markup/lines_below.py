@@ -48,6 +48,7 @@ def content_column(state: StateBlock, start: int, end: int) -> int:
     """
     column, info = state.blkIndent, state.tokens[-1].info
     text = state.src[state.bMarks[start] : state.bMarks[start] + state.tShift[start]]
+    # Where the number begins: before its digits, the character behind them and the spaces up to the text.
     mark = column - len(info) - 1 - max(1, len(text) - len(text.rstrip(" ")))
     below = state.skipEmptyLines(start + 1)
     if below >= end or not max(mark + 2, column - 3) <= state.sCount[below] < column:

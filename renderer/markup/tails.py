@@ -108,17 +108,16 @@ class _Code:
 
 
 class Tail:
-    """The displayed state of the open block ``index``. ``grow`` is fast and called for all text; ``show`` is called once per update.
-
-    ``cost``: what rendering the block costs. ``waits_until``: when to show the text that waits; None if none does.
-    """
+    """The displayed state of an open block. ``grow`` is fast and called for all text; ``show`` is called once per update."""
 
     def __init__(self, index: int, text: str, definitions: Definitions, *, shown: SafeHtml | None = None, is_plain: bool = False) -> None:
         """``is_plain``: everything is shown as plain text, because there is too much to render."""
         self.index = index
+        """That of the block."""
         self._definitions = definitions
         self._length = len(text)
         self.cost = cost_of(text)
+        """What rendering the block costs."""
         # What was shown at this index may have turned out not to be a block (a definition). Then an empty block is an update.
         self._fresh = [text] if text or shown is not None else []
         self._work = 0
@@ -132,6 +131,7 @@ class Tail:
         self._sentence: Sentence | None = None
         self._again_at = -math.inf
         self.waits_until: float | None = None
+        """When to show the text that waits; None if none does."""
 
     def grow(self, text: str) -> None:
         """Add more text of this block, normalized."""

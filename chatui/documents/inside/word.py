@@ -143,8 +143,8 @@ class _Document:
     def put_margins(self, collector: TextCollector) -> None:
         """Write each header and footer in use, once."""
         seen: set[str] = set()
-        for each in dict.fromkeys(self.margins):
-            kind, place = self.related.get(each, ("", ""))
+        for relationship in dict.fromkeys(self.margins):
+            kind, place = self.related.get(relationship, ("", ""))
             if place in self.archive:
                 part = _Text(collector, self, relations(self.archive, place), addresses(self.archive, place))
                 part.runs.hold()
@@ -154,7 +154,7 @@ class _Document:
                     seen.add(text)
                     collector.put(f"{mark(kind.capitalize(), text)}\n")
         unused = {kind_place for kind_place in self.related.values() if kind_place[0] in ("header", "footer")}
-        unused -= {self.related[each] for each in self.margins if each in self.related}
+        unused -= {self.related[relationship] for relationship in self.margins if relationship in self.related}
         if any(place in self.archive and _has_text(self.archive.tree(place)) for _, place in unused):
             collector.leave_out(HiddenPart.TEXT, "")
 
