@@ -8,9 +8,14 @@ from typing import Any
 
 from channels.routing import ProtocolTypeRouter
 from django.core.asgi import get_asgi_application
+from django.core.signals import request_started
+from django.db import close_old_connections, reset_queries
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatui.settings")
 http = get_asgi_application()
+# A request begins without a connection: each has a thread of its own, which Django would start for these two alone.
+for _receiver in (reset_queries, close_old_connections):
+    request_started.disconnect(_receiver)
 
 from chatui.api import socket  # noqa: E402 - needs Django to be set up
 from chatui.env import environment  # noqa: E402

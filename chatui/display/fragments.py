@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import NamedTuple
 from uuid import UUID
 
-from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils import translation
 
@@ -24,13 +23,14 @@ from chatui.env import environment
 from chatui.models.files import SentDocument
 from chatui.models.message import Message
 from chatui.permissions import access
+from chatui.site.languages import LANGUAGES
 from renderer.markup.citations import CitableSource
 from renderer.markup.html import SafeHtml
 
 
 def language_of(asked: str) -> str:
     """The language that a page reports, if the product supports it; otherwise the default of this instance."""
-    return asked if asked in dict(settings.LANGUAGES) else environment().language
+    return asked if asked in LANGUAGES else environment().language
 
 
 def question(message: Message, versions: Sequence[UUID], language: str, sent: Sequence[SentDocument] = ()) -> SafeHtml:
