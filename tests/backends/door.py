@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -108,6 +109,19 @@ class Told:
     reads: int = 0
     texts: int = 0
     bodies: list[Any] = field(default_factory=list)
+    call_ids: list[str | None] = field(default_factory=list)
+
+
+def at_random(name: str) -> Callable[[bytes], Iterator[bytes]]:
+    """Cut in up to twelve places."""
+
+    def pieces(raw: bytes) -> Iterator[bytes]:
+        chosen = random.Random(name)
+        places = sorted(chosen.sample(range(1, len(raw)), min(12, len(raw) - 1))) if len(raw) > 1 else []
+        for begin, end in zip([0, *places], [*places, len(raw)], strict=True):
+            yield raw[begin:end]
+
+    return pieces
 
 
 def numbered(rows: Iterable[Row]) -> list[Row]:
@@ -222,7 +236,7 @@ class Reads:
 
 
 async def _sampled(sample: Callable[[SampleRequest, Taker], Any], asked: SampleRequest) -> Told:
-    assembler, found, call_ids = Assembler(), Told([]), list[str | None]()
+    assembler, found = Assembler(), Told([])
     is_seen = was_withdrawn = False
 
     def take(event: RawEvent) -> None:
@@ -236,7 +250,7 @@ async def _sampled(sample: Callable[[SampleRequest, Taker], Any], asked: SampleR
             found.shown += event.text if is_seen else ""
         if done := assembler.feed(event):
             if done.frame.terminator == Terminator.CALL:
-                call_ids.append(done.frame.header.call_id)
+                found.call_ids.append(done.frame.header.call_id)
             found.lines.append(_line(done) + (" [withdrawn]" if was_withdrawn else ""))
             found.visible += show(done.frame, Audience.END_USER) if may_see(done.frame.header, Audience.END_USER) else ""
 
@@ -248,7 +262,7 @@ async def _sampled(sample: Callable[[SampleRequest, Taker], Any], asked: SampleR
         found.lines.append(error.code.value + (", may be asked again" if error.retryable else ""))
         assert SECRET not in str(error) + repr(error) + error.log_text, "the error quotes the server"
     assert assembler.finish() is None, "a frame was left open"
-    assert len(set(call_ids)) == len(call_ids), "two calls have one id"
+    assert len(set(found.call_ids)) == len(found.call_ids), "two calls have one id"
     return found
 
 

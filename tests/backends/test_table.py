@@ -5,13 +5,13 @@ nobody sees a secret; a cell that cannot say it is missing.
 """
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
 from tests.backends import asked_again, chat, chat_fields, responses, responses_fields, table, token_ids
-from tests.backends.door import COLUMNS, IDS, PLAIN, PROVED, SECRET, TEXT, Door, Row, Told, numbered
+from tests.backends.door import COLUMNS, IDS, PLAIN, PROVED, SECRET, TEXT, Door, Row, Told, at_random, numbered
 from tests.backends.said import STOPS, calls, says, thinks
 from tests.chatui.backends.faults import REFUSALS
 from tests.support.vocabulary import rank_file as rank_file
@@ -37,18 +37,6 @@ def cells(door: Door, column: str) -> list[Row]:
     found = [row for row in ROWS if door.cell(row, column) is not None]
     assert len(found) > 50, "a column has an answer to most"
     return found
-
-
-def at_random(name: str) -> Callable[[bytes], Iterator[bytes]]:
-    """Cut in up to twelve places."""
-
-    def pieces(raw: bytes) -> Iterator[bytes]:
-        chosen = random.Random(name)
-        places = sorted(chosen.sample(range(1, len(raw)), min(12, len(raw) - 1))) if len(raw) > 1 else []
-        for begin, end in zip([0, *places], [*places, len(raw)], strict=True):
-            yield raw[begin:end]
-
-    return pieces
 
 
 def assert_none(wrong: dict[str, list[str]]) -> None:

@@ -14,8 +14,7 @@ from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
 from renderer.harmony.prompt import FunctionTool
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends.chat.test_recordings import GREETING, ITINERARY, LITERAL
-from tests.chatui.backends.harmony.test_backend import FIBONACCI, LANGUAGES
+from tests.backends.recorded import FIBONACCI, GREETING, ITINERARY, LANGUAGES, LITERAL
 
 FORMATS = ("chat", "responses", "harmony")
 LIMITS = SampleLimits(first=30, idle=10, overall=60)

@@ -9,7 +9,7 @@ from chatui.backends.base import Backend, EndReason, SampleRequest
 from renderer.frame_kinds import ANALYSIS, ANSWER
 from renderer.frames import Channel, Frame, Header, Role
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends.harmony.test_backend import LANGUAGES
+from tests.backends.recorded import LANGUAGES
 from tests.llama.asked import BICYCLE, CANARY, COUNTED, THINK_HARD, backend_of, over
 from tests.support.sampling import Outcome, outcome, sample_request
 

@@ -14,8 +14,7 @@ from renderer.frames import Frame, Header, Role, Terminator
 from renderer.history import frames_for_prompt
 from renderer.markup import html
 from renderer.markup.citations import CitableSource
-from tests.chatui.backends.chat.test_recordings import PARIS, PLAN, TOKYO
-from tests.chatui.backends.harmony.test_backend import FIBONACCI
+from tests.backends.recorded import FIBONACCI, PARIS, PLAN, TOKYO
 from tests.llama.asked import WEATHER, over
 from tests.support import environment
 from tests.support.sampling import outcome, sample_request

@@ -19,7 +19,7 @@ from chatui.backends.discovery import Discovered, discover, own_name
 from chatui.backends.http import Upstream
 from chatui.codes import ProductCode
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
-from tests.chatui.backends.chat.test_recordings import GREETING
+from tests.backends.recorded import GREETING
 from tests.chatui.backends.wire import LLAMA, SGLANG, VLLM, recorded, sse
 from tests.support import stub
 from tests.support.sampling import HASTY, PATIENT, outcome, sample_request

@@ -16,7 +16,7 @@ from django.core.management import CommandError, call_command
 from chatui.management.commands import ask
 from chatui.model_servers import vocabulary
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends.chat.test_recordings import GREETING
+from tests.backends.recorded import GREETING
 from tests.support import stub
 from tests.support.environment import change
 from tests.support.places import RECORDINGS, ROOT

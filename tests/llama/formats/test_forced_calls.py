@@ -7,7 +7,7 @@ import pytest
 
 from chatui.backends.base import Backend, EndReason
 from renderer.harmony.prompt import FunctionTool
-from tests.chatui.backends.chat.test_recordings import GREETING, PARIS, PLAN, TOKYO
+from tests.backends.recorded import GREETING, PARIS, PLAN, TOKYO
 from tests.llama.asked import WEATHER, over
 from tests.support.sampling import outcome, sample_request
 

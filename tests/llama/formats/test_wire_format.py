@@ -9,7 +9,7 @@ from chatui.backends.auto import AutoBackend
 from chatui.model_servers import connected
 from renderer.gate import Audience, may_see, show
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends.chat.test_recordings import ITINERARY
+from tests.backends.recorded import ITINERARY
 from tests.support.sampling import outcome, sample_request
 from tests.support.several import Configure
 from tests.support.several import closing as closing

@@ -17,33 +17,10 @@ from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
-from tests.chatui.backends.chat.test_recordings import CALLS, GREETING, LENGTH, LITERAL, PARIS, PLAN, STOP, TOKYO
+from tests.backends.recorded import GREETING
 from tests.chatui.backends.wire import DAY, LLAMA, SGLANG, VLLM, ids_of, llama, recorded, sse, vllm
 from tests.support import stub
-from tests.support.places import RECORDINGS
 from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
-
-REASONING = "The user greets me. I reply briefly and kindly."
-FIBONACCI = ("python", "a, b = 0, 1\nfor _ in range(10):\n    a, b = b, a + b\nprint(a)")
-LANGUAGES = (
-    "- English: Hello!\n- Español: ¡Hola!\n- 한국어: 안녕하세요!\n- 日本語: こんにちは!\n- 中文: 你好!\n- العربية: مرحبا!\n- हिन्दी: नमस्ते!\n"
-    "- ไทย: สวัสดี!\n- Emoji: 👋🏽 👨\u200d👩\u200d👧\u200d👦 🏳️\u200d🌈 🇰🇷\n- Rare: 𠮷野家 ﷽ Ǆ é ñ"
-)
-
-# recording: visible text, end reason, calls
-EXPECTED: dict[str, tuple[str, EndReason, list[tuple[str, str]]]] = {
-    "llamacpp/x-raw-completion-greet.sse": (GREETING, STOP, []),
-    "llamacpp/x-raw-completion-langs.sse": (LANGUAGES, STOP, []),
-    "llamacpp/x-raw-completion-trip.sse": (PLAN, CALLS, [PARIS]),
-    "llamacpp/x-raw-completion-badheader.sse": ("Recovered.", STOP, []),
-    "vllm/v-raw-completions-greet.sse": (GREETING, STOP, []),
-    "vllm/v-raw-completions-langs.sse": (LANGUAGES, STOP, []),
-    "vllm/v-raw-completions-literal.sse": (LITERAL, STOP, []),
-    "vllm/v-raw-completions-trip.sse": (PLAN, CALLS, [PARIS]),
-    "vllm/v-raw-completions-weather.sse": ("", CALLS, [TOKYO]),
-    "vllm/v-raw-completions-python.sse": ("", CALLS, [FIBONACCI]),
-    "vllm/v-raw-completions-badheader.sse": ("Recovered.", STOP, []),
-}
 
 Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
@@ -54,38 +31,6 @@ async def answered(vocabulary: Vocabulary, answer: Answer, server: dict[str, Any
         result = await outcome(backend, sample_request("Hello!"))
         await backend.aclose()
     return result
-
-
-def server_of(name: str) -> dict[str, Any]:
-    return LLAMA if name.startswith("llamacpp") else VLLM
-
-
-@pytest.mark.parametrize("name", EXPECTED)
-async def test_exactly_the_answer_of_a_recorded_stream_is_visible(vocabulary: Vocabulary, name: str) -> None:
-    visible, end, calls = EXPECTED[name]
-    for seed in (None, 1, 2, 3):
-        result = await answered(vocabulary, stub.plays(recorded(name), seed=seed), server_of(name))
-        assert result.visible == visible
-        assert result.calls == calls
-        assert result.ended is not None and result.ended.reason is end
-        assert result.ended.usage is not None and result.ended.usage.completion_tokens
-
-
-async def test_every_raw_recording_is_tested_here() -> None:
-    lying = {f"{path.parent.name}/{path.name}" for path in RECORDINGS.glob("*/*-raw-*")}
-    assert lying - set(EXPECTED) == {
-        "llamacpp/x-raw-completion-greet.req.json",
-        "llamacpp/x-raw-completion-greet-nostream.json",
-        "vllm/v-raw-completions-greet-nostream.json",
-        "vllm/v-raw-completions-greet-text-default.sse",
-    }
-
-
-@pytest.mark.parametrize("name", ["llamacpp/x-raw-completion-greet-nostream.json", "vllm/v-raw-completions-greet-nostream.json"])
-async def test_an_answer_that_arrives_in_one_piece_is_read_as_well(vocabulary: Vocabulary, name: str) -> None:
-    result = await answered(vocabulary, stub.responds("200 OK", recorded(name)), server_of(name))
-    assert (result.visible, result.hidden) == (GREETING, REASONING)
-    assert result.ended is not None and result.ended.reason is STOP
 
 
 async def test_the_prompt_is_the_one_that_was_recorded_with_a_real_server(vocabulary: Vocabulary) -> None:
@@ -186,7 +131,7 @@ async def test_an_endless_answer_is_cut_and_the_connection_closed(vocabulary: Vo
                 await writer.drain()
 
         result = await answered(vocabulary, answer, VLLM, limits)
-        assert result.ended is not None and result.ended.reason is LENGTH
+        assert result.ended is not None and result.ended.reason is EndReason.LENGTH
         assert len(result.visible) <= 1000
 
 
