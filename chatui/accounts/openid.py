@@ -28,6 +28,7 @@ from django.utils.crypto import constant_time_compare
 from chatui.accounts.sign_in_settings import Provider, is_safe_address
 from chatui.codes import ProductCode
 from chatui.outbound.requests import JsonRequestError, request_json
+from renderer.strict_json import storable
 
 if TYPE_CHECKING:
     from joserfc.jwk import KeySet
@@ -259,7 +260,19 @@ def signed_claims(provider: Provider, token: object, kind: str, seconds: int, ne
         raise BadSignInError(f"the token is not valid ({type(error).__name__})") from None
     if not isinstance(claims["iat"], (int, float)) or time.time() - claims["iat"] > seconds + LEEWAY_SECONDS:
         raise BadSignInError(f"the {kind} is too old")
-    return claims
+    found = _storable(claims)
+    if any(name in claims and name not in found for name in _OF_THE_TOKEN):
+        raise BadSignInError("the token holds a text that cannot be stored")
+    return found
+
+
+_OF_THE_TOKEN = ("iss", "aud", "azp", "nonce", "sub", "sid", "jti", "events")
+"""Claims that say for whom and for what a token is. All others are about the person, who may be signed in without them."""
+
+
+def _storable(claims: Mapping[str, Any]) -> dict[str, Any]:
+    """The claims but for those with a character that no database can store. Replacing it could make two people, or two groups, one."""
+    return {name: value for name, value in claims.items() if storable(value) == value}
 
 
 _LAST_TIME = 253_402_300_799
@@ -367,7 +380,7 @@ def _with_user_info(provider: Provider, metadata: Metadata, tokens: dict[str, An
     bearer = tokens.get("access_token")
     if not metadata.user_info or not isinstance(bearer, str) or not bearer.isascii() or not bearer.isprintable():
         return signed
-    more = get(metadata.user_info, bearer=bearer)
+    more = _storable(get(metadata.user_info, bearer=bearer))
     if more.get("sub") != signed["sub"]:
         # Section 5.3.2: otherwise one person's ID token could be combined with another person's groups.
         raise BadSignInError("the ID token and the user info are about two people")

@@ -149,6 +149,8 @@ NO_TIMES: tuple[Any, ...] = (1e300, float("inf"), float("nan"), 10**400, -1, Tru
         ({"token": {"exp": 253402300800}}, "the token has a time that is none"),
         ({"token": {"sub": None}}, "the token is not valid (MissingClaimError)"),
         ({"token": {"sub": "x" * 256}}, "the ID token has no valid subject"),
+        ({"token": {"sub": "ada-1\0"}}, "the token holds a text that cannot be stored"),
+        ({"token": {"sid": "\0"}}, "the token holds a text that cannot be stored"),
         ({"signing": "none"}, "the token is not valid (UnsupportedAlgorithmError)"),
         ({"signing": "HS256"}, "the token is not valid (UnsupportedAlgorithmError)"),
         ({"signing": "another key"}, "the token is not valid (BadSignatureError)"),

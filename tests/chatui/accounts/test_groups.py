@@ -50,7 +50,7 @@ def test_managed_groups_are_added_and_removed_and_others_stay(provider: Scripted
 
 
 @pytest.mark.usefixtures("groups")
-@pytest.mark.parametrize("claim", [None, {"no": "list"}, [1, 2], 7])
+@pytest.mark.parametrize("claim", [None, {"no": "list"}, [1, 2], 7, ["/team/b\0"]])
 def test_a_missing_or_unreadable_claim_changes_nothing_and_is_recorded(
     claim: object, provider: ScriptedProvider, caplog: pytest.LogCaptureFixture
 ) -> None:

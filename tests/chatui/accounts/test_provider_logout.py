@@ -122,6 +122,9 @@ BAD: tuple[tuple[str, dict[str, Any]], ...] = (
     ("nobody", {"sub": None}),
     ("a person that is a number", {"sub": 7}),
     ("a session that is an object", {"sid": {"$ne": ""}}),
+    ("a person that cannot be stored", {"sub": "ada-1\0"}),
+    ("events that cannot be stored", {"events": {EVENT: {}, "\0": {}}}),
+    ("an id that cannot be stored", {"jti": "\0"}),
 )
 
 
