@@ -37,7 +37,7 @@ SIGNED_IN, SIGNED_OUT, REFUSED, PASSWORD_REFUSED = "sign in", "sign out", "sign-
 
 PLACE_COOKIE = "__Host-place" if settings.SESSION_COOKIE_SECURE else "chatui_place"
 """What a browser comes back with that was told to wait."""
-_SILENT_SECONDS = 2.0
+SILENT_SECONDS = 2.0
 """How long it takes to say that somebody has to wait again, whether or not there was something to compare."""
 
 _SALT = "chatui.device"
@@ -69,7 +69,7 @@ def person_with(visitor: Visitor, name: str, password: str, place: str) -> User 
     record_refused(visitor, name, waits=False)
     if guess.is_silent:
         release_request_connection()
-        time.sleep(max(0.0, started + _SILENT_SECONDS - time.monotonic()))
+        time.sleep(max(0.0, started + SILENT_SECONDS - time.monotonic()))
     guess.failed()
     return None
 

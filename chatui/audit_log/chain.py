@@ -12,7 +12,8 @@ from chatui.audit_log.record import FIRST_HASH, HASHED_COLUMNS, digest_of
 from chatui.models.audit import AuditEvent
 
 MAX_PROBLEMS = 20
-_CHUNK = 2000
+CHUNK_LINES = 2000
+"""How many lines are in memory at a time."""
 _TRIGGERS = ("chatui_audit_no_update", "chatui_audit_no_delete", "chatui_audit_only_append")
 
 
@@ -80,7 +81,7 @@ def _walk(report: ChainReport, noted: ChainHead | None) -> Iterator[ChainProblem
     last = ChainHead(0, FIRST_HASH)
     is_met = False
     rows = AuditEvent.objects.order_by("number").values_list(*HASHED_COLUMNS, "hash")
-    for *values, written in rows.iterator(chunk_size=_CHUNK):
+    for *values, written in rows.iterator(chunk_size=CHUNK_LINES):
         yield from _broken(values, written, last)
         last = ChainHead(values[0], written)
         report.lines += 1

@@ -83,7 +83,7 @@ async def _left_out(upstream: Upstream, found: Discovered) -> frozenset[str]:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(upstream.limits.discover / 2):
             if found.server == "Ollama":
-                at_once = asyncio.Semaphore(_SHOWN_AT_ONCE)
+                at_once = asyncio.Semaphore(SHOWN_AT_ONCE)
                 await asyncio.gather(*(_describe(upstream, model, described, at_once) for model in found.models[:_MAX_DESCRIBED]))
             elif path := _DESCRIPTIONS.get(found.server):
                 described.append(await upstream.try_get(path))
@@ -93,7 +93,8 @@ async def _left_out(upstream: Upstream, found: Discovered) -> frozenset[str]:
 _DESCRIPTIONS = {None: "/api/v0/models", "LiteLLM": "/model/info"}
 """Where a server describes its models, if not in their list. LM Studio does not name itself."""
 _MAX_DESCRIBED = 100
-_SHOWN_AT_ONCE = 8
+SHOWN_AT_ONCE = 8
+"""How many models Ollama is asked about at a time."""
 
 
 async def _describe(upstream: Upstream, model: str, described: list[object], at_once: asyncio.Semaphore) -> None:
@@ -166,7 +167,8 @@ async def knows_markers(upstream: Upstream, product: str | None, model: str | No
     return ids[-len(_MARKERS) :] == [MARKER_IDS[token] for token in _MARKERS]
 
 
-_KEEP_SECONDS = 60.0
+KEEP_SECONDS = 60.0
+"""How long the models that a server listed are not asked for again."""
 _KEEP_CONTEXT_SECONDS = 300.0
 
 
@@ -194,7 +196,7 @@ class DetectedServer(Backend):
         now = asyncio.get_running_loop().time()
         if now > self._ask_at:
             self._found = await self._discover()
-            self._ask_at = now + _KEEP_SECONDS
+            self._ask_at = now + KEEP_SECONDS
         return self._found.models
 
     async def _discover(self) -> Discovered:
@@ -203,7 +205,7 @@ class DetectedServer(Backend):
     def use_discovery(self, found: Discovered) -> None:
         """Use this as if the server had just reported it."""
         now = asyncio.get_running_loop().time()
-        self._found, self._ask_at, self._ask_context_at = found, now + _KEEP_SECONDS, now + _KEEP_CONTEXT_SECONDS
+        self._found, self._ask_at, self._ask_context_at = found, now + KEEP_SECONDS, now + _KEEP_CONTEXT_SECONDS
         if found.is_gpt_oss:
             self._separations.is_gpt_oss()
 

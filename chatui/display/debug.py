@@ -287,7 +287,7 @@ def _bars(frames: Sequence[ShownFrame], seconds: float | None) -> tuple[Timeline
     )
 
 
-_MAX_COUNTED = 1_000_000
+MAX_COUNTED = 1_000_000
 """Tokens are counted for this many characters of a branch, which takes a fifth of a second. Frames after that have no count."""
 _MAX_LAID_OUT = 100_000
 
@@ -438,14 +438,14 @@ class _Page:
 
 
 def _counts(frames: Mapping[UUID, Frame]) -> dict[UUID, int]:
-    """The number of tokens in each body, without the markers around it; for the first ``_MAX_COUNTED`` characters, and if the vocabulary is
+    """The number of tokens in each body, without the markers around it; for the first ``MAX_COUNTED`` characters, and if the vocabulary is
     on this machine."""
     try:
         vocabulary = connected.gpt_oss_vocabulary()
     except VocabularyError:
         return {}
     ends = accumulate(len(frame.body) for frame in frames.values())
-    return {key: len(vocabulary.encode(frame.body)) for (key, frame), end in zip(frames.items(), ends, strict=True) if end <= _MAX_COUNTED}
+    return {key: len(vocabulary.encode(frame.body)) for (key, frame), end in zip(frames.items(), ends, strict=True) if end <= MAX_COUNTED}
 
 
 def _partner(message: Message, other: Message | None) -> Partner | None:

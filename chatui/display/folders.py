@@ -86,7 +86,8 @@ NAME_CHARS, INSTRUCTION_CHARS = 60, 4_000
 MAX_FOLDERS = 200
 """The most folders of one person."""
 
-_BATCH_SIZE = 500
+BATCH_SIZE = 500
+"""Conversations in one transaction."""
 
 
 def clean_name(text: str) -> str:
@@ -125,7 +126,7 @@ def delete(person: User, folder_id: object) -> None:
     This runs in short transactions, so that others can write in between. If it is interrupted, it can simply be repeated.
     """
     row = access.own_folder(person, folder_id)
-    while keys := list(row.conversations.values_list("pk", flat=True)[:_BATCH_SIZE]):
+    while keys := list(row.conversations.values_list("pk", flat=True)[:BATCH_SIZE]):
         with short_transaction():
             row.conversations.filter(pk__in=keys).update(folder=None)
     if files := Collection.objects.filter(folder=row).first():

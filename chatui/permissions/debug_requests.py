@@ -29,7 +29,8 @@ REASON_CHARS = range(10, 181)
 """The allowed length of a reason: one word is not a reason, and a longer text does not fit into a line of the audit log."""
 REQUEST_LASTS = timedelta(days=1)
 
-_SHOWN = 100
+MAX_SHOWN = 100
+"""How many requests are listed."""
 
 
 class ReasonNeededError(Exception):
@@ -152,7 +153,7 @@ def pending_requests(visitor: Visitor) -> list[ShownRequest]:
     """The pending requests for conversations that this person may view, and their own requests; the oldest first. Raises NotFoundError if
     they may not see hidden channels."""
     user = access.required(visitor.user, access.can_see_hidden)
-    return [_shown(asked, user) for asked in _listed(user).order_by("asked_at")[:_SHOWN]]
+    return [_shown(asked, user) for asked in _listed(user).order_by("asked_at")[:MAX_SHOWN]]
 
 
 def count_to_decide(user: User | None) -> int | None:

@@ -42,10 +42,10 @@ REMOVED = "[This text was not kept.]"
 """The body of an emptied frame. A call stays a call, so it has ``REMOVED_CALL``."""
 REMOVED_CALL = '{"note":"This text was not kept."}'
 
-_BATCH = 50
+BATCH_ROWS = 50
 """Messages, or turns, in one transaction: a tool's reply, or a request, may be megabytes long."""
 _FIRST = UUID(int=0)
-_MIN_DAYS = 1
+MIN_DAYS = 1
 """A call may wait for its reply between two turns, so it is stored at least this long, even if reasoning is removed sooner."""
 
 
@@ -95,12 +95,12 @@ def forget_old(now: datetime | None = None) -> str:
 def too_old(now: datetime | None = None) -> datetime | None:
     """Hidden text from before this time is removed; None if there is no limit."""
     days = environment().hidden_days
-    return None if days < 0 else (now or timezone.now()) - timedelta(days=max(days, _MIN_DAYS))
+    return None if days < 0 else (now or timezone.now()) - timedelta(days=max(days, MIN_DAYS))
 
 
 def _older(rows: QuerySet[Any], before: datetime, last: UUID) -> list[UUID]:
     """The next keys, in order, which is chronological."""
-    return list(rows.filter(pk__gt=last, pk__lt=first_key_at(before)).order_by("pk").values_list("pk", flat=True)[:_BATCH])
+    return list(rows.filter(pk__gt=last, pk__lt=first_key_at(before)).order_by("pk").values_list("pk", flat=True)[:BATCH_ROWS])
 
 
 def _hidden() -> QuerySet[Message]:

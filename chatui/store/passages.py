@@ -29,7 +29,7 @@ from chatui.store.search_words import Query, Term
 MAX_WORDS = 12
 """Words of a search that are used."""
 _TERM_BYTES = 100_000
-_BATCH_ROWS = 300
+BATCH_ROWS = 300
 """Rows in one transaction, so that nobody else waits for long."""
 _MAX_ROWS = 5000
 """Rows with one word. A word in more of them is ignored."""
@@ -76,9 +76,9 @@ def index(content_id: int) -> None:
     texts = DocumentPart.objects.filter(content=content_id).order_by("number").values_list("text", flat=True)
     rows = [_row(content_id, number, chunk) for number, chunk in enumerate(chunks(texts), 1)]
     rows.reverse()
-    for at in range(0, len(rows), _BATCH_ROWS):
+    for at in range(0, len(rows), BATCH_ROWS):
         with short_transaction():
-            DocumentPassage.objects.bulk_create(rows[at : at + _BATCH_ROWS], ignore_conflicts=True)
+            DocumentPassage.objects.bulk_create(rows[at : at + BATCH_ROWS], ignore_conflicts=True)
 
 
 def are_in(conversation_id: UUID) -> bool:

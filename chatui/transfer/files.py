@@ -103,7 +103,7 @@ def scan(command: str, data: bytes) -> str:
 
 MAX_RESULTS = 50
 """The most results of one search. Older files can be found by name."""
-_MAX_ROWS = 500
+MAX_ROWS = 500
 """The most rows to read: a file may have been sent many times."""
 _MAX_WORDS = 8
 
@@ -117,10 +117,10 @@ def search(person: User, words: str) -> tuple[list[StoredFile], bool]:
     for word in characters.storable(words).split()[:_MAX_WORDS]:
         rows = rows.filter(name__icontains=word)
     newest: dict[tuple[int, str], StoredFile] = {}
-    read = list(rows.select_related("content").order_by("-created_at", "pk")[:_MAX_ROWS])
+    read = list(rows.select_related("content").order_by("-created_at", "pk")[:MAX_ROWS])
     for row in read:
         newest.setdefault((row.content_id, row.name), row)
-    return list(newest.values())[:MAX_RESULTS], len(newest) > MAX_RESULTS or len(read) == _MAX_ROWS
+    return list(newest.values())[:MAX_RESULTS], len(newest) > MAX_RESULTS or len(read) == MAX_ROWS
 
 
 def attach_again(person: User, file_id: UUID, brought_in: UUID | None) -> StoredFile:

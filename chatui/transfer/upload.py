@@ -38,7 +38,8 @@ MAX_REPORTED = 20
 MAX_JSON_MARKS = 250_000
 """The most strings, commas and opening brackets in total. A message with all keys has about forty, and a header of 64 KB has more."""
 
-_PIECE = 16 * 1024
+PIECE_BYTES = 16 * 1024
+"""How much of a file is read at a time."""
 
 
 class ImportRefusedError(Exception):
@@ -88,7 +89,7 @@ def refuse(code: ErrorCode, hint: str) -> NoReturn:
 def what_it_is(data: bytes) -> str:
     """A sentence about a file that is not a readable transcript: what it seems to be, and what can be imported instead. It quotes nothing
     of the file."""
-    if data.startswith(b"%PDF") or b"\0" in data[:_PIECE]:
+    if data.startswith(b"%PDF") or b"\0" in data[:PIECE_BYTES]:
         return _("This is a document or a picture, not a conversation. To ask about it, attach it to a message.")
     if _LINE_OF_A_FRAME.search(data):
         return _("This is a transcript, but it cannot be read here.")
@@ -99,9 +100,9 @@ def what_it_is(data: bytes) -> str:
             "This is Markdown, such as “Download as Markdown” makes for reading. “Download transcript” and “Download as JSON”, in the menu "
             "of the same conversation, make files that can be imported."
         )
-    if _GEMINI.search(data[:_PIECE]):
+    if _GEMINI.search(data[:PIECE_BYTES]):
         return gemini()
-    if _SHAREGPT.search(data[:_PIECE]):
+    if _SHAREGPT.search(data[:PIECE_BYTES]):
         return _("This is a data set in the form of ShareGPT, which cannot be imported: it has no dates and no names of models.")
     if _JSON_BEGINS.match(data):
         return _("This is JSON, but not a whole conversation in any of the forms that can be imported.")
@@ -117,8 +118,8 @@ def gemini() -> str:
 
 def _read_text(data: bytes) -> Upload:
     upload, reader = Upload(), FrameReader(lenient=True)
-    for begin in range(0, len(data), _PIECE):
-        _take(upload, reader.feed(data[begin : begin + _PIECE]))
+    for begin in range(0, len(data), PIECE_BYTES):
+        _take(upload, reader.feed(data[begin : begin + PIECE_BYTES]))
     _take(upload, reader.finish())
     return upload
 

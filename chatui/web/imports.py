@@ -26,7 +26,7 @@ from renderer.errors import Code, ErrorCode, Problem
 # Each may contain megabytes and thousands of messages.
 _imports = Throttle("import", attempts=40, seconds=600)
 
-_LISTED = 50
+MAX_LISTED = 50
 """How many new conversations the report links to. Open pages are notified of as many; the others appear when a page is reloaded."""
 
 
@@ -129,7 +129,7 @@ def _sentences(imported: Found) -> list[str]:
 
 def _report(request: HttpRequest, imported: ImportedExport) -> HttpResponse:
     """The report: links to new conversations, and counts of what was left out, by kind."""
-    rows = imported.conversations[:_LISTED]
+    rows = imported.conversations[:MAX_LISTED]
     for row in rows:
         conversation_list.tell(row.owner_id, conversation_list.listed(row))
     waiting = imported.left_out.pop(DroppedKind.CONVERSATION_POSTPONED, 0)

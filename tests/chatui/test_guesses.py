@@ -379,7 +379,7 @@ def sign_in_as(name: str, password: str = PASSWORD, *, address: str = "192.0.2.7
 
 @pytest.fixture
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sign_in, "_SILENT_SECONDS", 0.0)
+    monkeypatch.setattr(sign_in, "SILENT_SECONDS", 0.0)
 
 
 @pytest.mark.slow

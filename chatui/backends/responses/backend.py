@@ -73,7 +73,8 @@ def _reasoning(text: str, number: int) -> InputItem:
 
 # The last event of a stream repeats the whole answer, escaped, and some servers repeat the instructions as well.
 _SNAPSHOT_BYTES_PER_CHAR = 8
-_MAX_REMEMBERED = 1 << 16
+MAX_REMEMBERED = 1 << 16
+"""How many events of an answer are recognized when they come again."""
 _READS_CHAT_FIELDS = "llama.cpp"
 """These servers convert a Responses request to Chat Completions and drop ``text``, but enforce that format's own field."""
 
@@ -180,7 +181,7 @@ class _Reader(StreamReader):
         mark = hash((sequence, raw))
         if mark in self._seen_events:
             return True
-        if len(self._seen_events) < _MAX_REMEMBERED:
+        if len(self._seen_events) < MAX_REMEMBERED:
             self._seen_events.add(mark)
         return False
 

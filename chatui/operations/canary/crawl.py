@@ -215,7 +215,7 @@ class Crawl:
                     raise CanaryError(f"The pages of the {self._browser.viewer} have more than {self._max_links} links.")
                 self._fetched.add(link)
                 if _pattern(link) not in self._only_forms:
-                    self._collect(self._browser.get(link, f"link to {_shape(link)}"))
+                    self._collect(self._browser.get(link, f"link to {shape_of(link)}"))
 
     def _get(self, path: str, address: Address) -> httpx.Response:
         self._fetched.add(path)
@@ -259,7 +259,7 @@ def _pattern(link: str) -> str:
         return ""
 
 
-def _shape(link: str) -> str:
+def shape_of(link: str) -> str:
     """A link without the ids, tokens and values in it."""
     path, _, query = link.partition("?")
     path = re.sub(r"(?<=/)(?=[^/]*\d)[\w-]{16,}(?=/|$)", "…", path)

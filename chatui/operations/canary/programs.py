@@ -103,7 +103,7 @@ class Programs:
             before = attempts.attempts_of(owner)
             self._list_models(programs.values())
             for kind in KINDS:
-                for script in _plain(scripts.get(kind, ())):
+                for script in to_be_asked_for(scripts.get(kind, ())):
                     self._peer.playing(kind, script.name).may_begin.set()
                     self._ask_for(programs, choice(self._guests.run, kind, script.name))
             for viewer in (PROGRAM, TRUSTED):
@@ -221,7 +221,7 @@ def _key(person: User, viewer: str) -> str:
     return made.text
 
 
-def _plain(scripts: Sequence[Script]) -> list[Script]:
+def to_be_asked_for(scripts: Sequence[Script]) -> list[Script]:
     """Scripts that end normally, without a pause or text that is marked as hidden too late: the first ones, which leak into the answer, and
     the last, whose reasoning is separate, so that a key with the permission would be sent it."""
     ending = (script for script in scripts if script.ends == ("completed",) and script.shows and PAUSE not in script.steps)

@@ -79,8 +79,8 @@ def run_canary(url: str, listen: tuple[str, int], seconds: float, shapes: int | 
     fixtures.remove_left_over()
     clock, run, hidden, visible = Clock(seconds), fixtures.new_run(), Canary(), Canary()
     seed = secrets.randbelow(1 << 32) if seed is None else seed
-    planted, left_out = _plant(hidden, visible, shapes, seed)
-    watch = LeakWatch(hidden, visible, _secrets())
+    planted, left_out = plant(hidden, visible, shapes, seed)
+    watch = LeakWatch(hidden, visible, secrets_of_operator())
     problems: list[str] = []
     record("canary run", SHELL, run, detail="begins")
     try:
@@ -109,7 +109,7 @@ def run_canary(url: str, listen: tuple[str, int], seconds: float, shapes: int | 
     return report
 
 
-def _plant(hidden: Canary, visible: Canary, shapes: int | None, seed: int) -> tuple[Planted, tuple[str, ...]]:
+def plant(hidden: Canary, visible: Canary, shapes: int | None, seed: int) -> tuple[Planted, tuple[str, ...]]:
     """The scripts of every wire format that can be played here, and a sentence for each one that cannot."""
     bait = "".join(secrets.choice("bcdfl") for _ in range(14))
     chooser = random.Random(seed)  # noqa: S311 (a run can be repeated by its seed)
@@ -133,7 +133,7 @@ def _picture(text: str) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
-def _secrets() -> dict[str, str]:
+def secrets_of_operator() -> dict[str, str]:
     """Secrets of the operator that are long enough not to appear on a page by chance."""
     env = environment()
     secrets = {"secret key": env.signing_key(), "key of the model server": env.backend_key}

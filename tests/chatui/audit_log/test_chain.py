@@ -220,6 +220,6 @@ def test_a_missing_trigger_is_reported(name: str, recorded_head: ChainHead) -> N
 def test_verification_needs_constant_memory(
     recorded_head: ChainHead, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Callable[..., AbstractContextManager[object]]
 ) -> None:
-    monkeypatch.setattr(chain, "_CHUNK", 3)
+    monkeypatch.setattr(chain, "CHUNK_LINES", 3)
     with django_assert_num_queries(2):  # the lines, as a stream, and the triggers
         assert chain.verify().lines == LINES

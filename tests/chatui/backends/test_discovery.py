@@ -145,7 +145,7 @@ async def test_models_that_write_no_answers_are_left_out_by_what_the_server_repo
 
 
 async def test_ollama_says_of_each_model_what_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(discovery, "_SHOWN_AT_ONCE", 1)  # the peer answers the last request
+    monkeypatch.setattr(discovery, "SHOWN_AT_ONCE", 1)  # the peer answers the last request
     able = {"gpt-oss:20b": ["completion", "tools", "thinking"], "nomic-embed-text:latest": ["embedding"], "old": None}
 
     async def shown(writer: asyncio.StreamWriter) -> None:

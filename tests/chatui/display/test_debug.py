@@ -380,7 +380,7 @@ def test_the_tokens_of_a_body_are_counted_with_the_vocabulary(talk: Talk, answer
 def test_counting_tokens_is_limited_per_page(
     talk: Talk, answered: Turn, grace: User, words: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(debug, "_MAX_COUNTED", 20)
+    monkeypatch.setattr(debug, "MAX_COUNTED", 20)
     counts = [frame.tokens for frame in all_frames(talk.view(grace))]
     assert counts[0] is not None and counts[-1] is None
 

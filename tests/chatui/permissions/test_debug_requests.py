@@ -347,7 +347,7 @@ def test_the_list_shows_each_person_what_they_may_decide_and_nothing_of_a_conver
 def test_of_many_requests_those_that_wait_longest_are_listed(
     debug_request: DebugRequest, ada: User, grace: User, vera: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(debug_requests, "_SHOWN", 2)
+    monkeypatch.setattr(debug_requests, "MAX_SHOWN", 2)
     later, earlier = (Conversation.objects.create(owner=ada) for _ in range(2))
     for row, hours in ((later, 1), (earlier, 2)):
         waiting = DebugRequest.objects.create(conversation=row, person=grace, minutes=15)

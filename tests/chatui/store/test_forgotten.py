@@ -114,7 +114,7 @@ async def test_a_reply_to_a_deleted_call_is_refused(ada: User, backend: Scripted
 
 def test_large_deletions_run_in_short_steps(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"hidden_days": 1})
-    monkeypatch.setattr(hidden_text, "_BATCH", 2)
+    monkeypatch.setattr(hidden_text, "BATCH_ROWS", 2)
     for _ in range(7):
         row = stored(ada, Frame(ANALYSIS, SECRET), Author.MODEL)
         values = {"conversation": row.conversation, "question": row, "asked_by": ada, "client_id": uuid4(), "lease_until": timezone.now()}

@@ -102,7 +102,7 @@ def test_a_deleted_document_leaves_no_passage(ada: User) -> None:
 
 
 def test_a_document_is_indexed_once_and_completely(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passages, "_BATCH_ROWS", 7)
+    monkeypatch.setattr(passages, "BATCH_ROWS", 7)
     file = report(ada)
     searched(ada, file)
     before = list(DocumentPassage.objects.order_by("number").values_list("pk", "number"))

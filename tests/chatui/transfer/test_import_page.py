@@ -41,7 +41,7 @@ def talks(count: int) -> bytes:
 def test_the_report_links_to_some_new_conversations_and_counts_the_others(
     ada: User, sent: list[tuple[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(imports, "_LISTED", 2)
+    monkeypatch.setattr(imports, "MAX_LISTED", 2)
     client = signed_in(ada)
     for count, listed, more in ((1, 1, 0), (3, 2, 0), (6, 2, 1)):
         sent.clear()
@@ -94,7 +94,7 @@ def test_reading_stops_soon_after_a_limit_is_reached(limit: str, most: int, line
             return super().feed(data)
 
     monkeypatch.setattr(upload, "FrameReader", Counted)
-    monkeypatch.setattr(upload, "_PIECE", 50)
+    monkeypatch.setattr(upload, "PIECE_BYTES", 50)
     monkeypatch.setattr(upload, limit, most)
     with pytest.raises(ImportRefusedError, match="more than 3"):
         upload.read(TRANSCRIPT + line * 100)

@@ -66,7 +66,7 @@ def test_the_response_says_if_there_are_more_files(ada: User, talk: Conversation
 def test_so_many_copies_of_a_file_that_not_all_are_examined_count_as_more(
     ada: User, talk: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "_MAX_ROWS", 2)
+    monkeypatch.setattr(files, "MAX_ROWS", 2)
     for count, has_more in ((1, False), (2, True), (3, True)):
         sent_file(talk, "notes.txt")
         found, more = files.search(ada, "")

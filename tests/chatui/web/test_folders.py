@@ -115,7 +115,7 @@ def test_a_folder_is_created_changed_and_deleted_with_plain_forms(ada: User) -> 
 
 
 def test_deleting_a_folder_keeps_its_conversations(ada: User, work: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(display_folders, "_BATCH_SIZE", 2)
+    monkeypatch.setattr(display_folders, "BATCH_SIZE", 2)
     now = timezone.now()
     for number in range(5):
         Conversation.objects.create(owner=ada, title=f"Talk {number}", folder=work)

@@ -100,8 +100,8 @@ async def test_the_context_is_that_of_the_named_model() -> None:
 
 async def test_the_server_is_asked_again_after_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its models may have changed."""
-    for kept, requests in ((discovery._KEEP_SECONDS, 1), (-1.0, 2)):
-        monkeypatch.setattr(discovery, "_KEEP_SECONDS", kept)
+    for kept, requests in ((discovery.KEEP_SECONDS, 1), (-1.0, 2)):
+        monkeypatch.setattr(discovery, "KEEP_SECONDS", kept)
         async with stub.running(stub.plays(b""), **VLLM) as server:
             backend = back_end(server.url)
             assert [await backend.models() for _ in range(2)] == [("tiny",)] * 2

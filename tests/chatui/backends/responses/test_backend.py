@@ -281,7 +281,7 @@ async def test_a_type_that_is_no_text_is_the_name_of_the_event() -> None:
 
 
 async def test_only_so_many_events_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backends, "_MAX_REMEMBERED", 1)
+    monkeypatch.setattr(backends, "MAX_REMEMBERED", 1)
     first, second = message_event("a", sequence_number=1), message_event("b", sequence_number=2)
     result, _ = await answered(then(BEGUN, first, first, second, second, ended()))
     assert result.visible == "abb"

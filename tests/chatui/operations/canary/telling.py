@@ -51,14 +51,14 @@ def patch() -> None:
                 file.write(f"{self.beginning}\n")
 
     run.Canary = Telling  # type: ignore[attr-defined]
-    kinds, planting = os.environ.get(KINDS, "").split(","), run._plant
+    kinds, planting = os.environ.get(KINDS, "").split(","), run.plant
 
     def plant(hidden: Canary, visible: Canary, shapes: int | None, seed: int) -> tuple[Planted, tuple[str, ...]]:
         planted, left_out = planting(hidden, visible, shapes, seed)
         scripts = {kind: scripts for kind, scripts in planted.scripts.items() if kinds == [""] or kind in kinds}
         return replace(planted, scripts=scripts), left_out
 
-    run._plant = plant
+    run.plant = plant
     one_in = int(os.environ.get(ONE_IN) or 1)
     if one_in > 1:
         crawl.Crawl = _some_of(crawl.Crawl, one_in)  # type: ignore[misc]
@@ -92,7 +92,7 @@ def _some_of(whole: type[Crawl], one_in: int) -> type[Crawl]:
             known = len(self._links)
             super()._collect(answer)
             for link in list(self._links)[known:]:
-                shape = crawl._shape(link)
+                shape = crawl.shape_of(link)
                 if self._of_shape[shape] % one_in:
                     self._fetched.add(link)
                 self._of_shape[shape] += 1

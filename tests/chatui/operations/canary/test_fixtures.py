@@ -135,6 +135,6 @@ def test_each_line_of_what_groups_are_told_is_a_secret_of_its_own(monkeypatch: p
         monkeypatch,
         {"group_instructions_file": place, "instructions": "Speak of cheese to nobody at all.\nNor of the moon, which is made of it."},
     )
-    found = run._secrets()
+    found = run.secrets_of_operator()
     assert found["instructions of the group sworn"] == lines[0] and found["instructions of the group sworn, line 4"] == lines[3]
     assert found["instructions, line 2"] == "Nor of the moon, which is made of it." and not set(found.values()) & {"", "Short."}

@@ -55,9 +55,9 @@ def test_only_answers_that_end_well_without_a_pause_are_asked_for() -> None:
         Script("late", (b"x",), shows=("word",), withdrawn=("place",)),
         Script("empty", (b"x",)),
     ]
-    assert programs._plain([*bad, GOOD]) == [GOOD] and len(programs._plain([GOOD] * 9)) == programs.ANSWERS
+    assert programs.to_be_asked_for([*bad, GOOD]) == [GOOD] and len(programs.to_be_asked_for([GOOD] * 9)) == programs.ANSWERS
     last = replace(GOOD, name="last")
-    assert programs._plain([*[GOOD] * 9, last])[-1] == last, "whose reasoning is separate"
+    assert programs.to_be_asked_for([*[GOOD] * 9, last])[-1] == last, "whose reasoning is separate"
 
 
 def test_a_product_that_refuses_the_others_is_sound_and_every_address_is_asked() -> None:

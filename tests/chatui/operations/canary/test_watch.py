@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import pytest
 
-from chatui.operations.canary.crawl import _shape
+from chatui.operations.canary.crawl import shape_of
 from chatui.operations.canary.run import EXIT_CODES, CanaryReport, as_json, as_text
 from chatui.operations.canary.watch import SOCKET, Canary, CanaryError, CanaryFinding, Clock, LeakWatch
 
@@ -139,7 +139,7 @@ def test_a_wall_of_leaks_is_told_in_a_hundred_lines_and_whole_as_json() -> None:
     ],
 )
 def test_a_link_is_reported_without_ids_tokens_and_values(link: str, shape: str) -> None:
-    assert _shape(link) == shape
+    assert shape_of(link) == shape
 
 
 def zipped(text: str) -> bytes:

@@ -19,6 +19,7 @@ from chatui.models.audit import AuditEvent
 from chatui.models.model_servers import Examination, SeparationProof, StoredBackend
 from chatui.models.user import User
 from chatui.operations.doctor import runs
+from chatui.operations.doctor.examination import examine
 from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
 from chatui.operations.doctor.identity import ServerIdentity
 from chatui.operations.doctor.report import DoctorReport, FormatReport, as_json, as_text
@@ -785,21 +786,27 @@ def test_the_page_of_an_examination_says_once_what_to_do_about_a_fault_of_two_fo
 
 
 def test_a_key_is_nowhere_but_in_the_request_to_its_server(
-    sera: Client, caplog: pytest.LogCaptureFixture, django_capture_on_commit_callbacks: Any
+    sera: Client, caplog: pytest.LogCaptureFixture, django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = signed_in(User.objects.create_superuser("root", password="correct horse battery"))
     caplog.set_level("DEBUG")
     out: list[str] = []
+    reports: list[DoctorReport] = []
+
+    async def noted(*given: Any, **named: Any) -> DoctorReport:
+        reports.append(await examine(*given, **named))
+        return reports[-1]
+
+    monkeypatch.setattr(runs, "examine", noted)
     with answering(dict.fromkeys(("chat", "responses"), stub.responds("500 Internal Server Error", KEY.encode()))) as peer:
         entered = FIELDS | {"url": peer.url, "key": KEY}
         out += [sera.post(LIST, entered | button).content.decode() for button in ({"test": "1"}, {})]
-        assert any(KEY in str(request.headers) for request in peer.requests), "the premise"
+        assert reports and any(KEY in str(request.headers) for request in peer.requests), "the premise"
         (spec,) = configured.rows().specs
-        report = runs._reports(spec, runs._Progress())
-        out += [repr(spec), spec.model_dump_json(), str(spec.model_dump()), repr(connected._Connected), repr(runs.test), repr(report)]
-        out += [as_text(each) + str(as_json(each)) for each in report]
+        out += [repr(spec), spec.model_dump_json(), str(spec.model_dump()), repr(reports)]
+        out += [as_text(each) + str(as_json(each)) for each in reports]
         now = timezone.now()
-        kept = runs.to_stored(report, stored.settings_digest(spec))
+        kept = runs.to_stored(reports, stored.settings_digest(spec))
         Examination.objects.create(server="small", begun_at=now, lease_until=now, finished_at=now, report=kept)
         out += [sera.post(f"{LIST}small/settings/", entered | {"key": "a b", "url": "http://127.0.0.1:9"}).content.decode()]
     pages: tuple[str, ...] = (
