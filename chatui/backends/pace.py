@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable
 
 TICK_SECONDS = 0.01
-LOOK_SECONDS = 0.5
+LOOK_SECONDS = 0.1
+"""Of many questions in one second, the later ones would wait for answers that are still read at the usual pace."""
 IDLE_SHARE = 0.2
 BUSY_SHARE = 0.4
 """Shares of a core: up to the first, answers are read at the usual pace; from the second on, at the slowest."""

@@ -14,12 +14,13 @@ def test_a_busy_process_reads_less_often(monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setattr(f"time.{clock}", lambda clock=clock: now[clock])
     busy = Pace()
     factors = []
-    for share in (0.0, 0.1, 0.3, 1.0, 0.0):
-        now["monotonic"] += 1
-        now["process_time"] += share
+    for share, seconds in ((0.0, 1), (0.1, 1), (0.3, 1), (1.0, 1), (0.0, 1), (1.0, 0.15)):
+        now["monotonic"] += seconds
+        now["process_time"] += share * seconds
         factors.append(busy.factor())
     assert factors[0] == factors[1] == factors[4] == 1
     assert 1 < factors[2] < factors[3] == 2
+    assert factors[5] == 2, "the first questions of a burst are enough"
 
 
 async def test_paused_readers_resume_in_the_same_pass_of_the_event_loop() -> None:
