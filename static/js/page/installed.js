@@ -1,4 +1,4 @@
-// The page as an installed app: the service worker, new versions of the product, and notifications of long answers.
+// The page as an installed app: the service worker, and what is loaded for new versions and notifications.
 
 import { closestTo, find, lifeOf, workerAddress } from "./dom.js";
 import { recall } from "./storage.js";
@@ -57,63 +57,14 @@ async function work(composer) {
   const { serviceWorker } = /** @type {{ serviceWorker?: ServiceWorkerContainer }} */ (navigator);
   if (!serviceWorker || !("worker" in find(document, "chat-page", HTMLElement).dataset)) return;
   try {
-    new NewVersion(await serviceWorker.register(workerAddress()), serviceWorker, composer).watch();
+    const registration = await serviceWorker.register(workerAddress());
+    const load = () => void import("./new-version.js").then(({ NewVersion }) => {
+      if (composer.isConnected) new NewVersion(registration, serviceWorker, composer).watch();
+    }, () => {});
+    // The first worker of a browser replaces none: on its first page, there is nothing to tell for a while.
+    if (serviceWorker.controller) load();
+    else document.addEventListener("visibilitychange", load, { once: true, signal: lifeOf(composer) });
   } catch {
     // Browsers may refuse, for example in private windows: the page works without it.
   }
-}
-
-// The notice that the product has a new version. It never appears while an answer is being written.
-
-/** Milliseconds between checks for a new version by a page that stays open. */
-const LOOK_MS = 3_600_000;
-
-class NewVersion {
-  #registration;
-  #container;
-  #composer;
-  #line = find(document, ".banner-version", HTMLElement);
-  #lookedAt = performance.now();
-
-  /**
-   * @param {ServiceWorkerRegistration} registration
-   * @param {ServiceWorkerContainer} container
-   * @param {ChatComposer} composer
-   */
-  constructor(registration, container, composer) {
-    this.#registration = registration;
-    this.#container = container;
-    this.#composer = composer;
-  }
-
-  watch() {
-    const life = { signal: lifeOf(this.#composer) };
-    this.#registration.addEventListener("updatefound", () => {
-      this.#registration.installing?.addEventListener("statechange", this.#show, life);
-    }, life);
-    this.#registration.installing?.addEventListener("statechange", this.#show, life);
-    this.#composer.addEventListener("chat:running", this.#show);
-    this.#line.addEventListener("click", this.#clicked);
-    document.addEventListener("visibilitychange", this.#look, life);
-    this.#show();
-  }
-
-  #show = () => {
-    // The first worker of a browser replaces none, so it is not a new version.
-    const isNew = this.#registration.waiting !== null && this.#container.controller !== null;
-    this.#line.hidden = !isNew || this.#composer.isRunning;
-  };
-
-  /** @param {Event} event */
-  #clicked = (event) => {
-    if (!closestTo(event, "[data-action=reload]") || !this.#registration.waiting) return;
-    this.#container.addEventListener("controllerchange", () => location.reload(), { once: true });
-    this.#registration.waiting.postMessage("take over");
-  };
-
-  #look = () => {
-    if (document.hidden || performance.now() - this.#lookedAt < LOOK_MS) return;
-    this.#lookedAt = performance.now();
-    this.#registration.update().catch(() => undefined);
-  };
 }
