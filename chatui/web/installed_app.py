@@ -59,12 +59,17 @@ def service_worker(request: HttpRequest) -> HttpResponse:
     """The worker that caches static files and the offline page; if it is switched off, one that deletes the caches and itself."""
     is_on = environment().service_worker
     name = "site/worker.js" if is_on else "site/worker_off.js"
-    # A digest that changes with any static file, the operator's brand and the release. Caches are named after it.
-    release = "-".join([program.version(), getattr(staticfiles_storage, "manifest_hash", ""), brand_for_installing().digest])
-    context = {"release": release, "shell": [static(file) for file in SHELL]} if is_on else {}
+    context = {"cache": cache_name(), "shell": [static(file) for file in SHELL]} if is_on else {}
     response = HttpResponse(render_to_string(name, context), content_type="text/javascript; charset=utf-8")
     response.headers["Cache-Control"] = "no-cache"
     return response
+
+
+def cache_name() -> str:
+    """The name of the worker's cache, which says of which version the worker, or a page, is: it changes with any static file, the
+    operator's brand and the release."""
+    release = [program.version(), getattr(staticfiles_storage, "manifest_hash", ""), brand_for_installing().digest]
+    return "-".join(["chatui", *release])
 
 
 @require_GET

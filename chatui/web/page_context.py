@@ -17,6 +17,7 @@ from chatui.permissions import access, access_notices, administration, attempts,
 from chatui.site.brand import brand
 from chatui.site.languages import LANGUAGES, page_language
 from chatui.tools import rules
+from chatui.web import installed_app
 
 if TYPE_CHECKING:
     from chatui.models.user import User
@@ -55,7 +56,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "may_add_servers": partial(administration.may_add_servers, person),
         "has_tool_accounts": partial(_has_tool_accounts, person),
         "can_share": shares.may_share(person),
-        "has_worker": environment().service_worker,
+        "worker_cache": installed_app.cache_name if environment().service_worker else "",
         "version": program.version(),
     }
 

@@ -2,7 +2,7 @@
 // data never gets into its cache: pages come from the server or not at all, and everything else (data, downloads,
 // sockets, forms) bypasses it.
 
-const CACHE = "chatui-{{ release|escapejs }}";
+const CACHE = "{{ cache|escapejs }}";
 const OFFLINE = "{% url 'offline' %}";
 const SHELL = [{% for file in shell %}"{{ file|escapejs }}", {% endfor %}];
 const STATIC = /^\/(?:static\/.+\.[0-9a-f]{12}\.[a-z0-9]+|brand\/[0-9a-f]{16}\/[a-z.]+)$/;
@@ -11,7 +11,7 @@ const PAGES = /^\/(?:c\/[0-9a-f-]{36}\/|archived\/|bin\/|sign-in\/)?$/;
 
 addEventListener("install", (event) => event.waitUntil(cacheShell()));
 addEventListener("activate", (event) => event.waitUntil(deleteOldCaches()));
-addEventListener("message", (event) => event.data === "take over" && skipWaiting());
+addEventListener("message", (event) => event.waitUntil(takeOver(event.data)));
 addEventListener("notificationclick", (event) => event.waitUntil(focusPage(event.notification)));
 addEventListener("fetch", (event) => {
   const { method, mode, url } = event.request;
@@ -30,6 +30,11 @@ async function cacheShell() {
   // Without cookies, the page is in the browser's language. A sign-in proxy lets only requests with its cookie through.
   const added = cache.add(offlinePage("omit")).catch(() => cache.add(offlinePage("same-origin")));
   await Promise.all([added, cache.addAll(SHELL)]);
+}
+
+async function takeOver(wanted) {
+  const pages = await clients.matchAll({ type: "window", includeUncontrolled: true });
+  if (wanted === "take over" || (wanted === "take-over-if-alone" && pages.length < 2)) await skipWaiting();
 }
 
 async function deleteOldCaches() {

@@ -31,7 +31,7 @@ ALLOWED = {
     ("static/js/files/chip.js", "Accept"): "a header",
     ("static/js/page/find-bar.js", "p, li, td, th, pre, h1, h2, h3, h4, h5, h6, dt, dd, .place, .question-text"): "a selector",
     ("static/js/page/installed.js", "Notification"): "an interface of browsers",
-    ("static/js/page/installed.js", "take over"): "a word to the worker",
+    ("static/js/page/new-version.js", "take over"): "a word to the worker",
     ("static/js/chat/server-events.js", "${turn} thinking"): "a key",
     ("static/js/chat/server-events.js", "${turn} end"): "a key",
     ("static/js/reference.js", "Bearer ${key}"): "a header",

@@ -34,14 +34,23 @@ export class NewVersion {
     this.#composer.addEventListener("chat:running", this.#show);
     this.#line.addEventListener("click", this.#clicked);
     document.addEventListener("visibilitychange", this.#look, life);
-    this.#show();
+    void this.#show();
   }
 
-  #show = () => {
+  #show = async () => {
     // The first worker of a browser replaces none, so it is not a new version.
-    const isNew = this.#registration.waiting !== null && this.#container.controller !== null;
-    this.#line.hidden = !isNew || this.#composer.isRunning;
+    const isNew = () => this.#registration.waiting !== null && this.#container.controller !== null;
+    const isHere = isNew() && (await this.#isLoaded());
+    // Pages of the version before go on with their worker: the files that they load later are in its cache.
+    if (isHere) this.#registration.waiting?.postMessage("take-over-if-alone");
+    this.#line.hidden = !isNew() || isHere || this.#composer.isRunning;
   };
+
+  /** Whether this page is of the version of the worker that waits: its cache is the youngest. */
+  async #isLoaded() {
+    const { worker } = find(document, "chat-page", HTMLElement).dataset;
+    return (await caches.keys()).at(-1) === worker;
+  }
 
   /** @param {Event} event */
   #clicked = (event) => {

@@ -121,6 +121,31 @@ def test_a_new_version_offers_to_reload_but_not_during_an_answer(own: Deployment
 
 
 @pytest.mark.extended
+def test_whoever_reloads_after_an_upgrade_is_not_told_of_it_again(own: Deployment, with_worker: Opening, visits: Visits) -> None:
+    visits.allow(NETWORK + "|503")
+    page = with_worker("ada", own.servers[0])
+    older = page.context.new_page()
+    older.goto("/")
+    before = {name for name, _ in page.evaluate(CACHES).values()}
+    own.environment["CHATUI_ACCENT"] = "#aa0044"
+    own.start_again(own.servers[0])
+    page.reload()
+    until(page, "async () => (await navigator.serviceWorker.getRegistration()).waiting !== null")
+    line = ".banner-version"
+    expect(older.locator(line)).to_be_visible()
+    page.reload()
+    still(page)
+    expect(page.locator(line)).to_be_hidden()
+    older.close()
+
+    page.reload()
+    until(page, "async () => (await navigator.serviceWorker.getRegistration()).waiting === null")
+    until(page, "async () => (await caches.keys()).length === 1")
+    expect(page.locator(line)).to_be_hidden()
+    assert not {name for name, _ in page.evaluate(CACHES).values()} & before, "the worker of that version has taken over"
+
+
+@pytest.mark.extended
 def test_a_worker_that_is_switched_off_unregisters_and_deletes_its_caches(own: Deployment, with_worker: Opening, visits: Visits) -> None:
     visits.allow(NETWORK + "|503")
     page = with_worker("ada", own.servers[0])
