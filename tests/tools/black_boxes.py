@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.support.places import ROOT
 
-LEAST_PERCENT = 29
+LEAST_PERCENT = 30
 """Whoever makes the share fall below this says why in the commit that lowers it."""
 _DOORS = ("chatui.codes", "chatui.env", "chatui.models", "chatui.settings", "renderer.errors")
 _PRODUCT = ("chatui", "renderer")
