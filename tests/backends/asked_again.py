@@ -16,6 +16,12 @@ FORMATTED: dict[str, Any] = {"answer_format": answer_format("sum", SCHEMA, "The 
 CONTINUED: dict[str, Any] = {"cut_answer": Frame(Header(Role.ASSISTANT, Channel.FINAL), "Half")}
 FORCED: dict[str, Any] = {"must_call": True}
 
+
+def question(text: str) -> dict[str, Any]:
+    """Asked in the place of the usual one."""
+    return {"frames": (Frame(Header(Role.USER), text),)}
+
+
 FINAL = "<|channel|>final<|message|>"
 THINKS = "<|channel|>analysis<|message|>I think."
 THOUGHT = f"{THINKS}<|end|><|start|>assistant"

@@ -218,6 +218,11 @@ ROWS = [
     # late labels
     row("a label behind all text", deltas({"content": SECRET}, {"channel": "commentary"}), f"hidden: {SECRET} [E-X-WITHHELD]", "stop",
         **UNPROVEN),
+    row("a label behind a thought", deltas(HM, {"channel": "commentary"}), "thought: hm", "stop"),
+    row("a label behind text of a tool", deltas({"content": "x", "role": "tool"}, {"channel": "commentary"}),
+        "hidden: x [E-PARSE-HEADER]", "stop"),
+    row("a label behind a thought and an answer that is held", deltas(HI, HM, {"channel": "commentary"}), "thought: hm",
+        "hidden: Hi [E-X-WITHHELD]", "stop", **UNPROVEN),
     row("a label behind all text, with a call", deltas(LOOKED, {"channel": "commentary", **A_CALL}), "answer so far: I look it up.",
         "call functions.look c1: {}", "tool_calls", **UNPROVEN),
     row("a label behind all text of a stream that breaks off", choices({"delta": {"content": SECRET}}, {"delta": {"channel": "analysis"}}),

@@ -107,6 +107,7 @@ CUT: dict[str, Any] = {"status": "incomplete", "incomplete_details": {"reason": 
 FILTERED: dict[str, Any] = {"incomplete_details": {"reason": "content_filter"}}
 REASONED = {"type": "reasoning", "id": "r", "summary": [part(SECRET, "summary_text")], "content": [part(SECRET)]}
 HELLO = snapshot(part("Hello"))
+PHASES: tuple[dict[str, Any], ...] = ({}, {"phase": "commentary"})
 UNNAMED = {"type": "message", "role": "assistant", "content": [part("Two.")]}
 NO_PARTS: tuple[object, ...] = (None, "reasoning_text", [])
 SUMMARIZED = [
@@ -500,6 +501,13 @@ ROWS = [
         (message(mystery="thinking"), "E-STREAM-TRUNCATED"))),
     *(row(f"text that waited for its item, {kind}", [text(SECRET, "x"), added(kind, "x"), completed()], line, "stop") for kind, line in (
         ("reasoning", f"thought: {SECRET}"), ("acme:note", f"hidden: {SECRET}"))),
+    *(row(f"labels that come one after another, of a message {phase}", [message(**phase), text(SECRET), text("", mystery="thinking"),
+        text("", channel="analysis"), text("more"), completed()], f"hidden: {SECRET} [E-X-WITHHELD] [withdrawn]",
+        "hidden: more [E-X-WITHHELD]", "stop") for phase in PHASES),
+    row("a label of a message that is hidden already", [message(phase="analysis"), text(SECRET), text("", mystery="thinking"),
+        text("more"), completed()], f"hidden: {SECRET} [E-PARSE-HEADER]", "hidden: more [E-X-WITHHELD]", "stop"),
+    row("a label of a thought", [added("reasoning", "r"), thought("hm "), {**thought(""), "mystery": "thinking"}, thought("so"),
+        completed()], "thought: hm so", "stop"),
     row("text that waited for its message, before more arrives", [text("Hello.", "m"), message()],
         "answer so far: Hello. [E-STREAM-TRUNCATED] [cut]", "E-STREAM-TRUNCATED"),
     row("an item that an event names, and no more", [text("", "x"), completed()], "stop"),

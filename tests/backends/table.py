@@ -30,6 +30,21 @@ FINAL = "<|channel|>final<|message|>"
 MODEL_CALL = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>"
 HARMONY = f"<|channel|>analysis<|message|>{SECRET}<|end|><|start|>assistant<|channel|>final<|message|>Hi"
 
+ESCAPED = "<\u2060|end|>"
+ECHOES = [
+    (f"Write {ESCAPED}.", "Write <|end|>."),
+    (f"Write `{ESCAPED}{ESCAPED}`.", "Write `<|end|><|end|>`."),
+    *((text, text) for text in ("a < b", "<", "<<", "\u2060|", "<a\u2060|", "It is <|end|>.", "a\u2060b")),
+]
+NAMES = (
+    *(f"lab_pick{rest}" for rest in ("", "<|channel|>commentary", "<|constrain|>json", "<|channel|>analysis", "<|call|>", " json", "\n")),
+    *(" lab_pick", "lab_pick commentary", "to=lab_pick", "commentary to=lab_pick", "functions.lab_pick<|channel|>commentary"),
+    "assistant<|channel|>commentary to=functions.lab_pick",
+    "assistant<|channel|>commentary to=functions.lab_pick <|constrain|>json<|message|>to=x",
+    'lab_pick<|message|>{"a": "to=x"}',
+)
+NO_NAMES = [("", "no_name"), ("<|call|>lab_pick", "no_name"), ("é", "no_name"), ("x" * 65, "no_name"), ("lab_pickjson", "lab_pickjson")]
+
 
 def row(name: str, said: list[Moment], *told: str, **more: Any) -> Row:
     return Row(name, tuple(said), told, **more)
@@ -90,6 +105,11 @@ ROWS = [
     row("an answer behind a call", [calls("look", "{}"), says(SECRET), STOPS], f"hidden final (debug): {SECRET} [E-CALL-SCHEMA]",
         "call functions.look c1: {}", "tool_calls", of_ids=("call functions.look new: {}",
         f"hidden final (debug): {SECRET} [E-CALL-SCHEMA]", "tool_calls"), **LOOK),
+    # the name of a call, with what a server left of its header around it
+    *(row(f"a call of {name!r}", [calls(name, "{}"), STOPS], "call functions.lab_pick c1: {}", "tool_calls", columns=TEXT)
+        for name in NAMES),
+    *(row(f"a call of {name!r}, which is none of a tool", [calls(name, "{}"), STOPS], f"call functions.{known_as} c1: {{}}", "tool_calls",
+        columns=TEXT) for name, known_as in NO_NAMES),
     # ends
     row("an answer that is cut by its length", [says("Part"), CUT], "answer so far: Part [E-X-LENGTH] [cut]", "length"),
     row("a thought that is cut by its length", [thinks("hm"), CUT], "thought: hm [E-X-LENGTH] [cut]", "length"),
@@ -156,6 +176,8 @@ ROWS = [
     row("line ends that are none to a stream", [says("a\u2028b\u0085c"), STOPS], "answer: a\u2028b\x85c", "stop"),
     row("a marker that was escaped in the question", [says("It is <\u2060|start|>, 1 <"), STOPS], "answer: It is <|start|>, 1 <", "stop",
         columns=TEXT),
+    *(row(f"an echo of what was escaped, in pieces of {size}: {text}", [says(*(text[at : at + size] for at in range(0, len(text), size))),
+        STOPS], f"answer: {shown}", "stop", columns=TEXT) for text, shown in ECHOES for size in range(1, min(len(text), 9) + 1)),
     # what the model wrote for nobody, where a server left it in the answer
     row("Harmony in the answer", [says(HARMONY), STOPS],
         f"hidden: <|channel|>analysis<|message|>{SECRET}<|end|><|start|>assistant<|channel|>final<|message|> [E-PARSE-HEADER]",
