@@ -4,6 +4,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.accessibility.states import Reach, State, drawn, each, fill, press, unfold, visible_at
 from tests.browser.accessibility.world import World
+from tests.chatui.store.pictures import png
 from tests.chatui.transfer.other_products import samples
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
@@ -22,6 +23,13 @@ def made_assistant(world: World, page: Page) -> None:
     page.get_by_label("First questions").fill("Shorten this text.\nWhat is wrong here?")
     page.get_by_role("button", name="Create assistant").click()
     expect(page.get_by_role("status")).to_be_visible()
+
+
+def pictured_assistant(world: World, page: Page) -> None:
+    """As ``made_assistant``, with a picture, which the script of the form makes small."""
+    page.get_by_label("Picture", exact=True).set_input_files({"name": "me.png", "mimeType": "image/png", "buffer": png(300, 200)})
+    expect(page.locator(".assistant-preview canvas")).to_be_visible()
+    made_assistant(world, page)
 
 
 def follow(name: str) -> Reach:
@@ -116,6 +124,14 @@ STATES = (
     State("new assistant that may be offered", "root", "/assistants/new/"),
     State("assistant refused", "ada", "/assistants/new/", each(fill("Name", "\u200b"), press("Create assistant"))),
     State("assistant", "newcomer", "/assistants/new/", each(made_assistant, follow("Change “Text editor”"))),
+    State("assistant with a picture", "newcomer", "/assistants/new/", each(pictured_assistant, follow("Change “Text editor”"))),
+    State("assistants, one with a picture", "newcomer", "/assistants/new/", each(pictured_assistant, visible_at("img.assistant-badge"))),
+    State(
+        "new conversation with an assistant with a picture",
+        "newcomer",
+        "/assistants/new/",
+        each(pictured_assistant, follow("New conversation with “Te"), visible_at("img.assistant-badge")),
+    ),
     State("new conversation with an assistant", "newcomer", "/assistants/new/", each(made_assistant, follow("New conversation with “Te"))),
     State("new conversation, assistants to choose", "newcomer", "/assistants/new/", each(made_assistant, go_home)),
     State("no collections", "pia", "/collections/"),
