@@ -58,8 +58,9 @@ async function work(composer) {
   if (!serviceWorker || !("worker" in find(document, "chat-page", HTMLElement).dataset)) return;
   try {
     const registration = await serviceWorker.register(workerAddress());
+    // Browsers and extensions that block workers may register none.
     const load = () => void import("./new-version.js").then(({ NewVersion }) => {
-      if (composer.isConnected) new NewVersion(registration, serviceWorker, composer).watch();
+      if (registration && composer.isConnected) new NewVersion(registration, serviceWorker, composer).watch();
     }, () => {});
     // The first worker of a browser replaces none: on its first page, there is nothing to tell for a while.
     if (serviceWorker.controller) load();
