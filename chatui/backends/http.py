@@ -276,7 +276,7 @@ class _Clock:
         self._next = self._now() + self._limits.idle
 
     def deadline(self) -> float:
-        less = max(self._limits.idle - AFTER_THE_END, 0.0) if self.has_ended() else 0.0
+        less = max(self._limits.idle - AFTER_THE_END, 0.0) if self.response_started and self.has_ended() else 0.0
         return min(self._end, self._next - less)
 
 
