@@ -98,7 +98,7 @@ _RETIRED_LIMITS = {
     "CHATUI_ALERT_HOURS": "staff are warned of refused attempts within 24 hours, as many as CHATUI_ALERT_ATTEMPTS says",
     "CHATUI_PYTHON_IDLE_MINUTES": "an interpreter ends when it was idle for 10 minutes",
     "CHATUI_PYTHON_INTERPRETERS_OF_PERSON": "a person has at most 2 of the interpreters that CHATUI_PYTHON_INTERPRETERS allows",
-    "CHATUI_PYTHON_SECONDS": "code is interrupted after five sixths of CHATUI_TOOL_SECONDS",
+    "CHATUI_PYTHON_SECONDS": "code is interrupted after five sixths of CHATUI_TOOL_SECONDS, or 4 seconds before its end",
 }
 """Settings of earlier versions that restricted something, each with what holds now. While one is set, nothing starts: ignored, it might
 leave something open that its operator meant to close."""

@@ -95,8 +95,7 @@ def has_more_marks(data: bytes, most: int) -> bool:
 
 
 def storable(value: Any) -> Any:
-    """A value of Python's own parser as it can be stored and written again: its texts and names as ``characters.storable`` leaves them, an
-    infinite number as the largest one, and what is no number as null."""
+    """The JSON value without characters that cannot be stored or sent."""
     match value:
         case str():
             return characters.storable(value)
@@ -104,8 +103,19 @@ def storable(value: Any) -> Any:
             return [storable(item) for item in value]
         case dict():
             return {characters.storable(name): storable(item) for name, item in value.items()}
+        case _:
+            return value
+
+
+def finite(value: Any) -> Any:
+    """A value of Python's own parser with numbers that JSON has: an infinite one is the largest, and what is no number is null."""
+    match value:
         case float():
             return None if math.isnan(value) else max(min(value, _LARGEST), -_LARGEST)
+        case list():
+            return [finite(item) for item in value]
+        case dict():
+            return {name: finite(item) for name, item in value.items()}
         case _:
             return value
 

@@ -28,7 +28,7 @@ from django.utils.crypto import constant_time_compare
 from chatui.accounts.sign_in_settings import Provider, is_safe_address
 from chatui.codes import ProductCode
 from chatui.outbound.requests import JsonRequestError, request_json
-from renderer.strict_json import storable
+from renderer.strict_json import finite, storable
 
 if TYPE_CHECKING:
     from joserfc.jwk import KeySet
@@ -261,7 +261,7 @@ def signed_claims(provider: Provider, token: object, kind: str, seconds: int, ne
     if not isinstance(claims["iat"], (int, float)) or time.time() - claims["iat"] > seconds + LEEWAY_SECONDS:
         raise BadSignInError(f"the {kind} is too old")
     found = _storable(claims)
-    if any(name in claims and name not in found for name in _OF_THE_TOKEN):
+    if any(name in claims and found.get(name) != claims[name] for name in _OF_THE_TOKEN):
         raise BadSignInError("the token holds a text that cannot be stored")
     return found
 
@@ -271,8 +271,21 @@ _OF_THE_TOKEN = ("iss", "aud", "azp", "nonce", "sub", "sid", "jti", "events")
 
 
 def _storable(claims: Mapping[str, Any]) -> dict[str, Any]:
-    """The claims but for those with a character that no database can store. Replacing it could make two people, or two groups, one."""
-    return {name: value for name, value in claims.items() if storable(value) == value}
+    """The claims but for those, and those items of a list, with a character or a number that no database can store. Replacing it could make
+    two people, or two groups, one.
+
+    Raises:
+        BadSignInError: they are nested too deep.
+    """
+    try:
+        given = {name: [*filter(_is_storable, each)] if isinstance(each, list) else each for name, each in claims.items()}
+        return {name: value for name, value in given.items() if _is_storable(value)}
+    except RecursionError:
+        raise BadSignInError("the claims are nested too deep") from None
+
+
+def _is_storable(value: object) -> bool:
+    return bool(finite(storable(value)) == value)
 
 
 _LAST_TIME = 253_402_300_799

@@ -94,6 +94,7 @@ class Answering:
                         await stop(self.started)
                     elif event is None:
                         yield None
+                    reminder.cancel()
                     reminder = watch.remind(stream.wake)
                 if event is not None:
                     has_ended = isinstance(event, Ended)

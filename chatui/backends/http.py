@@ -30,7 +30,7 @@ from chatui.codes import Cause, ProductCode
 from chatui.observability import measures, request_ids
 from chatui.outbound.connections import USER_AGENT
 from renderer.errors import Code
-from renderer.strict_json import object_of, storable
+from renderer.strict_json import finite, object_of, storable
 
 _log = logging.getLogger(__name__)
 
@@ -285,7 +285,7 @@ def _body_of(payload: Mapping[str, object]) -> bytes:
     try:
         return _json_of(payload).encode()
     except ValueError:
-        return _json_of(storable(payload)).encode()
+        return _json_of(finite(storable(payload))).encode()
 
 
 def _json_object(body: bytes) -> str:

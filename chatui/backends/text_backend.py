@@ -69,7 +69,7 @@ class TextBackend(DetectedServer):
         facts = request.facts
         try:
             noted = feed if facts is None else facts.noting(feed, parser)
-            await self._upstream.stream(self.path, payload, noted, request, Progress(lambda: is_hidden, lambda: bool(parser.said)))
+            await self._upstream.stream(self.path, payload, noted, request, Progress(lambda: is_hidden, lambda: parser.has_ended))
             rest, reason = reader.finish()
         except (BackendError, asyncio.CancelledError) as error:
             rest = reader.break_off(broken_off_with(error))
@@ -177,6 +177,10 @@ class Parser(Protocol):
     @property
     def said(self) -> str:
         """The server's word for how the answer ended; empty if it said none."""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the server has said that the answer ended well."""
 
     @property
     def is_empty(self) -> bool:

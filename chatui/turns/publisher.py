@@ -61,7 +61,8 @@ class Publisher:
         turn_id, is_continuation = running.turn.pk, running.continued_turn is not None
         self._program = running.ask.program.stream if running.ask.program else None
         self._turn_id, self._conversation = turn_id, running.turn.conversation
-        self._asking: set[asyncio.Task[None]] = set()
+        self._asking: dict[tuple[str, str], asyncio.Task[None]] = {}
+        """The snapshots that wait for the rights of their readers, by process and group."""
         self._from = {"type": "turn.events", "turn": str(turn_id), "process": PROCESS}
         self._group = {audience: wire_bus.audience(running.turn.conversation_id, audience) for audience in _FOLLOWED}
         self._people = EndUserStream(turn_id, first, can_answer_now=not is_continuation)
@@ -234,10 +235,10 @@ class Publisher:
         if not self._is_ready:
             return
         if audience is Audience.END_USER and (named := self._people.named_documents()):
-            # Kept, because the event loop has only a weak reference to a task.
-            asking = asyncio.create_task(self._send_permitted(named, process, group))
-            self._asking.add(asking)
-            asking.add_done_callback(self._asking.discard)
+            to = (process, group)
+            if to not in self._asking:
+                self._asking[to] = asyncio.create_task(self._send_permitted(named, process, group))
+                self._asking[to].add_done_callback(lambda _: self._asking.pop(to))
         else:
             self._send_snapshot(audience, process, group)
 
@@ -245,7 +246,7 @@ class Publisher:
         """Send people a snapshot that does not name documents that they may not open any more. ``named``: those that it may name."""
         untitled = {cursor: CitableSource(page.url, "") for cursor, page in named.items()}
         try:
-            permitted = await pools.turns.run(files.titled, self._conversation, untitled)
+            permitted = await pools.turns.run_or_busy(files.titled, self._conversation, untitled)
         except DatabaseBusyError:
             return
         except Exception as error:  # noqa: BLE001 - the page asks again
@@ -255,12 +256,14 @@ class Publisher:
         self._send_snapshot(Audience.END_USER, process, group)
 
     def _send_snapshot(self, audience: Audience, process: str, group: str) -> None:
+        if self._is_stopped:
+            return  # whoever asks again gets the stored answer
         if process != PROCESS:
             self.note_follower(audience)
         self._ended_unwatched = False
         # Right after a flush, so that no later event repeats what the snapshot contains.
         self.flush()
-        if self.is_watched and self._people.has_unshown and not self._is_stopped:
+        if self.is_watched and self._people.has_unshown:
             # A long text that nobody watched: other turns go on between its steps.
             self._loop.call_soon(self._send_snapshot, audience, process, group)
             return

@@ -33,12 +33,14 @@
   const open = new Map(kept.map((each) => /** @type {[string, string]} */ (each.split(":"))));
   const watching = new MutationObserver(() => {
     for (const [id, height] of open) {
-      const items = document.querySelector(`[data-folder="${id}"] .folder-items`);
+      const items = document.querySelector(`.folder[data-folder="${id}"] .folder-items`);
       if (!(items instanceof HTMLElement)) continue;
       open.delete(id);
       items.closest("details")?.setAttribute("open", "");
       items.style.setProperty("--kept", height);
     }
+    // What comes after the list: a folder that is not there by now is gone.
+    if (!open.size || document.querySelector("chat-composer")) watching.disconnect();
   });
   if (open.size) watching.observe(document, { childList: true, subtree: true });
   addEventListener("DOMContentLoaded", () => watching.disconnect());

@@ -11,7 +11,10 @@ const PAGES = /^\/(?:c\/[0-9a-f-]{36}\/|archived\/|bin\/|sign-in\/)?$/;
 
 addEventListener("install", (event) => event.waitUntil(cacheShell()));
 addEventListener("activate", (event) => event.waitUntil(deleteOldCaches()));
-addEventListener("message", (event) => event.waitUntil(takeOver(event.data)));
+addEventListener("message", (event) => {
+  if (event.data === "which") event.ports[0].postMessage(CACHE);
+  else event.waitUntil(takeOver(event.data));
+});
 addEventListener("notificationclick", (event) => event.waitUntil(focusPage(event.notification)));
 addEventListener("fetch", (event) => {
   const { method, mode, url } = event.request;

@@ -122,6 +122,11 @@ class Deltas:
         return self._reason is not None
 
     @property
+    def has_ended(self) -> bool:
+        """Whether it said that the answer ended well."""
+        return self.has_finished and not self.failure
+
+    @property
     def failure(self) -> str:
         """The server's word for an end that is no good one; empty if there is none."""
         return "" if self._reason is None or self._reason.lower() in _FINISH_REASONS else self._reason

@@ -158,7 +158,7 @@ class _Reader(StreamReader):
         if self._bad or self.parser.oddities:
             odd = ", ".join(f"{count} × {name}" for name, count in sorted(self.parser.oddities.items()))
             _log.info("a model server sent %d events that are no JSON objects; other oddities: %s", self._bad, odd or "none")
-        if self.parser.is_full or (self.parser.status in ("completed", "incomplete") and not self.parser.has_failed):
+        if self.parser.is_full or self.parser.has_ended:
             return
         if self.parser.status == "failed" or self.parser.error:
             raise self.error(self.parser.error or "the response failed")

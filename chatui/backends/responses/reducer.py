@@ -114,6 +114,10 @@ class Reducer:
         return self.status
 
     @property
+    def has_ended(self) -> bool:
+        return self.status in ("completed", "incomplete") and not self.has_failed
+
+    @property
     def has_failed(self) -> bool:
         """Whether the response or its answer failed, although the response ended well by its name."""
         return bool(self.error) or any(item.status in ("failed", "cancelled") and item.header() is ANSWER for item in self.items)

@@ -296,12 +296,7 @@ class EndUserStream:
         messages = list(self.done)
         if self._open is not None:
             messages.append(wire.MessageSoFar(self._open.key, self._open.kind, self._open.markdown.html()))
-        gone = {page.url for page in self.pages.values() if not page.title and page.is_document}
-        if gone:
-            messages = [
-                wire.MessageSoFar(each.message_id, each.kind, tuple(html.without_citations(block, gone) for block in each.blocks))
-                for each in messages
-            ]
+        messages = list(map(self._permitted, messages))
         thinking = self._thinking
         is_working, is_over = self._working or thinking.is_on, thinking.seconds is not None
         thought = self._seconds_before + thinking.seconds if thinking.seconds is not None else None
@@ -372,13 +367,20 @@ class EndUserStream:
             self._waiting.append(wire.MessageWithdrawn(self._replacement.cut))
             self._replace_cut()
 
+    def _permitted(self, message: wire.MessageSoFar) -> wire.MessageSoFar:
+        """The message without citations of passages that have no title any more."""
+        if gone := {page.url for page in self.pages.values() if not page.title and page.is_document}:
+            blocks = tuple(html.without_citations(block, gone) for block in message.blocks)
+            return wire.MessageSoFar(message.message_id, message.kind, blocks)
+        return message
+
     def _show_cut_again(self, cut: wire.MessageSoFar) -> None:
         """The next answer replaces it again. Pages that have not heard of the withdrawn one still show it."""
         self._replacement = None
         if self._cut is None:
             self._cut = cut.message_id
             self.done.append(cut)
-            blocks = (wire.BlockFlushed(cut.message_id, index, block) for index, block in enumerate(cut.blocks))
+            blocks = (wire.BlockFlushed(cut.message_id, index, block) for index, block in enumerate(self._permitted(cut).blocks))
             self._waiting.extend((wire.MessageBegan(cut.message_id, cut.kind), *blocks))
 
     def _end_message(self, message: OpenMessage, closed: FrameClosed) -> list[wire.Event]:

@@ -470,7 +470,12 @@ export function nextMessageOnDemand(around) {
   });
   listen(composer, "chat:early", (/** @type {OutgoingMessage} */ message) => {
     const putBack = () => (composer.refused(message.text), composer.say(NO_CONNECTION, "hint"));
-    load().then(() => next?.early(message), putBack);
+    const isLate = !next;
+    load().then(() => {
+      next?.early(message);
+      // The answer that it waits for may have ended while this was loaded.
+      if (isLate) around.transcript.dispatchEvent(new CustomEvent("chat:branch"));
+    }, putBack);
   });
   addEventListener("storage", ({ key }) => key?.startsWith(PREFIX) && prepare(), { signal });
   return {

@@ -6,6 +6,8 @@ import { closestTo, find, lifeOf } from "./dom.js";
 
 /** Milliseconds between checks for a new version by a page that stays open. */
 const LOOK_MS = 3_600_000;
+/** Milliseconds in which a worker says which version it is. */
+const ANSWER_MS = 2_000;
 
 export class NewVersion {
   #registration;
@@ -46,10 +48,15 @@ export class NewVersion {
     this.#line.hidden = !isNew() || isHere || this.#composer.isRunning;
   };
 
-  /** Whether this page is of the version of the worker that waits: its cache is the youngest. */
-  async #isLoaded() {
+  /** Whether this page is of the version of the worker that waits, which names it; one of an earlier release says nothing. */
+  #isLoaded() {
     const { worker } = find(document, "chat-page", HTMLElement).dataset;
-    return (await caches.keys()).at(-1) === worker;
+    return new Promise((resolve) => {
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = ({ data }) => resolve(data === worker);
+      setTimeout(() => resolve(false), ANSWER_MS);
+      this.#registration.waiting?.postMessage("which", [port2]);
+    });
   }
 
   /** @param {Event} event */

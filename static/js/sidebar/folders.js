@@ -159,7 +159,8 @@ export class Folders {
   /** @param {HTMLElement[]} open */
   #keepOpen(open) {
     if (this.#isForgotten) return;
-    remember(KEY, open.map((each) => `${idOf(each)}:${heightOf(each)}`).join(" ") || null);
+    const before = new Map(this.#remembered());
+    remember(KEY, open.map((each) => `${idOf(each)}:${heightOf(each) || before.get(each) || ""}`).join(" ") || null);
   }
 
   #open() {
@@ -196,7 +197,7 @@ function itemsOf(folder) {
   return find(folder, ".folder-items", HTMLElement);
 }
 
-/** The height of what is in an open folder, also if nothing is; empty if unknown. @param {HTMLElement} folder */
+/** The height of what is in an open folder, also if nothing is; empty if it is not shown. @param {HTMLElement} folder */
 function heightOf(folder) {
   const items = itemsOf(folder);
   if (seek(items, ".conversation-page:first-child", HTMLElement)) return items.style.getPropertyValue("--kept");

@@ -58,9 +58,10 @@ export class ListActions {
     if (!menu || !action || !(item instanceof HTMLElement)) return;
     menu.hidePopover();
     if (action === "rename") {
-      import("./renaming.js").then(({ rename }) => rename(isOpen ? null : item, (title, before) => {
-        this.#changing((changes) => changes.saveTitle(item, title, before));
-      }), unreachable);
+      // What saves the title is there before its box is: whoever leaves the page saves it, too.
+      this.#changing((changes) => import("./renaming.js").then(({ rename }) => {
+        rename(isOpen ? null : item, (title, before) => void changes.saveTitle(item, title, before));
+      }, unreachable));
     } else if (action === "delete") {
       this.#changing((changes) => isOpen ? changes.deleteOpen(item.dataset.conversation ?? "") : changes.delete(item));
     } else if (action === "put" && place) this.#changing((changes) => changes.put(item, place));

@@ -107,7 +107,7 @@ def test_a_message_sent_while_the_server_is_down_is_sent_once_when_it_is_back(
 
 
 @pytest.mark.extended
-def test_an_edited_title_is_saved_on_a_press_elsewhere_or_on_leaving_and_dropped_by_escape(demo: Server, visits: Visits) -> None:
+def test_an_edited_title_is_saved_on_a_press_elsewhere_and_dropped_by_escape(demo: Server, visits: Visits) -> None:
     chat = conversation(demo, visits, "Change me half way.")
     title = chat.page.get_by_role("textbox", name="Title")
     choose(item(chat.page, "Change me half way."), "Rename")
@@ -116,17 +116,20 @@ def test_an_edited_title_is_saved_on_a_press_elsewhere_or_on_leaving_and_dropped
     expect(chat.page.get_by_role("heading", level=1).first).to_have_text("Change me half way.")
 
     choose(item(chat.page, "Change me half way."), "Rename")
-    title.fill("PooledProgram elsewhere")
+    title.fill("Kept elsewhere")
     with chat.page.expect_response("**/rename/"):
         chat.box.click()
-    expect(item(chat.page, "PooledProgram elsewhere")).to_have_count(1)
+    expect(item(chat.page, "Kept elsewhere")).to_have_count(1)
 
+
+def test_an_edited_title_is_saved_on_leaving(demo: Server, visits: Visits) -> None:
+    chat = conversation(demo, visits, "Leave me half way.")
     other = visits.open(demo, "bela")
     still(other)
-    choose(item(chat.page, "PooledProgram elsewhere"), "Rename")
-    title.fill("PooledProgram on leaving")
+    choose(item(chat.page, "Leave me half way."), "Rename")
+    chat.page.get_by_role("textbox", name="Title").fill("Kept on leaving")
     chat.page.goto("about:blank")
-    expect(item(other, "PooledProgram on leaving")).to_have_count(1)
+    expect(item(other, "Kept on leaving")).to_have_count(1)
 
 
 @pytest.mark.extended
@@ -137,7 +140,7 @@ def test_a_title_that_could_not_be_saved_is_reported_and_retried(demo: Server, v
 
     choose(item(chat.page, "Keep my name."), "Rename")
     title = chat.page.get_by_role("textbox", name="Title")
-    title.fill("PooledProgram at last")
+    title.fill("Kept at last")
     title.press("Enter")
 
     expect(chat.page.locator(".toast")).to_contain_text("The server could not do that. Please try again.")
@@ -145,7 +148,7 @@ def test_a_title_that_could_not_be_saved_is_reported_and_retried(demo: Server, v
     with chat.page.expect_response("**/rename/"):
         chat.page.get_by_role("button", name="Try again").click()
     chat.page.reload()
-    expect(item(chat.page, "PooledProgram at last")).to_have_count(1)
+    expect(item(chat.page, "Kept at last")).to_have_count(1)
 
 
 def test_a_conversation_is_renamed_in_its_place_and_in_the_other_tabs_of_the_person(demo: Server, visits: Visits) -> None:

@@ -332,3 +332,17 @@ def test_a_folder_that_was_open_is_open_and_as_high_before_the_scripts_of_the_li
     expect(titles_in(page, "Work")).to_have_count(len(inside))
     assert page.evaluate(places) == pytest.approx(before, abs=1)
     page.unroute_all()
+
+
+def test_a_page_in_a_folder_opens_no_other_folder(page: Page) -> None:
+    make(page, "Work")
+    make(page, "Rest")
+    choose(page, "Talk 1", "Move to folder…")
+    page.get_by_role("dialog").get_by_role("button", name="Work", exact=True).click()
+    unfold(page, "Work")
+    expect(page.locator(".folder").first).to_contain_text("Rest")
+    titles_in(page, "Work").click()
+    expect(page.locator(".top-title")).to_have_text("Talk 1")
+    page.reload()
+    expect(titles_in(page, "Work")).to_have_text(["Talk 1"])
+    assert [each.get_attribute("open") is None for each in page.locator(".folder details").all()] == [True, False]

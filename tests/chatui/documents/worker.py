@@ -23,7 +23,12 @@ def change_program(monkeypatch: pytest.MonkeyPatch, change: Callable[[str], str]
 
 def begin_with(statements: str) -> Callable[[str], str]:
     """A change: run these statements where the program's own work would begin."""
-    return lambda program: program.replace("worker.main()", f"{statements}; worker.main()")
+
+    def change(program: str) -> str:
+        assert "worker.main()" in program
+        return program.replace("worker.main()", f"{statements}; worker.main()")
+
+    return change
 
 
 unconfined = begin_with("worker.sandbox.confine = lambda: None")

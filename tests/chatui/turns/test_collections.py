@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,7 @@ from chatui.models.message import Message, OpenedPage
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access
+from chatui.permissions import files as permitted_files
 from chatui.permissions.access import NotFoundError
 from chatui.store import assistants, ownership_transfer, passages
 from chatui.store import collections as store
@@ -198,6 +200,35 @@ async def test_a_page_that_is_opened_while_an_answer_is_written_names_no_documen
     for told in (html, str(rest)):
         assert ("rules.txt" in told, "/documents/" in told.replace(f"/c/{accepted['conversation']}/documents/", "")) == (end is None,) * 2
     await running.settle()
+
+
+async def test_a_page_that_asks_while_the_answer_ends_gets_its_end(
+    ada: User, handbook: Collection, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, may_look = threading.Event(), threading.Event()
+
+    def titled(*given: Any) -> Any:
+        asked.set()
+        may_look.wait(10)
+        return titled_at_once(*given)
+
+    titled_at_once = permitted_files.titled
+    monkeypatch.setattr(permitted_files, "titled", titled)
+    gate = asyncio.Event()
+    whole = answer("One says so【0†L0】.\n\nThree")
+    backend.script, backend.following = calls(FIND), [[*whole[:-2], gate, *whole[-2:]]]
+    async with BrowserSocket(ada) as socket, BrowserSocket(ada) as late:
+        await socket.send_message("When?", collections=str(handbook.pk))
+        accepted = (await socket.until("chatui:accepted"))[-1]
+        await backend.waiting.wait()
+        await late.send("subscribe", conversation=accepted["conversation"])
+        await asyncio.to_thread(asked.wait, 10)
+        gate.set()
+        await socket.until(*ENDED)
+        await running.settle()
+        may_look.set()
+        last = (await late.until("chatui:idle", "chatui:snapshot"))[-1]
+    assert last["type"] == "chatui:idle", "what says that an answer runs must not come after its end"
 
 
 @pytest.mark.parametrize("end", ENDS)
