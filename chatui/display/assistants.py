@@ -145,9 +145,17 @@ def use_newest(conversation: Conversation) -> None:
 
 def text_of(person: User, assistant_id: object) -> AssistantText:
     row = permissions.own(person, assistant_id)
-    alike = {name: getattr(row, name) for name in _ALIKE}
     files = [str(key) for key in row.collections.values_list("pk", flat=True)]
-    return AssistantText(**alike, starters="\n".join(row.starters), tools=row.tools, collections=files, picture=_picture_of(row))
+    return replace(_text_in(row), collections=files, picture=_picture_of(row))
+
+
+def own_texts(person: User) -> list[AssistantText]:
+    """What the person's own assistants are, without their files and pictures. One statement."""
+    return [_text_in(row) for row in permissions.own_all(person)]
+
+
+def _text_in(row: AssistantVersion) -> AssistantText:
+    return AssistantText(**{name: getattr(row, name) for name in _ALIKE}, starters="\n".join(row.starters), tools=row.tools)
 
 
 def deleted(person: User, assistant_id: object) -> ShownAssistant:
@@ -158,15 +166,24 @@ def deleted(person: User, assistant_id: object) -> ShownAssistant:
 def create(visitor: Visitor, text: AssistantText, groups: Collection[int] = (), picture: bytes = b"") -> str | None:
     """Create an assistant from a clean text, and offer it to groups if the visitor may; returns its id, or None if the visitor has
     MAX_ASSISTANTS already. ``picture``: a PNG that ``chatui.pictures`` wrote; empty for none."""
-    person = person_of(visitor)
     with transaction.atomic():
-        # Locked, because two simultaneous requests could otherwise both create the last one.
-        User.objects.select_for_update(no_key=True).get(pk=person.pk)
-        if _is_full(person):
+        row = add(person_of(visitor), text, picture)
+        if row is None:
             return None
-        row = store.create(person, _columns(text), _files(person, text), picture)
         _offer(visitor, row, text.name, groups)
         return str(row.pk)
+
+
+def add(person: User, text: AssistantText, picture: bytes = b"") -> Assistant | None:
+    """As ``create``, of one that is offered to nobody."""
+    with transaction.atomic():
+        lock(person)
+        return store.create(person, _columns(text), _files(person, text), picture) if room(person) else None
+
+
+def lock(person: User) -> None:
+    """Let no other request change how many assistants the person has, until the transaction ends."""
+    User.objects.select_for_update(no_key=True).get(pk=person.pk)
 
 
 def change(
@@ -220,8 +237,8 @@ def restore(visitor: Visitor, assistant_id: object) -> bool:
     if row.assistant.deleted_at is None:
         return True
     with transaction.atomic():
-        User.objects.select_for_update(no_key=True).get(pk=person.pk)
-        if _is_full(person):
+        lock(person)
+        if not room(person):
             return False
         is_back = Assistant.objects.filter(pk=row.assistant_id, deleted_at__isnull=False).update(deleted_at=None)
         if is_back and row.assistant.groups.exists():
@@ -229,8 +246,9 @@ def restore(visitor: Visitor, assistant_id: object) -> bool:
     return True
 
 
-def _is_full(person: User) -> bool:
-    return Assistant.objects.filter(owner=person, deleted_at=None).count() >= MAX_ASSISTANTS
+def room(person: User) -> int:
+    """How many assistants the person may still make."""
+    return max(0, MAX_ASSISTANTS - Assistant.objects.filter(owner=person, deleted_at=None).count())
 
 
 def clean(text: AssistantText) -> AssistantText:
@@ -253,6 +271,10 @@ def _line(text: str, chars: int) -> str:
 def starters_of(text: str) -> list[str]:
     """The visible lines of a text."""
     return [line for each in text.splitlines() if is_seen(line := one_line(each).strip())]
+
+
+def starters_fit(lines: Sequence[str]) -> bool:
+    return len(lines) <= MAX_STARTERS and all(len(line) <= STARTER_CHARS for line in lines)
 
 
 _ALIKE = ("name", "initials", "description", "instructions", "choice", "effort")

@@ -1,4 +1,5 @@
-"""Imports another chat product's export, or an archive of this one: each of its conversations becomes one of the uploader's.
+"""Imports another chat product's export, or an archive of this one: each of its conversations becomes one of the uploader's, and so do
+the assistants and saved prompts of an archive.
 
 One upload has limits. Conversations that were imported before are skipped, so uploading the same file again imports the rest.
 """
@@ -16,7 +17,7 @@ from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import bulk_append, titles, transcripts
 from chatui.store.titles import own_words
-from chatui.transfer import imports
+from chatui.transfer import assistants, imports, saved_prompts
 from chatui.transfer.other_products import frames, reading
 from chatui.transfer.other_products.conversation_tree import Counts, DroppedKind, ExportedConversation
 from renderer import characters
@@ -33,9 +34,12 @@ MAX_CONVERSATION_CHARS = 3_000_000
 
 @dataclass(slots=True)
 class ImportedExport:
-    """The result: the new conversations, and how many items of each kind were hidden or left out."""
+    """The result: the new conversations, how many assistants and prompts are new, and how many items of each kind were hidden or left
+    out."""
 
     conversations: list[Conversation] = field(default_factory=list)
+    assistants: int = 0
+    prompts: int = 0
     left_out: Counts = field(default_factory=Counts)
 
 
@@ -56,6 +60,18 @@ def import_export(person: User, data: bytes) -> ImportedExport:
             exported = found.read()
             kind = exported if isinstance(exported, DroppedKind) else _store(person, found.key, exported, result, limit)
             result.left_out.update([kind] if kind else [])
+    files = reading.OwnFiles(data)
+    result.assistants = assistants.import_archived(person, files, result.left_out)
+    result.prompts = saved_prompts.import_archived(person, files, result.left_out)
+    return result
+
+
+def look_at_export(person: User, data: bytes) -> ImportedExport:
+    """The same without storing anything, and without conversations and what is left out of them, for which the export would be read
+    whole."""
+    result, files = ImportedExport(), reading.OwnFiles(data)
+    result.assistants = len(assistants.fresh_in(person, files, result.left_out))
+    result.prompts = len(saved_prompts.fresh_in(person, files, result.left_out))
     return result
 
 

@@ -1,6 +1,7 @@
 """Saved prompts as a file: writes a person's own as JSON, and reads JSON or CSV, also as other products export them.
 
-A file is imported whole or not at all, so that nothing of it is lost without a word. ``docs/usage.md`` has the formats.
+A file is imported whole or not at all, so that nothing of it is lost without a word; of an archive, what is left out is counted.
+``docs/usage.md`` has the formats.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from django.utils.translation import gettext as _
 from chatui.display import saved_prompts
 from chatui.display.saved_prompts import MAX_PROMPTS, NAME_CHARS, TEXT_CHARS, PromptText
 from chatui.models.user import User
+from chatui.transfer.other_products.conversation_tree import Counts, DroppedKind
+from chatui.transfer.other_products.reading import MAX_LISTED, PROMPTS, OwnFiles
 from renderer import strict_json
-from renderer.strict_json import JsonError
+from renderer.strict_json import JsonError, object_of
 
 MAX_FILE_BYTES = 8 * 1024 * 1024
 """As many bytes as MAX_PROMPTS prompts may have, in any letters."""
@@ -65,6 +68,36 @@ def import_file(person: User, data: bytes) -> ImportedPrompts:
     return ImportedPrompts(len(fresh), len(found) - len(fresh), numbered)
 
 
+def import_archived(person: User, files: OwnFiles, left_out: Counts) -> int:
+    """Add the prompts of an archive that was made here, and count those that are left out. Returns how many were added."""
+    with transaction.atomic():
+        saved_prompts.lock(person)
+        fresh = fresh_in(person, files, left_out)
+        saved_prompts.add(person, fresh)
+    return len(fresh)
+
+
+def fresh_in(person: User, files: OwnFiles, left_out: Counts) -> list[PromptText]:
+    """The prompts of an archive that the person does not have yet, as many as they may still have. What else is in it is counted."""
+    listed = files.listed(PROMPTS, "prompts")
+    if listed is None:
+        left_out[DroppedKind.OTHER_FILE] += 1
+        return []
+    if not listed:
+        return []
+    # Their lengths first: to clean a megabyte takes a second.
+    given = [prompt for each in listed[:MAX_LISTED] if not problem_with(prompt := _prompt(object_of(each)))]
+    readable = [prompt for each in given if not problem_with(prompt := saved_prompts.clean(each))]
+    own = saved_prompts.own_texts(person)
+    found = readable[:MAX_PROMPTS]
+    fresh = list(_fresh(found, own).values())
+    added = fresh[: max(0, MAX_PROMPTS - len(own))]
+    left_out[DroppedKind.PROMPT_UNREADABLE] += len(listed) - len(readable)
+    left_out[DroppedKind.PROMPT_EXISTS] += len(found) - len(fresh)
+    left_out[DroppedKind.PROMPT_FULL] += len(readable) - len(found) + len(fresh) - len(added)
+    return added
+
+
 def _fresh(found: Sequence[PromptText], own: Sequence[PromptText]) -> dict[int, PromptText]:
     """Those of a file that are not among a person's ``own``, by their place in it. A name that another has gets a number, so what has the
     same text and a name with a number was in the file before."""
@@ -90,7 +123,7 @@ def read(data: bytes) -> list[PromptText]:
     for number, entry in enumerate(_entries(data), start=1):
         if len(problems) == _MOST_PROBLEMS or len(found) > MAX_PROMPTS:
             break
-        prompt = saved_prompts.clean(PromptText(_of(entry, _NAMES), _of(entry, _TEXTS)))
+        prompt = saved_prompts.clean(_prompt(entry))
         if problem := problem_with(prompt):
             problems.append(_("Prompt %(number)d: %(problem)s") % {"number": number, "problem": problem})
         found.append(prompt)
@@ -101,6 +134,10 @@ def read(data: bytes) -> list[PromptText]:
     if problems:
         raise PromptFileError(*problems)
     return found
+
+
+def _prompt(entry: Mapping[str, object]) -> PromptText:
+    return PromptText(_of(entry, _NAMES), _of(entry, _TEXTS))
 
 
 def problem_with(prompt: PromptText) -> str:

@@ -188,7 +188,7 @@ class AssistantForm(forms.Form):
 
     def clean_starters(self) -> str:
         lines = assistants.starters_of(self.cleaned_data["starters"])
-        if len(lines) > MAX_STARTERS or any(len(line) > STARTER_CHARS for line in lines):
+        if not assistants.starters_fit(lines):
             problem = gettext("Please enter at most %(most)s questions, each of at most %(chars)s characters.")
             raise ValidationError(problem % {"most": MAX_STARTERS, "chars": STARTER_CHARS})
         return "\n".join(lines)

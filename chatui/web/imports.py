@@ -5,6 +5,7 @@ from __future__ import annotations
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext, ngettext
@@ -15,7 +16,7 @@ from chatui.display import conversation_list
 from chatui.display.conversation_list import shown_conversation
 from chatui.limits import Throttle
 from chatui.transfer import imports, upload
-from chatui.transfer.export_imports import ImportedExport, import_export
+from chatui.transfer.export_imports import ImportedExport, import_export, look_at_export
 from chatui.transfer.imports import Found
 from chatui.transfer.other_products import conversation_tree, reading
 from chatui.transfer.other_products.conversation_tree import DroppedKind
@@ -91,7 +92,9 @@ def _import(request: HttpRequest, data: bytes) -> HttpResponse:
 def _look(request: HttpRequest, form: ImportForm, data: bytes) -> HttpResponse:
     """The form again, with what is in the chosen file. Nothing is stored."""
     if reading.is_export(data):
-        report: dict[str, object] = {"found": [gettext("This is an export. What was left out of it is said after the import.")]}
+        seen = look_at_export(person_of(request), data)
+        words = gettext("This is an export. What was left out of it is said after the import.")
+        report: dict[str, object] = {"found": [words, *(each["words"] for each in _new(seen)), *conversation_tree.sentences(seen.left_out)]}
     else:
         found = imports.look_at(person_of(request), data)
         words = ngettext(
@@ -127,6 +130,15 @@ def _sentences(imported: Found) -> list[str]:
     return found
 
 
+def _new(found: ImportedExport) -> list[dict[str, str]]:
+    """How many assistants and prompts of an archive the person did not have yet, with the page where they are."""
+    numbers = (
+        ("assistants", ngettext("%(count)d new assistant", "%(count)d new assistants", found.assistants), found.assistants),
+        ("prompts", ngettext("%(count)d new saved prompt", "%(count)d new saved prompts", found.prompts), found.prompts),
+    )
+    return [{"url": reverse(page), "words": words % {"count": number}} for page, words, number in numbers if number]
+
+
 def _report(request: HttpRequest, imported: ImportedExport) -> HttpResponse:
     """The report: links to new conversations, and counts of what was left out, by kind."""
     rows = imported.conversations[:MAX_LISTED]
@@ -137,6 +149,7 @@ def _report(request: HttpRequest, imported: ImportedExport) -> HttpResponse:
         "postponed": DroppedKind.CONVERSATION_POSTPONED.sentence(waiting) if waiting else "",
         "links": [shown_conversation(row) for row in rows],
         "count": len(imported.conversations),
+        "new": _new(imported),
         "more": len(imported.conversations) - len(rows),
         "left_out": conversation_tree.sentences(imported.left_out),
     }

@@ -93,6 +93,40 @@ class DroppedKind(Enum):
         "%(count)d conversation was not imported yet: upload the same file again to import it.",
         "%(count)d conversations were not imported yet: upload the same file again to import more of them.",
     )
+    ASSISTANT_UNREADABLE = ngettext_noop(
+        "%(count)d assistant is left out, because it cannot be read or is longer than allowed.",
+        "%(count)d assistants are left out, because they cannot be read or are longer than allowed.",
+    )
+    ASSISTANT_EXISTS = ngettext_noop(
+        "%(count)d assistant is left out, because you have it already.",
+        "%(count)d assistants are left out, because you have them already.",
+    )
+    ASSISTANT_FULL = ngettext_noop(
+        "%(count)d assistant is left out, because you have the maximum.",
+        "%(count)d assistants are left out, because you have the maximum.",
+    )
+    ASSISTANT_SETTING = ngettext_noop(
+        "%(count)d model, effort or tool of an assistant is left out, because it is not offered to you here.",
+        "%(count)d models, efforts or tools of assistants are left out, because they are not offered to you here.",
+    )
+    ASSISTANT_PICTURE = ngettext_noop(
+        "%(count)d picture of an assistant is left out, because it cannot be read.",
+        "%(count)d pictures of assistants are left out, because they cannot be read.",
+    )
+    ASSISTANT_COLLECTION = ngettext_noop(
+        "%(count)d collection of documents of an assistant is left out.",
+        "%(count)d collections of documents of assistants are left out.",
+    )
+    PROMPT_UNREADABLE = ngettext_noop(
+        "%(count)d prompt is left out, because it cannot be read or is longer than allowed.",
+        "%(count)d prompts are left out, because they cannot be read or are longer than allowed.",
+    )
+    PROMPT_EXISTS = ngettext_noop(
+        "%(count)d prompt is left out, because you have it already.", "%(count)d prompts are left out, because you have them already."
+    )
+    PROMPT_FULL = ngettext_noop(
+        "%(count)d prompt is left out, because you have the maximum.", "%(count)d prompts are left out, because you have the maximum."
+    )
     OTHER_FILE = ngettext_noop(
         "%(count)d other data file of the archive was not read.", "%(count)d other data files of the archive were not read."
     )

@@ -26,7 +26,7 @@ from chatui.transfer.other_products import chatgpt, claude, deepseek, librechat,
 from chatui.transfer.other_products.conversation_tree import DroppedKind, ExportedConversation, Object
 from chatui.transfer.upload import refuse
 from renderer import strict_json
-from renderer.strict_json import list_of, object_of, text_of
+from renderer.strict_json import JsonValue, list_of, object_of, text_of
 
 MAX_UNPACKED = 64 * 1024 * 1024
 MAX_ENTRIES = 20_000
@@ -62,8 +62,8 @@ def _count_others(data: bytes) -> int:
     with zipfile.ZipFile(BytesIO(data)) as archive:
         entries = archive.infolist()
     wanted = {entry.filename for entry in _wanted(entries)}
-    if any(name.endswith(_VERSIONS) for name in wanted):
-        wanted.add(_FOLDERS)
+    if _is_ours(entries):
+        wanted |= {_FOLDERS, ASSISTANTS, PROMPTS}
     return sum(entry.filename.endswith(".json") and entry.filename not in wanted and entry.file_size > len("[{}]") for entry in entries)
 
 
@@ -80,10 +80,10 @@ def _wanted(entries: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
     found = [entry for entry in usable if _CONVERSATIONS.search(entry.filename)] or [
         entry for entry in usable if entry.filename.lower().endswith(".json")
     ]
-    if any(entry.filename.endswith(_TRANSCRIPT) for entry in entries):
+    if _is_ours(entries):
         # Its other files, such as those of a folder, would be read as conversations that are damaged.
         own = [entry for entry in usable if entry.filename.endswith(_VERSIONS) and "/" not in entry.filename]
-        if not own:
+        if not own and not any(entry.filename in (ASSISTANTS, PROMPTS) for entry in usable):
             refuse(ProductCode.EMPTY, gettext("the archive has no conversation outside the bin"))
         return sorted(own, key=lambda entry: entry.filename)
     if entries and all(entry.filename.startswith(_TAKEOUT) for entry in entries):
@@ -101,21 +101,59 @@ def _wanted(entries: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
 _TRANSCRIPT, _VERSIONS = ".ocml", "-versions.json"
 """The files of each conversation in what “Download everything” makes. Those in the bin and in folders of files are further down."""
 _FOLDERS = "folders.json"
+ASSISTANTS, PROMPTS = "assistants.json", "prompts.json"
+_ALWAYS = {"READ-ME.txt", "account.json"}
+"""What it has without any conversation, too."""
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Other compression methods may need unbounded memory."""
-MAX_FOLDERS_BYTES = 4 * 1024 * 1024
+MAX_LIST_BYTES = 8 * 1024 * 1024
+MAX_LIST_MARKS = 100_000
+"""The most strings, commas and opening brackets of a list of folders, assistants or prompts."""
+
+MAX_LISTED = 1_000
+"""The most assistants or prompts of an archive that are looked at. Nobody has as many."""
+
+
+def _is_ours(entries: list[zipfile.ZipInfo]) -> bool:
+    """Whether “Download everything” seems to have made the archive."""
+    names = {entry.filename for entry in entries}
+    return names >= _ALWAYS or any(name.endswith(_TRANSCRIPT) for name in names)
+
+
+class OwnFiles:
+    """The files of an archive that was made here, by name. Any other file has none."""
+
+    def __init__(self, data: bytes) -> None:
+        self._archive: zipfile.ZipFile | None = None
+        if is_zip(data) and data.count(b"PK\x01\x02") <= MAX_ENTRIES:
+            with suppress(*_BROKEN):
+                archive = zipfile.ZipFile(BytesIO(data))
+                self._archive = archive if _is_ours(archive.infolist()) else None
+
+    def read(self, name: str, most: int) -> bytes | None:
+        """None if there is no such file, or it cannot be unpacked, or has more than ``most`` bytes."""
+        with suppress(KeyError, *_BROKEN):
+            entry = self._archive.getinfo(name) if self._archive else None
+            if self._archive and entry and entry.compress_type in _METHODS:
+                with self._archive.open(entry) as file:
+                    content = file.read(most + 1)
+                return content if len(content) <= most else None
+        return None
+
+    def listed(self, name: str, key: str) -> list[JsonValue] | None:
+        """The list with that key in a JSON file; empty if there is no such file, None if it cannot be read."""
+        if self._archive is None or name not in self._archive.namelist():
+            return []
+        content = self.read(name, MAX_LIST_BYTES)
+        if content is None or strict_json.has_more_marks(content, MAX_LIST_MARKS):
+            return None
+        found = (_value(content) or {}).get(key)
+        return found if isinstance(found, list) else None
 
 
 def _own_folders(data: bytes) -> dict[str, str]:
     """By the name of the file with a conversation's versions, the name of its folder, in an archive that was made here."""
-    value: Object = {}
-    if data.count(b"PK\x01\x02") <= MAX_ENTRIES:
-        with suppress(KeyError, *_BROKEN), zipfile.ZipFile(BytesIO(data)) as archive:
-            entry = archive.getinfo(_FOLDERS)
-            if entry.compress_type in _METHODS:
-                with archive.open(entry) as file:
-                    value = _value(file.read(MAX_FOLDERS_BYTES)) or {}
-    folders = [object_of(folder) for folder in list_of(value.get("folders"))]
+    folders = [object_of(folder) for folder in OwnFiles(data).listed(_FOLDERS, "folders") or ()]
     return {
         text_of(conversation) + _VERSIONS: text_of(folder.get("name"))
         for folder in folders
