@@ -48,7 +48,7 @@ export class NewVersion {
     this.#line.hidden = !isNew() || isHere || this.#composer.isRunning;
   };
 
-  /** Whether this page is of the version of the worker that waits, which names it; one of an earlier release says nothing. */
+  /** Whether this page is of the version of the worker that waits, which names it. */
   #isLoaded() {
     const { worker } = find(document, "chat-page", HTMLElement).dataset;
     return new Promise((resolve) => {

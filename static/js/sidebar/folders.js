@@ -197,7 +197,7 @@ function itemsOf(folder) {
   return find(folder, ".folder-items", HTMLElement);
 }
 
-/** The height of what is in an open folder, also if nothing is; empty if it is not shown. @param {HTMLElement} folder */
+/** The height of what is in a folder, also if nothing is; empty if it is not shown. @param {HTMLElement} folder */
 function heightOf(folder) {
   const items = itemsOf(folder);
   if (seek(items, ".conversation-page:first-child", HTMLElement)) return items.style.getPropertyValue("--kept");
