@@ -7,7 +7,6 @@ from typing import Any
 from csp.constants import NONE, SELF
 from csp.decorators import csp
 from django.contrib.auth.models import AnonymousUser
-from django.contrib.staticfiles.storage import staticfiles_storage
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
@@ -15,10 +14,10 @@ from django.templatetags.static import static
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from chatui import program
 from chatui.env import environment
 from chatui.site.brand import Brand
 from chatui.site.brand import brand as brand_for_installing
+from chatui.web.page_context import worker_cache
 
 PAPER = "#fbfaf8"
 """The background of the light theme (``static/css/tokens.css``): a manifest has one colour only."""
@@ -59,17 +58,10 @@ def service_worker(request: HttpRequest) -> HttpResponse:
     """The worker that caches static files and the offline page; if it is switched off, one that deletes the caches and itself."""
     is_on = environment().service_worker
     name = "site/worker.js" if is_on else "site/worker_off.js"
-    context = {"cache": cache_name(), "shell": [static(file) for file in SHELL]} if is_on else {}
+    context = {"cache": worker_cache(), "shell": [static(file) for file in SHELL]} if is_on else {}
     response = HttpResponse(render_to_string(name, context), content_type="text/javascript; charset=utf-8")
     response.headers["Cache-Control"] = "no-cache"
     return response
-
-
-def cache_name() -> str:
-    """The name of the worker's cache, which says of which version the worker, or a page, is: it changes with any static file, the
-    operator's brand and the release."""
-    release = [program.version(), getattr(staticfiles_storage, "manifest_hash", ""), brand_for_installing().digest]
-    return "-".join(["chatui", *release])
 
 
 @require_GET

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
+from django.contrib.staticfiles.storage import staticfiles_storage
 from django.http import HttpRequest
 
 from chatui import program
@@ -17,7 +18,6 @@ from chatui.permissions import access, access_notices, administration, attempts,
 from chatui.site.brand import brand
 from chatui.site.languages import LANGUAGES, page_language
 from chatui.tools import rules
-from chatui.web import installed_app
 
 if TYPE_CHECKING:
     from chatui.models.user import User
@@ -56,9 +56,15 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "may_add_servers": partial(administration.may_add_servers, person),
         "has_tool_accounts": partial(_has_tool_accounts, person),
         "can_share": shares.may_share(person),
-        "worker_cache": installed_app.cache_name if environment().service_worker else "",
+        "worker_cache": worker_cache if environment().service_worker else "",
         "version": program.version(),
     }
+
+
+def worker_cache() -> str:
+    """The name of the service worker's cache, which says of which version a worker, or a page, is: it changes with any static file, the
+    operator's brand and the release."""
+    return "-".join(["chatui", program.version(), getattr(staticfiles_storage, "manifest_hash", ""), brand().digest])
 
 
 def _has_tool_accounts(person: User | None) -> bool:
