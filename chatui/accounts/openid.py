@@ -278,10 +278,20 @@ def _storable(claims: Mapping[str, Any]) -> dict[str, Any]:
         BadSignInError: they are nested too deep.
     """
     try:
-        given = {name: [*filter(_is_storable, each)] if isinstance(each, list) else each for name, each in claims.items()}
+        given = {name: _without_unstorable(each) for name, each in claims.items()}
         return {name: value for name, value in given.items() if _is_storable(value)}
     except RecursionError:
         raise BadSignInError("the claims are nested too deep") from None
+
+
+def _without_unstorable(value: Any) -> Any:
+    match value:
+        case list():
+            return [_without_unstorable(each) for each in value if isinstance(each, list | dict) or _is_storable(each)]
+        case dict():
+            return {name: _without_unstorable(each) for name, each in value.items()}
+        case _:
+            return value
 
 
 def _is_storable(value: object) -> bool:

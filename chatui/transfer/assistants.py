@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 
 from django.db import transaction
 
+from chatui.backends.spec import is_model_name
 from chatui.display import assistants
 from chatui.display.assistants import (
     DESCRIPTION_CHARS,
     INITIAL_CHARS,
     INSTRUCTION_CHARS,
+    MAX_ASSISTANTS,
     MAX_STARTERS,
     NAME_CHARS,
     STARTER_CHARS,
@@ -34,46 +36,62 @@ from renderer.strict_json import list_of, object_of
 
 @dataclass(frozen=True, slots=True)
 class ReadAssistant:
-    """One that can be made. ``picture``: a PNG of pixels alone; empty for none."""
+    """One that can be made."""
 
     text: AssistantText
-    picture: bytes
+    picture: bytes | None
+    """A PNG of pixels alone; empty for none, None if it cannot be read."""
+    collections: int
+    """How many collections it had, which are not imported."""
 
 
 def import_archived(person: User, files: OwnFiles, left_out: Counts) -> int:
     """Make the assistants of an archive, and count those that are left out. Returns how many were made."""
+    read = _read(files, left_out)  # before anybody has to wait for the lock
     with transaction.atomic():
         assistants.lock(person)  # a second click on the button finds what the first one has made
-        fresh = fresh_in(person, files, left_out)
+        fresh = _fresh(person, read, left_out)
         for each in fresh:
-            assistants.add(person, each.text, each.picture)
+            assistants.add(person, each.text, each.picture or b"")
     return len(fresh)
 
 
 def fresh_in(person: User, files: OwnFiles, left_out: Counts) -> list[ReadAssistant]:
     """The assistants of an archive that the person does not have yet, as many as they may still have. What else is in it is counted."""
+    return _fresh(person, _read(files, left_out), left_out)
+
+
+def _read(files: OwnFiles, left_out: Counts) -> list[ReadAssistant]:
     listed = files.listed(ASSISTANTS, "assistants")
     if listed is None:
         left_out[DroppedKind.OTHER_FILE] += 1
     if not listed:
         return []
-    # Two of an archive may say the same, and differ in their models: as many as the person has are theirs.
-    own = Counter(map(_words, assistants.own_texts(person)))
-    fresh, room, offered = list[ReadAssistant](), assistants.room(person), _Offered(person)
+    found = list[ReadAssistant]()
     for entry in map(object_of, listed[:MAX_LISTED]):
         text = _text_of(entry)
-        if text is None:
-            left_out[DroppedKind.ASSISTANT_UNREADABLE] += 1
-        elif own[words := _words(text)] > 0:
+        # Nobody has more, so no other picture is needed.
+        picture = _picture_of(entry.get("picture"), files) if text and len(found) < MAX_ASSISTANTS else b""
+        if text:
+            found.append(ReadAssistant(text, picture, len(list_of(entry.get("collections")))))
+    left_out[DroppedKind.ASSISTANT_UNREADABLE] += len(listed) - len(found)
+    return found
+
+
+def _fresh(person: User, read: list[ReadAssistant], left_out: Counts) -> list[ReadAssistant]:
+    # Two of an archive may say the same, and differ in their models: as many as the person has are theirs.
+    own = Counter(_words(assistants.clean(text)) for text in assistants.own_texts(person))
+    fresh, room, offered = list[ReadAssistant](), assistants.room(person), _Offered(person)
+    for each in read:
+        if own[words := _words(each.text)] > 0:
             own[words] -= 1
             left_out[DroppedKind.ASSISTANT_EXISTS] += 1
         elif len(fresh) >= room:
             left_out[DroppedKind.ASSISTANT_FULL] += 1
         else:
-            left_out[DroppedKind.ASSISTANT_COLLECTION] += len(list_of(entry.get("collections")))
-            picture = _picture_of(entry.get("picture"), files, left_out)
-            fresh.append(ReadAssistant(offered.of(text, left_out), picture))
-    left_out[DroppedKind.ASSISTANT_UNREADABLE] += len(listed[MAX_LISTED:])
+            left_out[DroppedKind.ASSISTANT_COLLECTION] += each.collections
+            left_out[DroppedKind.ASSISTANT_PICTURE] += each.picture is None
+            fresh.append(replace(each, text=offered.of(each.text, left_out)))
     return fresh
 
 
@@ -126,6 +144,8 @@ class _Offered:
     def of(self, text: AssistantText, left_out: Counts) -> AssistantText:
         """The text with those settings alone that are offered. One that begins with none of its tools begins without any."""
         model = choice.current(self._choices, text.choice) if text.choice else None
+        if model and model.model and not is_model_name(model.model):
+            model = None  # where a server's models are not known, any name would do
         effort = text.effort if text.effort in dict(EFFORTS) else ""
         tools = None if text.tools is None else [name for name in text.tools if name in self._tools]
         left_out[DroppedKind.ASSISTANT_SETTING] += (
@@ -134,11 +154,10 @@ class _Offered:
         return replace(text, choice=model.exact if model else "", effort=effort, tools=tools)
 
 
-def _picture_of(name: object, files: OwnFiles, left_out: Counts) -> bytes:
+def _picture_of(name: object, files: OwnFiles) -> bytes | None:
     if not name:
         return b""
     try:
         return only_pixels((isinstance(name, str) and files.read(name, MAX_BYTES)) or b"")
     except PictureError:
-        left_out[DroppedKind.ASSISTANT_PICTURE] += 1
-        return b""
+        return None

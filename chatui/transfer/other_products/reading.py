@@ -110,14 +110,14 @@ MAX_LIST_BYTES = 8 * 1024 * 1024
 MAX_LIST_MARKS = 100_000
 """The most strings, commas and opening brackets of a list of folders, assistants or prompts."""
 
-MAX_LISTED = 1_000
+MAX_LISTED = 400
 """The most assistants or prompts of an archive that are looked at. Nobody has as many."""
 
 
 def _is_ours(entries: list[zipfile.ZipInfo]) -> bool:
     """Whether “Download everything” seems to have made the archive."""
     names = {entry.filename for entry in entries}
-    return names >= _ALWAYS or any(name.endswith(_TRANSCRIPT) for name in names)
+    return names >= _ALWAYS or any(name.endswith((_TRANSCRIPT, _VERSIONS)) for name in names)
 
 
 class OwnFiles:
@@ -164,7 +164,8 @@ def _own_folders(data: bytes) -> dict[str, str]:
 _CONVERSATIONS = re.compile(r"(?:^|/)conversations(?:-\d+)?\.json$", re.IGNORECASE)
 _TAKEOUT = "Takeout/"
 """The folder of everything in an export of Google's, in every language."""
-_BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError, NotImplementedError, IndexError)
+_BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError, IndexError, OverflowError)
+"""NotImplementedError is a RuntimeError."""
 
 
 MAX_BRACKETS = 4_000_000

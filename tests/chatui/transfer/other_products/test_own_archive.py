@@ -15,6 +15,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from chatui.display import assistants, saved_prompts
 from chatui.display.assistants import AssistantText
 from chatui.display.saved_prompts import PromptText
+from chatui.model_servers import choice
 from chatui.model_servers.choice import choices_for
 from chatui.models.assistants import Assistant, AssistantPicture, AssistantVersion
 from chatui.models.collections import Collection
@@ -300,6 +301,16 @@ def test_a_model_effort_or_tool_that_is_not_offered_is_left_out_of_an_assistant(
     assert f"{number} model" in page and "not offered to you here." in page
 
 
+@pytest.mark.parametrize("name", ["\ud800", "x" * 300, "a\u202e\x1b[2J\nB"])
+def test_a_model_that_no_server_can_have_is_left_out_also_where_the_models_are_not_known(
+    name: str, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unknown = choice.ModelChoice("srv", "Server", "", is_demo=False)
+    monkeypatch.setattr(choice, "choices_for", lambda person: [unknown])
+    page = upload(ada, lists(GOOD | {"choice": f"srv/{name}"}, {"name": "Other", "choice": "srv/gpt-oss"}))
+    assert sorted(text.choice for text in own(ada)) == ["", "srv/gpt-oss"] and "1 model" in page
+
+
 @pytest.mark.parametrize(
     "picture",
     [b"", b"<svg/>", png(129, 1), RED + b"more", RED[:-1], b"\x89PNG\r\n\x1a\n" + b"\0" * 30_000_000, None],
@@ -321,9 +332,9 @@ def test_an_archive_brings_no_more_than_a_person_may_make(ada: User, monkeypatch
     assert "4 assistants are left out, because you have the maximum." in page
     assert "299 prompts are left out, because you have the maximum." in page
     page = upload(ada, lists(*[GOOD] * 3_000, prompts=prompts * 10))
-    assert "1000 assistants are left out, because you have the maximum." in page
-    assert "2000 assistants are left out, because they cannot be read" in page, "no archive of ours has as many"
-    assert "2000 prompts are left out, because they cannot be read" in page
+    assert "400 assistants are left out, because you have the maximum." in page
+    assert "2600 assistants are left out, because they cannot be read" in page, "no archive of ours has as many"
+    assert "2600 prompts are left out, because they cannot be read" in page
 
 
 @pytest.mark.parametrize(
@@ -357,3 +368,12 @@ def test_a_list_of_assistants_that_cannot_be_read_is_counted_and_the_rest_of_the
     )
     assert "1 conversation was imported." in page and "1 new saved prompt" in page and not AssistantVersion.objects.exists()
     assert "1 other data file of the archive was not read." in page
+
+
+def test_a_file_whose_place_in_the_archive_cannot_be_is_left_out_and_the_rest_is_imported(ada: User) -> None:
+    whole = io.BytesIO(lists(GOOD | {"picture": "assistants/a.png"}, **{"assistants/a__png": RED}))
+    with zipfile.ZipFile(whole, "a") as archive:
+        archive.getinfo("assistants/a.png").header_offset = 2**63 + 5
+        archive.comment = b"written anew"
+    page = upload(ada, whole.getvalue())
+    assert "1 new assistant" in page and "1 picture of an assistant is left out" in page
