@@ -2,6 +2,11 @@
 
 Patterns recognize reasoning that has leaked into an answer. The transport is judged by refusals, failures, broken streams, streaming and
 speed.
+
+The transport is judged by what the backend noted before the leak guard (``SampleFacts``), leaks by the frames behind it. Whether people
+would see the reasoning (then the finding is a leak) or the guard catches it (then it is a fault) is what an operator must know, and only
+the guard tells. What a server put into its answer is what the guard let pass with what it caught, so a note from before the guard would be
+a second copy of the same text, and the notes hold no text.
 """
 
 from __future__ import annotations
