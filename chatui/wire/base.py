@@ -46,9 +46,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Event(Item):
-    """A message to a browser. ``types`` are its names on the wire; if there are several, its first field ``type`` says which."""
+    """A message to a browser."""
 
     types: ClassVar[tuple[str, ...]] = ()
+    """Its names on the wire; if there are several, its first field ``type`` says which."""
 
     def as_json(self) -> dict[str, object]:
         return {"type": self.types[0]} | Item.as_json(self)

@@ -22,12 +22,13 @@ exist" and "not yours" look the same for every value."""
 
 @dataclass(frozen=True, slots=True)
 class FileUse(Item):
-    """A file of a message: its id, and how the model gets it: ``whole``, the ``first`` part that fits, some ``places`` such as "1-12, 15",
-    or by ``search``."""
+    """A file of a message."""
 
     id: Reference
     use: str
+    """How the model gets it: ``whole``, the ``first`` part that fits, only some ``places``, or by ``search``."""
     places: str
+    """The pages or parts, such as "1-12, 15", if that is its use; else empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,48 +40,59 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class AskCommand(Command):
-    """A command that starts a turn. A second command with the same ``client_id`` is the same question, and starts no new turn."""
+    """A command that starts a turn."""
 
     client_id: Reference
+    """Chosen by the page. A second command with the same one is the same question, and starts no new turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Send(AskCommand):
-    """A new message. Without a ``conversation`` it starts a new one, with these settings. ``folder``: where to put it. ``assistant``: with
-    which it begins. ``collections``: the ids of those that it asks, and ``tools_off``: names of tools to turn off, separated by commas.
-    ``temporary``: keep it out of all lists, and erase it soon. ``answer_format``: the JSON schema for its answers. ``files``: those that
-    the person has uploaded for the message."""
+    """A new message, in a conversation or as the beginning of one. ``folder``, ``assistant``, ``collections``, ``tools_off``,
+    ``answer_format`` and ``temporary`` are settings of a new conversation."""
 
     type = "send"
     conversation: Reference | None
+    """Null: the message begins a new one."""
     folder: Reference | None
+    """Where to put the conversation."""
     assistant: Reference | None
+    """With which it begins."""
     collections: str | None
+    """The ids of those that it asks, separated by commas."""
     text: str
     effort: str
+    """The reasoning effort."""
     choice: str | None
+    """The model."""
     tools_off: str | None
+    """The names of tools to turn off, separated by commas."""
     answer_format: str | None
+    """The JSON schema for its answers."""
     temporary: bool | None
+    """Keep it out of all lists, and erase it soon."""
     files: tuple[FileUse, ...] | None
+    """Those that the person has uploaded for the message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit(AskCommand):
-    """A new version of a question. ``files``: all its files, old and newly uploaded; if absent, it keeps those of the old version."""
+    """A new version of a question."""
 
     type = "edit"
     conversation: Reference
     question: Reference
+    """The old version."""
     text: str
     effort: str
     choice: str | None
     files: tuple[FileUse, ...] | None
+    """All its files, old and newly uploaded. Null: those of the old version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Regenerate(AskCommand):
-    """Another answer to a question. ``stays_with``: the model of the message box, if this answer alone is to be of ``choice``."""
+    """Another answer to a question."""
 
     type = "regenerate"
     conversation: Reference
@@ -88,15 +100,17 @@ class Regenerate(AskCommand):
     effort: str
     choice: str | None
     stays_with: str | None
+    """The model of the message box, if this answer alone is to be of ``choice``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Continue(AskCommand):
-    """Continue the answer of ``turn``, which was cut off."""
+    """Continue an answer that was cut off."""
 
     type = "continue"
     conversation: Reference
     turn: Reference
+    """The turn of that answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +134,13 @@ class AnswerNow(Command):
 @dataclass(frozen=True, slots=True)
 class MakeWay(Command):
     """A message waits, and is to be added to a turn: the turn ends before it samples the model once more, and the message goes on with it.
-    No effect if it does not sample once more. ``is_wanted``: false takes it back, as does the end of the connection: a page says it again
-    over the next one."""
+    No effect if it does not sample once more. The end of the connection takes the command back: a page sends it again over the next one."""
 
     type = "make_way"
     conversation: Reference
     turn: Reference
     is_wanted: bool
+    """False takes the command back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +169,11 @@ class Watch(Command):
 
 @dataclass(frozen=True, slots=True)
 class Pong(Command):
-    """The page has read everything up to the ping with this number."""
+    """The page has read everything up to a ping."""
 
     type = "pong"
     number: int
+    """That of the ping."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +198,7 @@ _LIST = tuple[FileUse, ...]
 
 
 class UnreadableCommandError(Exception):
-    """The message is not a known command, or lacks a field. ``client_id`` is the command's, if it had one."""
+    """The message is not a known command, or lacks a field. ``client_id``: that of the command, if it had one."""
 
     def __init__(self, client_id: str | None = None) -> None:
         super().__init__()

@@ -33,44 +33,49 @@ REFUSALS: tuple[ErrorCode, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Accepted(Event):
-    """The question of the command ``client_id`` is stored, and ``turn`` will answer it. ``url`` is the path of the conversation's page.
-
-    From now on the socket follows the conversation, as after ``subscribe``. ``percent``: how much of their limit the person has used;
-    ``until``: when the limit resets, in ISO 8601. Both are absent if much is left.
-    """
+    """A question is stored, and a turn will answer it. From now on the socket follows the conversation, as after ``subscribe``."""
 
     types = ("chatui:accepted",)
     client_id: str
+    """That of the command."""
     conversation: str
     turn: str
+    """The turn that will answer."""
     question: str
     url: str
+    """The path of the conversation's page."""
     title: str
     percent: int | None = None
+    """How much of their limit the person has used; absent if much is left."""
     until: str | None = None
+    """When the limit resets, in ISO 8601; absent if much is left."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused(Event):
-    """A command was refused, with a code of REFUSALS. ``client_id`` is absent if the command had none. ``until``: when a usage limit ends,
-    in ISO 8601; ``contact``: the operator's message to people who have reached a limit.
-    """
+    """A command was refused."""
 
     types = ("chatui:refused",)
     client_id: str | None
+    """That of the command, if it had one."""
     code: str
+    """One of REFUSALS."""
     until: str | None = None
+    """When a usage limit ends, in ISO 8601."""
     contact: str | None = None
+    """The operator's message to people who have reached a limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Idle(Event):
-    """No turn is running in the followed conversation. ``turn`` is the last one, if any, and ``state`` is how it ended."""
+    """No turn is running in the followed conversation."""
 
     types = ("chatui:idle",)
     conversation: str
     turn: str | None
+    """The last one, if there was any."""
     state: str | None
+    """How that one ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,33 +91,39 @@ class TitleChanged(Event):
 class Listed(Event):
     """One of this person's conversations was added to their list or a folder, or changed its place there: it is new, got a question, was
     moved, pinned or unpinned, or was restored from the bin or the archive.
-
-    ``updated_at``: by which the list is sorted, latest first; in ISO 8601. ``is_imported``: it was uploaded. ``is_copy``: it was copied
-    from a shared conversation. ``is_running``: an answer is being written there. ``has_news``: an answer ended there that the person has
-    not seen. ``is_pinned``: it is at the top. ``folder``: the id of its folder; empty if none.
     """
 
     types = ("chatui:listed",)
     conversation: str
     url: str
+    """The path of its page."""
     title: str
     updated_at: str
+    """By which the list is sorted, latest first; in ISO 8601."""
     is_imported: bool
+    """It was uploaded."""
     is_copy: bool
+    """It was copied from a shared conversation."""
     is_running: bool
+    """An answer is being written there."""
     has_news: bool
+    """An answer ended there that the person has not seen."""
     is_pinned: bool
+    """It is at the top."""
     folder: str
+    """The id of its folder; empty if it is in none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answered(Event):
-    """An answer ended in one of this person's conversations. ``updated_at``: as in Listed. ``has_news``: until a page shows it."""
+    """An answer ended in one of this person's conversations."""
 
     types = ("chatui:answered",)
     conversation: str
     updated_at: str
+    """As in Listed."""
     has_news: bool
+    """No page of the person has shown the answer yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +136,13 @@ class AnswerSeen(Event):
 
 @dataclass(frozen=True, slots=True)
 class AnswerWaits(Event):
-    """An answer in one of this person's conversations began to wait for their decision about a call, or waits no longer. Nothing of the
-    call is in it."""
+    """An answer in one of this person's conversations began to wait for their decision about a call, or waits no longer. The event
+    contains nothing of the call."""
 
     types = ("chatui:waits",)
     conversation: str
     waits: bool
+    """False: it waits no longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +163,13 @@ class Unlisted(Event):
 
 @dataclass(frozen=True, slots=True)
 class FolderKept(Event):
-    """One of this person's folders was created or renamed. ``before`` is the id of the folder that follows it; empty for the last one."""
+    """One of this person's folders was created or renamed."""
 
     types = ("chatui:folder",)
     folder: str
     name: str
     before: str
+    """The id of the folder that follows it; empty for the last one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,21 +182,23 @@ class FolderGone(Event):
 
 @dataclass(frozen=True, slots=True)
 class Rated(Event):
-    """This person has rated one of their answers, or removed the rating, perhaps in another tab. ``verdict``: ``up``, ``down`` or
-    empty."""
+    """This person has rated one of their answers, or removed the rating, perhaps in another tab."""
 
     types = ("chatui:rated",)
     conversation: str
     message: str
+    """The id of the answer's message."""
     verdict: str
+    """``up``, ``down``, or empty: the rating was removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Closing(Event):
-    """The server closes the socket, with a code of REFUSALS."""
+    """The server closes the socket."""
 
     types = ("chatui:closing",)
     code: str
+    """One of REFUSALS."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,13 @@
 implementers share one contract: ``make wire``.
 """
 
+import ast
 import inspect
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import Field, fields
+from itertools import pairwise
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -76,12 +78,31 @@ def page(written: str) -> str:
 
 
 def _described(kind: type[Item] | type[wire.Command]) -> str:
-    """An event, a command or a value with its names, what it says of itself, and its fields."""
+    """An event, a command or a value with its names, its text, and its fields with theirs."""
     names = kind.types if issubclass(kind, wire.Event) else (kind.type,) if issubclass(kind, wire.Command) else ()
     title = ": ".join(filter(None, (kind.__name__, ", ".join(f"`{name}`" for name in names))))
-    says = textwrap.fill(" ".join(inspect.getdoc(kind).replace("``", "`").split()), PAGE_WIDTH)  # type: ignore[union-attr]
-    lines = [f"- `{name}`: {typed}" for name, typed in _described_fields(kind).items()]
-    return "\n".join([f"### {title}\n", says, "", *lines, ""] if lines else [f"### {title}\n", says, ""])
+    texts = _texts_of_fields(kind)
+    described = {f"`{name}`": (typed, texts.get(name)) for name, typed in _described_fields(kind).items()}
+    lines = [_filled(f"- {name}: {'. '.join(filter(None, parts))}", "  ") for name, parts in described.items()]
+    text = _filled(inspect.getdoc(kind) or "")
+    return "\n".join([f"### {title}\n", text, "", *lines, ""] if lines else [f"### {title}\n", text, ""])
+
+
+def _texts_of_fields(kind: type) -> dict[str, str]:
+    """The string below each field that has one, by the field's name; also of fields that the class inherits."""
+    texts: dict[str, str] = {}
+    for base in kind.__mro__[:-1]:
+        (defined,) = ast.parse(inspect.getsource(base)).body
+        for pair in pairwise(ast.iter_child_nodes(defined)):
+            match pair:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                    texts.setdefault(name, text)
+    return texts
+
+
+def _filled(text: str, indent: str = "") -> str:
+    """The text of a docstring as Markdown."""
+    return textwrap.fill(" ".join(text.replace("``", "`").split()), PAGE_WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _described_fields(kind: type[Item] | type[wire.Command]) -> dict[str, str]:
