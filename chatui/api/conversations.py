@@ -26,7 +26,7 @@ from chatui.api.response_request import CONVERSATION, conversation_key, is_refer
 from chatui.api.stored_responses import item_of_input, list_of, object_of, page_of
 from chatui.permissions.access import NotFoundError
 from chatui.turns import program_conversations, running
-from chatui.turns.program_conversations import ConversationHead, FullError, OfResponseError, SentItems
+from chatui.turns.program_conversations import ConversationFullError, ConversationHead, OfResponseError, SentItems
 from chatui.turns.program_start import StillRunningError, UnknownCallError, UnreadableSummaryError
 from chatui.turns.stored_program import Instruction, Part, StoredConversation, StoredProgramAnswer, stored_conversation
 
@@ -162,7 +162,7 @@ def _refusals() -> Iterator[None]:
     except StillRunningError:
         words = "An answer is being written in this conversation."
         raise invalid(words, param="conversation", code="conversation_locked", status=409) from None
-    except FullError:
+    except ConversationFullError:
         words = f"A conversation takes {program_conversations.MAX_MESSAGES} messages."
         raise invalid(words, param="items", code="too_many_messages") from None
     except OfResponseError:

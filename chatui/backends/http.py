@@ -25,7 +25,7 @@ from chatui.backends.failures import RejectedFields, blame_request, error_of_sta
 from chatui.backends.http1 import FAULTS, Answer, ModelServerConnections, in_time, lost_by
 from chatui.backends.pace import AnswerPace
 from chatui.backends.route import DIRECT, Route, basic_authorization
-from chatui.backends.sse import Decoder, ServerSentEvent, TooLongError, decoded, is_object
+from chatui.backends.sse import Decoder, EventTooLongError, ServerSentEvent, decoded, is_object
 from chatui.codes import Cause, ProductCode
 from chatui.observability import measures, request_ids
 from chatui.outbound.connections import USER_AGENT
@@ -169,7 +169,7 @@ class Upstream:
                         request.facts.is_whole = True
                     return feed([ServerSentEvent(WHOLE, _json_object(body))])
                 return await self._read(answer, clock, AnswerPace(self.limits.read_interval, progress.is_hidden), feed)
-            except TooLongError as error:
+            except EventTooLongError as error:
                 raise BackendError(Code.STREAM_TRUNCATED, str(error)) from error
             finally:
                 request.on_taken(False)

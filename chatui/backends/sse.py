@@ -27,7 +27,7 @@ class ServerSentEvent:
     data: str = field(repr=False)
 
 
-class TooLongError(ValueError):
+class EventTooLongError(ValueError):
     """A line or an event is longer than the decoder's limit."""
 
 
@@ -43,14 +43,14 @@ class Decoder:
         self._name = ""
         self._skip_line_feed = False
         self._at_start = True
-        self._too_long: TooLongError | None = None
+        self._too_long: EventTooLongError | None = None
 
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
         """The events that ``chunk`` completes.
 
         Raises:
-            TooLongError: the limit was exceeded; the rest of the stream cannot be read. Events that came before it in the same chunk are
-                returned first, and the next call, or ``check``, raises.
+            EventTooLongError: the limit was exceeded; the rest of the stream cannot be read. Events that came before it in the same chunk
+                are returned first, and the next call, or ``check``, raises.
         """
         self.check()
         if not chunk:
@@ -68,7 +68,7 @@ class Decoder:
             events.extend(filter(None, map(self._take, complete)))  # those before an error stay
             if len(self._line) > self._max_bytes:
                 raise self._too_much("a line")
-        except TooLongError as error:
+        except EventTooLongError as error:
             self._too_long = error
             if not events:
                 raise
@@ -79,7 +79,7 @@ class Decoder:
         so is the mark of the end. Anything else was cut, and is dropped, as the standard requires.
 
         Raises:
-            TooLongError: as ``feed``, whose last events came before it.
+            EventTooLongError: as ``feed``, whose last events came before it.
         """
         self.check()
         events = (self._take(bytes(self._line)), self._dispatch())
@@ -87,12 +87,12 @@ class Decoder:
         return [event for event in events if event and _is_whole(event.data)]
 
     def check(self) -> None:
-        """Raises TooLongError if the rest of the stream cannot be read: it came behind the events that were returned last."""
+        """Raises EventTooLongError if the rest of the stream cannot be read: it came behind the events that were returned last."""
         if self._too_long:
             raise self._too_long
 
-    def _too_much(self, what: str) -> TooLongError:
-        return TooLongError(f"{what} of more than {self._max_bytes} bytes")
+    def _too_much(self, what: str) -> EventTooLongError:
+        return EventTooLongError(f"{what} of more than {self._max_bytes} bytes")
 
     def _take(self, line: bytes) -> ServerSentEvent | None:
         if self._at_start:

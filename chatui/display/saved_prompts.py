@@ -36,7 +36,7 @@ class GroupGoneError(Exception):
     """The group was deleted, or the person may not offer anything to it any more, since they chose it in the form."""
 
 
-class NameTakenError(Exception):
+class PromptNameTakenError(Exception):
     """The person has another prompt of that name, in whatever case: in the list after a slash they could not be told apart."""
 
 
@@ -104,11 +104,11 @@ def groups(person: User, chosen: str = "") -> list[tuple[str, str]]:
 
 def create(visitor: Visitor, text: PromptText) -> str | None:
     """Create a prompt from a clean text; returns its id, or None if the person has MAX_PROMPTS already. Raises GroupGoneError, or
-    NameTakenError."""
+    PromptNameTakenError."""
     with transaction.atomic():
         lock(person_of(visitor))
         if text.name.casefold() in taken_names(person_of(visitor)):
-            raise NameTakenError
+            raise PromptNameTakenError
         if not add(person_of(visitor), [replace(text, group="")]):
             return None
         row = SavedPrompt.objects.filter(owner=person_of(visitor)).latest("pk")
@@ -127,12 +127,12 @@ def add(person: User, texts: Iterable[PromptText]) -> bool:
 
 
 def change(visitor: Visitor, prompt_id: object, text: PromptText) -> None:
-    """Raises NotFoundError, GroupGoneError, or NameTakenError, unless it has that name already."""
+    """Raises NotFoundError, GroupGoneError, or PromptNameTakenError, unless it has that name already."""
     with transaction.atomic():
         lock(person_of(visitor))
         row = permissions.own(person_of(visitor), prompt_id)
         if (name := text.name.casefold()) != row.name.casefold() and name in taken_names(person_of(visitor)):
-            raise NameTakenError
+            raise PromptNameTakenError
         if row.group is not None and (row.name, row.text) != (text.name, text.text):
             record(CHANGED, visitor, detail=row.group.name)
         row.name, row.text = text.name, text.text

@@ -15,7 +15,7 @@ from chatui.permissions.access import NotFoundError
 from chatui.tools import prompts
 from chatui.tools.mcp.prompts import LeftOut
 from chatui.tools.picks import NoSuchPickError
-from chatui.tools.remote.offers import ServerError, TooLongError
+from chatui.tools.remote.offers import ResponseTooLongError, ServerError
 from chatui.tools.sign_in.tokens import SignInNeededError
 
 _KINDS = {
@@ -76,6 +76,6 @@ def _failure(server: str, error: Exception, otherwise: str) -> dict[str, Any]:
         message, connect = _("%(server)s needs your own account there. Connect it, and try again."), reverse("tool_accounts")
     elif isinstance(error, NoSuchPickError):
         message = _("This is no longer what %(server)s showed you, or a field is empty or too long. Open the list again.")
-    elif isinstance(error, TooLongError):
+    elif isinstance(error, ResponseTooLongError):
         message = _("What %(server)s gave is too long for a message.")
     return {"ok": False, "message": message % {"server": server}, "connect": connect}

@@ -16,7 +16,7 @@ from chatui.permissions.tools import resource_servers
 from chatui.tools import resources
 from chatui.tools.mcp.resources import Resource, Template
 from chatui.tools.picks import NoSuchPickError
-from chatui.tools.remote.offers import ServerError, TooLongError
+from chatui.tools.remote.offers import ResponseTooLongError, ServerError
 from chatui.tools.sign_in.tokens import SignInNeededError
 
 
@@ -63,7 +63,7 @@ def failure(server: str, error: Exception) -> dict[str, Any]:
         message, connect = _("%(server)s needs your own account there. Connect it, and try again."), reverse("tool_accounts")
     elif isinstance(error, NoSuchPickError):
         message = _("This is no longer what %(server)s showed you, or a field is empty or too long. Open the list again.")
-    elif isinstance(error, TooLongError):
+    elif isinstance(error, ResponseTooLongError):
         message = _("What %(server)s gave is too large to be attached from there.")
     else:
         message = _("%(server)s did not give this: it could not be reached in time, refused it, or gave nothing that can be attached.")

@@ -73,7 +73,7 @@ CLOSE_TOO_FAST = 4429
 
 _open_sockets: Counter[UUID] = Counter()
 
-_REFUSALS = (AskRefusedError, access.NotFoundError, access.RefusedError, access.OptInNeededError, DatabaseBusyError)
+_REFUSALS = (AskRefusedError, access.NotFoundError, access.HiddenViewRefusedError, access.OptInNeededError, DatabaseBusyError)
 
 
 class ChatConsumer(AsyncWebsocketConsumer):

@@ -61,7 +61,7 @@ def existing(row: _Row | None) -> _Row:
     return row
 
 
-class RefusedError(Exception):
+class HiddenViewRefusedError(Exception):
     """A person requested hidden channels without permission; the attempt has been recorded."""
 
     code = Code.PERM_VISIBILITY
@@ -325,12 +325,12 @@ def debuggable_conversation(visitor: Visitor, conversation_id: object, *, action
     """A conversation whose hidden channels this visitor may see once they have opened its debug view.
 
     Raises:
-        RefusedError: they lack the permission; recorded as ``E-PERM-VISIBILITY``.
+        HiddenViewRefusedError: they lack the permission; recorded as ``E-PERM-VISIBILITY``.
         NotFoundError: they have the permission, but there is no such conversation.
     """
     try:
         return _debuggable(visitor.user, conversation_id)
-    except RefusedError:
+    except HiddenViewRefusedError:
         refuse(visitor, conversation_id, action)
 
 
@@ -338,7 +338,8 @@ def view_hidden(visitor: Visitor, conversation_id: object, *, action: str) -> Co
     """Grant one access to hidden channels: check the permission and the open debug view, and record the access before anything is shown.
 
     Raises:
-        RefusedError: as ``debuggable_conversation``; also if the browser prefetches or embeds the page, so that nobody looks at it.
+        HiddenViewRefusedError: as ``debuggable_conversation``; also if the browser prefetches or embeds the page, so that nobody looks at
+            it.
         NotFoundError: as ``debuggable_conversation``.
         OptInNeededError: they have the permission, but no open debug view of this conversation. This does not count as an attempt.
         DatabaseError: the access could not be recorded, so it is refused.
@@ -369,16 +370,16 @@ def recheck_hidden(visitor: Visitor, conversation_id: UUID, *, newly_shown: str 
 
 def _debuggable(user: User | None, conversation_id: object) -> Conversation:
     if not can_see_hidden(user):
-        raise RefusedError
+        raise HiddenViewRefusedError
     try:
         conversation = existing(Conversation.objects.select_related("owner").filter(pk=key_of(conversation_id), deleted_at=None).first())
     except NotFoundError:
         # To people without permission for other people's conversations, "does not exist" must look like "not yours".
         if not can_view_any(user):
-            raise RefusedError from None
+            raise HiddenViewRefusedError from None
         raise
     if not may_view_hidden(user, conversation):
-        raise RefusedError
+        raise HiddenViewRefusedError
     return conversation
 
 
@@ -393,7 +394,7 @@ def debug_requests_of(visitor: Visitor, conversation: Conversation) -> QuerySet[
 
 
 def refuse(visitor: Visitor, conversation_id: object, action: str) -> NoReturn:
-    """Record the attempt, then raise RefusedError."""
+    """Record the attempt, then raise HiddenViewRefusedError."""
     key = key_in(conversation_id)
     conversation = Conversation.objects.select_related("owner").filter(pk=key).first() if key else None
     if conversation and visitor.via == "socket" and _lost_view(visitor, conversation):
@@ -403,7 +404,7 @@ def refuse(visitor: Visitor, conversation_id: object, action: str) -> NoReturn:
         # Changes by the product have closed it (``close_unpermitted``); others may not have.
         debug_views.close(DebugRequest.objects.filter(conversation=conversation, person=visitor.user, closed_at=None))
     attempts.record_attempt(visitor, conversation or key, action)
-    raise RefusedError
+    raise HiddenViewRefusedError
 
 
 def _lost_view(visitor: Visitor, conversation: Conversation) -> bool:

@@ -86,7 +86,7 @@ def open_debug_view(visitor: Visitor, conversation_id: object, reason: str, minu
     """Open the debug view, or request it if a second person must approve. Recorded. ``minutes`` None: the shortest duration.
 
     Raises:
-        RefusedError, NotFoundError: as ``debuggable_conversation``.
+        HiddenViewRefusedError, NotFoundError: as ``debuggable_conversation``.
         ReasonNeededError: the reason is too short or too long, or the duration is not offered.
     """
     waits = environment().debug_approval
@@ -182,7 +182,8 @@ def decide(visitor: Visitor, conversation_id: object, request_id: UUID, *, appro
     """Approve a request, so that its time starts now, or decline it. A request can be decided once. Recorded.
 
     Raises:
-        RefusedError: the visitor lacks the permission for this conversation, or it is their own request; recorded as ``E-PERM-VISIBILITY``.
+        HiddenViewRefusedError: the visitor lacks the permission for this conversation, or it is their own request; recorded as
+            ``E-PERM-VISIBILITY``.
         NotFoundError: no such request is pending in this conversation, or the requester has lost the permission.
         NotIndependentError: the approver created or changed the requester's account, or the other way round. Recorded.
     """

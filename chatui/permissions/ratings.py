@@ -55,10 +55,10 @@ def hidden_exporter(visitor: Visitor) -> User:
 
     Raises:
         NotFoundError: they may not export ratings at all.
-        RefusedError: they may not see hidden channels; recorded as ``E-PERM-VISIBILITY``.
+        HiddenViewRefusedError: they may not see hidden channels; recorded as ``E-PERM-VISIBILITY``.
     """
     person = exporter(visitor)
     if not can_export_hidden(person):
         attempts.record_attempt(visitor, None, HIDDEN_EXPORT)
-        raise access.RefusedError
+        raise access.HiddenViewRefusedError
     return person

@@ -68,7 +68,7 @@ class FormError(Exception):
         self.faults = faults
 
 
-class TooLongError(ValueError):
+class TextTooLongError(ValueError):
     """A text has more than ``most`` characters."""
 
     def __init__(self, most: int) -> None:
@@ -246,7 +246,7 @@ def answers_of(form: Form, given: Callable[[int], Sequence[str]]) -> dict[str, V
         try:
             # Browsers send a line break as two characters, and people count it as one.
             found.update((each.name, value) for value in _values(each, [text.strip().replace("\r\n", "\n") for text in given(number)]))
-        except TooLongError as error:
+        except TextTooLongError as error:
             faults[number] = error.most
             continue
         except ValueError:
@@ -293,7 +293,7 @@ def _value(field: FormField, text: str) -> Value:
         return _check(float(text[:50]), field)
     most = ANSWER_CHARS if field.most is None else int(min(ANSWER_CHARS, field.most))
     if len(text) > most:
-        raise TooLongError(most)
+        raise TextTooLongError(most)
     _check(len(text), field)
     return _FORMATS.get(field.format, str)(text)
 

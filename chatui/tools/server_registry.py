@@ -40,7 +40,7 @@ from chatui.tools.remote.definition import McpSpec, OpenApiSpec, ToolsFile
 from chatui.tools.remote.exchange import Breaker
 from chatui.tools.remote.offers import Listing, Moment, ServerError, ToolOffer, without_arguments
 from chatui.tools.sign_in.tokens import SignInNeededError, SignIns
-from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, Foreseen, SignInError, Tool, ToolError
+from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, CallNeedsSignInError, Foreseen, Tool, ToolError
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -111,7 +111,7 @@ class ServerConnection:
                 async with self._breaker.watching():
                     return await self._called(offer, turn, arguments)
         except SignInNeededError as error:
-            raise SignInError(SIGN_IN.format(reason=error, server=self.spec.name), self.spec.name) from None
+            raise CallNeedsSignInError(SIGN_IN.format(reason=error, server=self.spec.name), self.spec.name) from None
         except ServerError as error:
             unknown = f" {EFFECT_UNKNOWN}" if error.moment in (Moment.LOST, Moment.ANSWERED) else ""
             sentence = f"{'The tool failed' if unknown else 'The tool could not be used'}: {error}.{unknown}"

@@ -31,7 +31,7 @@ from chatui.tools.rules import StoredServer
 AUTHORIZATION = "Authorization"
 
 
-class NameTakenError(Exception):
+class ServerNameTakenError(Exception):
     """There is already a tool server with this name."""
 
 
@@ -179,7 +179,7 @@ def save(visitor: Visitor, wanted: WantedServer, before: StoredToolServer | None
     calls ask again, too.
 
     Raises:
-        NameTakenError: somebody has just connected another server of this name.
+        ServerNameTakenError: somebody has just connected another server of this name.
     """
     row = before or StoredToolServer()
     moved = before is not None and origin(row.url) != origin(wanted.url)
@@ -210,7 +210,7 @@ def save(visitor: Visitor, wanted: WantedServer, before: StoredToolServer | None
             record("tool server connected" if before is None else "tool server changed", visitor, row.name, detail=detail)
             transaction.on_commit(rules.forget_rows)
     except IntegrityError:
-        raise NameTakenError from None
+        raise ServerNameTakenError from None
     return row
 
 

@@ -41,7 +41,7 @@ class ToolError(Exception):
     """
 
 
-class SignInError(ToolError):
+class CallNeedsSignInError(ToolError):
     """The person has to sign in at the tool's server first. ``server``: its name, which their page shows them with a button."""
 
     def __init__(self, text: str, server: str) -> None:

@@ -21,7 +21,7 @@ from chatui.tools.remote.definition import McpSpec, OpenApiSpec
 from chatui.tools.sign_in import discovery, flow, kept
 from chatui.tools.sign_in.discovery import Authorizer
 from chatui.tools.sign_in.door import Door, SignInError, UnavailableError, door_of
-from chatui.tools.sign_in.flow import Client, PendingSignIn, RefusedError, Tokens
+from chatui.tools.sign_in.flow import Client, PendingSignIn, SignInRefusedError, Tokens
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -64,7 +64,7 @@ def finish(spec: McpSpec | OpenApiSpec, person_id: UUID, pending: PendingSignIn,
     client = _client(spec, pending)
     try:
         return _waited(flow.redeem(door_of(spec, spec.url), pending, client, code))
-    except RefusedError as error:
+    except SignInRefusedError as error:
         if error.is_of_client:
             kept.forget_client(place, pending.authorizer.issuer)
         raise

@@ -50,7 +50,7 @@ class SentItems:
     orders: Sequence[tuple[int, str]] = field(default=(), repr=False)
 
 
-class FullError(Exception):
+class ConversationFullError(Exception):
     """The conversation cannot take that many messages."""
 
 
@@ -83,7 +83,7 @@ def add(person: User, conversation_id: UUID, key: UUID, items: SentItems) -> lis
 
     Raises:
         NotFoundError: this key has begun no such conversation.
-        FullError: it has too many messages.
+        ConversationFullError: it has too many messages.
         StillRunningError: an answer is being written in it.
         UnknownCallError, UnreadableSummaryError: see ``program_start.begin``.
     """
@@ -97,7 +97,7 @@ def _add(person: User, found: ProgramConversation, items: SentItems) -> list[UUI
     if Turn.objects.filter(conversation=row, state=TurnState.RUNNING).exists():
         raise StillRunningError
     if len(items.messages) + len(items.orders) + len(found.orders) + transcripts.count_in(row) > MAX_MESSAGES:
-        raise FullError
+        raise ConversationFullError
     place = program_start.place_in(found)
     opened = [each for message in items.messages for each in program_start.opened(person, message)]
     frames = list(program_start.frames_of(opened, place.waiting, place.stored))

@@ -27,7 +27,7 @@ from chatui.codes import ProductCode
 from chatui.guesses import MustWaitError
 from chatui.limits import ThrottledError
 from chatui.permissions import access, ratings
-from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError, as_person
+from chatui.permissions.access import HiddenViewRefusedError, NotFoundError, OptInNeededError, as_person
 from chatui.permissions.debug_requests import NotIndependentError
 from chatui.web.errors import refuse, wants_json
 from chatui.wire import bus
@@ -118,7 +118,7 @@ def guarded(view: View) -> View:
             return view(request, *args, **kwargs)
         except NotFoundError as error:
             return refuse(request, error.code, 404)
-        except RefusedError as error:
+        except HiddenViewRefusedError as error:
             return refuse(request, error.code, 403) if request.user.is_authenticated else redirect_to_login(request.get_full_path())
         except (OptInNeededError, NotIndependentError) as error:
             return refuse(request, error.code, 403)
@@ -193,7 +193,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     if match and "conversation_id" in match.kwargs:
         _record_hidden_messages(request, match.kwargs)
     if match and match.view_name == "ratings" and "hidden" in request.POST:
-        with contextlib.suppress(RefusedError, NotFoundError):
+        with contextlib.suppress(HiddenViewRefusedError, NotFoundError):
             ratings.hidden_exporter(visitor_of(request, "download"))
     response = refuse(request, ProductCode.COMMAND, 403)
     response._has_been_logged = False  # type: ignore[attr-defined] # Django's line says which check the form failed
@@ -211,5 +211,5 @@ def _record_hidden_messages(request: HttpRequest, named: Mapping[str, Any]) -> N
 
 def _record_attempt(request: HttpRequest, conversation_id: UUID, action: str) -> None:
     """Record an attempt if the person of a request that is refused anyway lacks the permission."""
-    with contextlib.suppress(RefusedError, NotFoundError):
+    with contextlib.suppress(HiddenViewRefusedError, NotFoundError):
         access.debuggable_conversation(visitor_of(request, "page"), conversation_id, action=action)

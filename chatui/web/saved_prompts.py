@@ -16,7 +16,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from chatui.display import saved_prompts
-from chatui.display.saved_prompts import MAX_PROMPTS, NAME_CHARS, TEXT_CHARS, GroupGoneError, NameTakenError, PromptText
+from chatui.display.saved_prompts import MAX_PROMPTS, NAME_CHARS, TEXT_CHARS, GroupGoneError, PromptNameTakenError, PromptText
 from chatui.display.tools import prompt_servers
 from chatui.limits import Throttle
 from chatui.permissions.offers import may_offer
@@ -112,7 +112,7 @@ def new(request: HttpRequest) -> HttpResponse:
                 if saved_prompts.create(visitor_of(request, "page"), wanted):
                     return undo.saved("prompts")
                 form.add_error(None, _FULL % {"most": MAX_PROMPTS})
-            except NameTakenError:
+            except PromptNameTakenError:
                 form.add_error("name", _NAME_TAKEN)
             except GroupGoneError:
                 form.add_error("group", _GROUP_GONE)
@@ -130,7 +130,7 @@ def prompt(request: HttpRequest, prompt_id: UUID) -> HttpResponse:
             try:
                 saved_prompts.change(visitor_of(request, "page"), prompt_id, wanted)
                 return undo.saved("prompts")
-            except NameTakenError:
+            except PromptNameTakenError:
                 form.add_error("name", _NAME_TAKEN)
             except GroupGoneError:
                 form.add_error("group", _GROUP_GONE)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import groupby, islice, product
 
 from chatui.documents.inside.marks import linked
-from chatui.documents.inside.text_collector import FullError, TextCollector
+from chatui.documents.inside.text_collector import TextCollector, TextLimitError
 from chatui.documents.kinds import HiddenPart
 from chatui.documents.limits import MAX_CELLS
 
@@ -122,7 +122,7 @@ class Grid:
         """Write the sheet.
 
         Raises:
-            FullError: the workbook has too many cells, or too much text.
+            TextLimitError: the workbook has too many cells, or too much text.
         """
         last_row = 0
         for row, places in groupby(sorted(self._cells), key=lambda place: place[0]):
@@ -139,4 +139,4 @@ class Grid:
         if self.after:
             self.collector.put("\n" * bool(last_row) + "\n".join(self.after))
         if self.is_full:
-            raise FullError
+            raise TextLimitError

@@ -79,7 +79,7 @@ class Runs:
     _held: list[tuple[list[str], str | None]] = field(default_factory=list)
 
     def put(self, text: str, look: Look = PLAIN) -> None:
-        """Write a run of text. Raises FullError as the collector does."""
+        """Write a run of text. Raises TextLimitError as the collector does."""
         if look != self._look:
             self._flush()
             self._look = look

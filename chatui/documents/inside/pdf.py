@@ -16,7 +16,7 @@ from typing import Any
 from chatui.documents.inside import pdf_layout, pdf_notes, pdf_page
 from chatui.documents.inside.marks import mark
 from chatui.documents.inside.pdf_page import Box, plain
-from chatui.documents.inside.text_collector import FullError, TextCollector, UnreadableFileError
+from chatui.documents.inside.text_collector import TextCollector, TextLimitError, UnreadableFileError
 from chatui.documents.kinds import NoTextReason, UnreadThing
 from chatui.documents.limits import MAX_PAGES
 
@@ -77,7 +77,7 @@ def read(data: bytes, collector: TextCollector) -> None:
         raise UnreadableFileError(NoTextReason.BROKEN if broken or not collector.places else NoTextReason.SCANNED)
     if collector.places > MAX_PAGES:
         collector.is_cut = True
-        raise FullError
+        raise TextLimitError
 
 
 @dataclass(slots=True)

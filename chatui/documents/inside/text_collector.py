@@ -32,7 +32,7 @@ class UnreadableFileError(Exception):
         self.reason = reason
 
 
-class FullError(Exception):
+class TextLimitError(Exception):
     """The limit of text or time is reached. The text collected so far is used."""
 
 
@@ -71,13 +71,13 @@ class TextCollector:
         """End the current part and begin the next one.
 
         Raises:
-            FullError: there are too many parts, or reading took too long.
+            TextLimitError: there are too many parts, or reading took too long.
         """
         self.end()
         self._label, self._is_place = _name(label), is_place
         if len(self.parts) >= MAX_PARTS or time.process_time() > self.cpu_seconds * _SHARE_OF_TIME:
             self.is_cut, self._is_place = True, False
-            raise FullError
+            raise TextLimitError
 
     def leave_out(self, kind: HiddenPart, name: str) -> None:
         """Note what is hidden in the file and not read. Only the first are named. A hidden slide does not count as one without text."""
@@ -95,7 +95,7 @@ class TextCollector:
         """Add text to the current part.
 
         Raises:
-            FullError: the limit of text is exceeded.
+            TextLimitError: the limit of text is exceeded.
         """
         if self._room == 0:
             self._room = self.max_bytes - sum(len(part) for _, part in self.parts) + 1
@@ -103,7 +103,7 @@ class TextCollector:
         self._room -= len(text)
         if self._room <= 0:
             self.is_cut = True
-            raise FullError
+            raise TextLimitError
 
     def end(self) -> None:
         """End the current part. It is dropped if it has no text, unless it is a page, sheet or slide: those are counted by their parts."""

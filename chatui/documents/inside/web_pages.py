@@ -16,7 +16,7 @@ from xml.etree.ElementTree import Element
 from chatui.documents import plain_text
 from chatui.documents.inside import html, pdf, xml
 from chatui.documents.inside.html import HtmlReader
-from chatui.documents.inside.text_collector import FullError, TextCollector, UnreadableFileError
+from chatui.documents.inside.text_collector import TextCollector, TextLimitError, UnreadableFileError
 from chatui.documents.kinds import PDF
 
 MAX_ENTRIES = 300
@@ -76,7 +76,7 @@ def _text(kind: str, text: str, reader: HtmlReader) -> str:
 def _of_pdf(page: bytes, collector: TextCollector) -> str:
     """The text of a PDF, with the number of each page above it. Raises UnreadableFileError."""
     pages = TextCollector(collector.max_bytes, collector.cpu_seconds)
-    with suppress(FullError):
+    with suppress(TextLimitError):
         pdf.read(page, pages)
     pages.end()
     collector.is_cut |= pages.is_cut

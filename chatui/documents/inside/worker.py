@@ -31,7 +31,7 @@ from chatui.documents.inside import (
     word,
     xml,
 )
-from chatui.documents.inside.text_collector import LENGTH_BYTES, NOT_PREPARED, FullError, TextCollector, UnreadableFileError
+from chatui.documents.inside.text_collector import LENGTH_BYTES, NOT_PREPARED, TextCollector, TextLimitError, UnreadableFileError
 from chatui.documents.kinds import NoTextReason
 from chatui.sandbox import NotConfinedError, ProcessLimits
 
@@ -66,7 +66,7 @@ def main() -> None:
 
 def _read(reader: FileReader, data: bytes, collector: TextCollector) -> NoTextReason:
     try:
-        with contextlib.suppress(FullError):
+        with contextlib.suppress(TextLimitError):
             reader.read(data, collector)
         collector.end()
     except UnreadableFileError as error:

@@ -23,7 +23,7 @@ from chatui.tools.mcp import messages
 from chatui.tools.mcp.beside import NOBODY, Beside
 from chatui.tools.mcp.messages import KeptSession, ServerRefusedError
 from chatui.tools.remote.exchange import FORBIDDEN, MAX_BYTES, HttpRequest, StatusError, ToolServerConnections, kind_of, pieces, whole
-from chatui.tools.remote.offers import ServerError, TooLongError, without_arguments
+from chatui.tools.remote.offers import ResponseTooLongError, ServerError, without_arguments
 
 MAX_STREAM_BYTES = 2 * MAX_BYTES
 """The longest stream. Servers often send a result twice, as text and as JSON."""
@@ -91,7 +91,7 @@ class HttpPeer:
         comes beside it.
 
         Raises:
-            RefusedError: the server responded with an error.
+            ServerRefusedError: the server responded with an error.
             ServerError: the server did not respond.
         """
         kept = kept or self._own
@@ -251,7 +251,7 @@ class HttpPeer:
                 return await self._streamed(response, message["id"], protocol, beside), response.headers
             body, is_cut = await whole(response, MAX_STREAM_BYTES)
             if is_cut:
-                raise TooLongError("the server's answer is too long")
+                raise ResponseTooLongError("the server's answer is too long")
             if response.status_code != _OK and not (kind_of(response) == "application/json" and b'"error"' in body):
                 raise StatusError.of(response)
             if response.status_code in (*FORBIDDEN, _GONE) or response.status_code >= 500:
@@ -290,7 +290,7 @@ class HttpPeer:
                         return messages.result_of(found)
                     self._take(found, protocol, beside, asked)
         if size > MAX_STREAM_BYTES:
-            raise TooLongError("the server's answer is too long")
+            raise ResponseTooLongError("the server's answer is too long")
         raise ServerError("the server did not answer the call")
 
     def _take(self, found: Mapping[str, Any], protocol: _Protocol, beside: Beside, asked: list[asyncio.Task[None] | None]) -> None:

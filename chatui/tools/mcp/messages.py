@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from chatui.tools.remote.offers import ServerError, TooLongError
+from chatui.tools.remote.offers import ResponseTooLongError, ServerError
 from renderer.strict_json import JsonError, TooManyValuesError, loads_bounded
 
 STATELESS = "2026-07-28"
@@ -104,13 +104,13 @@ def read(data: str | bytes) -> Mapping[str, Any]:
     """Parse one message.
 
     Raises:
-        TooLongError: the message has too many values.
+        ResponseTooLongError: the message has too many values.
         ServerError: the data is not a message.
     """
     try:
         found = loads_bounded(data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data, MAX_MARKS)
     except TooManyValuesError:
-        raise TooLongError("the server's answer is too long: it has too many values") from None
+        raise ResponseTooLongError("the server's answer is too long: it has too many values") from None
     except JsonError:
         raise ServerError("the server's answer is not JSON") from None
     if not isinstance(found, dict):
@@ -137,7 +137,7 @@ def result_of(message: Mapping[str, Any], status: int = 200) -> dict[str, Any]:
     """The result in a response. ``status``: of HTTP.
 
     Raises:
-        RefusedError: the response has an error instead.
+        ServerRefusedError: the response has an error instead.
         ServerError: the response has neither.
     """
     error = message.get("error")

@@ -15,7 +15,7 @@ from typing import Any
 
 from chatui.json_schemas import listed_in
 from chatui.tools.mcp.results import is_for_person
-from chatui.tools.remote.offers import Moment, ServerError, TooLongError, cleaned
+from chatui.tools.remote.offers import Moment, ResponseTooLongError, ServerError, cleaned
 from renderer.characters import drop, is_seen
 
 MAX_PROMPTS = 100
@@ -133,10 +133,10 @@ def arguments(prompt: Prompt, values: Sequence[str]) -> dict[str, str]:
 
 def filled(result: Mapping[str, Any]) -> Filled:
     """The text of a prompt: those of the person's own side, with an empty line between two messages. Raises ServerError if there is
-    none, or TooLongError."""
+    none, or ResponseTooLongError."""
     messages = listed_in(result, "messages")
     if len(messages) > MAX_MESSAGES:
-        raise TooLongError("the server's prompt has too many messages", Moment.ANSWERED)
+        raise ResponseTooLongError("the server's prompt has too many messages", Moment.ANSWERED)
     texts: list[str] = []
     left_out: list[LeftOut] = []
     for each in messages if result.get("resultType", "complete") == "complete" else []:
@@ -146,7 +146,7 @@ def filled(result: Mapping[str, Any]) -> Filled:
             else:
                 texts.append(part)
     if sum(map(len, texts)) > MAX_TEXT_CHARS:
-        raise TooLongError("the server's prompt is too long", Moment.ANSWERED)
+        raise ResponseTooLongError("the server's prompt is too long", Moment.ANSWERED)
     text = "\n\n".join(filter(is_seen, map(_cleaned, texts)))
     if not text:
         raise ServerError("the server returned no text that can be inserted", Moment.ANSWERED)

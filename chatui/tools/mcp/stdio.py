@@ -33,7 +33,7 @@ from chatui.tools.mcp.beside import NOBODY, Beside
 from chatui.tools.mcp.messages import KeptSession, ServerRefusedError
 from chatui.tools.program_pool import PooledProgram, ProgramPool
 from chatui.tools.remote.definition import PRIVATE
-from chatui.tools.remote.offers import Moment, ServerError, TooLongError, sent, without_arguments
+from chatui.tools.remote.offers import Moment, ResponseTooLongError, ServerError, sent, without_arguments
 from chatui.tools.tool import ToolError
 
 MAX_LINE_BYTES = 4_000_000
@@ -311,7 +311,7 @@ class ServerProgram:
         self._skip()
         begins = _BEGINS_ANSWER.match(head)
         if begins and (number := begins[1] or ((ends := _ENDS_ANSWER.search(tail)) and ends[1])):
-            self._settle(int(number), TooLongError("the program's answer is too long", Moment.ANSWERED))
+            self._settle(int(number), ResponseTooLongError("the program's answer is too long", Moment.ANSWERED))
 
     def _skip(self) -> None:
         self._skipped += 1
@@ -341,7 +341,7 @@ class ServerProgram:
         """Take the message in a line, or at the end of one that begins with something else, such as a progress bar without a line end."""
         try:
             message = messages.read(line)
-        except TooLongError:
+        except ResponseTooLongError:
             self._refuse_long(line[:_END_BYTES], line[-_END_BYTES:])
             return
         except ServerError:

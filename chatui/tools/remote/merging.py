@@ -20,7 +20,7 @@ _TYPES = ("string", "integer", "number", "boolean", "array", "object")
 _NO_OBJECT = "its schema, or a part of it, is not an object"
 
 
-class TooLargeError(UnusableError):
+class SchemaTooLargeError(UnusableError):
     """The schema has too many parts at this depth."""
 
 
@@ -37,11 +37,11 @@ class Merging:
         self.left_out.append(cleaned(f"{place or 'the whole'}: {what}", 200))
 
     def enter(self, entries: int = 0) -> None:
-        """Count one part with so many entries, which cost time even where they are not shown. Raises TooLargeError if it is one too
+        """Count one part with so many entries, which cost time even where they are not shown. Raises SchemaTooLargeError if it is one too
         many."""
         self._nodes -= 1 + entries // ENTRIES_PER_NODE
         if self._nodes < 0:
-            raise TooLargeError("its schema is too large when expanded")
+            raise SchemaTooLargeError("its schema is too large when expanded")
 
     def flat(
         self, schema: Mapping[str, Any], trail: tuple[str, ...], place: str, seen: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class Merging:
                 return None, trail
             trail = (*trail, target)
             if len(trail) > MAX_HOPS:
-                raise TooLargeError("its schema is too large when expanded")
+                raise SchemaTooLargeError("its schema is too large when expanded")
             found = target_of(self._document, target)
             flat = flat if found is True else self._merged(flat, _object(found), place)
             self.enter(_entries(flat))

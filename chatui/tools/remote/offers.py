@@ -137,7 +137,7 @@ class ServerError(Exception):
         self.said = said
 
 
-class TooLongError(ServerError):
+class ResponseTooLongError(ServerError):
     """The response is longer than may be read."""
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from chatui.json_schemas import UnusableError, listed_in, mapping
-from chatui.tools.remote.merging import MAX_VARIANTS, NAME_CHARS, Merging, TooLargeError, is_null, joined, kinds_of, kinds_of_values
+from chatui.tools.remote.merging import MAX_VARIANTS, NAME_CHARS, Merging, SchemaTooLargeError, is_null, joined, kinds_of, kinds_of_values
 from chatui.tools.remote.offers import ARGUMENT_CHARS, cleaned, is_clean
 
 MAX_CHARS = 16_000
@@ -74,7 +74,7 @@ def reduced(
         reduction.is_closed, reduction.has_patterns, reduction.top = is_closed, has_patterns, top
         try:
             found = reduction.of(schema, 0, (), "")
-        except TooLargeError:
+        except SchemaTooLargeError:
             continue
         except RecursionError:
             break

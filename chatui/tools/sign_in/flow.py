@@ -34,7 +34,7 @@ DEFAULT_SECONDS = 3600.0
 """How long an access token counts as valid of which the server does not say it. If it ends earlier, the server says so with 401."""
 
 
-class RefusedError(SignInError):
+class SignInRefusedError(SignInError):
     """The authorization server refused. ``is_of_client``: it does not accept us, whoever the person is."""
 
     def __init__(self, text: str, *, is_of_client: bool = False) -> None:
@@ -135,7 +135,7 @@ class PendingSignIn:
             raise SignInError("the answer is from another issuer")
         code = answer.get("code", "")
         if "error" in answer or not code or len(code) > _MAX_CHARS:
-            raise RefusedError("the authorization server did not sign the person in")
+            raise SignInRefusedError("the authorization server did not sign the person in")
         return code
 
 
@@ -211,9 +211,13 @@ async def redeem(door: Door, pending: PendingSignIn, client: Client, code: str) 
 
 
 async def renew(door: Door, tokens: Tokens) -> Tokens:
-    """The same with a new access token, and a new renewal token if the server rotates it. Raises RefusedError if the sign-in is over."""
+    """The same with a new access token, and a new renewal token if the server rotates it.
+
+    Raises:
+        SignInRefusedError: the sign-in is over.
+    """
     if not tokens.renewal:
-        raise RefusedError("the sign-in has expired")
+        raise SignInRefusedError("the sign-in has expired")
     fields = {"grant_type": "refresh_token", "refresh_token": tokens.renewal, "resource": tokens.resource}
     return _filled(tokens, await _asked(door, tokens.token_endpoint, tokens.client, fields))
 
@@ -250,9 +254,9 @@ async def _asked(door: Door, endpoint: str, client: Client, fields: Mapping[str,
 def _refusal(answer: DoorAnswer) -> SignInError:
     error = answer.found.get("error")
     if answer.status == 401 or error in ("invalid_client", "unauthorized_client"):
-        return RefusedError("the authorization server does not accept this installation's client", is_of_client=True)
+        return SignInRefusedError("the authorization server does not accept this installation's client", is_of_client=True)
     if answer.status == 400:
-        return RefusedError("the authorization server refused the sign-in")
+        return SignInRefusedError("the authorization server refused the sign-in")
     return UnavailableError(f"the token endpoint answered with status {answer.status}")
 
 

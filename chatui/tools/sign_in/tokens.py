@@ -24,7 +24,7 @@ from chatui.tools.remote.exchange import StatusError
 from chatui.tools.remote.offers import Moment, ServerError
 from chatui.tools.sign_in import discovery, flow, kept
 from chatui.tools.sign_in.door import Door, SignInError, door_of
-from chatui.tools.sign_in.flow import RefusedError, Tokens
+from chatui.tools.sign_in.flow import SignInRefusedError, Tokens
 from chatui.tools.sign_in.kept import KeptSignIn
 
 log = logging.getLogger(__name__)
@@ -132,7 +132,7 @@ class SignIns:
             return None
         try:
             tokens = await flow.renew(self._door, before.tokens)
-        except RefusedError as error:
+        except SignInRefusedError as error:
             if error.is_of_client:
                 await writer.run(kept.forget_client, self._place, before.tokens.issuer, patience=PATIENCE)
             await self._end(person_id, str(error), before.key)

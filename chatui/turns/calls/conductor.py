@@ -26,7 +26,7 @@ from chatui.site.languages import SOURCE
 from chatui.tools import catalogue, replies
 from chatui.tools.execution import Execution, ToolFailedError, ToolsBusyError
 from chatui.tools.replies import Provenance, ToolReply
-from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, SignInError, Tool, ToolError
+from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, CallNeedsSignInError, Tool, ToolError
 from chatui.turns.asks import FunctionOffer
 from chatui.turns.calls import claims
 from chatui.turns.calls.approvals import Waiting
@@ -283,7 +283,7 @@ class Conductor:
             return Code.TOOL_TIMEOUT, f"The tool was stopped after {seconds:g} seconds. {EFFECT_UNKNOWN}"
         except ToolsBusyError:
             return Code.TOOL_TIMEOUT, "Too many calls are at work. This one waited for a place, was not sent, and had no effect."
-        except SignInError as error:
+        except CallNeedsSignInError as error:
             if self._person is not None:
                 await self._person.needs_account(call.tool.shown_title, error.server)
             return ProductCode.TOOL_SIGN_IN, str(error)

@@ -154,7 +154,7 @@ def connect(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             row = stored_servers.save(visitor_of(request, "admin"), form.wanted(), None)
-        except stored_servers.NameTakenError:
+        except stored_servers.ServerNameTakenError:
             form.add_error("name", gettext("There is already a tool server with this name."))
         else:
             return done("tool-server-connected", row.name, "manage_tool_server", row.name)

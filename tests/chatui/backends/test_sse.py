@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from chatui.backends.sse import MAX_MARKS, Decoder, ServerSentEvent, TooLongError
+from chatui.backends.sse import MAX_MARKS, Decoder, EventTooLongError, ServerSentEvent
 from tests.support.cases import example_count
 
 TORTURE = (
@@ -60,17 +60,17 @@ def test_an_event_that_was_cut_is_dropped(cut: bytes) -> None:
 def test_an_endless_line_is_refused_at_the_limit() -> None:
     decoder = Decoder(100)
     decoder.feed(b"data: " + b"x" * 90)
-    with pytest.raises(TooLongError):
+    with pytest.raises(EventTooLongError):
         decoder.feed(b"x" * 10)
 
 
 def test_a_line_and_an_event_may_be_as_long_as_the_limit_and_no_longer() -> None:
     assert Decoder(10).feed(b"data: 0123\n\n") == [ServerSentEvent("", "0123")]
-    with pytest.raises(TooLongError):
+    with pytest.raises(EventTooLongError):
         Decoder(10).feed(b"data: 01234\n")
     lines = b"data: 01234\ndata: 56789\n"
     assert Decoder(11).feed(lines + b"data: x\n\n") == [ServerSentEvent("", "01234\n56789\nx")]
-    with pytest.raises(TooLongError):
+    with pytest.raises(EventTooLongError):
         Decoder(11).feed(lines + b"data: xy\n")
 
 
@@ -80,7 +80,7 @@ def test_what_came_before_too_much_is_read_however_it_was_cut(rest: bytes) -> No
         decoder, expected = Decoder(10), [ServerSentEvent("", "a"), ServerSentEvent("", "b")][: begun.count(b":")]
         assert decoder.feed(begun + rest) == expected
         for read in (decoder.check, partial(decoder.feed, b"data: c\n\n"), decoder.finish):
-            with pytest.raises(TooLongError):
+            with pytest.raises(EventTooLongError):
                 read()
 
 

@@ -15,7 +15,7 @@ from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access, administration, debug_requests, offers, ratings
-from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
+from chatui.permissions.access import HiddenViewRefusedError, NotFoundError, OptInNeededError
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import make_person, refuse_log, visitor
@@ -118,7 +118,7 @@ def test_an_open_stream_is_checked_again_and_only_what_it_shows_anew_is_counted(
     assert CountedLine.objects.get().counts == {"debug turn": 1}
     grace.user_permissions.clear()
     lines = AuditEvent.objects.count()
-    with pytest.raises(RefusedError):
+    with pytest.raises(HiddenViewRefusedError):
         access.recheck_hidden(visitor(User.objects.get(pk=grace.pk), "socket"), conversation.pk, newly_shown="debug turn")
     assert AuditEvent.objects.count() == lines, "the product asked, not the person"
 
@@ -173,7 +173,7 @@ def test_permitted_staff_see_hidden_channels_after_they_opened_the_view(grace: U
 def test_only_the_socket_of_an_open_page_counts_as_a_reconnect(way: str, opened: str, grace: User, conversation: Conversation) -> None:
     debug_requests.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
     grace.user_permissions.clear()
-    with pytest.raises(RefusedError):
+    with pytest.raises(HiddenViewRefusedError):
         access.view_hidden(visitor(User.objects.get(pk=grace.pk), way), conversation.pk, action="debug page")
     assert (last_line().code, last_line().way) == ("E-PERM-VISIBILITY", opened)
 
@@ -183,7 +183,7 @@ def test_e_perm_visibility_without_the_permission_it_is_refused_and_recorded(
     name: str, conversation: Conversation, request: pytest.FixtureRequest
 ) -> None:
     person = request.getfixturevalue(name)
-    with pytest.raises(RefusedError):
+    with pytest.raises(HiddenViewRefusedError):
         access.view_hidden(visitor(person, "socket"), conversation.pk, action="debug stream")
     line = last_line()
     assert (line.code, line.action, line.way, line.actor, line.conversation_id) == (
@@ -197,14 +197,14 @@ def test_e_perm_visibility_without_the_permission_it_is_refused_and_recorded(
 
 def test_without_permission_for_others_a_missing_conversation_looks_like_not_yours(hank: User, conversation: Conversation) -> None:
     for key in (conversation.pk, uuid4(), "nonsense"):
-        with pytest.raises(RefusedError):
+        with pytest.raises(HiddenViewRefusedError):
             access.view_hidden(visitor(hank), key, action="debug page")
 
 
 def test_without_permission_for_hidden_channels_nobody_learns_which_conversations_exist(conversation: Conversation) -> None:
     vic = make_person("vic", "view_any_conversation", staff=True)
     for key in (conversation.pk, uuid4(), "nonsense"):
-        with pytest.raises(RefusedError):
+        with pytest.raises(HiddenViewRefusedError):
             access.view_hidden(visitor(vic), key, action="debug page")
         assert (last_line().code, last_line().actor) == ("E-PERM-VISIBILITY", vic)
     assert AuditEvent.objects.count() == 3

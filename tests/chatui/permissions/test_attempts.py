@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 
 def attempt(person: User | None, conversation_id: UUID, address: str = "192.0.2.7") -> None:
-    with pytest.raises(access.RefusedError):
+    with pytest.raises(access.HiddenViewRefusedError):
         access.view_hidden(Visitor(person, address, "page"), conversation_id, action="debug page")
 
 
@@ -149,7 +149,7 @@ def test_attempts_where_nothing_is_to_be_seen_get_a_line_each_up_to_a_limit(
 @pytest.mark.parametrize("cause", [RequestCause.PERSON, RequestCause.LINK])
 def test_nobody_hides_what_they_try_behind_other_attempts(cause: RequestCause, ada: User, bela: User, conversation: Conversation) -> None:
     def tries(target: UUID, action: str) -> None:
-        with pytest.raises(access.RefusedError):
+        with pytest.raises(access.HiddenViewRefusedError):
             access.view_hidden(Visitor(bela, "192.0.2.7", "page", cause), target, action=action)
 
     for _ in range(3 * attempts.LISTED_OF_PERSON):
@@ -195,7 +195,7 @@ def test_no_mixture_of_attempts_gets_more_lines(bela: User, conversation: Conver
     ways, actions = ("page", "socket", "download"), range(7)
     for number in range(300):
         visitor = Visitor(bela, "192.0.2.7", ways[number % 3])
-        with pytest.raises(access.RefusedError):
+        with pytest.raises(access.HiddenViewRefusedError):
             access.view_hidden(visitor, conversation.pk if number % 2 else uuid4(), action=f"debug {number % 7}")
         clock(timedelta(seconds=12))
     # In an hour, and those that started in the hour before. Each kind of attempt has a line for those that are only counted, and one on
@@ -223,7 +223,7 @@ def test_the_owners_name_outlives_the_conversation_in_the_sum_line_too(
 def test_attempts_caused_by_another_site_are_recorded_as_such_without_a_warning(bela: User, conversation: Conversation) -> None:
     cause = RequestCause.LINK
     for _ in range(3 * attempts.LISTED_OF_PERSON):
-        with pytest.raises(access.RefusedError):
+        with pytest.raises(access.HiddenViewRefusedError):
             access.view_hidden(Visitor(bela, "192.0.2.7", "page", cause), uuid4(), action="debug page")
     assert AuditEvent.objects.count() == attempts.LISTED_OF_PERSON + 1
     assert set(AuditEvent.objects.values_list("code", "way")) == {("E-PERM-VISIBILITY", cause.value)}
@@ -318,7 +318,7 @@ def test_what_was_attempted_in_another_way_is_another_attempt(bela: User, conver
     """Somebody who has tried a page, and now tries a download or a stream, is not only counted."""
     tried = [("page", "debug page"), ("page", "debug raw frame"), ("download", "whole download"), ("socket", "debug page")]
     for way, action in tried * 2:
-        with pytest.raises(access.RefusedError):
+        with pytest.raises(access.HiddenViewRefusedError):
             access.view_hidden(Visitor(bela, "192.0.2.7", way), conversation.pk, action=action)
     assert list(AuditEvent.objects.order_by("number").values_list("way", "action")) == tried
     assert attempts.attempts_of(bela) == 2 * len(tried)

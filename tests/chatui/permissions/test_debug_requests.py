@@ -18,7 +18,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.debug_requests import DebugRequest
 from chatui.models.user import User
 from chatui.permissions import access, debug_requests, debug_views
-from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
+from chatui.permissions.access import HiddenViewRefusedError, NotFoundError, OptInNeededError
 from chatui.permissions.debug_requests import ReasonNeededError
 from tests.chatui.conftest import make_person, refuse_log, visitor
 
@@ -93,7 +93,7 @@ def in_the_database(person: User, *, may: bool) -> None:
     User.objects.filter(pk=person.pk).update(is_staff=may)
     if not may:
         for way in ("page", "socket"):
-            with pytest.raises(RefusedError):
+            with pytest.raises(HiddenViewRefusedError):
                 access.view_hidden(visitor(User.objects.get(pk=person.pk), way), Conversation.objects.get().pk, action="debug page")
 
 
@@ -210,7 +210,7 @@ def test_a_declined_request_never_opens(debug_request: DebugRequest, grace: User
 def test_nobody_decides_their_own_request_and_the_attempt_is_recorded(
     approves: bool, debug_request: DebugRequest, grace: User, conversation: Conversation
 ) -> None:
-    with pytest.raises(RefusedError):
+    with pytest.raises(HiddenViewRefusedError):
         debug_requests.decide(visitor(grace), conversation.pk, debug_request.pk, approves=approves)
     assert not can_look(grace, conversation)
     assert lines()[-1][1:3] == ("E-PERM-VISIBILITY", "grace")
@@ -278,7 +278,7 @@ def test_e_perm_visibility_without_the_permission_for_this_conversation_nobody_a
     name: str | None, debug_request: DebugRequest, conversation: Conversation, request: pytest.FixtureRequest
 ) -> None:
     person = request.getfixturevalue(name) if name else None
-    with pytest.raises(RefusedError):
+    with pytest.raises(HiddenViewRefusedError):
         debug_requests.decide(visitor(person), conversation.pk, debug_request.pk, approves=True)
     debug_request.refresh_from_db()
     assert debug_request.expires_at is None and lines()[-1][1] == "E-PERM-VISIBILITY"
@@ -324,7 +324,7 @@ def test_an_approved_view_shows_nothing_once_the_permission_is_withdrawn(
 ) -> None:
     debug_requests.decide(visitor(vera), conversation.pk, debug_request.pk, approves=True)
     grace.user_permissions.clear()
-    with pytest.raises(RefusedError):
+    with pytest.raises(HiddenViewRefusedError):
         can_look(User.objects.get(pk=grace.pk), conversation)
 
 
@@ -442,7 +442,7 @@ def test_a_download_from_another_network_is_listed_once_and_by_its_address(grace
 
 
 def test_an_attempt_to_ask_is_recorded_as_one_and_its_reason_is_not(approval: None, ada: User, conversation: Conversation) -> None:
-    with pytest.raises(access.RefusedError):
+    with pytest.raises(access.HiddenViewRefusedError):
         debug_requests.open_debug_view(visitor(ada), conversation.pk, REASON)
     assert list(AuditEvent.objects.values_list("action", "detail")) == [("ask for debug view", "")]
 

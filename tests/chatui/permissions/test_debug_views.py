@@ -76,7 +76,7 @@ def test_the_next_access_writes_the_counts_of_expired_views(
     open_view(grace, conversation)
     look(grace, conversation, "debug page", "debug page")
     clock(minutes=20)
-    with pytest.raises(access.RefusedError):
+    with pytest.raises(access.HiddenViewRefusedError):
         access.view_hidden(visitor(bela), conversation.pk, action="debug page")
     detail = f"after line 1: 2 × page; last {START:%Y-%m-%d} 10:00:00"
     assert lines()[1] == ("debug view ended", "server", "grace", "ada", detail)
@@ -163,7 +163,7 @@ def test_a_closed_account_has_no_open_views_and_no_requests(
 def test_prefetched_and_embedded_pages_show_nothing_and_are_refused(grace: User, conversation: Conversation) -> None:
     open_view(grace, conversation)
     for cause in (RequestCause.PREFETCH, RequestCause.EMBEDDED):
-        with pytest.raises(access.RefusedError):
+        with pytest.raises(access.HiddenViewRefusedError):
             access.view_hidden(Visitor(grace, "192.0.2.7", "page", cause), conversation.pk, action="debug page")
     assert [line[1] for line in lines()] == ["page", "prefetch", "another site's page"]
     assert CountedLine.objects.get(line=1).counts == {}

@@ -12,7 +12,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.files import StoredFile
 from chatui.models.user import User
 from chatui.permissions import access, debug_requests, files
-from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
+from chatui.permissions.access import HiddenViewRefusedError, NotFoundError, OptInNeededError
 from chatui.store import files as store_files
 from chatui.store.files import FileDestination, NewFile
 
@@ -39,7 +39,7 @@ def test_a_debug_view_opens_the_files_of_its_conversation_and_no_others(grace: U
 
 def test_no_file_is_opened_without_a_debug_view(grace: User, ada: User, conversation: Conversation) -> None:
     own = file_in(conversation)
-    for person, error in ((grace, OptInNeededError), (ada, RefusedError), (None, RefusedError)):
+    for person, error in ((grace, OptInNeededError), (ada, HiddenViewRefusedError), (None, HiddenViewRefusedError)):
         with pytest.raises(error):
             files.hidden_file(visitor(person), conversation.pk, own.pk, action="file download")
     assert list(AuditEvent.objects.order_by("number").values_list("code", "actor_name")) == [

@@ -12,7 +12,7 @@ from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import ratings
-from chatui.permissions.access import NotFoundError, RefusedError
+from chatui.permissions.access import HiddenViewRefusedError, NotFoundError
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import make_person, store, visitor
@@ -83,7 +83,7 @@ def test_an_export_with_hidden_channels_needs_every_permission_and_no_approval(m
         with pytest.raises(NotFoundError):
             ratings.hidden_exporter(visitor(staff))
     elif missing:
-        with pytest.raises(RefusedError):
+        with pytest.raises(HiddenViewRefusedError):
             ratings.hidden_exporter(visitor(staff))
         line = AuditEvent.objects.get()
         assert (line.code, line.action, line.actor) == ("E-PERM-VISIBILITY", ratings.HIDDEN_EXPORT, staff)

@@ -9,7 +9,7 @@ from chatui.audit_log.record import SHELL
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions import access, administration, debug_requests, ratings
-from chatui.permissions.access import NotFoundError, RefusedError
+from chatui.permissions.access import HiddenViewRefusedError, NotFoundError
 from tests.support.environment import change
 
 OTHER = User(username="ada")
@@ -64,7 +64,7 @@ def test_a_permission_counts_only_for_an_active_account_with_staff_status(may: C
         (lambda person: administration.require_part(person), NotFoundError),
         (lambda person: ratings.exporter(replace(SHELL, user=person)), NotFoundError),
         (lambda person: debug_requests.pending_requests(replace(SHELL, user=person)), NotFoundError),
-        (lambda person: access.recheck_hidden(replace(SHELL, user=person), OTHER.pk), RefusedError),
+        (lambda person: access.recheck_hidden(replace(SHELL, user=person), OTHER.pk), HiddenViewRefusedError),
     ],
 )
 def test_what_only_staff_may_read_is_refused_to_everybody_else(reads: Callable[[User | None], object], error: type[Exception]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from chatui.tools.mcp import prompts
 from chatui.tools.mcp.messages import ServerRefusedError
 from chatui.tools.mcp.prompts import Argument, Filled, LeftOut, Prompt
-from chatui.tools.remote.offers import ServerError, TooLongError
+from chatui.tools.remote.offers import ResponseTooLongError, ServerError
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.calls import server_of
 from tests.chatui.tools.mcp.scripted import Mcp, called, result
@@ -137,7 +137,7 @@ def test_what_has_no_text_to_insert_is_an_error_without_the_servers_words(answer
 
 @pytest.mark.parametrize("answer", [said(text("x" * 60_000), text("y" * 60_000)), said(*[text("x")] * 101)])
 def test_a_text_that_is_too_long_is_refused_and_never_cut(answer: Any) -> None:
-    with pytest.raises(TooLongError):
+    with pytest.raises(ResponseTooLongError):
         prompts.filled(answer)
 
 

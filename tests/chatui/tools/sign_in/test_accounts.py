@@ -27,7 +27,7 @@ from chatui.tools.remote.exchange import StatusError
 from chatui.tools.server_registry import ServerConnection
 from chatui.tools.sign_in import kept
 from chatui.tools.sign_in.tokens import SignInNeededError, SignIns
-from chatui.tools.tool import CallingTurn, SignInError, ToolError
+from chatui.tools.tool import CallingTurn, CallNeedsSignInError, ToolError
 from chatui.transfer import exports
 from tests.chatui.tools.mcp import published
 from tests.chatui.tools.mcp.calls import Remembered
@@ -144,7 +144,7 @@ def people(place: Place) -> tuple[User, User]:
 def test_two_people_call_as_themselves_and_nobody_without_an_account(people: tuple[User, User], place: Place) -> None:
     ada, bob = people
     assert call(ada) == {"result": "You are ada-there."}
-    with pytest.raises(SignInError, match="has not signed in there yet") as refused:
+    with pytest.raises(CallNeedsSignInError, match="has not signed in there yet") as refused:
         call(bob)
     assert refused.value.server == "accounts"
     connect(bob, "bob-there")
@@ -184,7 +184,7 @@ def test_what_is_sealed_for_one_person_opens_for_no_other(people: tuple[User, Us
     row = ToolSignIn.objects.get(person=ada)
     ToolSignIn.objects.create(person=bob, server=row.server, issuer=row.issuer, content=row.content)
     assert kept.load(bob.pk, row.server) is None and kept.load(ada.pk, row.server) is not None
-    with pytest.raises(SignInError):
+    with pytest.raises(CallNeedsSignInError):
         call(bob)
 
 
@@ -215,7 +215,7 @@ def test_disconnecting_forgets_the_tokens_and_revokes_them_there(people: tuple[U
     assert client.post("/settings/accounts/accounts/disconnect/").status_code == 302
     assert not ToolSignIn.objects.exists()
     wait_for_revocation(place, before)
-    with pytest.raises(SignInError):
+    with pytest.raises(CallNeedsSignInError):
         call(ada)
     assert client.post("/settings/accounts/accounts/disconnect/").status_code == 404
     assert set(AuditEvent.objects.filter(action__startswith="tool server").values_list("action", "actor_name", "detail")) == {
@@ -253,7 +253,7 @@ def test_a_sign_in_that_the_service_ended_is_forgotten_and_offered_again(people:
     assert found
     auth = (found.tokens.client.id, found.tokens.client.secret)
     httpx.post(f"{place.url}/revoke", data={"token": found.tokens.renewal, "client_id": auth[0], "client_secret": auth[1]}, auth=auth)
-    with pytest.raises(SignInError, match="has ended"):
+    with pytest.raises(CallNeedsSignInError, match="has ended"):
         call(ada)
     assert not ToolSignIn.objects.exists()
     assert AuditEvent.objects.filter(action="tool server sign-in ended", owner_name="ada").exists()

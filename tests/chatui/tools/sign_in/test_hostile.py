@@ -21,7 +21,7 @@ from chatui.tools.remote.exchange import StatusError
 from chatui.tools.sign_in import discovery, flow
 from chatui.tools.sign_in.discovery import Found, challenge_of
 from chatui.tools.sign_in.door import Door, SignInError, UnavailableError, door_of
-from chatui.tools.sign_in.flow import Client, PendingSignIn, RefusedError, Tokens
+from chatui.tools.sign_in.flow import Client, PendingSignIn, SignInRefusedError, Tokens
 from chatui.tools.sign_in.tokens import SignIns
 from tests.chatui.tools import peer
 from tests.chatui.tools.peer import Peer, PeerRequest
@@ -346,9 +346,9 @@ def test_tokens_that_cannot_be_sent_are_refused() -> None:
 
 def test_what_a_token_endpoint_refuses_is_told_apart() -> None:
     for status, error, kind, of_client in (
-        (400, "invalid_grant", RefusedError, False),
-        (401, "invalid_client", RefusedError, True),
-        (400, "invalid_client", RefusedError, True),
+        (400, "invalid_grant", SignInRefusedError, False),
+        (401, "invalid_client", SignInRefusedError, True),
+        (400, "invalid_client", SignInRefusedError, True),
         (503, "", UnavailableError, False),
     ):
         with lying(**{"/token": peer.saying({"error": error}, status)}) as (provider, _), pytest.raises(kind) as refused:
