@@ -197,7 +197,7 @@ EXAMPLES = {
 
 
 @dataclass(frozen=True, slots=True)
-class ShownField:
+class DocumentedField:
     """A request field or a URL parameter: its name, its type, and whether it is required."""
 
     name: str
@@ -213,7 +213,7 @@ class ShownOperation:
     method: str
     path: str
     summary: str
-    fields: tuple[ShownField, ...]
+    fields: tuple[DocumentedField, ...]
     example: str | None
 
 
@@ -234,7 +234,7 @@ def reference(request: HttpRequest) -> HttpResponse:
 
 
 def _shown(method: str, path: str, operation: Mapping[str, Any], described: Mapping[str, Any]) -> ShownOperation:
-    fields = [ShownField(each["name"], _kind(each["schema"]), each.get("required", False)) for each in operation["parameters"]]
+    fields = [DocumentedField(each["name"], _kind(each["schema"]), each.get("required", False)) for each in operation["parameters"]]
     example = None
     if body := operation.get("requestBody"):
         name = body["content"]["application/json"]["schema"]["$ref"].removeprefix(REFERENCE)
@@ -243,9 +243,9 @@ def _shown(method: str, path: str, operation: Mapping[str, Any], described: Mapp
     return ShownOperation(operation["operationId"], method.upper(), path, operation["summary"], tuple(fields), example)
 
 
-def _fields(schema: Mapping[str, Any]) -> Iterable[ShownField]:
+def _fields(schema: Mapping[str, Any]) -> Iterable[DocumentedField]:
     needed = schema.get("required", ())
-    return [ShownField(name, _kind(each), name in needed) for name, each in schema["properties"].items()]
+    return [DocumentedField(name, _kind(each), name in needed) for name, each in schema["properties"].items()]
 
 
 def _kind(schema: Mapping[str, Any]) -> str:

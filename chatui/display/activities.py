@@ -36,16 +36,16 @@ class LinePart:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownLine:
+class ActivityLine:
     """A line in the language of the page, in pieces that a page shows one after the other."""
 
     parts: tuple[LinePart, ...]
 
 
-def in_language(activity: Activity) -> ShownLine:
+def in_language(activity: Activity) -> ActivityLine:
     ours = [LinePart(_shown(text), is_span=False) for text in gettext(activity.pattern).split("{}")]
     spans = [LinePart(_shown(text), is_span=True) for text in activity.about]
-    return ShownLine(tuple(part for pair in zip_longest(ours, spans) for part in pair if part is not None and part.text))
+    return ActivityLine(tuple(part for pair in zip_longest(ours, spans) for part in pair if part is not None and part.text))
 
 
 def english(activity: Activity) -> VisibleText:

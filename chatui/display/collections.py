@@ -74,7 +74,7 @@ class AskedHere:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownDocument:
+class ListedDocument:
     """A document in the list of its collection."""
 
     id: str
@@ -168,14 +168,14 @@ def choose(conversation: Conversation, keys: Iterable[str]) -> None:
         conversation.save(update_fields=["has_collections"])
 
 
-def documents(person: User, collection_id: object) -> list[ShownDocument]:
+def documents(person: User, collection_id: object) -> list[ListedDocument]:
     """The documents of a collection, by name. Empty if the person may not ask it. One statement."""
     rows = permissions.documents(person).filter(collection=key_of(collection_id)).order_by("created_at", "pk")
-    found: dict[str, ShownDocument] = {}
+    found: dict[str, ListedDocument] = {}
     earlier: dict[str, int] = {}
     for key, name, size, added_at, replaced_at in rows.values_list("pk", "name", "content__size", "created_at", "replaced_at"):
         if replaced_at is None:
-            found[name] = ShownDocument(str(key), name, size, added_at)
+            found[name] = ListedDocument(str(key), name, size, added_at)
         else:
             earlier[name] = earlier.get(name, 0) + 1
     shown = (replace(each, earlier=earlier.get(name, 0)) for name, each in found.items())

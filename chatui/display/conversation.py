@@ -22,10 +22,10 @@ from chatui.backends.spec import split_choice
 from chatui.codes import code_of
 from chatui.display import activities, failures, tool_cards
 from chatui.display import files as display_files
-from chatui.display.activities import ShownLine
+from chatui.display.activities import ActivityLine
 from chatui.display.conversation_list import address
 from chatui.display.failures import Notice
-from chatui.display.files import ShownDocument, ShownFile
+from chatui.display.files import DocumentChip, ShownFile
 from chatui.display.ratings import ShownRating, unrated, verdicts_of
 from chatui.display.tool_cards import AnyCard
 from chatui.model_servers import connected
@@ -96,7 +96,7 @@ class ShownQuestion:
     text: VisibleText = field(repr=False)
     siblings: Siblings | None
     is_long: bool = False
-    documents: tuple[ShownDocument, ...] = ()
+    documents: tuple[DocumentChip, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class ShownThought:
     """The hidden work before an answer: how long it took, and the lines of its summary, if any."""
 
     sentence: str
-    steps: tuple[ShownLine, ...]
+    steps: tuple[ActivityLine, ...]
     message_id: str
 
 
@@ -228,7 +228,7 @@ def shown_answer(row: Conversation, messages: Sequence[Message], versions: Versi
     return _Page(exchanges.of_messages(row, messages, versions)).exchanges()[0].answer
 
 
-def shown_question(message: Message, versions: Sequence[UUID] = (), documents: tuple[ShownDocument, ...] = ()) -> ShownQuestion:
+def shown_question(message: Message, versions: Sequence[UUID] = (), documents: tuple[DocumentChip, ...] = ()) -> ShownQuestion:
     """A single question. ``versions``: the keys of all its versions, including this one; without them it is shown as the only one."""
     text, key = _text_of(message), message.pk
     siblings = siblings_at(versions, versions.index(key)) if key in versions else None

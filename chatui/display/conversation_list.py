@@ -56,7 +56,7 @@ class ShownConversation:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownLine:
+class SidebarLine:
     """A conversation as a line of the sidebar's list."""
 
     id: str
@@ -149,7 +149,7 @@ class ShownList:
 class ShownLines:
     """A page of the sidebar's list."""
 
-    conversations: Sequence[ShownLine] = field(repr=False)
+    conversations: Sequence[SidebarLine] = field(repr=False)
     next_cursor: str
     """Where the next page begins; empty on the last."""
     folder: str = ""
@@ -165,10 +165,10 @@ def shown_list(person: User, current: UUID | None = None, start: str = "", folde
     return ShownLines(_lines(rows[:PAGE_SIZE], current), cursor, str(folder or ""))
 
 
-def _lines(rows: Iterable[Listed], current: UUID | None) -> list[ShownLine]:
+def _lines(rows: Iterable[Listed], current: UUID | None) -> list[SidebarLine]:
     options = gettext("Options for “%(title)s”")
     return [
-        ShownLine(
+        SidebarLine(
             str(row.pk),
             row.title,
             address(row.pk),

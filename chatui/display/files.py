@@ -88,7 +88,7 @@ def _before(cut: Message, turns: Mapping[UUID, Turn]) -> Iterable[UUID]:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownDocument:
+class DocumentChip:
     """A document chip."""
 
     id: str
@@ -102,11 +102,11 @@ class ShownDocument:
     """From which it was attached; empty for a file of the person's own."""
 
 
-def shown(row: SentDocument) -> ShownDocument:
+def shown(row: SentDocument) -> DocumentChip:
     """The chip of a document. ``row`` must come with its file and the file's content."""
     if row.file is None:
-        return ShownDocument("", "")
-    return ShownDocument(str(row.file.pk), row.file.name, row.file.content.size, _use_text(row), row.file.tool_server)
+        return DocumentChip("", "")
+    return DocumentChip(str(row.file.pk), row.file.name, row.file.content.size, _use_text(row), row.file.tool_server)
 
 
 def _use_text(row: SentDocument) -> str:

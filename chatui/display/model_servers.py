@@ -105,7 +105,7 @@ class ServerWork:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownServer:
+class ShownModelServer:
     """One model server."""
 
     name: str
@@ -148,7 +148,7 @@ class KeptServer:
         return self.is_enabled and not self.unconfirmed_by and not self.problems
 
 
-def all_of_them() -> list[ShownServer]:
+def all_of_them() -> list[ShownModelServer]:
     """Every model server in use, in order. Queries those without a cached result, for about two seconds at most."""
     specs = connected.specs()
     statuses, work = _ask(specs), _work(specs)
@@ -226,13 +226,13 @@ def unconfirmed() -> list[str]:
     return list(StoredBackend.objects.exclude(unconfirmed_by="").order_by("name").values_list("name", flat=True))
 
 
-def _server(spec: BackendSpec, status: ServerStatus, work: ServerWork, *, is_outside: bool) -> ShownServer:
+def _server(spec: BackendSpec, status: ServerStatus, work: ServerWork, *, is_outside: bool) -> ShownModelServer:
     place = ", ".join(_place(url) for url in (spec.url, *spec.more_urls) if url)
     source = "" if spec.is_demo else "file" if is_outside and environment().backends_file else "environment" if is_outside else "admin"
     separations = connected.separations(spec.name).items()
     read = tuple(ShownSeparation(model, known, _SEPARATIONS[known.separation]()) for model, known in separations)
     default = connected.default()
-    return ShownServer(
+    return ShownModelServer(
         *(spec.name, spec.label, spec.kind, place, source, spec.is_demo, (spec.models or status.models)[:_MAX_SHOWN], status, work, read),
         is_default=default is not None and spec.name == default.name,
     )

@@ -33,7 +33,7 @@ DELETE, ARCHIVE, MOVE = "delete", "archive", "move"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangedConversations:
     """What was changed."""
 
     what: str
@@ -87,17 +87,17 @@ def choosable(person: User, start: str = "") -> ShownList:
     return latest_of(rows, "active_at", start, show)
 
 
-def delete(person: User, keys: Collection[UUID] | None = None) -> Change:
+def delete(person: User, keys: Collection[UUID] | None = None) -> ChangedConversations:
     """Put these conversations (None: all of the person's) into the bin, except those in which an answer is being written."""
     at, found = timezone.now(), access.own_chosen(person, keys)
     for batch in _batches(list(found.values_list("pk", flat=True))):
         with short_transaction():
             access.idle(access.own_chosen(person, batch)).update(deleted_at=at)
     deleted = list(_deleted_at(person, at).values_list("pk", flat=True))
-    return Change(DELETE, deleted, {"deleted_at": at.isoformat()}, found.count())
+    return ChangedConversations(DELETE, deleted, {"deleted_at": at.isoformat()}, found.count())
 
 
-def delete_all(visitor: Visitor) -> Change:
+def delete_all(visitor: Visitor) -> ChangedConversations:
     """Put all of the visitor's conversations into the bin, as ``delete``. Recorded."""
     change = delete(access.person_of(visitor))
     record("delete all conversations", visitor, detail=f"{len(change.keys)} into the bin")
@@ -114,11 +114,11 @@ def empty_bin(visitor: Visitor) -> int:
     return len(keys)
 
 
-def archive(person: User, keys: Collection[UUID]) -> Change:
+def archive(person: User, keys: Collection[UUID]) -> ChangedConversations:
     return _put(ARCHIVE, person, keys, is_pinned=False, archived_at=timezone.now())
 
 
-def move(person: User, keys: Collection[UUID], folder_id: str) -> Change:
+def move(person: User, keys: Collection[UUID], folder_id: str) -> ChangedConversations:
     """Put these conversations into a folder, or into the list if ``folder_id`` is empty. They are then neither pinned nor archived."""
     with transaction.atomic():
         # Locked, so that nobody deletes the folder before the conversations are in it.
@@ -152,7 +152,7 @@ def _restore(person: User, at: datetime | None) -> list[UUID]:
     return keys
 
 
-def _put(what: str, person: User, keys: Collection[UUID], **columns: object) -> Change:
+def _put(what: str, person: User, keys: Collection[UUID], **columns: object) -> ChangedConversations:
     places: dict[tuple[bool, str, str], list[str]] = {}
     with transaction.atomic():
         rows = list(access.own_chosen(person, keys))
@@ -161,7 +161,7 @@ def _put(what: str, person: User, keys: Collection[UUID], **columns: object) -> 
             places.setdefault(place, []).append(row.pk.hex)
         found = [row.pk for row in rows]
         access.own_chosen(person, found).update(**columns)
-    return Change(what, found, {"places": [[*place, those] for place, those in places.items()]})
+    return ChangedConversations(what, found, {"places": [[*place, those] for place, those in places.items()]})
 
 
 def _deleted_at(person: User, at: datetime | None) -> QuerySet[Conversation]:

@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ProcessReport:
     """What a process says of itself. Times are in seconds since 1970."""
 
     process: str
@@ -64,11 +64,11 @@ class Report:
     """As ``database``: seconds of the last check; None if there was none."""
 
 
-def read(text: object) -> Report | None:
+def read(text: object) -> ProcessReport | None:
     """A stored report. Other releases may leave fields out or have more; None if it is none."""
     try:
         found = json.loads(str(text))
-        return Report(**{each.name: found[each.name] for each in fields(Report) if each.name in found})
+        return ProcessReport(**{each.name: found[each.name] for each in fields(ProcessReport) if each.name in found})
     except (ValueError, TypeError):
         return None
 
@@ -143,10 +143,10 @@ async def _report_often() -> None:
         await asyncio.sleep(REPORT_SECONDS)
 
 
-async def own_report() -> Report:
+async def own_report() -> ProcessReport:
     """How this process is now."""
     findings = await readiness.check()
-    return Report(
+    return ProcessReport(
         PROCESS,
         program.version(),
         _begun,
@@ -159,7 +159,7 @@ async def own_report() -> Report:
     )
 
 
-def store(report: Report) -> None:
+def store(report: ProcessReport) -> None:
     """Keep a report where all processes find it. Lost while the cache is away: the log says so by another line."""
     with contextlib.suppress(*CACHE_ERRORS):
         cache.set(_key(report.process), json.dumps(asdict(report)), KEEP_SECONDS)
@@ -188,7 +188,7 @@ def _alive_key(process: str) -> str:
 def processes() -> Processes:
     """All processes that are known, those with something wrong first. One statement."""
     own, knows_all = async_to_sync(own_report)(), True
-    found: dict[str, Report] = {}
+    found: dict[str, ProcessReport] = {}
     alive: set[str] = set()
     if environment().redis_url:
         try:
@@ -216,7 +216,7 @@ def _work() -> dict[str, tuple[int, int]]:
     return {process: (running, waiting) for process, running, waiting in counts.order_by()}
 
 
-def _shown(report: Report, is_alive: bool, work: tuple[int, int]) -> ShownProcess:
+def _shown(report: ProcessReport, is_alive: bool, work: tuple[int, int]) -> ShownProcess:
     is_ready = RequirementState.FAILED not in report.findings.values()
     slow = frozenset(name for name in ("lag", "database", "redis") if (getattr(report, name) or 0) >= LATE_SECONDS)
     reasons = tuple(_reasons(report, slow)) if is_alive else ()
@@ -251,7 +251,7 @@ def _milliseconds(seconds: float | None) -> int | None:
     return None if seconds is None else max(1, round(1000 * seconds))
 
 
-def _reasons(report: Report, slow: Iterable[str]) -> Iterable[str]:
+def _reasons(report: ProcessReport, slow: Iterable[str]) -> Iterable[str]:
     for name, state in report.findings.items():
         if state not in _GOOD and (name, state) in _REASONS:
             yield gettext(_REASONS[name, state])

@@ -40,7 +40,7 @@ class ShownChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownField:
+class ShownFormField:
     """A field of a form."""
 
     number: int
@@ -60,7 +60,7 @@ class ShownField:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownAnswer:
+class ShownFormAnswer:
     label: VisibleText = field(repr=False)
     text: VisibleText = field(repr=False)
 
@@ -73,10 +73,10 @@ class ShownForm:
     title: VisibleText
     """The server that asks; empty if it is the model."""
     asks: VisibleText = field(repr=False)
-    fields: tuple[ShownField, ...] = field(repr=False)
+    fields: tuple[ShownFormField, ...] = field(repr=False)
     outcome: str
     """What became of it, in words; empty while it waits."""
-    answers: tuple[ShownAnswer, ...] = field(repr=False)
+    answers: tuple[ShownFormAnswer, ...] = field(repr=False)
     """What was sent."""
     hint: str = ""
 
@@ -95,7 +95,7 @@ def shown(row: ToolApproval, ended: str, seconds_left: float) -> ShownForm:
     """The form of a row. ``ended``: why it cannot be answered any more, for translation; empty if it can."""
     form = Form.model_validate_json(row.arguments)
     values: dict[str, Any] = json.loads(row.answer or "{}")
-    answers = [ShownAnswer(_label(each), _plain(_written(values[each.name]))) for each in form.fields if each.name in values]
+    answers = [ShownFormAnswer(_label(each), _plain(_written(values[each.name]))) for each in form.fields if each.name in values]
     return ShownForm(
         id=str(row.pk),
         title=_plain(row.title),
@@ -149,13 +149,13 @@ def _hint(seconds_left: float) -> str:
 _KINDS = {"email": "email", "uri": "url", "date": "date", "date-time": "datetime-local"}
 
 
-def _field(number: int, given: FormField, *, is_one: bool) -> ShownField:
+def _field(number: int, given: FormField, *, is_one: bool) -> ShownFormField:
     chosen = given.default if isinstance(given.default, list) else [given.default]
     is_number = given.kind in ("number", "integer")
     is_few = given.kind == "choice" and len(given.choices) <= FEW_CHOICES
     is_long = given.kind == "text" and not given.format and (given.most is None or given.most > LONG_CHARS)
     limits = ("", "") if given.kind == "choices" else tuple("" if each is None else f"{each:.15g}" for each in (given.least, given.most))
-    return ShownField(
+    return ShownFormField(
         number=number,
         kind="number" if is_number else "long" if is_long else "few" if is_few else _KINDS.get(given.format, given.kind),
         label=_label(given),

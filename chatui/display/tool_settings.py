@@ -80,7 +80,7 @@ class ListedTool:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownServer:
+class ShownToolServer:
     """A tool server."""
 
     name: str
@@ -101,7 +101,7 @@ class ListedTools:
 
     built_in: list[ListedTool]
     of_packages: list[ListedTool]
-    of_servers: list[tuple[ShownServer, list[ListedTool]]]
+    of_servers: list[tuple[ShownToolServer, list[ListedTool]]]
     """The confirmed ones of each server in the operator's file, by its name."""
     engine: str
     only_demo: bool
@@ -126,7 +126,7 @@ def listed() -> ListedTools:
     )
 
 
-def _of_servers() -> list[tuple[ShownServer, list[Tool]]]:
+def _of_servers() -> list[tuple[ShownToolServer, list[Tool]]]:
     path, rows = environment().tools_file, list(StoredToolServer.objects.order_by("name"))
     if path is None and not rows:
         return []
@@ -136,7 +136,7 @@ def _of_servers() -> list[tuple[ShownServer, list[Tool]]]:
     servers = [_of_file(spec) for spec in definition.read_file(path).servers] if path else []
     taken = {server.name for server in servers}
     servers += [
-        ShownServer(row.name, True, urlsplit(row.url).netloc, len(row.selected), is_here=True, is_on=row.is_on)
+        ShownToolServer(row.name, True, urlsplit(row.url).netloc, len(row.selected), is_here=True, is_on=row.is_on)
         for row in rows
         if row.name not in taken
     ]
@@ -144,9 +144,9 @@ def _of_servers() -> list[tuple[ShownServer, list[Tool]]]:
     return [(server, [tool for tool in confirmed if tool.source == server.name]) for server in servers]
 
 
-def _of_file(spec: ServerSpec) -> ShownServer:
+def _of_file(spec: ServerSpec) -> ShownToolServer:
     url = str(getattr(spec, "url", ""))  # a program has none
-    return ShownServer(spec.name, not hasattr(spec, "document"), urlsplit(url).netloc, len(spec.selected))
+    return ShownToolServer(spec.name, not hasattr(spec, "document"), urlsplit(url).netloc, len(spec.selected))
 
 
 def of_name(name: str) -> list[ListedTool]:

@@ -49,7 +49,7 @@ class ShownRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class UsageTable:
     """A table of sums."""
 
     heading: str
@@ -80,11 +80,11 @@ class ShownLimit:
     is_near: bool
 
 
-def table(rows: Sequence[ReportRow], by: By) -> Table:
+def table(rows: Sequence[ReportRow], by: By) -> UsageTable:
     named = _namer(rows, by)
     most = max((row.tokens for row in rows), default=0)
     shown = tuple(_shown(row, named, most) for row in rows[:MAX_ROWS])
-    return Table(str(WORDS[by]), shown, max(len(rows) - MAX_ROWS, 0))
+    return UsageTable(str(WORDS[by]), shown, max(len(rows) - MAX_ROWS, 0))
 
 
 def total(row: ReportRow) -> ShownRow:

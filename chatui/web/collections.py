@@ -18,7 +18,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from chatui.display import collections, files
-from chatui.display.collections import DESCRIPTION_CHARS, MAX_COLLECTIONS, NAME_CHARS, CollectionText, ShownCollection, ShownDocument
+from chatui.display.collections import DESCRIPTION_CHARS, MAX_COLLECTIONS, NAME_CHARS, CollectionText, ListedDocument, ShownCollection
 from chatui.display.conversation_list import shown_conversation
 from chatui.limits import Throttle
 from chatui.permissions import access
@@ -101,7 +101,7 @@ class UploadForm(forms.Form):
         help_text=_("A file with the name of a document always takes its place. Answers use the new version from the next search on."),
     )
 
-    def __init__(self, data: Any = None, given: Any = None, *, documents: Sequence[ShownDocument]) -> None:
+    def __init__(self, data: Any = None, given: Any = None, *, documents: Sequence[ListedDocument]) -> None:
         super().__init__(data, given)
         fields: dict[str, Any] = self.fields
         fields["replaces"].choices = [("", gettext("Nothing")), *((each.id, each.name) for each in documents)]
@@ -218,7 +218,7 @@ def _page(request: HttpRequest, shown: ShownCollection, form: UploadForm | None 
     return render(request, "collections/collection.html", context, status=400 if form and form.errors else 200)
 
 
-def _documents(request: HttpRequest, shown: ShownCollection) -> Sequence[ShownDocument]:
+def _documents(request: HttpRequest, shown: ShownCollection) -> Sequence[ListedDocument]:
     return collections.documents(person_of(request), shown.id) if shown.id else ()
 
 

@@ -20,7 +20,7 @@ from django.utils.translation import gettext, ngettext, ngettext_lazy
 from chatui import wire
 from chatui.display import conversation_actions, conversation_list, own_data
 from chatui.display import folders as display_folders
-from chatui.display.own_data import MAX_CHOSEN, Change
+from chatui.display.own_data import MAX_CHOSEN, ChangedConversations
 from chatui.env import environment
 from chatui.limits import Throttle
 from chatui.permissions import access
@@ -151,7 +151,7 @@ def undo(request: HttpRequest) -> HttpResponse:
     return done(request, back(request, reverse("own_data")), title=text % {"count": count})
 
 
-def remember(request: HttpRequest, change: Change) -> dict[str, Any]:
+def remember(request: HttpRequest, change: ChangedConversations) -> dict[str, Any]:
     """Tell the person's pages about a change, and keep it for ``undo``; returns the sentence about it (``text``) and its ``key``."""
     person = person_of(request)
     if change.what == own_data.DELETE:
@@ -179,6 +179,6 @@ _STAY = ngettext_lazy(
 )
 
 
-def _sentence(change: Change) -> str:
+def _sentence(change: ChangedConversations) -> str:
     changed, stay = _CHANGED[change.what] % {"count": len(change.keys)}, _STAY % {"count": change.left}
     return changed if not change.left else f"{changed} {stay}" if change.keys else stay

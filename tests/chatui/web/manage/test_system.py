@@ -12,7 +12,7 @@ from django.utils import timezone
 from chatui import __version__, program
 from chatui.database import connections
 from chatui.display import process_reports, readiness
-from chatui.display.process_reports import Report
+from chatui.display.process_reports import ProcessReport
 from chatui.limits import CACHE_ERRORS
 from chatui.models.turn import Turn
 from chatui.models.user import User
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 OTHER = "beech:17:0123abcd"
 GOOD = {"database": "ok", "migrations": "ok", "disk": "ok", "configuration": "ok", "redis": "ok", "connections": "not used"}
-WELL = Report(OTHER, __version__, 1_790_000_000.0, 1_790_003_600.0, GOOD, 0.002, 3, 0.004, 0.001)
+WELL = ProcessReport(OTHER, __version__, 1_790_000_000.0, 1_790_003_600.0, GOOD, 0.002, 3, 0.004, 0.001)
 
 
 @pytest.fixture(autouse=True)
