@@ -31,7 +31,7 @@ _SENTENCES = {
 """In every language: nothing is loaded yet that could choose one."""
 
 
-class Waiting:
+class WaitingSocket:
     """The socket on which ``serve`` will listen, and the process that answers there meanwhile."""
 
     def __init__(self, place: tuple[str, int], listener: socket.socket) -> None:
@@ -66,7 +66,7 @@ class Waiting:
         self._process.returncode = 0  # nobody here can wait for it
 
 
-waiting: Waiting | None = None
+waiting: WaitingSocket | None = None
 
 
 def begin(arguments: list[str]) -> int:
@@ -78,7 +78,7 @@ def begin(arguments: list[str]) -> int:
     try:
         options, _ = parser.parse_known_args(arguments)
         place = options.host, options.port
-        waiting = Waiting(place, listening(*place))
+        waiting = WaitingSocket(place, listening(*place))
     except (argparse.ArgumentError, OSError, OverflowError):
         return 0
     return int(options.workers)

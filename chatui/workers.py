@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
-    from chatui.starting import Waiting
+    from chatui.starting import WaitingSocket
 
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 30.0
@@ -113,7 +113,7 @@ class _Slot:
 @dataclass(slots=True)
 class _Parent:
     number: int
-    waiting: Waiting | None
+    waiting: WaitingSocket | None
     listener: socket.socket
     directory: Path
     slots: list[_Slot] = field(default_factory=list)
@@ -314,7 +314,7 @@ def _say(level: str, sentence: str) -> None:
         sys.stderr.flush()
 
 
-def run(number: int, waiting: Waiting) -> None:
+def run(number: int, waiting: WaitingSocket) -> None:
     """Keep so many workers running on the socket of ``waiting``, and exit when they have ended. Returns only in a new process, which is
     ``own``, and goes on as ``serve``."""
     directory = Path(tempfile.mkdtemp(prefix="chatui-"))

@@ -22,7 +22,7 @@ from yarl import URL
 
 from chatui.backends.base import Backend, BackendError, SampleEnded, SampleLimits, SampleRequest, Taker, Watcher
 from chatui.backends.failures import RejectedFields, blame_request, error_of_status, lost
-from chatui.backends.http1 import FAULTS, Answer, ModelServerConnections, in_time, lost_by
+from chatui.backends.http1 import FAULTS, ModelServerConnections, UpstreamResponse, in_time, lost_by
 from chatui.backends.pace import AnswerPace
 from chatui.backends.route import DIRECT, Route, basic_authorization
 from chatui.backends.sse import Decoder, EventTooLongError, ServerSentEvent, decoded, is_object
@@ -174,7 +174,7 @@ class Upstream:
             finally:
                 request.on_taken(False)
 
-    async def _read(self, answer: Answer, clock: _Clock, pace: AnswerPace, feed: Callable[[list[ServerSentEvent]], bool]) -> bool:
+    async def _read(self, answer: UpstreamResponse, clock: _Clock, pace: AnswerPace, feed: Callable[[list[ServerSentEvent]], bool]) -> bool:
         """Feed the events of a stream. One timer watches over all reads, and looks at the clock when it is over."""
         decoder, is_empty = Decoder(self.limits.max_line_bytes), True
         with answer.limited(clock.deadline, min(self.limits.idle, AFTER_THE_END)):
@@ -198,7 +198,7 @@ class Upstream:
     @asynccontextmanager
     async def _opened(
         self, path: str, deadline: float, payload: Mapping[str, object] | None = None, request: SampleRequest = _NO_REQUEST
-    ) -> AsyncIterator[Answer]:
+    ) -> AsyncIterator[UpstreamResponse]:
         """The answer with status 200 to a GET, or to a POST of ``payload``, perhaps without what the server rejects."""
         self._open_requests += 1
         try:
@@ -224,7 +224,7 @@ class Upstream:
             self._open_requests -= 1
             await self._close_if_idle()
 
-    async def _answer(self, method: str, path: str, deadline: float, body: bytes) -> Answer:
+    async def _answer(self, method: str, path: str, deadline: float, body: bytes) -> UpstreamResponse:
         address, url = self._address(path)
         headers = {**self._sent, **_OF_STREAMS, **measures.trace_headers(), **request_ids.headers()} if body else self._sent
         if self._cookies:
@@ -242,7 +242,7 @@ class Upstream:
             answer.on_read = watching.read
         return answer
 
-    async def _refusal(self, answer: Answer, deadline: float, path: str, *, names_model: bool) -> BackendError:
+    async def _refusal(self, answer: UpstreamResponse, deadline: float, path: str, *, names_model: bool) -> BackendError:
         """The error for a status other than 200. Its body may quote the model, so it is for staff only."""
         try:
             body = (await _bounded(answer, self.limits.max_error_bytes, deadline)).decode("utf-8", "replace")
@@ -296,19 +296,19 @@ def _json_object(body: bytes) -> str:
     return text
 
 
-def _check_is_plain(answer: Answer) -> None:
+def _check_is_plain(answer: UpstreamResponse) -> None:
     if answer.headers.get("content-encoding", "identity") != "identity":
         raise BackendError(ProductCode.BACKEND, "the server compressed an answer that was asked for as it is").with_cause(Cause.UNREADABLE)
 
 
-def _last_events(decoder: Decoder, answer: Answer, *, must_have: bool, is_empty: bool) -> list[ServerSentEvent]:
+def _last_events(decoder: Decoder, answer: UpstreamResponse, *, must_have: bool, is_empty: bool) -> list[ServerSentEvent]:
     events = decoder.finish()
     if must_have and not events:
         _check_is_stream(answer, is_empty)
     return events
 
 
-def _check_is_stream(answer: Answer, is_empty: bool) -> None:
+def _check_is_stream(answer: UpstreamResponse, is_empty: bool) -> None:
     """Check that an answer without events was meant as a stream. A proxy's sign-in page has status 200, too. ``is_empty``: nothing came
     behind its head; a connection that was reset looks like this, too."""
     kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -320,7 +320,7 @@ def _check_is_stream(answer: Answer, is_empty: bool) -> None:
         raise lost("RemoteProtocolError", "the server sent nothing behind its head")
 
 
-async def _bounded(answer: Answer, most: int, deadline: float) -> bytes:
+async def _bounded(answer: UpstreamResponse, most: int, deadline: float) -> bytes:
     """The body of an answer that is not a stream, or its beginning."""
     body = bytearray()
     async with in_time(deadline):

@@ -46,7 +46,7 @@ class ModelServerConnections:
         self._timeout = aiohttp.ClientTimeout(total=None, connect=connect)
         self._session: aiohttp.ClientSession | None = None
 
-    async def answer(self, method: str, address: URL, headers: Mapping[str, str], body: bytes = b"") -> Answer:
+    async def answer(self, method: str, address: URL, headers: Mapping[str, str], body: bytes = b"") -> UpstreamResponse:
         """Send a request, and read the head of its response. ``address``: in its normal form, with ``headers`` that say whose it is.
 
         Raises what ``in_time`` makes a BackendError of.
@@ -72,7 +72,7 @@ class ModelServerConnections:
                 raise
             # A server may close an idle connection at the moment when it is reused.
             return await self.answer(method, address, headers, body)
-        return Answer(response)
+        return UpstreamResponse(response)
 
     def _opened_session(self, scheme: str) -> aiohttp.ClientSession:
         if self._session is None:
@@ -100,7 +100,7 @@ async def _note_opened(session: aiohttp.ClientSession, context: SimpleNamespace,
     context.trace_request_ctx.append(True)
 
 
-class Answer:
+class UpstreamResponse:
     """A response whose head has arrived."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:

@@ -21,7 +21,7 @@ from chatui.tools import tool_accounts
 from chatui.tools.remote.definition import McpSpec, OpenApiSpec
 from chatui.tools.sign_in import kept
 from chatui.tools.sign_in.door import SignInError
-from chatui.tools.sign_in.flow import PendingSignIn
+from chatui.tools.sign_in.flow import PendingToolSignIn
 
 CONNECTED, DISCONNECTED, REFUSED = "tool server account connected", "tool server account disconnected", "tool server account not connected"
 
@@ -60,12 +60,12 @@ def has_accounts(person: User) -> bool:
     return bool(of_person(person))
 
 
-def begin(person: User, name: str, back: str, after: str) -> PendingSignIn:
+def begin(person: User, name: str, back: str, after: str) -> PendingToolSignIn:
     """A sign-in at the server of this name. Raises NotFoundError if there is none for this person, and SignInError."""
     return tool_accounts.begin(_server(person, name), person.pk, back, after)
 
 
-def finish(visitor: Visitor, name: str, pending: PendingSignIn, answer: Mapping[str, str]) -> None:
+def finish(visitor: Visitor, name: str, pending: PendingToolSignIn, answer: Mapping[str, str]) -> None:
     """Connect the account that the answer is about. Recorded. Raises as ``begin``."""
     person = person_of(visitor)
     spec = _server(person, name)

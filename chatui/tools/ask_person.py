@@ -13,7 +13,7 @@ from typing import Any
 from chatui.json_schemas import UnusableError
 from chatui.tools.execution import waiting_for_person
 from chatui.tools.forms import Form, FormField, check_no_secret, secret_in
-from chatui.tools.person import THE_MODEL, Answer
+from chatui.tools.person import THE_MODEL, FormAnswer
 from chatui.tools.tool import CallingTurn, Tool, ToolError
 from renderer.characters import is_seen, one_line
 
@@ -75,7 +75,7 @@ def _begin(turn: CallingTurn) -> Callable[[Mapping[str, Any]], Any]:
     return call
 
 
-def _for_model(form: Form, answer: Answer) -> dict[str, Any]:
+def _for_model(form: Form, answer: FormAnswer) -> dict[str, Any]:
     """What the model is told of an answer; null where nothing was filled in."""
     if answer.action != "accept":
         return {"answered": False, "note": _DECLINED if answer.action == "decline" else _NO_ANSWER}

@@ -13,7 +13,7 @@ THE_MODEL = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FormAnswer:
     """What a person did with a form: sent it (``accept``), refused it (``decline``), or did neither (``cancel``). ``values``: what they
     filled in, by the asker's names."""
 
@@ -29,7 +29,7 @@ class TurnPerson(Protocol):
         """Show the person a text, as it is and under the name of ``speaker``, below the answer. Returns whether it will be shown: a turn
         has room for a bounded number of them."""
 
-    async def ask(self, speaker: str, form: Form) -> Answer:
+    async def ask(self, speaker: str, form: Form) -> FormAnswer:
         """Ask the person to fill in a form, below the answer and under the name of ``speaker``, and wait. One form is shown at a time, and
         a bounded number in a turn; ``cancel`` if there is no room, or nobody answers in time. What ``THE_MODEL`` asks, and what it is
         answered, is a part of the conversation.

@@ -9,22 +9,22 @@ from typing import Any
 from uuid import UUID
 
 from chatui.tools.mcp import prompts
-from chatui.tools.mcp.prompts import Argument, Filled, Prompt
+from chatui.tools.mcp.prompts import Argument, Filled, ServerPrompt
 from chatui.tools.mcp.server import McpServer
 from chatui.tools.picks import NoSuchPickError, asked, opened, signed
 
 
-def listed(name: str, person_id: UUID) -> list[tuple[Prompt, str]]:
+def listed(name: str, person_id: UUID) -> list[tuple[ServerPrompt, str]]:
     """The prompts of this server as they are for this person, each with its token. Raises ServerError if it could not be asked."""
     place = (person_id, name)
 
-    async def read(server: McpServer) -> list[Prompt]:
+    async def read(server: McpServer) -> list[ServerPrompt]:
         return await asyncio.to_thread(prompts.listed, await server.prompts())
 
     return [(each, signed("prompt", place, _kept(each))) for each in asked(place, "prompts", read)]
 
 
-def _kept(prompt: Prompt) -> list[Any]:
+def _kept(prompt: ServerPrompt) -> list[Any]:
     """What a token says of a prompt: no words for people, which would make it long."""
     return [prompt.remote, [[each.remote, each.is_required] for each in prompt.arguments]]
 
@@ -38,7 +38,7 @@ def filled(name: str, person_id: UUID, token: str, values: Sequence[str]) -> Fil
     """
     place = (person_id, name)
     remote, fields = opened("prompt", place, token)
-    picked = Prompt(remote, "", arguments=tuple(Argument(each, "", is_required=is_required) for each, is_required in fields))
+    picked = ServerPrompt(remote, "", arguments=tuple(Argument(each, "", is_required=is_required) for each, is_required in fields))
     try:
         arguments = prompts.arguments(picked, values)
     except ValueError:

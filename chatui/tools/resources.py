@@ -15,7 +15,7 @@ from chatui.tools.picks import NoSuchPickError, Place, asked, opened, signed
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ResourcePage:
     """A page of a server's list. Templates are on the first page."""
 
     resources: tuple[tuple[Resource, str], ...]
@@ -28,7 +28,7 @@ class Page:
     """How many of this page cannot be picked."""
 
 
-def page(name: str, person_id: UUID, token: str) -> Page:
+def page(name: str, person_id: UUID, token: str) -> ResourcePage:
     """A page of the list of this server, as it is for this person. ``token``: of a next page, or empty.
 
     Raises:
@@ -38,7 +38,7 @@ def page(name: str, person_id: UUID, token: str) -> Page:
     place = (person_id, name)
     cursor, start = opened("page", place, token) if token else ("", 0)
 
-    async def read(server: McpServer) -> Page:
+    async def read(server: McpServer) -> ResourcePage:
         found: list[Resource] = []
         left_out, following = 0, ""
         try:
@@ -59,7 +59,7 @@ def page(name: str, person_id: UUID, token: str) -> Page:
             more = signed("page", place, [cursor, end])
         elif following:
             more = signed("page", place, [following, 0])
-        return Page(
+        return ResourcePage(
             tuple((each, signed("resource", place, asdict(each))) for each in here),
             tuple((each, signed("template", place, asdict(each))) for each in patterns),
             more,

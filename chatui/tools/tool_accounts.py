@@ -21,7 +21,7 @@ from chatui.tools.remote.definition import McpSpec, OpenApiSpec
 from chatui.tools.sign_in import discovery, flow, kept
 from chatui.tools.sign_in.discovery import Authorizer
 from chatui.tools.sign_in.door import Door, SignInError, UnavailableError, door_of
-from chatui.tools.sign_in.flow import Client, PendingSignIn, SignInRefusedError, Tokens
+from chatui.tools.sign_in.flow import Client, PendingToolSignIn, SignInRefusedError, Tokens
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -36,7 +36,7 @@ def servers() -> dict[str, McpSpec | OpenApiSpec]:
     return {spec.name: spec for spec in server_registry.specs() if spec.is_per_person}
 
 
-def begin(spec: McpSpec | OpenApiSpec, person_id: UUID, back: str, after: str) -> PendingSignIn:
+def begin(spec: McpSpec | OpenApiSpec, person_id: UUID, back: str, after: str) -> PendingToolSignIn:
     """A sign-in of this person, who is to be sent to its ``address``. ``back``: the address of ours to which they come back.
 
     Raises:
@@ -50,10 +50,10 @@ def begin(spec: McpSpec | OpenApiSpec, person_id: UUID, back: str, after: str) -
     if client is None:
         client = _waited(flow.register(door, found, back))
         kept.keep_client(place, issuer, back, client)
-    return PendingSignIn(place, str(person_id), back, after, found.authorizer, found.resource, found.scopes, client.id)
+    return PendingToolSignIn(place, str(person_id), back, after, found.authorizer, found.resource, found.scopes, client.id)
 
 
-def finish(spec: McpSpec | OpenApiSpec, person_id: UUID, pending: PendingSignIn, answer: Mapping[str, str]) -> Tokens:
+def finish(spec: McpSpec | OpenApiSpec, person_id: UUID, pending: PendingToolSignIn, answer: Mapping[str, str]) -> Tokens:
     """The tokens for the answer that the person's browser brought. The caller stores them, with a line in the audit log.
 
     Raises:
@@ -76,7 +76,7 @@ def _known_client(spec: McpSpec | OpenApiSpec, authorizer: Authorizer, place: st
     return known or flow.documented_client(spec, authorizer, back)
 
 
-def _client(spec: McpSpec | OpenApiSpec, pending: PendingSignIn) -> Client:
+def _client(spec: McpSpec | OpenApiSpec, pending: PendingToolSignIn) -> Client:
     client = _known_client(spec, pending.authorizer, pending.place, pending.back)
     if client is None or client.id != pending.client_id:
         raise SignInError("this installation's client has changed meanwhile")

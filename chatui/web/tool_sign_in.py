@@ -72,7 +72,7 @@ def back(request: HttpRequest, server: str) -> HttpResponse:
     """Take the answer of the authorization server, once."""
     from chatui.display import tool_sign_in
     from chatui.tools.sign_in.door import SignInError
-    from chatui.tools.sign_in.flow import PendingSignIn
+    from chatui.tools.sign_in.flow import PendingToolSignIn
 
     answer = request.GET.dict()
     stored: dict[str, Any] = request.session.get(_SESSION_KEY, {})
@@ -82,7 +82,7 @@ def back(request: HttpRequest, server: str) -> HttpResponse:
         return refuse(request, ProductCode.TOOL_ACCOUNT, 400)
     try:
         request.session[_SESSION_KEY] = {state: kept for state, kept in stored.items() if state != answer["state"]}
-        pending = PendingSignIn.load(values)
+        pending = PendingToolSignIn.load(values)
         tool_sign_in.finish(visitor_of(request, "page"), server, pending, answer)
     except SignInError as error:
         return _refused(request, server, error)

@@ -58,7 +58,7 @@ def test_a_process_that_starts_says_that_it_lives_and_loses_no_request(host: str
 
 def test_a_request_that_has_been_accepted_is_answered_before_the_socket_is_handed_over() -> None:
     listener = starting.listening("127.0.0.1", 0)
-    waiting = starting.Waiting(("127.0.0.1", 0), listener)
+    waiting = starting.WaitingSocket(("127.0.0.1", 0), listener)
     with socket.create_connection(listener.getsockname()) as slow, socket.create_connection(listener.getsockname()) as silent:
         slow.sendall(b"GET / HTTP/1.1\r\n")
         until(lambda: is_answered(f"http://127.0.0.1:{listener.getsockname()[1]}/healthz"))  # so both have been accepted

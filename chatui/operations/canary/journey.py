@@ -28,7 +28,7 @@ from chatui.operations.canary.browser import Deployment, NoEventError, Simulated
 from chatui.operations.canary.crawl import Crawl, Values, known_of
 from chatui.operations.canary.fixtures import Guests
 from chatui.operations.canary.peer import CanaryServer
-from chatui.operations.canary.programs import Programs
+from chatui.operations.canary.programs import ProgramVisitor
 from chatui.operations.canary.scripts import PAUSE, Script
 from chatui.operations.canary.watch import SHARED, SOCKET, Canary, CanaryError, look_at_rows
 from chatui.permissions import attempts
@@ -357,7 +357,7 @@ class Journey:
 
     def _programs(self) -> None:
         """API clients at every endpoint, with every kind of key."""
-        Programs(self._guests, self._deployment, self._peer, self._problems).visit(self._planted.scripts)
+        ProgramVisitor(self._guests, self._deployment, self._peer, self._problems).visit(self._planted.scripts)
 
     def _check_recorded(self) -> None:
         """Check that each refused access to hidden channels is recorded in the audit log, in a line or a count."""

@@ -79,7 +79,7 @@ _GREEDY: Mapping[str, Any] = {
 }
 
 
-class Programs:
+class ProgramVisitor:
     """Call ``visit`` once. ``problems``: receives a sentence for each failed step, because of which finding nothing would prove nothing."""
 
     def __init__(self, guests: Guests, deployment: Deployment, peer: CanaryServer, problems: list[str]) -> None:

@@ -46,7 +46,7 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class ServerPrompt:
     """A prompt that a person can take."""
 
     remote: str
@@ -81,10 +81,10 @@ class Filled:
     left_out: tuple[LeftOut, ...] = ()
 
 
-def listed(entries: Sequence[Any]) -> list[Prompt]:
+def listed(entries: Sequence[Any]) -> list[ServerPrompt]:
     """The prompts of a list that a person can take, each name once. Left out are those without a usable name, and those with an argument
     that could not be filled in."""
-    found: dict[str, Prompt] = {}
+    found: dict[str, ServerPrompt] = {}
     for prompt in filter(None, map(_prompt, entries)):
         found.setdefault(prompt.remote, prompt)
         if len(found) == MAX_PROMPTS:
@@ -92,14 +92,14 @@ def listed(entries: Sequence[Any]) -> list[Prompt]:
     return list(found.values())
 
 
-def _prompt(each: Any) -> Prompt | None:
+def _prompt(each: Any) -> ServerPrompt | None:
     words = _words(each)
     # Before any of them is read: a list may have a hundred thousand.
     if words is None or len(arguments := listed_in(each, "arguments")) > MAX_ARGUMENTS:
         return None
     usable = [argument for argument in map(_argument, arguments) if argument is not None]
     is_usable = len(usable) == len(arguments) and len({argument.remote for argument in usable}) == len(usable)
-    return Prompt(*words, tuple(usable)) if is_usable else None
+    return ServerPrompt(*words, tuple(usable)) if is_usable else None
 
 
 def _argument(each: Any) -> Argument | None:
@@ -119,7 +119,7 @@ def _words(each: Any) -> tuple[str, str, str] | None:
     return (remote, name, cleaned(description, WORDS_CHARS) if isinstance(description, str) else "") if name else None
 
 
-def arguments(prompt: Prompt, values: Sequence[str]) -> dict[str, str]:
+def arguments(prompt: ServerPrompt, values: Sequence[str]) -> dict[str, str]:
     """What is sent for the values that were filled in, in the order of the arguments; nothing for one that is empty. Raises ValueError if a
     required one is, or one is too long."""
     given = dict(zip((each.remote for each in prompt.arguments), values, strict=False))

@@ -25,7 +25,7 @@ from chatui.tools.mcp.beside import Beside
 from chatui.tools.mcp.http import HttpPeer
 from chatui.tools.mcp.messages import NOT_FOUND, KeptSession, ServerRefusedError
 from chatui.tools.mcp.results import ERROR_CHARS
-from chatui.tools.mcp.stdio import ProgramLaunch, Programs, StdioPeer
+from chatui.tools.mcp.stdio import ProgramLaunch, ServerPrograms, StdioPeer
 from chatui.tools.remote import definition as credentials
 from chatui.tools.remote.definition import McpSpec
 from chatui.tools.remote.offers import (
@@ -139,7 +139,7 @@ class McpServer:
         self._http = HttpPeer(spec.url, headers, asks=spec.speaks_to_person, is_public=bool(spec.place)) if spec.url else None
         launch = ProgramLaunch(spec.command, lambda: credentials.texts(spec.environment), spec.directory, self._tell, self._beside())
         self._peer: HttpPeer | StdioPeer = self._http or StdioPeer(launch)
-        self._programs = Programs(launch, spec.programs)
+        self._programs = ServerPrograms(launch, spec.programs)
         self._locks: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
         self._unreported: set[UUID] = set()
         self._is_used = asyncio.Lock()

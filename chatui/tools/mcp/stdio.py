@@ -1,5 +1,5 @@
-"""MCP over stdio, with a server that is a local program: it is started on first use, and restarted if it has ended. ``Programs`` runs one
-for each conversation or person, bounded in number, and ends those that are idle.
+"""MCP over stdio, with a server that is a local program: it is started on first use, and restarted if it has ended. ``ServerPrograms``
+runs one for each conversation or person, bounded in number, and ends those that are idle.
 
 Its environment has only a PATH and the variables that the operator named. A line of its output that is no message, or is too long, is
 skipped and counted. It is killed with all its child processes if it floods us with output, does not answer a ping, or the product exits.
@@ -468,7 +468,7 @@ _FULL = "Too many programs of this tool are running, so the call was not made. T
 _all: WeakSet[ProgramPool[ServerProgram]] = WeakSet()
 
 
-class Programs:
+class ServerPrograms:
     """The programs of one server: one for each conversation or person. Used on one event loop."""
 
     def __init__(self, launch: ProgramLaunch, limit: int) -> None:

@@ -73,7 +73,7 @@ class Authorizer:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SignInTarget:
     """Where a person signs in."""
 
     authorizer: Authorizer
@@ -83,7 +83,7 @@ class Found:
     """What to ask for."""
 
 
-async def find(spec: McpSpec | OpenApiSpec, door: Door) -> Found:
+async def find(spec: McpSpec | OpenApiSpec, door: Door) -> SignInTarget:
     """Raises SignInError if the server's metadata or those of its authorization server cannot be used."""
     oauth = spec.oauth
     if oauth is None:
@@ -96,7 +96,7 @@ async def find(spec: McpSpec | OpenApiSpec, door: Door) -> Found:
     issuer = oauth.issuer or next(iter(issuers), "")
     document = await _document(door, issuer or origin_as_written(spec.url), is_guess=not issuer)
     authorizer = _read_authorizer(door, document, for_people=oauth.grant == "person")
-    return Found(authorizer, resource, tuple(oauth.scopes) or challenge.scopes or scopes)
+    return SignInTarget(authorizer, resource, tuple(oauth.scopes) or challenge.scopes or scopes)
 
 
 def origin_as_written(url: str) -> str:

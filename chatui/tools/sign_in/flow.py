@@ -21,7 +21,7 @@ from urllib.parse import quote, urlencode
 from chatui.outbound.staff_addresses import staff_address_problem
 from chatui.tools.remote.definition import ServerSpec
 from chatui.tools.remote.offers import ServerError
-from chatui.tools.sign_in.discovery import Authorizer, Found, scopes_of
+from chatui.tools.sign_in.discovery import Authorizer, SignInTarget, scopes_of
 from chatui.tools.sign_in.door import Door, DoorAnswer, SignInError, UnavailableError
 
 TIMEOUT_SECONDS = 600
@@ -81,7 +81,7 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True)
-class PendingSignIn:
+class PendingToolSignIn:
     """A sign-in that a person has begun: in the session of their browser, for one answer."""
 
     place: str
@@ -103,7 +103,7 @@ class PendingSignIn:
         return asdict(self)
 
     @classmethod
-    def load(cls, values: Mapping[str, Any]) -> PendingSignIn:
+    def load(cls, values: Mapping[str, Any]) -> PendingToolSignIn:
         authorizer = values["authorizer"]
         made = Authorizer(**{**authorizer, "methods": tuple(authorizer["methods"])})
         return cls(**{**values, "authorizer": made, "scopes": tuple(values["scopes"])})
@@ -183,7 +183,7 @@ def documented_client(spec: ServerSpec, authorizer: Authorizer, back: str) -> Cl
     return Client(address)
 
 
-async def register(door: Door, found: Found, back: str) -> Client:
+async def register(door: Door, found: SignInTarget, back: str) -> Client:
     """Register this installation (RFC 7591)."""
     authorizer = found.authorizer
     if not authorizer.registration:
@@ -201,7 +201,7 @@ async def register(door: Door, found: Found, back: str) -> Client:
     return Client(client_id, secret, method, _number(given.get("client_secret_expires_at")))
 
 
-async def redeem(door: Door, pending: PendingSignIn, client: Client, code: str) -> Tokens:
+async def redeem(door: Door, pending: PendingToolSignIn, client: Client, code: str) -> Tokens:
     """The tokens for a code. Raises SignInError."""
     fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": pending.back, "code_verifier": pending.verifier}
     authorizer = pending.authorizer
@@ -222,7 +222,7 @@ async def renew(door: Door, tokens: Tokens) -> Tokens:
     return _filled(tokens, await _asked(door, tokens.token_endpoint, tokens.client, fields))
 
 
-async def of_client(door: Door, found: Found, client: Client) -> Tokens:
+async def of_client(door: Door, found: SignInTarget, client: Client) -> Tokens:
     """The product's own tokens (client credentials)."""
     fields = {"grant_type": "client_credentials", "resource": found.resource}
     fields |= {"scope": " ".join(found.scopes)} if found.scopes else {}

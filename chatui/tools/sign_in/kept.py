@@ -116,7 +116,7 @@ def wanted(person_id: UUID, place: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class OwnToolSignIn:
     """A sign-in as its person may see it: no token is in it."""
 
     place: str
@@ -128,10 +128,10 @@ class Listed:
         return self.place.partition(" ")[0]
 
 
-def of_person(person_id: UUID) -> list[Listed]:
+def of_person(person_id: UUID) -> list[OwnToolSignIn]:
     """One statement."""
     rows = ToolSignIn.objects.filter(person=person_id).order_by("server")
-    return [Listed(*values) for values in rows.values_list("server", "issuer", "connected_at")]
+    return [OwnToolSignIn(*values) for values in rows.values_list("server", "issuer", "connected_at")]
 
 
 def client_of(place: str, issuer: str, back: str) -> Client | None:

@@ -85,7 +85,7 @@ ASK_PATIENCE = 20.0
 """How long, in seconds, asking waits for a locked or unreachable database before the calls are refused."""
 
 
-class Waiting:
+class ApprovalWait:
     """Waits for one turn. Call ``settle`` for each round of calls, one round at a time; ``look`` and ``give_up`` at any time."""
 
     def __init__(self, turn: Turn, on_count: Callable[[int], None]) -> None:

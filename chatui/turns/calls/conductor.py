@@ -29,7 +29,7 @@ from chatui.tools.replies import Provenance, ToolReply
 from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, CallNeedsSignInError, Tool, ToolError
 from chatui.turns.asks import FunctionOffer
 from chatui.turns.calls import claims
-from chatui.turns.calls.approvals import Waiting
+from chatui.turns.calls.approvals import ApprovalWait
 from chatui.turns.calls.file_access import DocumentsOfTurn, FilesOfTurn, SessionsOfTurn
 from chatui.turns.calls.person import PersonOfTurn
 from chatui.turns.calls.requested import Requested, reply_frame, requested, unanswered
@@ -71,7 +71,7 @@ class Conductor:
         """``publisher`` is given the numbers of calls that wait for the person, of texts for them, and of files; tools add to its
         ``pages``."""
         row, program, pages = running.turn, running.ask.program, publisher.pages
-        self.waiting = Waiting(running.turn, publisher.set_waiting_calls)
+        self.waiting = ApprovalWait(running.turn, publisher.set_waiting_calls)
         self._running = running
         self._frames = frames
         # A program has no page on which it could find files.

@@ -22,11 +22,11 @@ from chatui.models.keys import new_key
 from chatui.models.tools import CardKind, Decision, ToolApproval
 from chatui.models.turn import Turn
 from chatui.tools.forms import Form, written
-from chatui.tools.person import THE_MODEL, Answer
+from chatui.tools.person import THE_MODEL, FormAnswer
 from chatui.tools.replies import in_middle
 from chatui.tools.tool import ToolError, as_plain_markdown
 from chatui.turns import ledger
-from chatui.turns.calls.approvals import POLL_SECONDS, Waiting
+from chatui.turns.calls.approvals import POLL_SECONDS, ApprovalWait
 from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.publisher import Publisher
 from chatui.turns.running_turn import LeaseLostError, RunningTurn
@@ -49,7 +49,7 @@ PATIENCE = 20.0
 class PersonOfTurn:
     """A ``TurnPerson``. Created on the turn's event loop, and used by tools on theirs."""
 
-    def __init__(self, running: RunningTurn, frames: FrameRecorder, publisher: Publisher, waiting: Waiting) -> None:
+    def __init__(self, running: RunningTurn, frames: FrameRecorder, publisher: Publisher, waiting: ApprovalWait) -> None:
         """``waiting``: is told how many forms wait."""
         self._running = running
         self._turn = running.turn
@@ -84,7 +84,7 @@ class PersonOfTurn:
         self._loop.call_soon_threadsafe(self._on_notice, self._notices)
         return True
 
-    async def ask(self, speaker: str, form: Form) -> Answer:
+    async def ask(self, speaker: str, form: Form) -> FormAnswer:
         # On the turn's event loop, whose decisions are announced there.
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._ask(speaker, form), self._loop))
 
@@ -92,13 +92,13 @@ class PersonOfTurn:
         """The turn's calls have ended: nothing is recorded any more."""
         self._is_closed = True
 
-    async def _ask(self, speaker: str, form: Form) -> Answer:
+    async def _ask(self, speaker: str, form: Form) -> FormAnswer:
         is_models = speaker == THE_MODEL
         if is_models and _may_hold_reasoning(form, self._thoughts()):
             raise ToolError(_NOT_SHOWN)
         self._forms += 1
         if self._forms > MAX_FORMS:
-            return Answer("cancel")
+            return FormAnswer("cancel")
         async with self._one_form:
             key = new_key()
             if is_models:
@@ -109,7 +109,7 @@ class PersonOfTurn:
                 await writer.run(_store_form, self._turn, key, speaker, form, order=self._turn.pk, patience=PATIENCE)
             except (DatabaseBusyError, LeaseLostError):
                 log.warning("turn %s: a form of a tool could not be shown", self._turn.pk)
-                return Answer("cancel")
+                return FormAnswer("cancel")
             self._waiting.set_forms(1)
             try:
                 answer = await self._answered(key)
@@ -132,13 +132,13 @@ class PersonOfTurn:
         frames = (*request.frames, *self._frames.written)
         return (*request.thoughts, *self._running.cut_thoughts, *(frame.body for frame in frames if is_thought(frame.header)))
 
-    async def _answered(self, key: UUID) -> Answer:
+    async def _answered(self, key: UUID) -> FormAnswer:
         until = self._loop.time() + environment().tool_approval_seconds
         while True:
             self._decided.clear()
             decision, values = await pools.turns.run_with_retries(_answer, key)
             if decision is not Decision.WAITING:
-                return Answer(_ACTIONS.get(decision, "cancel"), values)
+                return FormAnswer(_ACTIONS.get(decision, "cancel"), values)
             left = until - self._loop.time()
             if left <= 0:
                 # Before pages hear that it does not wait any more: they fetch its card then.
@@ -169,7 +169,7 @@ def _questions(form: Form) -> str:
     return " · ".join(f"“{as_plain_markdown(each.title)}”" for each in form.fields if each.title)
 
 
-def _answers(form: Form, answer: Answer) -> str:
+def _answers(form: Form, answer: FormAnswer) -> str:
     """The line with what the person answered, in the order of the questions; a dash where they said nothing. It needs no translation."""
     asked = [each for each in form.fields if each.title or each.name in answer.values]
     texts = [one_line(written(answer.values[each.name])) if each.name in answer.values else "" for each in asked]

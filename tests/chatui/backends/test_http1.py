@@ -20,7 +20,7 @@ from yarl import URL
 
 from chatui.backends.base import BackendError
 from chatui.backends.http import Upstream
-from chatui.backends.http1 import Answer, ModelServerConnections, in_time
+from chatui.backends.http1 import ModelServerConnections, UpstreamResponse, in_time
 from chatui.backends.pace import AnswerPace
 from chatui.backends.route import DIRECT
 from chatui.backends.sse import ServerSentEvent
@@ -87,7 +87,7 @@ class Asking:
         self._connections = ModelServerConnections(DIRECT, connect)
 
     @asynccontextmanager
-    async def opened(self, url: str, seconds: float = 20.0) -> AsyncIterator[Answer]:
+    async def opened(self, url: str, seconds: float = 20.0) -> AsyncIterator[UpstreamResponse]:
         async with in_time(asyncio.get_running_loop().time() + seconds):
             answer = await self._connections.answer("GET", URL(url), {"Host": "a"})
         try:
@@ -103,7 +103,7 @@ class Asking:
         await self._connections.aclose()
 
 
-async def pieces_of(answer: Answer) -> AsyncIterator[bytes]:
+async def pieces_of(answer: UpstreamResponse) -> AsyncIterator[bytes]:
     while piece := await answer.read():
         yield piece
 

@@ -10,7 +10,7 @@ import pytest
 
 from chatui.operations.canary import fixtures, programs
 from chatui.operations.canary.browser import Deployment
-from chatui.operations.canary.programs import OTHER, PROGRAM, REVOKED, TRUSTED, Programs
+from chatui.operations.canary.programs import OTHER, PROGRAM, REVOKED, TRUSTED, ProgramVisitor
 from chatui.operations.canary.scripts import PAUSE, Script
 from chatui.operations.canary.watch import Canary, Clock, LeakWatch
 from tests.chatui.operations.canary.test_fixtures import BACKENDS
@@ -41,7 +41,7 @@ def visited(statuses: Mapping[str, int]) -> tuple[LeakWatch, list[str], dict[str
     watch, problems = LeakWatch(Canary(), Canary(), {}), list[str]()
     deployment = Deployment("http://127.0.0.1:9", watch, Clock(5))
     fixture: Any = fixtures.make(fixtures.new_run(), BACKENDS)
-    visit = Programs(fixture, deployment, None, problems)  # type: ignore[arg-type]
+    visit = ProgramVisitor(fixture, deployment, None, problems)  # type: ignore[arg-type]
     played = {viewer: Played(viewer, statuses) for viewer in (PROGRAM, TRUSTED, REVOKED, OTHER)}
     visit._ask_for(played, "model")  # type: ignore[arg-type]
     return watch, problems, played

@@ -13,7 +13,7 @@ from chatui.tools import server_registry
 from chatui.tools.execution import Execution, ToolsBusyError
 from chatui.tools.forms import Form
 from chatui.tools.mcp.beside import WORDS_CHARS, Beside
-from chatui.tools.person import Answer
+from chatui.tools.person import FormAnswer
 from chatui.tools.remote.offers import ServerError
 from chatui.tools.server_registry import tool_of
 from tests.chatui.tools import peer as peers
@@ -33,8 +33,8 @@ class Heard:
     async def tell(self, speaker: str, text: str) -> bool:
         return True
 
-    async def ask(self, speaker: str, form: Form) -> Answer:
-        return Answer("cancel")
+    async def ask(self, speaker: str, form: Form) -> FormAnswer:
+        return FormAnswer("cancel")
 
     def report(self, speaker: str, percent: int | None, words: str) -> None:
         self.reports.append((speaker, percent, words))
@@ -171,7 +171,7 @@ class Slow(Heard):
 
     open = 0
 
-    async def ask(self, speaker: str, form: Form) -> Answer:
+    async def ask(self, speaker: str, form: Form) -> FormAnswer:
         self.open += 1
         try:
             return await asyncio.Future()

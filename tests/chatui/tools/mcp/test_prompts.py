@@ -8,7 +8,7 @@ import pytest
 
 from chatui.tools.mcp import prompts
 from chatui.tools.mcp.messages import ServerRefusedError
-from chatui.tools.mcp.prompts import Argument, Filled, LeftOut, Prompt
+from chatui.tools.mcp.prompts import Argument, Filled, LeftOut, ServerPrompt
 from chatui.tools.remote.offers import ResponseTooLongError, ServerError
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.calls import server_of
@@ -34,7 +34,7 @@ def test_a_prompt_has_the_words_for_people_and_the_names_that_the_server_knows()
     arguments = [{"name": "code", "title": "Source code", "description": "To read", "required": True}, {"name": "tone"}]
     entry = prompt(title="Review <b>code</b>", description="Finds mistakes", arguments=arguments)
     expected = (Argument("code", "Source code", "To read", is_required=True), Argument("tone", "tone"))
-    assert prompts.listed([entry]) == [Prompt("review", "Review <b>code</b>", "Finds mistakes", expected)]
+    assert prompts.listed([entry]) == [ServerPrompt("review", "Review <b>code</b>", "Finds mistakes", expected)]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_prompt_has_the_words_for_people_and_the_names_that_the_server_knows()
     ],
 )
 def test_what_a_person_could_not_take_is_left_out(entry: Any) -> None:
-    assert prompts.listed([entry, prompt(name="other")]) == [Prompt("other", "other")]
+    assert prompts.listed([entry, prompt(name="other")]) == [ServerPrompt("other", "other")]
 
 
 def test_a_list_is_bounded_and_has_each_name_once() -> None:
@@ -90,7 +90,7 @@ def test_words_of_a_server_are_bounded_single_lines() -> None:
 
 
 def test_what_is_filled_in_goes_to_its_argument_and_what_is_empty_is_not_sent() -> None:
-    picked = Prompt("review", "", arguments=(Argument("code", "", is_required=True), Argument("tone", "")))
+    picked = ServerPrompt("review", "", arguments=(Argument("code", "", is_required=True), Argument("tone", "")))
     assert prompts.arguments(picked, ["a\nb", " "]) == prompts.arguments(picked, ["a\nb"]) == {"code": "a\nb"}
     assert prompts.arguments(picked, ["a", "b", "c"]) == {"code": "a", "tone": "b"}
     for values in ([], ["", "kind"], ["a" * 8001]):

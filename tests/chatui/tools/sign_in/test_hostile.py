@@ -19,9 +19,9 @@ from chatui.tools.remote import definition
 from chatui.tools.remote.definition import McpSpec
 from chatui.tools.remote.exchange import StatusError
 from chatui.tools.sign_in import discovery, flow
-from chatui.tools.sign_in.discovery import Found, challenge_of
+from chatui.tools.sign_in.discovery import SignInTarget, challenge_of
 from chatui.tools.sign_in.door import Door, SignInError, UnavailableError, door_of
-from chatui.tools.sign_in.flow import Client, PendingSignIn, SignInRefusedError, Tokens
+from chatui.tools.sign_in.flow import Client, PendingToolSignIn, SignInRefusedError, Tokens
 from chatui.tools.sign_in.tokens import SignIns
 from tests.chatui.tools import peer
 from tests.chatui.tools.peer import Peer, PeerRequest
@@ -82,7 +82,7 @@ def spec_of(url: str, **oauth: Any) -> McpSpec:
     return McpSpec.model_validate({"name": "demo", "tools": ["add"], "url": f"{url}/mcp", "oauth": oauth})
 
 
-def find(url: str, door: Door | None = None, **oauth: Any) -> Found:
+def find(url: str, door: Door | None = None, **oauth: Any) -> SignInTarget:
     spec = spec_of(url, **oauth)
     return asyncio.run(discovery.find(spec, door or door_of(spec, spec.url)))
 
@@ -278,9 +278,9 @@ def test_endless_and_silent_answers_cost_a_bounded_time(path: str, answer: Any) 
         assert time.monotonic() - began < 60
 
 
-def pending_of(url: str, **values: Any) -> PendingSignIn:
+def pending_of(url: str, **values: Any) -> PendingToolSignIn:
     authorizer = discovery._read_authorizer(door_of(spec_of(url), url), Provider(url=url).authorizer(**values), for_people=True)
-    return PendingSignIn("demo x", "ada", BACK, "", authorizer, f"{url}/mcp", ("read",), "c1")
+    return PendingToolSignIn("demo x", "ada", BACK, "", authorizer, f"{url}/mcp", ("read",), "c1")
 
 
 def redeem(url: str) -> Tokens:
@@ -304,7 +304,7 @@ def test_an_answer_of_another_issuer_state_person_place_or_time_is_refused() -> 
     pending = pending_of(url, authorization_response_iss_parameter_supported=True)
     right = {"state": pending.state, "code": "x", "iss": url}
     assert pending.code_of(right, "ada", "demo x") == "x"
-    wrong: dict[str, tuple[PendingSignIn, dict[str, str], str, str]] = {
+    wrong: dict[str, tuple[PendingToolSignIn, dict[str, str], str, str]] = {
         "no iss, though promised": (pending, {"state": pending.state, "code": "x"}, "ada", "demo x"),
         "another iss": (pending, {**right, "iss": f"{url}/"}, "ada", "demo x"),
         "another iss, not promised": (replace(pending_of(url), state=pending.state), {**right, "iss": "https://x"}, "ada", "demo x"),
@@ -318,7 +318,7 @@ def test_an_answer_of_another_issuer_state_person_place_or_time_is_refused() -> 
         "no code": (pending, {**right, "code": ""}, "ada", "demo x"),
     }
 
-    def refused(begun: PendingSignIn, answer: dict[str, str], person: str, place: str) -> None:
+    def refused(begun: PendingToolSignIn, answer: dict[str, str], person: str, place: str) -> None:
         with pytest.raises(SignInError):
             begun.code_of(answer, person, place)
 
