@@ -133,14 +133,14 @@ def visible(frames: Iterable[Frame], audience: Audience) -> Iterator[Frame]:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ExcerptPiece:
     """A piece of a visible text. ``is_hit``: it matches the search."""
 
     text: VisibleText = field(repr=False)
     is_hit: bool
 
 
-def excerpt(text: VisibleText, hits: Sequence[tuple[int, int]], length: int = 200) -> tuple[Piece, ...]:
+def excerpt(text: VisibleText, hits: Sequence[tuple[int, int]], length: int = 200) -> tuple[ExcerptPiece, ...]:
     """About ``length`` characters of a visible text around the first of ``hits``, in pieces that a page shows one after the other.
 
     ``hits`` are positions in ``text``, in order, without overlap.
@@ -150,14 +150,14 @@ def excerpt(text: VisibleText, hits: Sequence[tuple[int, int]], length: int = 20
     # Never further back than ``length``: a page must be short, and the pattern is slow on a long run of white space.
     begin = (text.rfind(" ", max(first - length, 0), near) + 1 or near) if first > length // 2 else 0
     end = begin + length
-    pieces = [Piece(VisibleText("…"), is_hit=False)] if begin else []
+    pieces = [ExcerptPiece(VisibleText("…"), is_hit=False)] if begin else []
     at = begin
     for start, stop in [hit for hit in hits if hit[0] < end]:
-        pieces += [Piece(VisibleText(text[at:start]), is_hit=False), Piece(VisibleText(text[start:stop]), is_hit=True)]
+        pieces += [ExcerptPiece(VisibleText(text[at:start]), is_hit=False), ExcerptPiece(VisibleText(text[start:stop]), is_hit=True)]
         at = stop
-    pieces.append(Piece(VisibleText(text[at:end]), is_hit=False))
+    pieces.append(ExcerptPiece(VisibleText(text[at:end]), is_hit=False))
     if max(at, end) < len(text):
-        pieces.append(Piece(VisibleText("…"), is_hit=False))
+        pieces.append(ExcerptPiece(VisibleText("…"), is_hit=False))
     return tuple(piece for piece in pieces if piece.text)
 
 

@@ -21,7 +21,7 @@ from chatui.env import environment
 from chatui.models.conversation import Conversation, ImportSource
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.permissions.access import Listed
+from chatui.permissions.access import ListedConversation
 from chatui.wire import bus
 
 
@@ -88,12 +88,12 @@ _BLANK_KEY = UUID(int=0)
 """The placeholder in elements that scripts copy, where they put the real key (``static/js/page/dom.js``)."""
 
 
-def _is_copy(row: Conversation | Listed) -> bool:
+def _is_copy(row: Conversation | ListedConversation) -> bool:
     """Whether it is a copy of a shared conversation."""
     return row.imported_from == ImportSource.SHARED
 
 
-def _is_imported(row: Conversation | Listed) -> bool:
+def _is_imported(row: Conversation | ListedConversation) -> bool:
     """Whether it was uploaded. A copy was not, though it has the time of an import, too."""
     return row.imported_at is not None and not _is_copy(row)
 
@@ -122,7 +122,9 @@ def blank_conversation() -> ShownConversation:
 
 def blank_list() -> ShownLines:
     """A list of one conversation that does not exist yet, whose line scripts copy. It is imported and a copy: they take the marks off."""
-    blank = Listed(_BLANK_KEY, "", timezone.now(), timezone.now(), "", has_news=False, is_pinned=False, is_running=False, waits=False)
+    blank = ListedConversation(
+        _BLANK_KEY, "", timezone.now(), timezone.now(), "", has_news=False, is_pinned=False, is_running=False, waits=False
+    )
     return ShownLines([replace(line, is_copy=True) for line in _lines([blank], None)], "")
 
 
@@ -165,7 +167,7 @@ def shown_list(person: User, current: UUID | None = None, start: str = "", folde
     return ShownLines(_lines(rows[:PAGE_SIZE], current), cursor, str(folder or ""))
 
 
-def _lines(rows: Iterable[Listed], current: UUID | None) -> list[SidebarLine]:
+def _lines(rows: Iterable[ListedConversation], current: UUID | None) -> list[SidebarLine]:
     options = gettext("Options for “%(title)s”")
     return [
         SidebarLine(

@@ -22,7 +22,7 @@ from chatui.store.search_words import Query
 from chatui.store.titles import own_words
 from chatui.store.transcripts import BranchText
 from renderer.frames import Frame, Role
-from renderer.gate import Audience, Piece, VisibleText, excerpt, show
+from renderer.gate import Audience, ExcerptPiece, VisibleText, excerpt, show
 from renderer.markup.words import words_near, words_of
 
 QUERY_CHARS = 200
@@ -40,8 +40,8 @@ class Hit:
     """One search result."""
 
     url: str
-    title: tuple[Piece, ...]
-    excerpt: tuple[Piece, ...]
+    title: tuple[ExcerptPiece, ...]
+    excerpt: tuple[ExcerptPiece, ...]
     writer: str
     """``you``, ``answer`` or ``document``. A match in a title has neither writer nor excerpt."""
     at: datetime

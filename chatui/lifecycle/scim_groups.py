@@ -17,7 +17,7 @@ from chatui.accounts import account_managers, provider_groups
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor, record
 from chatui.lifecycle import scim_patches
-from chatui.lifecycle.scim_patches import Change, uuids
+from chatui.lifecycle.scim_patches import PatchOperation, uuids
 from chatui.lifecycle.scim_resources import GROUP, NoSuchResourceError, ResourceExistsError, ScimError
 from chatui.lifecycle.scim_tokens import all_or_nothing, changeable_accounts
 from chatui.models.provisioning import ProvisionedAccount, ProvisionedGroup
@@ -105,7 +105,7 @@ def create(visitor: Visitor, provider: Provider, body: Mapping[str, Any]) -> Pro
     return row
 
 
-def change(visitor: Visitor, provider: Provider, key: str, changes: Iterable[Change]) -> ProvisionedGroup:
+def change(visitor: Visitor, provider: Provider, key: str, changes: Iterable[PatchOperation]) -> ProvisionedGroup:
     """Apply all changes of a PATCH, or of a whole resource (PUT), or none. Without ``members``, the members are not changed. Recorded.
 
     Raises NoSuchResourceError, ResourceExistsError, ForbiddenAccountError and ScimError.
@@ -127,7 +127,7 @@ def delete(visitor: Visitor, provider: Provider, key: str) -> None:
         record("directory group", visitor, detail=detail)
 
 
-def _apply(visitor: Visitor, provider: Provider, row: ProvisionedGroup, changes: Iterable[Change]) -> None:
+def _apply(visitor: Visitor, provider: Provider, row: ProvisionedGroup, changes: Iterable[PatchOperation]) -> None:
     ProvisionedGroup.objects.select_for_update().get(pk=row.pk)
     before = set(row.members.values_list("pk", flat=True))
     named = {key for change in changes for key in _apply_change(provider, row, change)}
@@ -139,7 +139,7 @@ def _apply(visitor: Visitor, provider: Provider, row: ProvisionedGroup, changes:
     sync_members(visitor, provider, before | after if is_renamed else (before ^ after) | named)
 
 
-def _apply_change(provider: Provider, row: ProvisionedGroup, change: Change) -> set[UUID]:
+def _apply_change(provider: Provider, row: ProvisionedGroup, change: PatchOperation) -> set[UUID]:
     """Apply one change. Returns the members that it names, whether or not they are new."""
     if change.attribute == "members":
         return _change_members(provider, row, change)
@@ -154,7 +154,7 @@ def _apply_change(provider: Provider, row: ProvisionedGroup, change: Change) -> 
     return set()
 
 
-def _change_members(provider: Provider, row: ProvisionedGroup, change: Change) -> set[UUID]:
+def _change_members(provider: Provider, row: ProvisionedGroup, change: PatchOperation) -> set[UUID]:
     if change.selector is not None:
         if change.kind != "remove" or change.selector[0] != "value":
             raise ScimError('A filter of members must look like members[value eq "id"], and can only remove them.', "invalidPath")

@@ -34,7 +34,7 @@ _EXTENSION = re.compile(r"urn:[\w.:-]+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PatchOperation:
     """One change."""
 
     kind: str
@@ -53,7 +53,7 @@ def check_schemas(body: Mapping[str, Any], needed: str) -> None:
         raise ScimError(f"schemas must be a list with {needed}.", "invalidSyntax")
 
 
-def changes(body: Mapping[str, Any], key: str) -> list[Change]:
+def changes(body: Mapping[str, Any], key: str) -> list[PatchOperation]:
     """The changes in a PATCH of the resource with the id ``key``, in order.
 
     Raises ScimError for anything unsupported: if a removal were ignored, access would remain. So it does for what is read-only (RFC 7643,
@@ -142,7 +142,7 @@ def member_ids(value: object) -> list[str]:
     return [str(each) for each in values]
 
 
-def _changes_of(operation: object) -> Iterator[Change]:
+def _changes_of(operation: object) -> Iterator[PatchOperation]:
     fields = {str(name).lower(): value for name, value in operation.items()} if isinstance(operation, dict) else {}
     kind, path, value = str(fields.get("op")).lower(), fields.get("path"), fields.get("value")
     if kind not in ("add", "replace", "remove") or not isinstance(path, str | None):
@@ -160,7 +160,7 @@ def _changes_of(operation: object) -> Iterator[Change]:
             yield from _parts(kind, str(name), each)
 
 
-def _parts(kind: str, name: str, value: object) -> Iterator[Change]:
+def _parts(kind: str, name: str, value: object) -> Iterator[PatchOperation]:
     """``{"name": {"givenName": …}}`` is equivalent to ``name.givenName``."""
     if name.lower() == "name" and isinstance(value, dict):
         for part, each in value.items():
@@ -169,10 +169,10 @@ def _parts(kind: str, name: str, value: object) -> Iterator[Change]:
         yield _change(kind, name, value)
 
 
-def _change(kind: str, path: str, value: object) -> Change:
+def _change(kind: str, path: str, value: object) -> PatchOperation:
     plain = CORE.sub("", path.strip())
     if _EXTENSION.match(plain):
-        return Change(kind, "extension", value)  # such as a department, which is not stored here
+        return PatchOperation(kind, "extension", value)  # such as a department, which is not stored here
     match = _PATH.fullmatch(plain)
     if match is None:
         raise ScimError("The path is not supported.", "invalidPath")
@@ -180,7 +180,7 @@ def _change(kind: str, path: str, value: object) -> Change:
     selectors = [] if match["filter"] is None else parse_filters(match["filter"], "value", "type", "primary")
     if len(selectors) > 1:
         raise ScimError("A selector has one condition.", "invalidFilter")
-    return Change(kind, match["attribute"].lower() + part, value, next(iter(selectors), None))
+    return PatchOperation(kind, match["attribute"].lower() + part, value, next(iter(selectors), None))
 
 
 def one_line(value: object, max_chars: int) -> str:
@@ -211,7 +211,7 @@ class PersonAttributes(TypedDict, total=False):
     active: bool
 
 
-def of_resource(body: Mapping[str, Any], needed: str = "") -> list[Change]:
+def of_resource(body: Mapping[str, Any], needed: str = "") -> list[PatchOperation]:
     """The changes in a POST or PUT. What is null was not sent. Raises ScimError if the attribute ``needed`` was not."""
     sent = [change for name, value in body.items() for change in _parts("replace", str(name), value) if change.value is not None]
     if needed and all(change.attribute != needed.lower() for change in sent):
@@ -219,7 +219,7 @@ def of_resource(body: Mapping[str, Any], needed: str = "") -> list[Change]:
     return sent
 
 
-def person_attributes(changes: Iterable[Change], email: str = "") -> PersonAttributes:
+def person_attributes(changes: Iterable[PatchOperation], email: str = "") -> PersonAttributes:
     """The attributes that changes set. Attributes that are not stored here are ignored. ``email``: the one address that is stored, as the
     primary one for work. Raises ScimError.
     """
@@ -233,7 +233,7 @@ def person_attributes(changes: Iterable[Change], email: str = "") -> PersonAttri
     return sent
 
 
-def _value(column: str, change: Change) -> str | bool:
+def _value(column: str, change: PatchOperation) -> str | bool:
     if change.kind == "remove":
         if column in ("given_name", "family_name"):
             return ""
@@ -247,7 +247,7 @@ def _value(column: str, change: Change) -> str | bool:
     return text
 
 
-def _is_about_another(change: Change, email: str) -> bool:
+def _is_about_another(change: PatchOperation, email: str) -> bool:
     """Whether the change is about an address that is not stored here, such as a home address.
 
     Raises ScimError for one that would replace it (RFC 7644, section 3.5.2.3), except for another type, which directories send of all whose
@@ -271,7 +271,7 @@ def _has_only_others(value: object) -> bool:
     )
 
 
-def _email(change: Change) -> str:
+def _email(change: PatchOperation) -> str:
     """The work or primary address; empty if there is no well-formed one."""
     value = [change.value] if isinstance(change.value, dict) else change.value
     if isinstance(value, list):

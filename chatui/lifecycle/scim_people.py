@@ -21,7 +21,7 @@ from chatui.accounts.provider_claims import PersonClaims
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor, record
 from chatui.lifecycle import closing, scim_groups, scim_patches
-from chatui.lifecycle.scim_patches import Change, PersonAttributes, uuids
+from chatui.lifecycle.scim_patches import PatchOperation, PersonAttributes, uuids
 from chatui.lifecycle.scim_resources import USER, ForbiddenAccountError, NoSuchResourceError, ResourceExistsError, ScimError
 from chatui.lifecycle.scim_tokens import all_or_nothing, changeable_accounts, may_change
 from chatui.models.provisioning import ProvisionedAccount
@@ -130,7 +130,7 @@ def create(visitor: Visitor, provider: Provider, body: Mapping[str, Any]) -> Pro
     return row
 
 
-def change(visitor: Visitor, provider: Provider, key: str, changes: Iterable[Change]) -> ProvisionedAccount:
+def change(visitor: Visitor, provider: Provider, key: str, changes: Iterable[PatchOperation]) -> ProvisionedAccount:
     """Apply all changes of a PATCH, or of a whole resource (PUT), or none: attributes that were not sent stay. Recorded.
 
     Raises NoSuchResourceError, ResourceExistsError, ForbiddenAccountError and ScimError.

@@ -103,7 +103,7 @@ _HAS_LATE = "EXISTS (SELECT 1 FROM chatui_turn WHERE conversation_id = chatui_co
 _OWN = "owner_id = %s AND id = %s AND unfinished_until IS NULL AND "
 
 
-class Listed(NamedTuple):
+class ListedConversation(NamedTuple):
     """What a list shows of a conversation; a row of ``own_conversations``."""
 
     pk: UUID
@@ -119,7 +119,7 @@ class Listed(NamedTuple):
 
 def own_conversations(
     user: User, limit: int, before: tuple[bool, datetime, UUID] | None = None, folder: UUID | None = None
-) -> list[Listed]:
+) -> list[ListedConversation]:
     """The person's conversations in a folder, or in none, except archived ones; the pinned ones first, then the latest first.
 
     ``before`` (whether it is pinned, time, and key): return only those that come after that one. Each conversation has ``is_running``:
@@ -138,7 +138,9 @@ def own_conversations(
     marks = (f"{_RUNNING})", f"{_RUNNING} AND EXISTS (SELECT 1 FROM chatui_toolapproval WHERE {waiting}))")  # noqa: S608 - all are ours
     rows = read(Conversation, where, *values, limit, also=marks, without=_NOT_LISTED)
     return [
-        Listed(row.pk, row.title, row.active_at, row.imported_at, row.imported_from, row.has_news, row.is_pinned, *map(bool, own))
+        ListedConversation(
+            row.pk, row.title, row.active_at, row.imported_at, row.imported_from, row.has_news, row.is_pinned, *map(bool, own)
+        )
         for row, own in rows
     ]
 
@@ -146,7 +148,7 @@ def own_conversations(
 _LISTED = "owner_id = %s AND temporary_until IS NULL AND deleted_at IS NULL AND archived_at IS NULL AND "
 # The marks as ``_marks`` has them for statements of Django's.
 _RUNNING = "EXISTS (SELECT 1 FROM chatui_turn WHERE conversation_id = chatui_conversation.id AND state = 'running'"
-_NOT_LISTED = tuple({each.attname for each in Conversation._meta.concrete_fields} - {"id", *Listed._fields})
+_NOT_LISTED = tuple({each.attname for each in Conversation._meta.concrete_fields} - {"id", *ListedConversation._fields})
 
 
 def marks_of(conversation: Conversation) -> tuple[bool, bool]:

@@ -68,7 +68,7 @@ DESCRIPTIONS: dict[str, str] = {name: words for group in GROUPS.values() for nam
 
 
 @dataclass(frozen=True, slots=True)
-class Role:
+class StaffRole:
     """A common choice of permissions. ``name`` and ``sentence`` are in English, as in the catalogue."""
 
     key: str
@@ -77,8 +77,8 @@ class Role:
     permissions: frozenset[str]
 
 
-def _role(key: str, name: str, sentence: str, *headings: str) -> Role:
-    return Role(key, name, sentence, frozenset(name for heading in headings for name in GROUPS[heading]))
+def _role(key: str, name: str, sentence: str, *headings: str) -> StaffRole:
+    return StaffRole(key, name, sentence, frozenset(name for heading in headings for name in GROUPS[heading]))
 
 
 ROLES = (
@@ -110,12 +110,12 @@ ROLES = (
 ADMINISTRATOR = "administrator"
 
 
-def roles_for(staff: User) -> tuple[Role, ...]:
+def roles_for(staff: User) -> tuple[StaffRole, ...]:
     """The roles that they may give: those whose permissions they all have. *Administrator*, with every permission that they have, comes
     first if that is more than each of them."""
     held = frozenset(DESCRIPTIONS) if staff.is_superuser else DESCRIPTIONS.keys() & staff.get_all_permissions()
     roles = tuple(role for role in ROLES if role.permissions <= held)
-    everything = Role(ADMINISTRATOR, noop("Administrator"), noop("May do everything that you may do"), frozenset(held))
+    everything = StaffRole(ADMINISTRATOR, noop("Administrator"), noop("May do everything that you may do"), frozenset(held))
     return (everything, *roles) if roles and all(role.permissions < held for role in roles) else roles
 
 

@@ -171,10 +171,10 @@ class PartNode(Node):
             context.dicts.pop()
 
 
-class Parser(base.Parser):
+class PageParser(base.Parser):
     """Reads a template for pages of one language."""
 
-    def __init__(self, page: Page, tokens: list[Token]) -> None:
+    def __init__(self, page: PageTemplate, tokens: list[Token]) -> None:
         super().__init__(tokens, page.engine.template_libraries, page.engine.template_builtins, page.origin)
         self._page, self._nothing = page, Context()
         self._nothing.template = page
@@ -206,7 +206,7 @@ class Parser(base.Parser):
         if not _is_literal(node.template) or node.isolated_context:
             return node
         part = self._page.engine.get_template(node.template.resolve(self._nothing))
-        return PartNode(part.nodelist, node.extra_context) if isinstance(part, Page) else node
+        return PartNode(part.nodelist, node.extra_context) if isinstance(part, PageTemplate) else node
 
 
 def _plain(condition: Any) -> Any:
@@ -241,12 +241,12 @@ def _is_literal(value: FilterExpression) -> bool:
     return not value.filters and (isinstance(value.var, str) or value.var.lookups is None)
 
 
-class Page(Template):
-    """A template as ``Parser`` reads it."""
+class PageTemplate(Template):
+    """A template as ``PageParser`` reads it."""
 
     def compile_nodelist(self) -> NodeList:
         lexer = DebugLexer if self.engine.debug else Lexer
-        return Parser(self, lexer(self.source).tokenize()).parse()
+        return PageParser(self, lexer(self.source).tokenize()).parse()
 
 
 class Loader(filesystem.Loader):
@@ -260,14 +260,14 @@ class Loader(filesystem.Loader):
 
     def __init__(self, engine: Engine, dirs: list[str | Path] | None = None) -> None:
         super().__init__(engine, dirs)
-        self._pages: dict[tuple[str, str | None], Page] = {}
+        self._pages: dict[tuple[str, str | None], PageTemplate] = {}
 
     def get_template(self, template_name: str, skip: list[Origin] | None = None) -> Template:
         """The template in the language of the thread. Of ours, none extends one of the same name."""
         key = template_name, get_language()
         if key not in self._pages:
             [origin] = self.get_template_sources(template_name)
-            self._pages[key] = Page(self.get_contents(origin), origin, template_name, self.engine)
+            self._pages[key] = PageTemplate(self.get_contents(origin), origin, template_name, self.engine)
         return self._pages[key]
 
     def get_contents(self, origin: Origin) -> str:

@@ -23,7 +23,7 @@ from chatui.transfer.files import FileDestination, UploadRefusedError
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
+class FileUpload:
     """A file that somebody uploads. ``name``: as their browser sent it."""
 
     name: str = field(repr=False)
@@ -31,7 +31,7 @@ class Upload:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedDocument:
     """A file that became no document. ``why``: as of ``UploadRefusedError``; ``full``: the collection has MAX_DOCUMENTS."""
 
     name: str = field(repr=False)
@@ -39,7 +39,7 @@ class Refused:
     places: int = 0
 
 
-def add(visitor: Visitor, collection_id: object, uploads: Sequence[Upload], replaces: object = None) -> list[Refused]:
+def add(visitor: Visitor, collection_id: object, uploads: Sequence[FileUpload], replaces: object = None) -> list[RefusedDocument]:
     """Make these files documents of the visitor's own collection, each by itself; returns those that were refused. ``replaces``: the
     document whose place the first takes; any takes that of a document with its name. Blocks while they are read.
 
@@ -47,20 +47,20 @@ def add(visitor: Visitor, collection_id: object, uploads: Sequence[Upload], repl
     """
     person = person_of(visitor)
     row = permissions.own(person, collection_id)
-    refused: list[Refused] = []
+    refused: list[RefusedDocument] = []
     for number, upload in enumerate(uploads):
         try:
             _add(person, row, upload, key_in(replaces) if not number else None)
         except UploadRefusedError as error:
-            refused.append(Refused(file_names.clean(upload.name), error.why, error.found.places if error.found else 0))
+            refused.append(RefusedDocument(file_names.clean(upload.name), error.why, error.found.places if error.found else 0))
         except CollectionFullError:
-            refused.append(Refused(file_names.clean(upload.name), "full"))
+            refused.append(RefusedDocument(file_names.clean(upload.name), "full"))
     if len(refused) < len(uploads):
         display.note_added(visitor, row)
     return refused
 
 
-def _add(person: User, row: Collection, upload: Upload, replaces: UUID | None) -> None:
+def _add(person: User, row: Collection, upload: FileUpload, replaces: UUID | None) -> None:
     # While it is read, it waits as an upload for a message box that no page has; if this process dies, it is swept as one.
     file = transfer_files.accept(FileDestination(person.pk, None, brought_in=row.pk), upload.name, lambda: upload.data)
     try:

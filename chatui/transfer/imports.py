@@ -142,7 +142,7 @@ UNTITLED = noop("Imported conversation")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TranscriptFindings:
     """What a transcript has: how many frames, how many of them its owner may see, and how many problems, which are ignored."""
 
     frames: int
@@ -161,7 +161,7 @@ class Imported:
     """The new conversation, and what the file had."""
 
     conversation: Conversation
-    found: Found
+    found: TranscriptFindings
 
 
 def import_transcript(person: User, data: bytes) -> Imported:
@@ -176,13 +176,13 @@ def import_transcript(person: User, data: bytes) -> Imported:
     return Imported(conversation, found)
 
 
-def look_at(person: User, data: bytes) -> Found:
+def look_at(person: User, data: bytes) -> TranscriptFindings:
     """What an uploaded transcript has, without storing anything. Raises ImportRefusedError if it is too large, not a transcript, or has
     nothing that its owner may see."""
     return _read(person, data)[2]
 
 
-def _read(person: User, data: bytes) -> tuple[Conversation, list[Finished], Found, Counter[ErrorCode]]:
+def _read(person: User, data: bytes) -> tuple[Conversation, list[Finished], TranscriptFindings, Counter[ErrorCode]]:
     """The conversation of a transcript, not saved yet, its frames, what was found in it, and how often each problem was."""
     read = upload.read(data)
     frames = [replace(item, frame=as_imported(item.frame)) for item in read.finished]
@@ -191,7 +191,7 @@ def _read(person: User, data: bytes) -> tuple[Conversation, list[Finished], Foun
         refuse(ProductCode.EMPTY, gettext("the transcript contains no message that you may see"))
     conversation = _conversation(person, read.header, show(visible[0], Audience.END_USER))
     unheld = document_headers.unheld_settings(conversation)
-    found = Found(len(frames), len(visible), read.problems, read.reported, unheld, read.header.is_version_1)
+    found = TranscriptFindings(len(frames), len(visible), read.problems, read.reported, unheld, read.header.is_version_1)
     return conversation, frames, found, read.codes
 
 

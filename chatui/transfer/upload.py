@@ -51,7 +51,7 @@ class ImportRefusedError(Exception):
 
 
 @dataclass(slots=True)
-class Upload:
+class ParsedUpload:
     """The parsed upload: the header, the frames, and the problems that were ignored."""
 
     header: DocumentHeader = field(default_factory=DocumentHeader)
@@ -68,7 +68,7 @@ class Upload:
         return self.codes.total()
 
 
-def read(data: bytes) -> Upload:
+def read(data: bytes) -> ParsedUpload:
     """Read an upload. Raises ImportRefusedError if it is too large in any respect, or not a transcript."""
     if len(data) > MAX_BYTES:
         refuse(ProductCode.TOO_LARGE, _("the file is larger than %(count)d MB") % {"count": MAX_BYTES // (1024 * 1024)})
@@ -116,15 +116,15 @@ def gemini() -> str:
     )
 
 
-def _read_text(data: bytes) -> Upload:
-    upload, reader = Upload(), FrameReader(lenient=True)
+def _read_text(data: bytes) -> ParsedUpload:
+    upload, reader = ParsedUpload(), FrameReader(lenient=True)
     for begin in range(0, len(data), PIECE_BYTES):
         _take(upload, reader.feed(data[begin : begin + PIECE_BYTES]))
     _take(upload, reader.finish())
     return upload
 
 
-def _take(upload: Upload, events: Iterable[DocumentOpened | ProblemFound | Finished]) -> None:
+def _take(upload: ParsedUpload, events: Iterable[DocumentOpened | ProblemFound | Finished]) -> None:
     for event in events:
         match event:
             case DocumentOpened(document=document):
@@ -147,11 +147,11 @@ def _is_json(data: bytes) -> bool:
     return _JSON_BEGINS.match(data) is not None and _LINE_OF_A_FRAME.search(data) is None
 
 
-def _read_json(data: bytes) -> Upload:
+def _read_json(data: bytes) -> ParsedUpload:
     # Parsed JSON takes up to forty times as much memory: marks are counted before parsing.
     if has_more_marks(data, MAX_JSON_MARKS):
         refuse(ProductCode.TOO_LARGE, _("the transcript has too many values"))
-    upload, reading = Upload(), interchange.read_leniently(data)
+    upload, reading = ParsedUpload(), interchange.read_leniently(data)
     _take(upload, [DocumentOpened(reading.document), *map(ProblemFound, reading.problems), *reading.finished])
     return upload
 

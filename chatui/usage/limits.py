@@ -95,7 +95,7 @@ def _refresh() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Period:
+class UsagePeriod:
     """A day with its month, which is named by its first day."""
 
     day: date
@@ -113,11 +113,11 @@ class Period:
         return datetime.combine((self.month + timedelta(days=32)).replace(day=1), datetime.min.time(), UTC)
 
 
-def of(moment: datetime) -> Period:
-    return Period(moment.astimezone(UTC).date())
+def of(moment: datetime) -> UsagePeriod:
+    return UsagePeriod(moment.astimezone(UTC).date())
 
 
-def now() -> Period:
+def now() -> UsagePeriod:
     """Today."""
     return of(timezone.now())
 
@@ -145,7 +145,7 @@ class LimitLine:
         return 100 if self.used >= self.limit else 100 * self.used // self.limit
 
 
-def lines(person: User, limits: UsageLimits, period: Period) -> list[LimitLine]:
+def lines(person: User, limits: UsageLimits, period: UsagePeriod) -> list[LimitLine]:
     """The existing limits, each with the person's usage so far: answers that are being written count as one turn each. One statement, and
     two more if their count is none of today."""
     row = UsageCount.objects.filter(person=person, day=period.day, since=oldest()).first() or counted(person, period)
@@ -159,7 +159,7 @@ def lines(person: User, limits: UsageLimits, period: Period) -> list[LimitLine]:
     return found
 
 
-def counted(person: User, period: Period) -> UsageCount:
+def counted(person: User, period: UsagePeriod) -> UsageCount:
     """What the person has used and reserved, counted anew from the ledger and from their running turns. Two statements, and no row."""
     tokens, is_of_day = F("input_tokens") + F("output_tokens"), Q(day=period.day)
     used = UsageEntry.objects.filter(person=person, day__gte=period.month, day__lt=period.month_ends.date()).aggregate(
@@ -179,7 +179,7 @@ def status_of(person: User) -> list[LimitLine]:
     return lines(person, limits, now()) if limits else []
 
 
-def warning(person: User, limits: UsageLimits, period: Period) -> LimitLine | None:
+def warning(person: User, limits: UsageLimits, period: UsagePeriod) -> LimitLine | None:
     """The limit to warn of with an accepted question: the one that is nearest; None below WARN_PERCENT."""
     near = [line for line in lines(person, limits, period) if line.percent >= WARN_PERCENT]
     return max(near, key=lambda line: (line.percent, line.until), default=None)

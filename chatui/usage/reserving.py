@@ -17,7 +17,7 @@ from chatui.codes import ProductCode
 from chatui.models.usage import UsageCount
 from chatui.models.user import User
 from chatui.usage import limits as usage_limits
-from chatui.usage.limits import LimitLine, Period, UsageLimits, now
+from chatui.usage.limits import LimitLine, UsageLimits, UsagePeriod, now
 
 
 class LimitReachedError(Exception):
@@ -57,7 +57,7 @@ def reserve(person: User, limits: UsageLimits, tokens: int) -> Reserved:
     return Reserved(tokens, usage_limits.warning(person, limits, period))
 
 
-def _try_to_reserve(person: User, limits: UsageLimits, tokens: int, period: Period) -> bool:
+def _try_to_reserve(person: User, limits: UsageLimits, tokens: int, period: UsagePeriod) -> bool:
     """Run the statement that decides. Returns whether the tokens and the answer are reserved now."""
     within = Q(person=person, day=period.day, since=usage_limits.oldest())
     for span, name in usage_limits.KINDS:
@@ -76,7 +76,7 @@ def _le(count: Combinable, limit: int) -> Q:
     return Q(LessThanOrEqual(count, Value(limit)))
 
 
-def _begin(person: User, period: Period) -> None:
+def _begin(person: User, period: UsagePeriod) -> None:
     """Count the person's day and month anew, and what is reserved: there is no count of today yet, it began before there were limits, or a
     turn that was lost before it was settled has kept its reservation.
     """
@@ -86,7 +86,7 @@ def _begin(person: User, period: Period) -> None:
     usage_limits.counted(person, period).save(force_update=True)
 
 
-def _reached(person: User, limits: UsageLimits, period: Period) -> LimitReachedError:
+def _reached(person: User, limits: UsageLimits, period: UsagePeriod) -> LimitReachedError:
     """The limit that was reached; of several, the one that lasts longest. If none is reached, only running answers are in the way."""
     over = [line for line in usage_limits.lines(person, limits, period) if line.used >= line.limit]
     if not over:

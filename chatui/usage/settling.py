@@ -82,7 +82,7 @@ def _add_to_counters(attribution: Attribution, tokens: int, turns: int) -> None:
     """Add to the person's count, and release the reservation. Not without limits: the first question under one counts from the ledger."""
     if attribution.reserved_tokens is None and not limits.oldest():
         return
-    period = limits.Period(attribution.day)
+    period = limits.UsagePeriod(attribution.day)
     released, is_released = attribution.reserved_tokens or 0, int(attribution.reserved_tokens is not None)
     values: list[object] = [period.day, tokens, period.day, turns, period.month, tokens, period.month, turns]
     values += [released, released, is_released, is_released, attribution.person_id]

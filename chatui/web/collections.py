@@ -25,7 +25,7 @@ from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.collections import MAX_ASKED, may_offer
 from chatui.transfer import collections as transfer
-from chatui.transfer.collections import MAX_DOCUMENTS, Refused, Upload
+from chatui.transfer.collections import MAX_DOCUMENTS, FileUpload, RefusedDocument
 from chatui.transfer.upload import max_form_bytes
 from chatui.web import undo
 from chatui.web.guards import person_of, signed_in, visitor_of
@@ -185,7 +185,7 @@ def _upload(request: HttpRequest, shown: ShownCollection) -> HttpResponse:
     if not form.is_valid():
         return _page(request, shown, form)
     key = shown.id or collections.open_folder(person, shown.folder)
-    uploads = [Upload(each.name or "", each.read()) for each in given]
+    uploads = [FileUpload(each.name or "", each.read()) for each in given]
     refused = transfer.add(visitor_of(request, "page"), key, uploads, form.cleaned_data.get("replaces"))
     if not refused:
         # The empty fragment ends that of the form, which would lead past the sentence.
@@ -196,7 +196,7 @@ def _upload(request: HttpRequest, shown: ShownCollection) -> HttpResponse:
     return _page(request, collections.shown(person, key), form, added=len(uploads) - len(refused))
 
 
-def _refusal(refused: Refused) -> str:
+def _refusal(refused: RefusedDocument) -> str:
     if refused.why == "full":
         return gettext("A collection has at most %(most)d documents.") % {"most": MAX_DOCUMENTS}
     return files.sentence(refused.why, refused.places)

@@ -17,7 +17,7 @@ from chatui.display.conversation_list import shown_conversation
 from chatui.limits import Throttle
 from chatui.transfer import imports, upload
 from chatui.transfer.export_imports import ImportedExport, import_export, look_at_export
-from chatui.transfer.imports import Found
+from chatui.transfer.imports import TranscriptFindings
 from chatui.transfer.other_products import conversation_tree, reading
 from chatui.transfer.other_products.conversation_tree import DroppedKind
 from chatui.transfer.upload import MAX_BYTES, MAX_EXPORT_BYTES, ImportRefusedError, refuse
@@ -112,7 +112,7 @@ _WORDS: dict[ErrorCode, Promise] = {
 _HEADER_WORDS = _("The header of the file is missing or has a fault. The messages after it were read all the same.")
 
 
-def _sentences(imported: Found) -> list[str]:
+def _sentences(imported: TranscriptFindings) -> list[str]:
     """What was found in a transcript, in words for the person who uploaded it."""
     places = [problem.location for problem in imported.reported]
     has_fault = any(place is None or place.frame is None for place in places)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from renderer.gate import Piece, VisibleText, excerpt
+from renderer.gate import ExcerptPiece, VisibleText, excerpt
 
 
 def shown(text: str, word: str = "", length: int = 40) -> str:
@@ -56,4 +56,7 @@ def test_a_match_across_the_end_is_shown_in_whole_and_nothing_follows_it() -> No
 
 
 def test_an_excerpt_has_two_hundred_characters_unless_told_otherwise() -> None:
-    assert excerpt(VisibleText("a" * 300), []) == (Piece(VisibleText("a" * 200), is_hit=False), Piece(VisibleText("…"), is_hit=False))
+    assert excerpt(VisibleText("a" * 300), []) == (
+        ExcerptPiece(VisibleText("a" * 200), is_hit=False),
+        ExcerptPiece(VisibleText("…"), is_hit=False),
+    )

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from chatui.documents.inside.marks import Look, linked, spread
-from chatui.documents.inside.pdf_page import Piece
+from chatui.documents.inside.pdf_page import DrawnText
 
 _SPACE = 0.15
 """A gap of this share of the size is a space between words."""
@@ -38,7 +38,7 @@ _MIRRORED = str.maketrans("()[]{}<>«»", ")(][}{><»«")
 class _Cell:
     """A stretch of a line without large gaps. ``order``: the place of its first piece among those of the page."""
 
-    pieces: list[Piece]
+    pieces: list[DrawnText]
     order: int
     text: str = ""
 
@@ -55,17 +55,17 @@ class _Cell:
 class _Line:
     base: float
     size: float
-    pieces: list[tuple[int, Piece]] = field(default_factory=list)
+    pieces: list[tuple[int, DrawnText]] = field(default_factory=list)
     cells: list[_Cell] = field(default_factory=list)
 
 
-def text_of(pieces: Sequence[Piece]) -> str:
+def text_of(pieces: Sequence[DrawnText]) -> str:
     """The text of a page. Text that runs in another direction comes after the rest."""
     turns = sorted({piece.turn for piece in pieces}, key=lambda turn: (-sum(len(p.text) for p in pieces if p.turn == turn), turn))
     return "\n\n".join(filter(None, (_of_turn([piece for piece in pieces if piece.turn == turn]) for turn in turns)))
 
 
-def _of_turn(pieces: list[Piece]) -> str:
+def _of_turn(pieces: list[DrawnText]) -> str:
     _find_raised(pieces)
     lines = _lines(pieces)
     output: list[str] = []
@@ -78,7 +78,7 @@ def _of_turn(pieces: list[Piece]) -> str:
     return "\n".join(output)
 
 
-def _find_raised(pieces: list[Piece]) -> None:
+def _find_raised(pieces: list[DrawnText]) -> None:
     """Bring raised and lowered text to the line of the text that it follows or precedes."""
     for number, piece in enumerate(pieces):
         for other in pieces[max(number - 1, 0) : number] + pieces[number + 1 : number + 2]:
@@ -92,7 +92,7 @@ def _find_raised(pieces: list[Piece]) -> None:
             piece.level = 0
 
 
-def _lines(pieces: list[Piece]) -> list[_Line]:
+def _lines(pieces: list[DrawnText]) -> list[_Line]:
     lines: list[_Line] = []
     for number, piece in sorted(enumerate(pieces), key=lambda each: (-each[1].base, each[1].start)):
         if not piece.text.strip():
@@ -123,7 +123,7 @@ def _divide(line: _Line) -> None:
         cell.text = _cell_text(cell.pieces)
 
 
-def _cell_text(pieces: list[Piece]) -> str:
+def _cell_text(pieces: list[DrawnText]) -> str:
     """The text of pieces beside each other, with spaces in the gaps, links, and signs for what is raised or struck out."""
     found: list[str] = []
     end, before = pieces[0].start, ""
@@ -217,7 +217,7 @@ def _columns(lines: list[_Line]) -> list[list[float]]:
 
 def _parts(cell: _Cell, gap: float) -> list[_Cell]:
     """A cell, divided where its pieces are further apart."""
-    parts: list[list[Piece]] = []
+    parts: list[list[DrawnText]] = []
     end = cell.start
     for piece in cell.pieces:
         if parts and piece.start - end <= gap:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from chatui.documents.inside.marks import URL_CHARS, linked, mark
-from chatui.documents.inside.pdf_page import Box, Piece, inside, plain
+from chatui.documents.inside.pdf_page import Box, DrawnText, inside, plain
 from chatui.documents.inside.text_collector import TextCollector
 from chatui.documents.kinds import HiddenPart, UnreadThing
 
@@ -43,7 +43,7 @@ _FAULTS = (TypeError, ValueError, KeyError, IndexError, AttributeError)
 class Notes:
     """The annotations of a page."""
 
-    pieces: list[Piece]
+    pieces: list[DrawnText]
     """Those of the page, where links, struck-out places and values of forms have their places."""
     collector: TextCollector
     is_off: Any
@@ -105,9 +105,9 @@ class Notes:
         if not pieces:
             self.marks.append(linked("", address))
 
-    def _within(self, box: Box) -> list[Piece]:
+    def _within(self, box: Box) -> list[DrawnText]:
         """The pieces in a box. Those that reach beyond it are cut at its ends."""
-        found: list[Piece] = []
+        found: list[DrawnText] = []
         number = 0
         while number < len(self.pieces):
             piece = self.pieces[number]
@@ -167,7 +167,7 @@ class Notes:
         base = beside.base if beside else box[1] + (box[3] - box[1] - size) / 2
         width = max(box[2] - box[0], 1)
         ends = [box[0] + width * (at + 1) / len(words) for at in range(len(words))]
-        self.pieces.append(Piece(words, box[0], ends[-1], base, size, ends))
+        self.pieces.append(DrawnText(words, box[0], ends[-1], base, size, ends))
 
 
 def name_of(file: Any) -> str:

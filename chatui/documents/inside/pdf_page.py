@@ -35,7 +35,7 @@ _DOT_SHARE = 0.001
 
 
 @dataclass(slots=True)
-class Piece:
+class DrawnText:
     """A text that was drawn at once. Lengths are in points."""
 
     text: str
@@ -60,11 +60,11 @@ class Piece:
         """A point of its line on the page."""
         return {0: (along, self.base), 1: (-self.base, along), 2: (-along, -self.base), 3: (self.base, -along)}[self.turn]
 
-    def cut(self, at: int) -> tuple[Piece, Piece]:
+    def cut(self, at: int) -> tuple[DrawnText, DrawnText]:
         """The piece in two, before the character ``at``."""
         where = self.ends[at - 1]
-        left = Piece(self.text[:at], self.start, where, self.base, self.size, self.ends[:at], self.turn, self.level)
-        right = Piece(self.text[at:], where, self.end, self.base, self.size, self.ends[at:], self.turn, self.level)
+        left = DrawnText(self.text[:at], self.start, where, self.base, self.size, self.ends[:at], self.turn, self.level)
+        right = DrawnText(self.text[at:], where, self.end, self.base, self.size, self.ends[at:], self.turn, self.level)
         for each in (left, right):
             each.is_invisible, each.is_struck, each.address = self.is_invisible, self.is_struck, self.address
         return left, right
@@ -144,7 +144,7 @@ def plain(value: Any) -> Any:
 class Drawn:
     """What is drawn on a page. ``boxes``: those of its pictures."""
 
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[DrawnText] = field(default_factory=list)
     boxes: list[Box] = field(default_factory=list)
 
 
@@ -342,12 +342,12 @@ class Walker:
         # Some programs draw text twice to make it bold.
         if place not in self._seen and text.strip("\0"):
             self._seen.add(place)
-            piece = Piece(text, along, ends[-1] if ends else along, base, abs(state.size) * height or 1, ends, turn, level)
+            piece = DrawnText(text, along, ends[-1] if ends else along, base, abs(state.size) * height or 1, ends, turn, level)
             piece.is_invisible = state.mode in _INVISIBLE
             self.drawn.pieces.append(piece)
 
 
-def visible(drawn: Drawn, box: Box, collector: TextCollector) -> list[Piece]:
+def visible(drawn: Drawn, box: Box, collector: TextCollector) -> list[DrawnText]:
     """The pieces that people see, or that were recognized in a scan. That others were left out is noted."""
     scans = [each for each in drawn.boxes if share(each, box) >= _SCAN_SHARE]
     found = []

@@ -36,7 +36,7 @@ _throttle = Throttle("examinations", attempts=30, seconds=600)
 _KEY_CHARS = 16_384
 
 
-class ServerForm(forms.Form):
+class ModelServerForm(forms.Form):
     """The settings of a model server. ``checked`` are those of a valid form; a mistake is reported at its field.
 
     A key is never in the form that is sent back: a typed one is handed on sealed, in ``held``, and a stored one stays where it is. Such a
@@ -260,7 +260,7 @@ def servers(request: HttpRequest) -> HttpResponse:
         "has_default": connected.default() is not None,
         "kept_here": {each.name for each in kept},
         "may_change": administration.may_examine(staff),
-        "form": ServerForm(staff, None) if may_add else None,
+        "form": ModelServerForm(staff, None) if may_add else None,
     }
     return page(request, AdminPart.SERVERS, "manage/servers.html", context)
 
@@ -270,17 +270,17 @@ def server_settings(request: HttpRequest, name: str) -> HttpResponse:
     row = existing(stored.find_row(name))
     if request.method == "POST":
         return _entered(request, row)
-    return _form_page(request, row, ServerForm(person_of(request), row))
+    return _form_page(request, row, ModelServerForm(person_of(request), row))
 
 
 def _entered(request: HttpRequest, before: StoredBackend | None) -> HttpResponse:
     """Test what was entered, or save it. Nothing that was entered is lost by a mistake, except a key with one."""
     if "forget" in request.POST:
-        form = ServerForm(person_of(request), before, _without_key(request.POST))
+        form = ModelServerForm(person_of(request), before, _without_key(request.POST))
         form.full_clean()
         form.fields["key"].widget.attrs["autofocus"] = True
         return _form_page(request, before, form)
-    form = ServerForm(person_of(request), before, request.POST)
+    form = ModelServerForm(person_of(request), before, request.POST)
     if not form.is_valid() or form.checked is None:
         return _form_page(request, before, form)
     if "test" in request.POST:
@@ -335,7 +335,7 @@ def _is_as_before(checked: Checked) -> bool:
     return spec is not None and stored.settings_digest(spec) == stored.settings_digest(checked.spec)
 
 
-def _tested(request: HttpRequest, before: StoredBackend | None, form: ServerForm, checked: Checked) -> HttpResponse:
+def _tested(request: HttpRequest, before: StoredBackend | None, form: ModelServerForm, checked: Checked) -> HttpResponse:
     test = None
     if checked.spec.is_demo:
         form.add_error("kind", gettext("The demo is no server, and needs no test."))
@@ -349,7 +349,7 @@ def _tested(request: HttpRequest, before: StoredBackend | None, form: ServerForm
     return _form_page(request, before, form, test)
 
 
-def _form_page(request: HttpRequest, before: StoredBackend | None, form: ServerForm, test: ServerTest | None = None) -> HttpResponse:
+def _form_page(request: HttpRequest, before: StoredBackend | None, form: ModelServerForm, test: ServerTest | None = None) -> HttpResponse:
     if form.is_bound:
         form.keep(test)
     context: dict[str, object] = {"form": form, "test": test, "name": before.name if before else ""}

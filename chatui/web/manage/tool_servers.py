@@ -26,7 +26,7 @@ _reviews = Throttle("tool-reviews", attempts=60, seconds=600)
 _KEY_CHARS = 16_384
 
 
-class ServerForm(forms.Form):
+class ToolServerForm(forms.Form):
     """Where a tool server is, and its key, which is never in the form that is sent back."""
 
     name = forms.CharField(
@@ -150,7 +150,7 @@ def connect(request: HttpRequest) -> HttpResponse:
     """Connect a server by its address."""
     from chatui.tools import stored_servers
 
-    form = ServerForm(None, request.POST if request.method == "POST" else None)
+    form = ToolServerForm(None, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
             row = stored_servers.save(visitor_of(request, "admin"), form.wanted(), None)
@@ -168,7 +168,7 @@ def server(request: HttpRequest, name: str) -> HttpResponse:
 
     row = existing(stored_servers.find_row(name))
     visitor, posted = visitor_of(request, "admin"), request.POST
-    form, choice = ServerForm(row), ChoiceForm(row)
+    form, choice = ToolServerForm(row), ChoiceForm(row)
     if "remove" in posted:
         stored_servers.remove(visitor, row)
         return done("tool-server-removed", name, "manage_tools")
@@ -184,7 +184,7 @@ def server(request: HttpRequest, name: str) -> HttpResponse:
             stored_servers.select(visitor, row, posted.getlist("tool"), groups, gives_resources=gives)
             return done("tool-server-tools", name, "manage_tool_servers")
     elif request.method == "POST":
-        form = ServerForm(row, posted)
+        form = ToolServerForm(row, posted)
         if form.is_valid():
             stored_servers.save(visitor, form.wanted(), row)
             return done("tool-server-saved", name, "manage_tool_server", name)

@@ -15,7 +15,7 @@ from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access, files
-from chatui.permissions.access import Listed, NotFoundError
+from chatui.permissions.access import ListedConversation, NotFoundError
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import store
@@ -51,7 +51,7 @@ def rows(ada: User, bela: User, folder: Folder) -> dict[str, Conversation]:
     return {row.title: row for row in Conversation.objects.all()}
 
 
-def titles(rows: Iterable[Conversation | Listed]) -> list[str]:
+def titles(rows: Iterable[Conversation | ListedConversation]) -> list[str]:
     return sorted(row.title for row in rows)
 
 
@@ -146,7 +146,7 @@ def test_folders_are_listed_by_name_for_their_owner_with_news_of_listed_conversa
                 access.own_folder(ada, key, locked=locked)
 
 
-Row = TypeVar("Row", Conversation, Listed)
+Row = TypeVar("Row", Conversation, ListedConversation)
 TIMES = [NOW + timedelta(hours=hours) for hours in (1, 0, 2, 0, 1, 0)]
 """In another order than the keys: a conversation may be older than one that was used, archived or deleted before it."""
 

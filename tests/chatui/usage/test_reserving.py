@@ -21,12 +21,12 @@ from chatui.turns import running, start
 from chatui.turns.asks import Ask, AskKind, AskRefusedError
 from chatui.usage import limits, reserving, settling
 from chatui.usage.counting import Attribution, Charge, Spent
-from chatui.usage.limits import Period, UsageLimits, limits_of
+from chatui.usage.limits import UsageLimits, UsagePeriod, limits_of
 from chatui.usage.reserving import LimitReachedError
 from tests.chatui.conftest import store
 from tests.support.scripted import ScriptedBackend, answer
 
-DAY = Period(datetime(2026, 11, 21, tzinfo=UTC).date())
+DAY = UsagePeriod(datetime(2026, 11, 21, tzinfo=UTC).date())
 
 
 @pytest.fixture
