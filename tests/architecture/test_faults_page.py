@@ -31,7 +31,7 @@ def test_each_fault_names_a_test_that_exists() -> None:
         # By lines, because to read the trees of all tests takes seconds.
         for name in re.findall(r"^(?:async )?def (test_\w+)\(", source.text, re.MULTILINE)
     }
-    assert named() - tests == set()
+    assert named() - tests == set(), "docs/faults.md names tests that are not there: write their new places or names"
     assert {fault for fault, row in rows("F").items() if "::test_" not in row} == set()
 
 

@@ -28,7 +28,7 @@ def test_each_module_begins_with_one_sentence_that_says_what_it_is_for(source) -
 def test_each_name_in_the_architecture_exists() -> None:
     names = [name for name in re.findall(r"`([^`\s]+)`", ARCHITECTURE.read_text(encoding="utf-8")) if looks_like_a_place(name)]
     assert len(names) > 10, "ARCHITECTURE.md names hardly anything, so this test would prove nothing"
-    assert [name for name in names if not exists(name)] == []
+    assert [name for name in names if not exists(name)] == [], "ARCHITECTURE.md names what is not there: write its new name"
 
 
 def test_each_edge_that_exists_is_held_to_the_edge_contract() -> None:
@@ -36,7 +36,7 @@ def test_each_edge_that_exists_is_held_to_the_edge_contract() -> None:
     (edge,) = [contract for contract in contracts if contract["name"].startswith("the edges")]
     here = {f"chatui.{name}" for name in ("live", "web", "api") if (ROOT / "chatui" / name).is_dir()}
     assert here
-    assert here <= set(edge["source_modules"])
+    assert here <= set(edge["source_modules"]), "write it into source_modules of the contract “the edges…” in pyproject.toml"
 
 
 def looks_like_a_place(name: str) -> bool:

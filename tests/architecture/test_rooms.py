@@ -36,9 +36,9 @@ def own_modules() -> list[PurePosixPath]:
 def test_no_package_is_small() -> None:
     sizes = Counter(str(path.parent) for path in own_modules())
     small = {str(path.parent) for path in modules() if sizes[str(path.parent)] < MIN_MODULES}
-    assert small == OF_DJANGO
+    assert small == OF_DJANGO, f"a package with fewer than {MIN_MODULES} modules: put them into the package above"
 
 
 def test_no_file_name_is_used_more_often() -> None:
     names = Counter(path.name for path in own_modules())
-    assert names.most_common(1)[0][1] <= SAME_NAMES, names.most_common(5)
+    assert names.most_common(1)[0][1] <= SAME_NAMES, f"name the file after what is in it alone: {names.most_common(5)}"

@@ -30,7 +30,7 @@ def test_no_function_is_too_long_to_be_seen_at_once() -> None:
         for node in source.nodes()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (node.end_lineno or 0) - node.lineno >= MAX_FUNCTION_LINES
     ]
-    assert long == []
+    assert long == [], f"take the function apart: it may have {MAX_FUNCTION_LINES} lines"
 
 
 @cache
@@ -69,15 +69,19 @@ def circle(edges: Iterable[tuple[str, str]]) -> list[str]:
 @pytest.mark.slow
 def test_no_two_that_stand_side_by_side_lead_back_to_each_other() -> None:
     packages = {module.rpartition(".")[0] for module, _ in imports()} - {""}
-    assert {package: found for package in packages if (found := circle(within(package, imports())))} == {}
+    circles = {package: found for package in packages if (found := circle(within(package, imports())))}
+    assert circles == {}, "each imports the one before it: move what two of them need into a module below both"
 
 
 @pytest.mark.parametrize("root", ROOTS)
 def test_no_import_leads_up(root: str) -> None:
     rank = {name: number for number, line in enumerate(layers(root)) for name in line}
     edges = within(root, imports())
+    lost = {name for edge in edges for name in edge} - rank.keys()
+    assert lost == set(), f"write it into a layer of the contract “the layers of {root}” in pyproject.toml"
     assert len(edges) > 10
-    assert {(one, other) for one, other in edges if rank[one] > rank[other]} == set()
+    up = {(one, other) for one, other in edges if rank[one] > rank[other]}
+    assert up == set(), f"imports lead down: move it, or its layer in the contract “the layers of {root}” in pyproject.toml"
 
 
 def layers(root: str) -> list[list[str]]:

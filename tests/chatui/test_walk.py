@@ -103,5 +103,7 @@ async def test_a_message_passes_the_files_of_the_walk_in_their_order(passed: Pas
     for heading, way in (("Request path", passed.down), ("Response path", passed.back)):
         named = steps(heading, "py")
         assert len(named) > 6, "hardly any file is named, so this test would prove nothing"
-        assert [name for name in named if name not in way] == [], f"not called; called: {way}"
-        assert named == sorted(named, key=way.index), f"another order: {[name for name in way if name in named]}"
+        assert [name for name in named if name not in way] == [], (
+            f"ARCHITECTURE.md names them, and they are not called; write what is called now: {way}"
+        )
+        assert named == sorted(named, key=way.index), f"ARCHITECTURE.md has another order than {[name for name in way if name in named]}"
