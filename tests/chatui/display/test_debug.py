@@ -179,16 +179,22 @@ def test_each_frame_has_its_offset_duration_and_size(talk: Talk, answered: Turn,
     assert {frame.tokens for frame in all_frames(talk.view(grace))} == {None}, "nothing here counts tokens"
 
 
-@pytest.mark.parametrize(("role", "began"), [("assistant", 4), ("tool", 2)])
-def test_a_model_only_takes_time_from_the_beginning_of_its_frame(role: str, began: int, talk: Talk) -> None:
-    at = talk.started_at.replace(microsecond=0)
-    key = UUID(int=first_key_at(at + timedelta(seconds=4)).int | 7 << 76 | 2 << 62)
-    message = Message(pk=key, role=role, created_at=at + timedelta(seconds=9))
-    before = at + timedelta(seconds=2)
-    assert debug._began(message, before) == at + timedelta(seconds=began)
-    assert debug._began(Message(pk=uuid4(), role=role, created_at=message.created_at), before) == before, "an older key says nothing"
-    late = Message(pk=key, role=role, created_at=at + timedelta(seconds=3))
-    assert debug._began(late, before) == before, "an imported message is older than its key"
+@pytest.mark.parametrize(("header", "seconds"), [(ANALYSIS, 5), (REPLY, 9)])
+def test_a_model_only_takes_time_from_the_beginning_of_its_frame(header: Header, seconds: int, talk: Talk, grace: User) -> None:
+    talk.started_at = talk.started_at.replace(microsecond=0)
+    key = UUID(int=first_key_at(talk.started_at + timedelta(seconds=4)).int | 7 << 76 | 2 << 62)
+
+    def took(key: UUID, ended: float) -> float | None:
+        """How long the one frame of a turn took, whose row has this key."""
+        row = talk.write(talk.turn(talk.ask("And then?")), header, "…", ended)
+        Message.objects.filter(pk=row.pk).update(id=key)
+        talk.last = Message.objects.get(pk=key)
+        talk.open()
+        return all_frames(talk.view(grace))[-1].took
+
+    assert took(key, 9) == seconds
+    assert took(uuid4(), 9) == 9, "an older key says nothing"
+    assert took(UUID(int=key.int + 1), 3) == 3, "an imported message is older than its key"
 
 
 def test_the_bars_of_a_turn_follow_one_another(talk: Talk, answered: Turn, grace: User) -> None:

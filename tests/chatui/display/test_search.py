@@ -1,6 +1,7 @@
 """Searching one's own conversations: what is found, where a result leads, and that a query has no special syntax."""
 
 import re
+from uuid import UUID
 
 import pytest
 from django.core.cache import cache
@@ -80,11 +81,13 @@ def test_each_person_has_a_separate_part_of_the_index(ada: User, bela: User, tal
     assert len(beginnings) == 2
 
 
-def test_the_owner_column_is_checked_even_if_index_prefixes_collide(talk: Message, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_index, "_prefix", lambda owner: "0000000000")
-    other = Conversation.objects.create(owner=bela, title="Bela's")
-    say(other, None, "restore the fence")
-    assert excerpts(bela, "restore") == ["restore the fence"]
+def test_the_owner_column_is_checked_even_if_index_prefixes_collide() -> None:
+    alike = [User.objects.create(pk=UUID(int=number), username=f"person{number}") for number in (290_445, 3_452_483)]
+    for person in alike:
+        say(Conversation.objects.create(owner=person, title="Of one"), None, f"restore the fence of {person}")
+    beginnings = {term[:10] for terms in SearchEntry.objects.values_list("terms", flat=True) for term in terms.split()}
+    assert len(beginnings) == 1, "the premise: look for another pair of keys if prefixes are made in another way"
+    assert [excerpts(person, "restore") for person in alike] == [[f"restore the fence of {person}"] for person in alike]
 
 
 def test_the_bin_is_not_searched_but_restored_conversations_are(talk: Message, ada: User) -> None:

@@ -1,8 +1,10 @@
 """A streaming debug view: it says why each frame is hidden, ends on time, and waits for a second person's approval."""
 
 import asyncio
+import json
 import threading
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 import pytest_django
@@ -13,8 +15,6 @@ from django.utils import timezone
 from chatui import wire
 from chatui.audit_log.record import Visitor
 from chatui.live import commands, consumer, snapshots
-from chatui.live.commands import Following
-from chatui.live.page_socket import Outbox
 from chatui.models.audit import AttemptWarning, AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
 from chatui.models.debug_requests import DebugRequest
@@ -23,6 +23,9 @@ from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import debug_requests
 from chatui.turns import running
+from chatui.wire.bus import audience as audience_group
+from chatui.wire.bus import bus
+from chatui.wire.bus import person as person_group
 from renderer.gate import Audience
 from tests.chatui.conftest import OPENING, PASSWORD, make_person, signed_in
 from tests.support.browser_socket import ENDS, BrowserSocket
@@ -60,21 +63,15 @@ async def test_live_frames_say_why_they_are_hidden(ada: User, grace: User, backe
     assert [(event["header"]["channel"], "why_hidden" in event) for event in opened] == [("analysis", True), ("final", False)]
 
 
-async def test_a_snapshot_after_the_view_was_left_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent: list[str] = []
-
-    async def send(text_data: str) -> None:
-        sent.append(text_data)
-
-    socket = consumer.ChatConsumer()
-    socket.outbox = Outbox(send, lambda: None, lambda: None)
-    socket._snapshots = snapshots.Snapshots(socket, "group")
-    socket._snapshots._awaited = {Audience.DEBUG, Audience.END_USER}
-    socket._followed = {Audience.END_USER: Following(new_key(), None, None, None)}
-    for audience in Audience:
-        socket._received("", {"type": "turn.snapshot", "audience": audience.value, "json": audience.value})
-    await socket.outbox.flush()
-    assert sent == [Audience.END_USER.value] and not socket._snapshots._awaited
+async def test_a_snapshot_after_the_view_was_left_is_dropped(ada: User) -> None:
+    conversation = await Conversation.objects.acreate(owner=ada)
+    async with BrowserSocket(ada) as socket:
+        await socket.send("subscribe", conversation=str(conversation.pk))
+        await socket.until("chatui:idle")
+        for audience in (Audience.DEBUG, Audience.END_USER):
+            snapshot = json.dumps([{"type": f"snapshot for {audience}"}])
+            bus().send(person_group(ada.pk), {"type": "turn.snapshot", "audience": audience.value, "json": snapshot})
+        assert [event["type"] for event in await socket.silence()] == [f"snapshot for {Audience.END_USER}"]
 
 
 async def test_e_x_opt_in_an_expired_view_is_closed_while_it_streams(
@@ -199,7 +196,7 @@ async def test_a_turn_that_begins_while_access_is_checked_is_not_missed(
 ) -> None:
     checked, begun, check = threading.Event(), threading.Event(), commands.watch
 
-    def slow(visitor: Visitor, command: wire.Watch) -> Following:
+    def slow(visitor: Visitor, command: wire.Watch) -> commands.Following:
         following = check(visitor, command)
         checked.set()
         begun.wait(20)
@@ -268,17 +265,15 @@ async def test_streamed_turns_are_counted_in_one_access_notice(ada: User, grace:
     assert [event.action async for event in AuditEvent.objects.all()] == ["open debug view"]
 
 
-async def test_a_turn_streams_nothing_until_watching_it_is_recorded() -> None:
-    sent: list[str] = []
-
-    async def send(frame: str) -> None:
-        sent.append(frame)
-
-    socket, turn = consumer.ChatConsumer(), new_key()
-    socket.outbox = Outbox(send, lambda: None, lambda: None)
-    socket._followed = {Audience.DEBUG: Following(new_key(), turn, "running", None)}
-    socket._audience_of = {"group": Audience.DEBUG}
-    for other in (new_key(), turn):
-        socket._received("group", {"type": "turn.events", "turn": str(other), "process": "", "json": str(other)})
-    await socket.outbox.flush()
-    assert sent == [str(turn)]
+async def test_a_turn_streams_nothing_until_watching_it_is_recorded(ada: User, grace: User, backend: ScriptedBackend) -> None:
+    backend.script = answer()
+    async with BrowserSocket(ada) as owner_socket, BrowserSocket(grace) as watcher:
+        conversation = await begin(owner_socket)
+        await owner_socket.until(*ENDS, "chatui:idle")
+        await open_debug_view(grace, conversation)
+        await watcher.send("watch", conversation=conversation)
+        recorded = UUID((await watcher.until("chatui:idle"))[-1]["turn"])
+        for turn in (new_key(), recorded):
+            events = {"type": "turn.events", "turn": str(turn), "process": "", "json": json.dumps([{"type": str(turn)}])}
+            bus().send(audience_group(UUID(conversation), Audience.DEBUG), events)
+        assert [event["type"] for event in await watcher.silence()] == [str(recorded)]

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from django.conf import settings as django_settings
 from django.test import Client
-from django.utils import translation
 
 from chatui.env import Environment
 from chatui.models.user import User
@@ -173,13 +172,3 @@ def test_errors_are_in_the_readers_language() -> None:
     assert "Das gibt es nicht, oder Sie haben keinen Zugriff darauf." in page.content.decode()
     answer = client_of(cookie="ko").get("/no-such-page/", headers={"Accept": "application/json"})
     assert answer.json()["message"] == "존재하지 않거나 접근 권한이 없습니다."
-
-
-def test_recorded_values_are_in_english(olga: User) -> None:
-    """The record is in English, no matter who did it."""
-    from chatui.model_servers.stored import _values_by_label
-    from chatui.models.model_servers import StoredBackend
-
-    row = StoredBackend.objects.create(name="small", url="http://127.0.0.1:9")
-    with translation.override("de"):
-        assert _values_by_label(row)["address"] == "http://127.0.0.1:9" and str(StoredBackend._meta.verbose_name) == "Modellserver"

@@ -41,8 +41,8 @@ from chatui.transfer.exports import DownloadFormat, attachment, file_name
 from chatui.transfer.imports import import_transcript
 from chatui.transfer.shares import ShareOptions
 from chatui.web import downloads
-from renderer.errors import Code, OpenChatMLError, ParseHeaderError
-from renderer.frames import Frame, Header, Transcript
+from renderer.errors import Code, ParseHeaderError
+from renderer.frames import Frame, Header
 from renderer.gate import Audience
 from renderer.ocml import document, interchange
 from tests.chatui.conftest import OPENING, signed_in
@@ -112,11 +112,12 @@ def test_whole_markdown_shows_every_frame_unambiguously(exported: Conversation, 
     assert "HIDDEN" not in exports.transcript(exported, ada, Audience.END_USER, DownloadFormat.MARKDOWN)
 
 
-def test_a_header_in_whole_markdown_is_text_and_a_hidden_frame_is_refused_for_anybody_else() -> None:
-    odd = Transcript((Frame(Header("tool", name="[x](http://a.example)`<b>*_\\"), "reply"),))
-    assert exports._markdown("", odd, Audience.DEBUG).splitlines()[2] == "## tool · name x (http://a.example) b"
-    with pytest.raises(OpenChatMLError, match="E-PERM-VISIBILITY"):
-        exports._markdown("", odd, Audience.END_USER)
+def test_a_header_in_whole_markdown_is_text(conversation: Conversation, ada: User) -> None:
+    odd = say(conversation, None, "HIDDEN reply", Header("tool", name="[x](http://a.example)`<b>*_\\"))
+    transcripts.activate(conversation, ada, odd)
+    whole = exports.transcript(conversation, ada, Audience.DEBUG, DownloadFormat.MARKDOWN)
+    assert whole.splitlines()[2] == "## tool · name x (http://a.example) b" and "HIDDEN" in whole
+    assert "HIDDEN" not in exports.transcript(conversation, ada, Audience.END_USER, DownloadFormat.MARKDOWN)
 
 
 @pytest.mark.parametrize("name", ["markdown", "json"])

@@ -79,12 +79,12 @@ def test_the_text_of_a_file_has_the_label_of_each_part(ada: User) -> None:
 
 def test_too_many_files_of_one_person_are_refused() -> None:
     line, ada = UploadQueue(max_per_person=2), uuid4()
-    with line.place(ada), line.place(ada):
-        with pytest.raises(UploadRefusedError), line.place(ada):
-            pass
-        with line.place(uuid4()):
-            pass
-    assert line._waiting == {}
+    for _ in range(2):  # a place is free again
+        with line.place(ada), line.place(ada):
+            with pytest.raises(UploadRefusedError), line.place(ada):
+                pass
+            with line.place(uuid4()):
+                pass
 
 
 def test_too_many_files_of_all_people_are_refused() -> None:

@@ -278,9 +278,8 @@ def test_endless_and_silent_answers_cost_a_bounded_time(path: str, answer: Any) 
         assert time.monotonic() - began < 60
 
 
-def pending_of(url: str, **values: Any) -> PendingToolSignIn:
-    authorizer = discovery._read_authorizer(door_of(spec_of(url), url), Provider(url=url).authorizer(**values), for_people=True)
-    return PendingToolSignIn("demo x", "ada", BACK, "", authorizer, f"{url}/mcp", ("read",), "c1")
+def pending_of(url: str) -> PendingToolSignIn:
+    return PendingToolSignIn("demo x", "ada", BACK, "", find(url).authorizer, f"{url}/mcp", ("read",), "c1")
 
 
 def redeem(url: str) -> Tokens:
@@ -300,14 +299,16 @@ def test_the_request_and_the_exchange_carry_pkce_and_the_resource() -> None:
 
 
 def test_an_answer_of_another_issuer_state_person_place_or_time_is_refused() -> None:
-    url = "https://login.example.org"
-    pending = pending_of(url, authorization_response_iss_parameter_supported=True)
+    with lying() as (provider, _):
+        url, unpromised = provider.url, pending_of(provider.url)
+        provider.changed[AUTHORIZER] = provider.authorizer(authorization_response_iss_parameter_supported=True)
+        pending = pending_of(url)
     right = {"state": pending.state, "code": "x", "iss": url}
     assert pending.code_of(right, "ada", "demo x") == "x"
     wrong: dict[str, tuple[PendingToolSignIn, dict[str, str], str, str]] = {
         "no iss, though promised": (pending, {"state": pending.state, "code": "x"}, "ada", "demo x"),
         "another iss": (pending, {**right, "iss": f"{url}/"}, "ada", "demo x"),
-        "another iss, not promised": (replace(pending_of(url), state=pending.state), {**right, "iss": "https://x"}, "ada", "demo x"),
+        "another iss, not promised": (replace(unpromised, state=pending.state), {**right, "iss": "https://x"}, "ada", "demo x"),
         "another state": (pending, {**right, "state": "x"}, "ada", "demo x"),
         "a state that is no ASCII": (pending, {**right, "state": "é"}, "ada", "demo x"),
         "another person": (pending, right, "bob", "demo x"),

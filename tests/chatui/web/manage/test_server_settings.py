@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils import timezone
@@ -385,6 +386,13 @@ def test_the_operators_own_rows_count_as_confirmed_and_a_check_reports_the_other
     assert offered() == ["shell"]
     (warning,) = [message for message in checks.stored_backends(None) if message.id == "chatui.W017"]
     assert "'small'" in warning.msg and "'omar'" in warning.msg
+
+
+def test_what_is_done_on_a_german_page_is_recorded_in_english(sera: Client) -> None:
+    add(sera)
+    sera.cookies[settings.LANGUAGE_COOKIE_NAME] = "de"
+    assert "Modellserver" in sera.get(LIST).content.decode(), "the premise"
+    assert act(sera, "pause") == 302 and recorded()[-1] == ("model server changed", "small", "enabled is now False")
 
 
 def test_pausing_keeps_the_settings_and_offering_again_takes_a_test_or_a_decision(sera: Client) -> None:

@@ -2,12 +2,14 @@
 
 import asyncio
 import html
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import httpx
 import pytest
 from django.test import Client
 
@@ -18,7 +20,6 @@ from chatui.permissions import access
 from chatui.permissions.tools import resource_servers
 from chatui.tools import catalogue, rules, stored_servers
 from chatui.tools.execution import tools_loop
-from chatui.tools.mcp.server import McpServer
 from chatui.tools.remote.offers import ServerError
 from chatui.tools.tool import CallingTurn, ToolError
 from chatui.turns.calls import claims
@@ -47,12 +48,13 @@ def _listing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
         {"name": "broken", "description": "Cannot be carried.", "inputSchema": {"$ref": "https://elsewhere.example/schema"}},
     ]
 
-    async def found(self: McpServer) -> list[Any]:
-        if not FOUND:
-            raise ServerError("the server answered with status 401")
-        return list(FOUND)
+    async def answer(_: httpx.AsyncHTTPTransport, request: httpx.Request) -> httpx.Response:
+        asked = json.loads(request.content)
+        result = {"supportedVersions": ["2026-07-28"], "capabilities": {}} if asked["method"] == "server/discover" else {"tools": FOUND}
+        body = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}).encode()
+        return httpx.Response(200 if FOUND else 401, headers={"content-type": "application/json"}, content=body)
 
-    monkeypatch.setattr(McpServer, "_found", found)
+    monkeypatch.setattr(httpx.AsyncHTTPTransport, "handle_async_request", answer)
     forget_servers()
     yield
     forget_servers()
@@ -225,7 +227,7 @@ def test_another_server_is_not_trusted_as_the_one_before(connector: User, confir
 def test_names_that_no_page_shows_as_they_are_cannot_be_chosen(connector: User) -> None:
     client = signed_in(connector)
     connect(client)
-    bad = ["a\ud800", "a\u202eb", "a\u200bb", "a\0b", "a\nb", " ", "x" * 5_000_000]
+    bad = ["a\ud800", "a\u202eb", "a\u200bb", "a\0b", "a\nb", " ", "x" * 3_000_000]
     FOUND.extend({**FOUND[0], "name": name} for name in bad)
     assert re.findall(r'name="tool" value="([^"]*)"', client.get(SERVER).content.decode()) == ["find-tickets", "broken"]
     client.post(SERVER, {"choose": "1", "tool": ["find-tickets", *bad[1:6]]})
