@@ -48,6 +48,7 @@ class Row:
     space does not count.
     ``gives``: the reasoning that goes back to the server with the replies to its calls. ``knows``: how the next answer will be read.
     ``tools``: the functions that are offered. ``asks``: changes of the request; ``limits``: of the limits; ``server``: of the endpoint.
+    ``about``: what the server says about itself, if something else than ``IDS`` has.
     ``then``: what the server says to each further request for the same answer. ``lacks``: how many bytes are missing at its end.
     ``is_json``: it is the whole body, and no stream.
     ``is_after_proof``: an answer before this one has proved that the server keeps reasoning apart.
@@ -65,6 +66,7 @@ class Row:
     asks: Mapping[str, Any] = field(default_factory=dict)
     limits: Mapping[str, Any] = field(default_factory=dict)
     server: Mapping[str, Any] = field(default_factory=dict)
+    about: Mapping[str, Any] | None = None
     then: tuple[tuple[Moment, ...] | bytes, ...] = ()
     lacks: int = 0
     is_json: bool = False
@@ -177,7 +179,7 @@ class Door:
         async def answer(writer: asyncio.StreamWriter) -> None:
             await next(rest)(writer)
 
-        async with stub.running(answer, **IDS.get(column, {})) as running:
+        async with stub.running(answer, **(IDS.get(column, {}) if row.about is None else row.about)) as running:
             limits = replace(PATIENT, **{"read_interval": 0, **row.limits})
             endpoint: dict[str, Any] = {"model": "tiny", "limits": limits, "separates": "always", **row.server, **server}
             backend = registry.build(Endpoint(running.url, **endpoint), kind=column, vocabulary=self._loaded)

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from tests.backends.asked_again import ARGUMENTS, FORCED, FORMATTED, SCHEMA, THO
 from tests.backends.door import IDS, Door, Row
 from tests.backends.said import STOPS, Moment, Sends, Writes
 from tests.backends.token_ids import CALL, FINAL, RETURN, begun, ended, more, spoken
-from tests.chatui.backends.wire import ids_of, sse, vllm
+from tests.chatui.backends.wire import VLLM, ids_of, sse, vllm
 from tests.support.stub import SSE_HEAD, Answer
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
@@ -95,6 +95,20 @@ async def test_each_server_is_asked_for_one_of_the_names_where_a_call_is_require
     assert last.keys() == (first | IN_A_SCHEMA[column]).keys(), "its arguments are JSON"
 
 
+@pytest.mark.parametrize(
+    ("about", "model", "sent"),
+    [({}, None, {}), ({}, "tiny", {"model": "tiny"}), (VLLM, None, {"model": "tiny"})],
+    ids=["none is known", "the operator's", "the server's own"],
+)
+async def test_vllm_is_asked_for_a_model_only_where_one_is_known(
+    door: Door, about: dict[str, Any], model: str | None, sent: dict[str, str]
+) -> None:
+    told = await door.told(Row("", (Writes(f"{FINAL}Hi"), STOPS), about=about, server={"model": model}), "harmony-vllm")
+    assert told.lines[0] == "answer: Hi"
+    [body] = told.bodies
+    assert {name: body[name] for name in body.keys() & {"model"}} == sent
+
+
 JSON = "<|channel|>final <|constrain|>json<|message|>"
 HEADERS: list[tuple[list[str], str]] = [
     ([FINAL], JSON),
@@ -162,15 +176,30 @@ async def test_a_response_is_closed_where_the_answer_begins_and_where_it_ends(
     assert found.lines[:-1] == ["thought: I think.", told]
 
 
+def in_pieces(count: int) -> Callable[[bytes], Iterator[bytes]]:
+    """Each event by itself, but the last ones together."""
+
+    def cut(raw: bytes) -> Iterator[bytes]:
+        *firsts, rest = raw.split(b"\n\n", count - 1)
+        yield from (piece + b"\n\n" for piece in firsts)
+        yield rest
+
+    return cut
+
+
 async def test_text_for_people_is_read_at_once_where_it_begins(door: Door) -> None:
     """Twice, as at the beginning; between other reads is an hour."""
     said = (Writes(THOUGHT), Writes(f"{FINAL}Hi"), Writes("!"), STOPS)
-
-    def in_four(raw: bytes) -> Iterator[bytes]:
-        pieces = raw.split(b"\n\n", 3)
-        yield from (piece + b"\n\n" for piece in pieces[:3])
-        yield pieces[3]
-
-    told = await door.told(Row("", said, limits={"read_interval": 3600, "overall": 10}), "harmony-vllm", in_four)
+    told = await door.told(Row("", said, limits={"read_interval": 3600, "overall": 10}), "harmony-vllm", in_pieces(4))
     assert told.lines == ["thought: I think.", "answer: Hi!", "stop"]
     assert told.reads == 4, "the premise: each piece was read by itself"
+
+
+async def test_a_call_that_is_being_written_is_no_text_for_people(door: Door) -> None:
+    """So it is read at once where the answer begins, which is twice, and not again where the call does."""
+    said = (Writes(" to=functions.look<|channel|>commentary <|constrain|>json<|message|>{"), Writes("}"), STOPS)
+    pause, loop = 0.5, asyncio.get_running_loop()
+    begun = loop.time()
+    told = await door.told(Row("", said, tools=("look",), limits={"read_interval": pause}), "harmony-vllm", in_pieces(3))
+    assert (told.lines, told.reads) == (["call functions.look new: {}", "tool_calls"], 3)
+    assert loop.time() - begun >= pause, "before the third"

@@ -178,6 +178,8 @@ ROWS = [
         "completion_tokens": 1}} for number in range(100)), told=("answer: Hi", "stop, 6 read, 1 written")),
     # where reading stops
     row("an answer behind the mark of the end", "vllm", sse(of_vllm(HI)) + DONE + sse(of_vllm("more"), *ended("vllm")), *CUT_OFF),
+    *(row("white space around the mark of the end", column, sse(*begun(column), *ended(column)) + b"data:  [DONE] \n\n",
+        "answer: Hi", read(column, len(ids(WHOLE)))) for column in ("vllm", "sglang")),
     of("llamacpp", "text behind the last chunk", *of_llama(HI), *ended("llamacpp"), llama("more", 0), told=("answer: Hi", "stop")),
     of("llamacpp", "a chunk that does not say that it is the last", *of_llama(HI), llama("!", 0) | {"stop": False},
         llama("!", 0) | {"stop": "true"}, *ended("llamacpp"), told=("answer: Hi!!", "stop")),
