@@ -95,7 +95,7 @@ class SetupFaults:
     """What was found wrong in front of this process."""
 
     def __init__(self) -> None:
-        self._said: set[tuple[str, str]] = set()
+        self._logged: set[tuple[str, str]] = set()
         self._spoilt_at = float("-inf")
 
     def note_untrusted(self, peer: str) -> None:
@@ -118,8 +118,8 @@ class SetupFaults:
         return time.monotonic() - self._spoilt_at < MEMORY_SECONDS
 
     def _say(self, words: str, named: str, *more: str) -> None:
-        if (words, named) not in self._said and sum(said == words for said, _ in self._said) < MAX_LINES:
-            self._said.add((words, named))
+        if (words, named) not in self._logged and sum(logged == words for logged, _ in self._logged) < MAX_LINES:
+            self._logged.add((words, named))
             log.warning(words, ascii(named)[1:-1][:200], *more)
 
 

@@ -252,10 +252,10 @@ class _Parent:
 
     def _hear(self, slot: _Slot, channel: socket.socket) -> None:
         try:
-            said = channel.recv(1)
+            signal_sent = channel.recv(1)
         except OSError:
-            said = b""
-        if said != _SERVES:  # it ends
+            signal_sent = b""
+        if signal_sent != _SERVES:  # it ends
             channel.close()
             slot.channel = None
             return

@@ -130,31 +130,31 @@ def trim(turns: Sequence[Sequence[Frame]], length_of: Callable[[Frame], float], 
         stays = [frame for _, frame in sorted((messages | documents[number]).items(), key=itemgetter(0))]
         left_out += 0 if stays == list(turn) else questions(turn)
         frames += stays
-    return Trimmed((*frames, *always), max_length - choice.left, left_out, is_minimal=first == split and not choice.has_document)
+    return Trimmed((*frames, *always), max_length - choice.room, left_out, is_minimal=first == split and not choice.has_document)
 
 
 class _Choice:
-    """The choice of what stays. ``left``: the length that is still available."""
+    """The choice of what stays. ``room``: the length that is still available."""
 
-    def __init__(self, left: float, length_of: Callable[[Frame], float]) -> None:
-        self.left = left
+    def __init__(self, room: float, length_of: Callable[[Frame], float]) -> None:
+        self.room = room
         self.has_document = False
         self._length_of = length_of
 
     def documents(self, turn: Sequence[Frame], lengths: Sequence[float]) -> dict[int, Frame]:
         """The documents of a turn that stay, and the placeholders of the others, by index in the turn."""
-        found: dict[int, Frame] = {}
-        for place in range(len(turn) - 1, -1, -1):
-            frame = turn[place]
+        kept: dict[int, Frame] = {}
+        for index in range(len(turn) - 1, -1, -1):
+            frame = turn[index]
             if not is_document(frame.header):
                 continue
-            if lengths[place] <= self.left:
-                found[place], self.has_document = frame, True
-                self.left -= lengths[place]
-            elif (length := self._length_of(placeholder := _placeholder_for(frame))) <= self.left:
-                found[place] = placeholder
-                self.left -= length
-        return found
+            if lengths[index] <= self.room:
+                kept[index], self.has_document = frame, True
+                self.room -= lengths[index]
+            elif (length := self._length_of(placeholder := _placeholder_for(frame))) <= self.room:
+                kept[index] = placeholder
+                self.room -= length
+        return kept
 
     def first(self, turns: Sequence[Sequence[Frame]], lengths: Sequence[Sequence[float]]) -> int:
         """The index of the first turn whose other frames all stay, as do those of all later turns."""
@@ -162,9 +162,9 @@ class _Choice:
         while number:
             pairs = zip(turns[number - 1], lengths[number - 1], strict=True)
             length = sum(each for frame, each in pairs if not is_document(frame.header))
-            if length > self.left:
+            if length > self.room:
                 break
-            self.left -= length
+            self.room -= length
             number -= 1
         return number
 

@@ -312,21 +312,21 @@ _TLS_RECORD = re.compile(r"\\x1[56]\\x03")
 """The beginning of an answer in TLS, as it is quoted by the parser of HTTP."""
 
 
-def lost(name: str, said: str, *, has_begun: bool = False) -> BackendError:
+def lost(name: str, message: str, *, has_begun: bool = False) -> BackendError:
     """The error for a request that did not reach a server, or whose answer did not arrive whole or in time.
 
-    ``name``: what the transport calls it, such as ``ConnectError``; ``said``: in its own words. ``has_begun``: events had come.
+    ``name``: what the transport calls it, such as ``ConnectError``; ``message``: its own. ``has_begun``: events had come.
     """
     if name == "ReadTimeout":
         return BackendError(ProductCode.TIMEOUT, "the server was silent, or slow, for too long").with_cause(Cause.SILENT)
     code: ErrorCode = ProductCode.BACKEND
-    cause = Cause.WRONG_SCHEME if _TLS_RECORD.search(said) else Cause.BROKEN_OFF
+    cause = Cause.WRONG_SCHEME if _TLS_RECORD.search(message) else Cause.BROKEN_OFF
     if has_begun:
         code, cause = Code.STREAM_TRUNCATED, Cause.BROKEN_OFF
     elif name == "ConnectTimeout":
         code, cause = ProductCode.TIMEOUT, Cause.UNREACHABLE
     elif name == "ConnectError":
-        cause = next((known for sign, known in _NOT_REACHED.items() if re.search(sign, said)), Cause.UNREACHABLE)
+        cause = next((known for sign, known in _NOT_REACHED.items() if re.search(sign, message)), Cause.UNREACHABLE)
         code = ProductCode.BACKEND_UNREACHABLE if cause.may_pass else ProductCode.BACKEND_SETUP
     is_vague = cause in (Cause.UNREACHABLE, Cause.BROKEN_OFF)
-    return BackendError(code, f"{name}: {said}", retryable=not has_begun).with_cause(cause, name if is_vague else "")
+    return BackendError(code, f"{name}: {message}", retryable=not has_begun).with_cause(cause, name if is_vague else "")

@@ -32,14 +32,14 @@ _MEDIA = frozenset({"image", "video", "audio", "music"})
 def left_out(*bodies: object) -> frozenset[str]:
     """The names of models that, as these decoded lists of a server say, do something else than to write answers: embeddings, speech, rerank
     and others. A model of which they say nothing that is known here is none of them."""
-    said: dict[str, list[bool]] = {}
+    answers_of: dict[str, list[bool]] = {}
     for entry in (entry for body in bodies for name in _LISTS for entry in tables(object_of(body).get(name))):
         for name in {entry[key] for key in _NAMES if isinstance(entry.get(key), str)}:
-            said.setdefault(name, []).extend(_said(entry))
-    return frozenset(name for name, answers in said.items() if answers and not any(answers))
+            answers_of.setdefault(name, []).extend(_task_answers(entry))
+    return frozenset(name for name, answers in answers_of.items() if answers and not any(answers))
 
 
-def _said(entry: Mapping[str, object]) -> Iterator[bool]:
+def _task_answers(entry: Mapping[str, object]) -> Iterator[bool]:
     """For each statement about a task: whether it is to write answers."""
     parts = [entry, *(object_of(entry.get(name)) for name in _NESTED)]
     for part in parts:

@@ -29,7 +29,7 @@ class SampleFacts:
     """Whether the server answered with status 200."""
     is_whole: bool = False
     """Whether it answered with one JSON body instead of a stream."""
-    said: str = ""
+    reported_end: str = ""
     """The server's word for how the answer ended."""
     chars: int = 0
     """The length of all text, reasoning and arguments of calls included."""

@@ -79,7 +79,7 @@ class TextBackend(DetectedServer):
             raise
         finally:
             if facts is not None:
-                facts.chars, facts.said, facts.repeats = parser.chars, parser.said, reader.repeats
+                facts.chars, facts.reported_end, facts.repeats = parser.chars, parser.reported_end, reader.repeats
         for raw in rest:
             take(raw)
         self._learn(model, parser.read)
@@ -175,7 +175,7 @@ class Parser(Protocol):
         """How much text has arrived, before anything of it is held or hidden."""
 
     @property
-    def said(self) -> str:
+    def reported_end(self) -> str:
         """The server's word for how the answer ended; empty if it said none."""
 
     @property

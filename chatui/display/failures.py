@@ -276,8 +276,8 @@ def _with_owner(rows: QuerySet[Turn]) -> QuerySet[Turn]:
 
 def _group(row: _Row, times: int) -> FailureGroup:
     failed = has_failed(TurnState.FAILED, row.code, row.stored)
-    said, advice = sentence_of_kind(row.kind), gettext(row.cause.advice)
-    return FailureGroup(row.kind, row.server, _page_of(row.cause, row.server), times, failed, said, advice)
+    sentence, advice = sentence_of_kind(row.kind), gettext(row.cause.advice)
+    return FailureGroup(row.kind, row.server, _page_of(row.cause, row.server), times, failed, sentence, advice)
 
 
 def _shown(row: Turn, viewer: User) -> Failed:

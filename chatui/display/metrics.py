@@ -35,8 +35,8 @@ async def text() -> str:
         checked, counted = group.create_task(readiness.check()), group.create_task(_counted())
         asked = [group.create_task(metrics_of_workers.text_of(own.directory, each)) for each in others] if own else []
     if own:
-        said = {own.number: written(checked.result()), **dict(zip(others, (each.result() for each in asked), strict=True))}
-        return _text_of([*metrics_of_workers.merged(said), *counted.result()])
+        texts = {own.number: written(checked.result()), **dict(zip(others, (each.result() for each in asked), strict=True))}
+        return _text_of([*metrics_of_workers.merged(texts), *counted.result()])
     return written(checked.result(), counted.result())
 
 

@@ -40,17 +40,17 @@ async def text_of(directory: Path, number: int) -> str:
         async with asyncio.timeout(SECONDS):
             reader, writer = await asyncio.open_unix_connection(directory / str(number))
             with contextlib.closing(writer):
-                said = (await reader.read(-1)).decode()
+                text = (await reader.read(-1)).decode()
     except (OSError, ValueError):  # TimeoutError is one
         return ""
-    return said if said.endswith("\n") else ""  # it died meanwhile
+    return text if text.endswith("\n") else ""  # it died meanwhile
 
 
-def merged(said: Mapping[int, str]) -> list[Metric]:
+def merged(texts: Mapping[int, str]) -> list[Metric]:
     """All metrics in the texts, each once, with the samples of every worker; and which workers have answered."""
     up = GaugeMetricFamily("chatui_worker_up", "Whether this worker answered. Left out where one process serves.", labels=[LABEL])
     families: dict[str, Metric] = {}
-    for number, text in sorted(said.items()):
+    for number, text in sorted(texts.items()):
         up.add_metric([str(number)], int(bool(text)))
         for family in text_string_to_metric_families(text):
             kept = families.setdefault(family.name, Metric(family.name, family.documentation, family.type))

@@ -77,8 +77,11 @@ class ServerStatus:
     @property
     def sentences(self) -> list[str]:
         """The problems in our words."""
-        said = ((at, f"{gettext(each.sentence)} {gettext(each.advice)}" if isinstance(each, Cause) else each) for at, each in self.problems)
-        return [f"{place}: {words}" if place else words for place, words in said]
+        sentences = (
+            (place, f"{gettext(problem.sentence)} {gettext(problem.advice)}" if isinstance(problem, Cause) else problem)
+            for place, problem in self.problems
+        )
+        return [f"{place}: {sentence}" if place else sentence for place, sentence in sentences]
 
 
 @dataclass(slots=True)

@@ -41,7 +41,7 @@ class ChangedConversations:
     keys: Sequence[UUID]
     undo: Mapping[str, Any]
     """A JSON value for ``undo``. It has keys and times only."""
-    left: int = 0
+    unchanged: int = 0
     """How many were left alone because an answer is being written in them."""
 
 

@@ -82,7 +82,7 @@ class Setting:
     has_value: bool
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """The meaning, in the language of the page."""
         return gettext(self.meaning)
 
@@ -92,7 +92,7 @@ def search(words: str) -> list[tuple[SettingGroup, list[Setting]]]:
     wanted = words.casefold().split()
     named: dict[str, list[Setting]] = {}
     for setting in settings_in_force():
-        text = f"{setting.name} {setting.value} {setting.meaning} {setting.said}".casefold()
+        text = f"{setting.name} {setting.value} {setting.meaning} {setting.sentence}".casefold()
         if all(word in text for word in wanted):
             group = group_of(setting.name.removeprefix("CHATUI_").lower()) or GROUPS[0]
             named.setdefault(group.heading, []).append(setting)

@@ -61,7 +61,7 @@ class Purge:
     done: str
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         return words.detail_in_words(self.done)
 
 

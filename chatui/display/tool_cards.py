@@ -93,7 +93,7 @@ class ShownText:
 
     id: str
     title: VisibleText
-    said: VisibleText = field(repr=False)
+    server_words: VisibleText = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +152,8 @@ def _for_staff(row: ToolApproval) -> str:
 
 
 def _text(row: ToolApproval) -> ShownText:
-    said = str(json.loads(row.arguments).get("text", ""))
-    return ShownText(str(row.pk), approval_text(escape(row.title)), approval_text(escape(said, is_prose=True)))
+    server_words = str(json.loads(row.arguments).get("text", ""))
+    return ShownText(str(row.pk), approval_text(escape(row.title)), approval_text(escape(server_words, is_prose=True)))
 
 
 def _need(row: ToolApproval) -> ShownNeed:

@@ -178,8 +178,8 @@ def facts_of(row: ToolSetting) -> tuple[str, ...] | None:
     """The facts that the row states, as ``OfferRule.facts``."""
     if row.reads_private_data is None or row.sends_outside is None:
         return None
-    said = (("private", row.reads_private_data), ("outside", row.sends_outside))
-    return tuple(word for word, is_so in said if is_so) or ("neither",)
+    stated = (("private", row.reads_private_data), ("outside", row.sends_outside))
+    return tuple(word for word, is_so in stated if is_so) or ("neither",)
 
 
 def is_on_event_loop() -> bool:

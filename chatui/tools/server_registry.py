@@ -118,7 +118,7 @@ class ServerConnection:
             self._tell(sentence)
             if error.moment in (Moment.LOST, Moment.UNREAD):
                 self._check_soon(turn)
-            raise ToolError(f"{sentence} It said: {error.said}" if error.said else sentence) from None
+            raise ToolError(f"{sentence} It said: {error.server_words}" if error.server_words else sentence) from None
 
     async def asked_apart(self, person_id: UUID, work: Callable[[McpServer], Awaitable[T]]) -> T:
         """Run ``work`` at an MCP server for this person, as that person, in a session of its own, and return what it read: calls neither

@@ -52,7 +52,7 @@ def add(visitor: Visitor, collection_id: object, uploads: Sequence[FileUpload], 
         try:
             _add(person, row, upload, key_in(replaces) if not number else None)
         except UploadRefusedError as error:
-            refused.append(RefusedDocument(file_names.clean(upload.name), error.why, error.found.places if error.found else 0))
+            refused.append(RefusedDocument(file_names.clean(upload.name), error.why, error.reading.places if error.reading else 0))
         except CollectionFullError:
             refused.append(RefusedDocument(file_names.clean(upload.name), "full"))
     if len(refused) < len(uploads):

@@ -187,11 +187,11 @@ T = TypeVar("T")
 class UploadRefusedError(Exception):
     """The file was not accepted."""
 
-    def __init__(self, why: str, found: FileReading | None = None) -> None:
+    def __init__(self, why: str, reading: FileReading | None = None) -> None:
         super().__init__(why)
         self.why = why
         """A value of ``documents.kinds.Reason``, or one of those in ``display.files``."""
-        self.found = found
+        self.reading = reading
         """The extracted text, if the file was read."""
 
 

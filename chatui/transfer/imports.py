@@ -161,19 +161,19 @@ class Imported:
     """The new conversation, and what the file had."""
 
     conversation: Conversation
-    found: TranscriptFindings
+    findings: TranscriptFindings
 
 
 def import_transcript(person: User, data: bytes) -> Imported:
     """Store an uploaded transcript as a conversation. Raises ImportRefusedError as ``look_at`` and ``check_no_other_import``."""
     check_no_other_import(person)
-    conversation, frames, found, codes = _read(person, data)
+    conversation, frames, findings, codes = _read(person, data)
     bulk_append.begin(conversation)
     chain = _chain(frames)
     store_frames(conversation, chain, len(chain) - 1)
     if codes:
         log.info("conversation %s was imported with problems: %s", conversation.pk, counted(codes.elements()))
-    return Imported(conversation, found)
+    return Imported(conversation, findings)
 
 
 def look_at(person: User, data: bytes) -> TranscriptFindings:
@@ -191,8 +191,8 @@ def _read(person: User, data: bytes) -> tuple[Conversation, list[Finished], Tran
         refuse(ProductCode.EMPTY, gettext("the transcript contains no message that you may see"))
     conversation = _conversation(person, read.header, show(visible[0], Audience.END_USER))
     unheld = document_headers.unheld_settings(conversation)
-    found = TranscriptFindings(len(frames), len(visible), read.problems, read.reported, unheld, read.header.is_version_1)
-    return conversation, frames, found, read.codes
+    findings = TranscriptFindings(len(frames), len(visible), read.problems, read.reported, unheld, read.header.is_version_1)
+    return conversation, frames, findings, read.codes
 
 
 def _conversation(person: User, header: DocumentHeader, first: VisibleText) -> Conversation:

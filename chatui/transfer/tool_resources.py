@@ -46,7 +46,7 @@ def attach(visitor: Visitor, pick: Pick, brought_in: UUID | None, choice: str) -
         try:
             chips.append(display_files.as_json(_accepted(place, content), asked))
         except UploadRefusedError as error:
-            problem = display_files.sentence(error.why, error.found.places if error.found else 0)
+            problem = display_files.sentence(error.why, error.reading.places if error.reading else 0)
     if chips:
         record(ATTACHED, visitor, detail=pick.server)
     return {"ok": bool(chips), "files": [chip for chip in chips if chip], "message": problem}

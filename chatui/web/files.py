@@ -184,5 +184,5 @@ def _body(request: HttpRequest) -> bytes:
 
 
 def _refused(error: UploadRefusedError) -> HttpResponse:
-    message = display_files.sentence(error.why, error.found.places if error.found else 0)
+    message = display_files.sentence(error.why, error.reading.places if error.reading else 0)
     return JsonResponse({"ok": False, "why": error.why, "message": message}, status=503 if error.why in _TEMPORARY else 200)

@@ -80,12 +80,12 @@ def _import(request: HttpRequest, data: bytes) -> HttpResponse:
     if reading.is_export(data):
         return _report(request, import_export(person, data))
     imported = imports.import_transcript(person, data)
-    row, found = imported.conversation, imported.found
+    row, findings = imported.conversation, imported.findings
     conversation_list.tell(row.owner_id, conversation_list.listed(row))
-    if not found.problems and not found.unheld:
+    if not findings.problems and not findings.unheld:
         return redirect("conversation", row.pk)
-    rules = [_rule(problem) for problem in found.reported]
-    report = {"links": [shown_conversation(row)], "count": 1, "found": _sentences(found), "rules": rules}
+    rules = [_rule(problem) for problem in findings.reported]
+    report = {"links": [shown_conversation(row)], "count": 1, "found": _sentences(findings), "rules": rules}
     return render(request, "account/imported.html", report)
 
 
@@ -96,11 +96,11 @@ def _look(request: HttpRequest, form: ImportForm, data: bytes) -> HttpResponse:
         words = gettext("This is an export. What was left out of it is said after the import.")
         report: dict[str, object] = {"found": [words, *(each["words"] for each in _new(seen)), *conversation_tree.sentences(seen.left_out)]}
     else:
-        found = imports.look_at(person_of(request), data)
+        findings = imports.look_at(person_of(request), data)
         words = ngettext(
-            "%(count)d message, %(visible)d of them visible.", "%(count)d messages, %(visible)d of them visible.", found.frames
-        ) % {"count": found.frames, "visible": found.visible}
-        report = {"found": [words, *_sentences(found)], "rules": [_rule(problem) for problem in found.reported]}
+            "%(count)d message, %(visible)d of them visible.", "%(count)d messages, %(visible)d of them visible.", findings.frames
+        ) % {"count": findings.frames, "visible": findings.visible}
+        report = {"found": [words, *_sentences(findings)], "rules": [_rule(problem) for problem in findings.reported]}
     return render(request, "account/import.html", {"form": form, **report})
 
 
@@ -145,7 +145,7 @@ def _report(request: HttpRequest, imported: ImportedExport) -> HttpResponse:
     for row in rows:
         conversation_list.tell(row.owner_id, conversation_list.listed(row))
     waiting = imported.left_out.pop(DroppedKind.CONVERSATION_POSTPONED, 0)
-    found = {
+    report = {
         "postponed": DroppedKind.CONVERSATION_POSTPONED.sentence(waiting) if waiting else "",
         "links": [shown_conversation(row) for row in rows],
         "count": len(imported.conversations),
@@ -153,7 +153,7 @@ def _report(request: HttpRequest, imported: ImportedExport) -> HttpResponse:
         "more": len(imported.conversations) - len(rows),
         "left_out": conversation_tree.sentences(imported.left_out),
     }
-    return render(request, "account/imported.html", found)
+    return render(request, "account/imported.html", report)
 
 
 def _sentence(error: ImportRefusedError, data: bytes) -> str:

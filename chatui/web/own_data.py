@@ -180,5 +180,5 @@ _STAY = ngettext_lazy(
 
 
 def _sentence(change: ChangedConversations) -> str:
-    changed, stay = _CHANGED[change.what] % {"count": len(change.keys)}, _STAY % {"count": change.left}
-    return changed if not change.left else f"{changed} {stay}" if change.keys else stay
+    changed, stay = _CHANGED[change.what] % {"count": len(change.keys)}, _STAY % {"count": change.unchanged}
+    return changed if not change.unchanged else f"{changed} {stay}" if change.keys else stay

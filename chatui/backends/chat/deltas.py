@@ -112,7 +112,7 @@ class Deltas:
         return self._allowance.spent
 
     @property
-    def said(self) -> str:
+    def reported_end(self) -> str:
         """The server's word for how the answer ended."""
         return self._reason or ""
 

@@ -265,7 +265,7 @@ class Wire:
             await self.upstream.stream(self.dialect.path, payload, noted, self.request, progress)
         finally:
             if facts is not None:
-                facts.said, facts.ids = answer.chunks.said, answer.chunks.ids
+                facts.reported_end, facts.ids = answer.chunks.reported_end, answer.chunks.ids
 
     async def write_in_schema(self, answer: HarmonyAnswer, asked: CompletionRequest, take: Callable[[RawEvent], None]) -> None:
         """As ``write``; if the server refuses the schema, for example because its grammar cannot express it, without it."""

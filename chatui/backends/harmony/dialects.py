@@ -102,7 +102,7 @@ class Chunks(ABC):
         """None until the server reports why the model stopped."""
         self.failure = ""
         """The server's word for an end that is no good one; empty for a good one."""
-        self.said = ""
+        self.reported_end = ""
         """Its word for any end."""
         self.ids = 0
         """How many token ids it sent."""
@@ -139,7 +139,7 @@ class Chunks(ABC):
         """The output ended: the final token, which some servers only name. ``named``: its id, as the server reports it, None for the
         model's own. An ordinary token, or a text, ends no message (specification section 9)."""
         self.reason = {"stop": EndReason.STOP, "length": EndReason.LENGTH}.get(str(reported))
-        self.failure, self.said = "" if self.reason else repr(reported), text_of(reported)
+        self.failure, self.reported_end = "" if self.reason else repr(reported), text_of(reported)
         rest = self._ids.finish()
         if self.reason is not EndReason.STOP or self._was_stopped:
             return rest
@@ -186,9 +186,9 @@ class LlamaCpp(Chunks):
         if chunk.get("stop") is True:
             self.model = text_of(chunk.get("model")) or None
             self.usage = Usage.reported(chunk, "tokens_evaluated", "tokens_predicted")
-            self.said = text_of(chunk.get("stop_type"))
-            self.reason = EndReason.STOP if self.said in ("eos", "word") else EndReason.LENGTH
-            if self.said == "eos" and not self._was_stopped:
+            self.reported_end = text_of(chunk.get("stop_type"))
+            self.reason = EndReason.STOP if self.reported_end in ("eos", "word") else EndReason.LENGTH
+            if self.reported_end == "eos" and not self._was_stopped:
                 pieces = [*pieces, UNKNOWN_STOP]
         return pieces
 

@@ -110,7 +110,7 @@ class Reducer:
         return self._allowance.spent
 
     @property
-    def said(self) -> str:
+    def reported_end(self) -> str:
         return self.status
 
     @property

@@ -131,7 +131,7 @@ class _Text:
     declared: dict[tuple[str, str], str] = field(default_factory=dict)
     controls: dict[str, str] = field(default_factory=dict)
     """What each form control shows, by id."""
-    said: set[str] = field(default_factory=set)
+    written: set[str] = field(default_factory=set)
     """What was written once, because it is on every slide."""
     runs: Runs = field(init=False)
     _depth: int = 0
@@ -388,9 +388,9 @@ class _Text:
     def put_filled_in(self, element: Element, look: Look) -> None:
         """A field of a form that came from another program: a box, or one of several entries."""
         kind = xml.attribute(element.attrib, "type").rpartition(".")[2]
-        said = [(xml.attribute(each.attrib, "name"), xml.attribute(each.attrib, "value")) for each in element.iter("param")]
-        entries = [value for name, value in said if name == "Dropdown_ListEntry"]
-        values = dict(said)
+        parameters = [(xml.attribute(each.attrib, "name"), xml.attribute(each.attrib, "value")) for each in element.iter("param")]
+        entries = [value for name, value in parameters if name == "Dropdown_ListEntry"]
+        values = dict(parameters)
         if kind == "FORMCHECKBOX":
             self._put_mark("☒" if xml.is_on(values.get("Checkbox_Checked", "")) else "☐")
         elif kind == "FORMDROPDOWN":
@@ -415,10 +415,10 @@ class _Text:
                     self._put_once(_MARGINS[each.tag], self._apart(master, each.tag))
 
     def _put_once(self, kind: str, text: str) -> None:
-        said = mark(kind, text)
-        if text.strip() and said not in self.said:
-            self.said.add(said)
-            self.runs.put(f"{said}\n")
+        marked = mark(kind, text)
+        if text.strip() and marked not in self.written:
+            self.written.add(marked)
+            self.runs.put(f"{marked}\n")
 
     def put_slides(self) -> None:
         """Write each slide as a part."""

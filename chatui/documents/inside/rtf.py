@@ -377,7 +377,7 @@ class _Reader:
 
     def join(self, number: int | None) -> None:
         if not self._state.is_nested:
-            self._table.joined.add(len(self._table.edges) - 1)
+            self._table.continuing.add(len(self._table.edges) - 1)
 
     def nested(self, number: int | None) -> None:
         self._state = replace(self._state, is_nested=True)

@@ -21,18 +21,18 @@ class RtfTable:
     rows: list[tuple[list[str], list[int]]] = field(default_factory=list)
     edges: list[int] = field(default_factory=lambda: [0])
     """Where the first cell of the row that is being read begins and where each ends, in twentieths of a point."""
-    joined: set[int] = field(default_factory=set)
+    continuing: set[int] = field(default_factory=set)
     """The cells that continue the one to their left."""
 
     def begin_row(self) -> None:
-        self.edges, self.joined = [0], set()
+        self.edges, self.continuing = [0], set()
 
     def add_row(self, cells: list[str]) -> None:
         """End a row. A cell that continues another one has no text of its own."""
         edges, texts = self.edges[:1], list[str]()
         for at, cell in enumerate(cells):
             end = self.edges[at + 1] if at + 1 < len(self.edges) else edges[-1] + 1
-            if at in self.joined and texts:
+            if at in self.continuing and texts:
                 edges[-1] = max(end, edges[-1])
                 texts[-1] += cell
             else:

@@ -80,11 +80,11 @@ def _authors(archive: Archive, related: Relations) -> dict[str, str]:
 
 @dataclass(slots=True)
 class _Presentation:
-    """``said``: what was written once, because it is on every slide."""
+    """``written``: what was written once, because it is on every slide."""
 
     archive: Archive
     authors: Mapping[str, str]
-    said: set[str] = field(default_factory=set)
+    written: set[str] = field(default_factory=set)
 
     def put_slide(self, collector: TextCollector, slide: str, tree: Element) -> bool:
         """Write a slide. Returns whether it has hidden objects."""
@@ -103,16 +103,16 @@ class _Presentation:
         return shapes.has_hidden
 
     def _shapes(self, collector: TextCollector, part: str, related: Relations) -> _Shapes:
-        return _Shapes(collector, self.archive, related, addresses(self.archive, part), self.said)
+        return _Shapes(collector, self.archive, related, addresses(self.archive, part), self.written)
 
     def _put_layout(self, collector: TextCollector, related: Relations, tree: Element) -> None:
         """Write the words of the slide's layout and master that are no placeholders, the first time that they are shown."""
         part = tree
         for kind in ("slideLayout", "slideMaster"):
             place = of_kind(related, kind)
-            if part.get("showMasterSp", "1").lower() not in _ON or place not in self.archive or place in self.said:
+            if part.get("showMasterSp", "1").lower() not in _ON or place not in self.archive or place in self.written:
                 return
-            self.said.add(place)
+            self.written.add(place)
             part, related = self.archive.tree(place), relations(self.archive, place)
             shapes = self._shapes(collector, place, related)
             shapes.runs.hold()
@@ -156,7 +156,7 @@ class _Shapes:
     archive: Archive
     relations: Relations
     addresses: Mapping[str, str]
-    said: set[str]
+    written: set[str]
     before: str = ""
     """What begins the next text."""
     has_hidden: bool = False
@@ -264,10 +264,10 @@ class _Shapes:
     def _end_object(self, element: Element, place: _Shape) -> None:
         if place.margin:
             text = " ".join(self.runs.release().split())
-            said = mark(place.margin, text)
-            if text and said not in self.said:
-                self.said.add(said)
-                self.runs.put(f"{said}\n")
+            marked = mark(place.margin, text)
+            if text and marked not in self.written:
+                self.written.add(marked)
+                self.runs.put(f"{marked}\n")
         elif place.alt and not any(each.tag in ("t", "blip", "oleObj") for each in element.iter()):
             self._put_line(mark("Picture", place.alt), place)
         for each in _within(element):

@@ -24,12 +24,12 @@ _NAMESPACE_SEPARATOR = " "
 
 
 class _Builder:
-    """Builds the tree of an entry. Names of elements are local, those of attributes with a namespace are ``uri name``. ``found``: ended
+    """Builds the tree of an entry. Names of elements are local, those of attributes with a namespace are ``uri name``. ``elements``: ended
     elements of the wanted names, or in what is named by ``within`` from the root on, which are not kept in the tree."""
 
     def __init__(self, wanted: Collection[str], within: tuple[str, ...] = ()) -> None:
         self.root: Element | None = None
-        self.found: list[Element] = []
+        self.elements: list[Element] = []
         self._wanted = wanted
         self._within = within
         self._tree = TreeBuilder()
@@ -51,7 +51,7 @@ class _Builder:
         self._tree.end(element.tag)
         is_within = len(self._open) == len(self._within) > 0 and tuple(each.tag for each in self._open) == self._within
         if is_within or element.tag in self._wanted:
-            self.found.append(element)
+            self.elements.append(element)
             if self._open:
                 del self._open[-1][-1]
 
@@ -165,8 +165,8 @@ class Archive:
         """
         builder = _Builder(wanted, within)
         for _ in _built(self._blocks(name), builder):
-            yield from builder.found
-            builder.found.clear()
+            yield from builder.elements
+            builder.elements.clear()
 
     def _blocks(self, name: str) -> Iterator[bytes]:
         entry = self._entries.get(name)

@@ -136,10 +136,10 @@ def judge_cut(trial: Trial) -> Iterator[DetectedFault]:
         yield DetectedFault(ServerFault.LIMIT_IGNORED, Level.FAULT, f"{detail} where {CUT_AT} were allowed.")
     elif not trial.was_cut and (sampled >= CUT_AT - 1 or (not sampled and (not trial.visible or re.search(r"\b2\b", trial.visible)))):
         yield DetectedFault(
-            ServerFault.CUT_UNSAID, Level.FAULT, f"It says {_quoted(trial.facts.said)}. People would take the answer for complete."
+            ServerFault.CUT_UNSAID, Level.FAULT, f"It says {_quoted(trial.facts.reported_end)}. People would take the answer for complete."
         )
-    elif trial.was_cut and trial.facts.said in ("stop", "completed"):
-        detail = f"It says {_quoted(trial.facts.said)} after all of {CUT_AT} tokens. This product notices, where a limit is set"
+    elif trial.was_cut and trial.facts.reported_end in ("stop", "completed"):
+        detail = f"It says {_quoted(trial.facts.reported_end)} after all of {CUT_AT} tokens. This product notices, where a limit is set"
         yield DetectedFault(ServerFault.CUT_UNSAID, Level.FAULT, f"{detail} (max_answer_tokens), and tells people that the answer was cut.")
 
 
@@ -223,7 +223,7 @@ def judge_failure(trial: Trial) -> DetectedFault | None:
         return DetectedFault(ServerFault.IDS_MISSING, Level.UNUSABLE, "Text came, and no ids.")
     if error.code is Code.STREAM_TRUNCATED:
         came = "Some of the answer had come." if trial.facts.pieces else "Nothing had come."
-        end = f" It says {_quoted(trial.facts.said)}." if trial.facts.said else ""
+        end = f" It says {_quoted(trial.facts.reported_end)}." if trial.facts.reported_end else ""
         return DetectedFault(Cause.BROKEN_OFF, Level.UNUSABLE, came + end)
     return fault_of(error)
 

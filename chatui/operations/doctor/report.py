@@ -220,8 +220,8 @@ def _summary(report: FormatReport) -> str:
 
 
 def _finding_lines(finding: DetectedFault, indent: int) -> Iterator[str]:
-    said = "as above." if finding.is_known else finding.fault.sentence
-    yield from _wrapped(f"[{_LEVELS[finding.level]}] {finding.fault.value}: {said}", indent)
+    sentence = "as above." if finding.is_known else finding.fault.sentence
+    yield from _wrapped(f"[{_LEVELS[finding.level]}] {finding.fault.value}: {sentence}", indent)
     if finding.seen:
         yield from _wrapped(f"Seen: {finding.seen}", indent + 4)
     if not finding.is_known:

@@ -67,10 +67,10 @@ class Beside:
         percent = None
         if is_number(done) and is_number(total) and total > 0:
             percent = round(100 * min(1.0, max(0.0, done / total)))
-        said = cleaned(credentials.without(words, self.hidden), WORDS_CHARS) if self.may_speak and isinstance(words, str) else ""
-        if percent is not None or said:
+        for_person = cleaned(credentials.without(words, self.hidden), WORDS_CHARS) if self.may_speak and isinstance(words, str) else ""
+        if percent is not None or for_person:
             self._reported_at = time.monotonic()
-            person.report(self.speaker, percent, said)
+            person.report(self.speaker, percent, for_person)
 
     def response(self, message: Mapping[str, Any]) -> Mapping[str, Any] | Awaitable[Mapping[str, Any]]:
         """The response to a request of the server's; awaitable if the person is asked."""

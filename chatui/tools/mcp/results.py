@@ -57,8 +57,8 @@ def read(result: Mapping[str, Any], *, is_shown: bool = False) -> Any:
     else:
         value = {"text": text, "structuredContent": structure} if text else structure
     if result.get("isError") in (True, "true"):
-        said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-        raise ToolError(f"The tool failed: {in_middle(said, ERROR_CHARS)}" if said else "The tool failed.")
+        failure = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+        raise ToolError(f"The tool failed: {in_middle(failure, ERROR_CHARS)}" if failure else "The tool failed.")
     return _NOTHING if value == "" else value
 
 
@@ -152,8 +152,8 @@ def _is_written(text: str, value: Any) -> bool:
         return True
     try:
         # As text, because True equals 1.
-        said = loads_bounded(text.encode("utf-8", "surrogatepass"), MAX_MARKS)
-        return json.dumps(said, sort_keys=True) == json.dumps(value, sort_keys=True)
+        parsed = loads_bounded(text.encode("utf-8", "surrogatepass"), MAX_MARKS)
+        return json.dumps(parsed, sort_keys=True) == json.dumps(value, sort_keys=True)
     except (ValueError, TypeError, RecursionError):
         return False
 

@@ -65,12 +65,12 @@ class OpenApiServer:
             return answers.with_headers(found, status, headers)
         if status in FORBIDDEN:
             log.warning("tool server %s: the server answered with status %s", spec.name, status)
-        said = in_middle(found if isinstance(found, str) else json.dumps(found, ensure_ascii=False), ERROR_CHARS)
+        answer = in_middle(found if isinstance(found, str) else json.dumps(found, ensure_ascii=False), ERROR_CHARS)
         words = ", ".join(f"{name}: {value}" for name, value in headers.items())
-        said = f"{f'({words}) ' if words else ''}{said}".strip()
+        answer = f"{f'({words}) ' if words else ''}{answer}".strip()
         if status >= 500:
-            raise StatusError(status, said=said)
-        raise ToolError(f"The server answered with status {status}{f': {said}' if said else '.'}")
+            raise StatusError(status, server_words=answer)
+        raise ToolError(f"The server answered with status {status}{f': {answer}' if answer else '.'}")
 
     async def ping(self, turn: CallingTurn) -> None:
         """It is asked for nothing, and without credentials, so that a refusal is an answer, too."""

@@ -119,8 +119,8 @@ def _made(new: Path, final: Path) -> dict[str, str]:
     except subprocess.TimeoutExpired:
         raise PackagesError(f"Installing the packages took longer than {SECONDS // 60} minutes.") from None
     except subprocess.CalledProcessError as error:
-        said = (error.stderr or "").strip().splitlines()[-3:]
-        raise PackagesError(" ".join([f"{' '.join(error.cmd[1:4])} failed.", *said])) from None
+        last_lines = (error.stderr or "").strip().splitlines()[-3:]
+        raise PackagesError(" ".join([f"{' '.join(error.cmd[1:4])} failed.", *last_lines])) from None
     (new / _STAMP).write_text(_stamp(), "ascii")
     return asked(own)[1]
 

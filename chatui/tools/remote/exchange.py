@@ -49,9 +49,9 @@ class StatusError(ServerError):
     """``challenge``: what the server says about authorization (``WWW-Authenticate``). It is untrusted, and in no text. ``said``: see
     ``ServerError``."""
 
-    def __init__(self, status: int, challenge: str = "", said: str = "") -> None:
+    def __init__(self, status: int, challenge: str = "", server_words: str = "") -> None:
         moment = Moment.NOT_RUN if status < 500 else Moment.LOST if status in _GATEWAYS else Moment.ANSWERED
-        super().__init__(f"the server answered with status {status}{_REMEDIES.get(status, '')}", moment, said)
+        super().__init__(f"the server answered with status {status}{_REMEDIES.get(status, '')}", moment, server_words)
         self.status = status
         self.challenge = challenge
 

@@ -71,8 +71,8 @@ class ToolOffer(BaseModel):
         """A digest over everything that the model is shown and everything that affects requests."""
         given = self.model_dump(mode="json")
         # An offer that needs none of them has the digest that it had before they existed.
-        said = {name: value for name, value in given.items() if value or name not in ("left_out", "original", "encoding")}
-        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+        digested = {name: value for name, value in given.items() if value or name not in ("left_out", "original", "encoding")}
+        return hashlib.sha256(json.dumps(digested, sort_keys=True).encode()).hexdigest()
 
     def named(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments under the server's names, as an MCP server gets them. Unnamed ones, which few schemas allow, keep theirs."""
@@ -129,12 +129,12 @@ class Moment(Enum):
 class ServerError(Exception):
     """The server is unreachable, or its response is invalid. The text contains no address, no key and nothing from the response."""
 
-    def __init__(self, text: str, moment: Moment | None = None, said: str = "") -> None:
-        """``moment``: by default, that of the block in which it is raised, see ``sent`` and ``without_arguments``. ``said``: what the
-        server said, without credentials, for the model alone."""
+    def __init__(self, text: str, moment: Moment | None = None, server_words: str = "") -> None:
+        """``moment``: by default, that of the block in which it is raised, see ``sent`` and ``without_arguments``. ``server_words``: what
+        the server said, without credentials, for the model alone."""
         super().__init__(text)
         self.moment = moment
-        self.said = said
+        self.server_words = server_words
 
 
 class ResponseTooLongError(ServerError):

@@ -41,8 +41,8 @@ def challenge_of(headers: Sequence[str]) -> Challenge:
     for header in headers:
         text = header[:_CHALLENGE_CHARS]
         if begin := _BEARER.search(text):
-            said = {name.lower(): quoted.replace("\\", "") or bare for name, quoted, bare in _PARAMETER.findall(text, begin.end())}
-            return Challenge(said.get("resource_metadata", ""), scopes_of(said.get("scope", "")), said.get("error", ""))
+            parameters = {name.lower(): quoted.replace("\\", "") or bare for name, quoted, bare in _PARAMETER.findall(text, begin.end())}
+            return Challenge(parameters.get("resource_metadata", ""), scopes_of(parameters.get("scope", "")), parameters.get("error", ""))
     return Challenge()
 
 
@@ -122,8 +122,8 @@ async def _resource(url: str, door: Door, challenge: Challenge) -> tuple[str, li
     named = [challenge.metadata] if challenge.metadata else list(_places(url, "oauth-protected-resource"))
     for place in named:
         answer = await door.get(place, what)
-        if answer.status == 200 and answer.found:
-            return _read_resource(url, answer.found)
+        if answer.status == 200 and answer.json_object:
+            return _read_resource(url, answer.json_object)
     if challenge.metadata:
         raise SignInError(f"{what} cannot be read")
     return url, [], ()
@@ -173,11 +173,11 @@ async def _document(door: Door, issuer: str, *, is_guess: bool) -> Mapping[str, 
     door.checked(issuer, "the authorization server")
     for place in _authorizer_places(issuer):
         answer = await door.get(place, "the authorization server's metadata")
-        if answer.status == 200 and answer.found:
-            if answer.found.get("issuer") not in (issuer, f"{issuer}/" if is_guess else issuer):
+        if answer.status == 200 and answer.json_object:
+            if answer.json_object.get("issuer") not in (issuer, f"{issuer}/" if is_guess else issuer):
                 # RFC 8414, section 3.3: otherwise one authorization server could pose as another, and get the codes that the other gives.
                 raise SignInError("the authorization server's metadata are of another issuer")
-            return answer.found
+            return answer.json_object
     raise SignInError("the server does not say where to sign in" if is_guess else "the authorization server has no metadata")
 
 

@@ -39,7 +39,7 @@ class DoorAnswer:
     """What a server that belongs to a sign-in answered."""
 
     status: int
-    found: Mapping[str, Any] = field(repr=False)
+    json_object: Mapping[str, Any] = field(repr=False)
     """The JSON object; empty if there is none."""
     challenges: tuple[str, ...] = field(default=(), repr=False)
     """Each ``WWW-Authenticate``."""

@@ -193,7 +193,7 @@ async def register(door: Door, found: SignInTarget, back: str) -> Client:
     answer = await door.post_json(authorizer.registration, "the registration endpoint", wanted)
     if answer.status not in (200, 201):
         raise SignInError(f"the authorization server refused to register this installation (status {answer.status})")
-    given = answer.found
+    given = answer.json_object
     secret, method = _text(given.get("client_secret", "")), str(given.get("token_endpoint_auth_method") or method)
     client_id = _text(given.get("client_id"))
     if not client_id or method not in _METHODS or (method != "none" and not secret):
@@ -247,12 +247,12 @@ async def _asked(door: Door, endpoint: str, client: Client, fields: Mapping[str,
     sent, headers = _shown(client, fields)
     answer = await door.post_form(endpoint, "the token endpoint", sent, headers)
     if answer.status == 200:
-        return answer.found
+        return answer.json_object
     raise _refusal(answer)
 
 
 def _refusal(answer: DoorAnswer) -> SignInError:
-    error = answer.found.get("error")
+    error = answer.json_object.get("error")
     if answer.status == 401 or error in ("invalid_client", "unauthorized_client"):
         return SignInRefusedError("the authorization server does not accept this installation's client", is_of_client=True)
     if answer.status == 400:

@@ -172,8 +172,8 @@ def link(address: str, name: str = "") -> str:
 
 def kind_of_file(file: Object) -> DroppedKind:
     """What is counted for an attached file, by what the export says of it."""
-    said = " ".join(text_of(file.get(name)) for name in ("type", "mime_type", "file_kind", "file_type"))
-    return DroppedKind.IMAGE if "image" in said else DroppedKind.FILE
+    types = " ".join(text_of(file.get(name)) for name in ("type", "mime_type", "file_kind", "file_type"))
+    return DroppedKind.IMAGE if "image" in types else DroppedKind.FILE
 
 
 def plain(text: str) -> str:

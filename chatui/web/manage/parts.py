@@ -145,8 +145,8 @@ def done(what: str, name: object, address: str, *args: object, part: str = "", *
 
     It is signed: no link of anybody else's makes a page say that something was done.
     """
-    said = signing.dumps([what, str(name)], salt="chatui.done", compress=True)
-    return redirect(f"{reverse(address, args=args)}?{urlencode({'done': said, **query})}{part}")
+    signed = signing.dumps([what, str(name)], salt="chatui.done", compress=True)
+    return redirect(f"{reverse(address, args=args)}?{urlencode({'done': signed, **query})}{part}")
 
 
 def said_done(request: HttpRequest) -> str:

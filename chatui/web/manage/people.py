@@ -283,11 +283,11 @@ def act(request: HttpRequest, person_id: UUID, what: str) -> HttpResponse:
     if what == "role" and (question := _asks_for_administrator(request, person_id)):
         return question
     try:
-        said, change = _OF_ONE[what]
+        outcome, change = _OF_ONE[what]
         change(request, person_id)
     except LastAccountManagerError:
         return _person(request, person_id, {"problem": LAST_MANAGER}, 409)
-    return _done(said, person_id)
+    return _done(outcome, person_id)
 
 
 @for_part(AdminPart.PEOPLE, "POST")

@@ -424,8 +424,8 @@ def server_act(request: HttpRequest, name: str, what: str) -> HttpResponse:
             row = stored.set_offered(visitor, row, is_offered=what == "offer", may_see_hidden=access.can_see_hidden(staff))
     except FaultySettingsError as error:
         return _page(request, row, spec, " ".join(problem for _field, problem in error.problems))
-    said = {"pause": "server-paused", "models": "server-models"}.get(what, _said_of_offer(row))
-    return done("server-waits" if row.unconfirmed_by and what != "pause" else said, name, "manage_server", name)
+    outcome = {"pause": "server-paused", "models": "server-models"}.get(what, _said_of_offer(row))
+    return done("server-waits" if row.unconfirmed_by and what != "pause" else outcome, name, "manage_server", name)
 
 
 def _choose_models(request: HttpRequest, row: StoredBackend, spec: BackendSpec | None) -> StoredBackend:

@@ -192,9 +192,9 @@ def search(request: HttpRequest) -> HttpResponse:
     used, row = search_engines.chosen(), stored.setting(rules.SEARCH)
     is_from_file = used is not None and used.is_from_file
     form = None if is_from_file else SearchForm(row)
-    said: dict[str, object] = {}
+    test_result: dict[str, object] = {}
     if request.method == "POST" and "test" in request.POST:
-        said = _tested(request)
+        test_result = _tested(request)
     elif request.method == "POST":
         if is_from_file:
             raise NotFoundError
@@ -213,7 +213,7 @@ def search(request: HttpRequest) -> HttpResponse:
         "is_from_file": is_from_file,
         "has_key": bool(row.sealed_key),
         "browser": "browser" in rules.rules(),
-        **said,
+        **test_result,
     }
     return page(request, AdminPart.TOOLS, "manage/tool_search.html", context, 400 if form and form.errors else 200)
 

@@ -50,7 +50,7 @@ def test_a_refused_file_is_removed_and_no_other_one_that_waits(ada: User, bela: 
     others = {uploaded(ada, "first.txt", "One.").pk, uploaded(bela, "blank.txt", "Two.").pk}
     with pytest.raises(UploadRefusedError) as refused:
         accept(ada, "blank.txt", b"  ")
-    assert refused.value.why == "blank" and refused.value.found is not None
+    assert refused.value.why == "blank" and refused.value.reading is not None
     assert set(StoredFile.objects.values_list("pk", flat=True)) == others
 
 

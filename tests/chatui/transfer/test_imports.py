@@ -93,7 +93,7 @@ def test_unusual_bytes_cause_no_exception(data: bytes, ada: User) -> None:
 def test_a_broken_transcript_is_imported_with_its_broken_part_hidden(ada: User) -> None:
     broken = "<|start|>robot<|message|>CANARY<|end|>\n<|start|>assistant<|channel|>final<|message|>Ho"
     imported = import_transcript(ada, f"version: 2.2\n<|start|>user<|message|>Hi<|end|>\n{broken}".encode())
-    assert imported.found.problems > 0
+    assert imported.findings.problems > 0
     page = signed_in(ada).get(f"/c/{imported.conversation.pk}/").content.decode()
     assert "Hi" in page and "CANARY" not in page
 
@@ -113,7 +113,7 @@ def test_a_look_says_what_is_in_a_file_and_stores_nothing(ada: User) -> None:
 def test_broken_json_is_imported_with_its_broken_part_hidden(ada: User) -> None:
     messages = [{"role": "user", "content": "Hi"}, {"role": "robot", "content": "CANARY"}, {"role": "assistant", "content": ["CANARY"]}]
     imported = import_transcript(ada, json.dumps({"header": {"version": "2.2"}, "messages": messages}).encode())
-    assert (imported.found.frames, imported.found.visible, imported.found.problems) == (3, 1, 2)
+    assert (imported.findings.frames, imported.findings.visible, imported.findings.problems) == (3, 1, 2)
     page = signed_in(ada).get(f"/c/{imported.conversation.pk}/").content.decode()
     assert "Hi" in page and "CANARY" not in page
 
