@@ -242,8 +242,8 @@ class _Parent:
         by_descriptor = {slot.channel.fileno(): slot for slot in self.slots if slot.channel}
         for descriptor in by_descriptor:
             poll.register(descriptor, select.POLLIN)
-        left = min(times) - time.monotonic()
-        for descriptor, _ in poll.poll(None if left == float("inf") else max(0, left) * 1000 + 1):
+        wait_seconds = min(times) - time.monotonic()
+        for descriptor, _ in poll.poll(None if wait_seconds == float("inf") else max(0, wait_seconds) * 1000 + 1):
             slot = by_descriptor.get(descriptor)
             if slot and slot.channel:
                 self._hear(slot, slot.channel)

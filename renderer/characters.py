@@ -109,9 +109,9 @@ def _without_invisible(text: str) -> str:
     spaced = "".join(" " if each.isspace() else each for each in text)
     kept = "".join(each for each in spaced if each in _JOINERS or not is_invisible(each) or _VISIBLE.match(each))
     around = zip(f" {kept}", kept, f"{kept[1:]} ", strict=False)
-    joined = (each for before, each, after in around if each not in _JOINERS or (takes_joiner(before) and takes_joiner(after)))
+    allowed = (each for before, each, after in around if each not in _JOINERS or (takes_joiner(before) and takes_joiner(after)))
     shown, marks = [], 0
-    for each in joined:
+    for each in allowed:
         marks = marks + 1 if unicodedata.category(each) in ("Mn", "Me") else 0
         if marks <= MAX_MARKS:
             shown.append(each)

@@ -109,10 +109,10 @@ def _sequences() -> tuple[str, ...]:
 
 
 def _is_little_but_names(letters: str, user: object) -> bool:
-    left = letters
+    other_letters = letters
     for name in sorted(set(_names(user)), key=len, reverse=True):
-        left = left.replace(name, "")
-    return left != letters and len(left) < _MIN_REMAINING_CHARS
+        other_letters = other_letters.replace(name, "")
+    return other_letters != letters and len(other_letters) < _MIN_REMAINING_CHARS
 
 
 def _names(user: object) -> Iterator[str]:

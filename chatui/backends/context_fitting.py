@@ -157,9 +157,9 @@ async def sample_attempts(plan: Plan, take: Taker) -> SampleEnded:
             may be left out of it.
     """
     max_weight: float | None = None
-    left = ATTEMPTS
+    attempts_left = ATTEMPTS
     while True:
-        left -= 1
+        attempts_left -= 1
         planned = await plan(max_weight)
         window, fitted = planned.window, planned.fit
         _check_fits(window, fitted)
@@ -174,7 +174,7 @@ async def sample_attempts(plan: Plan, take: Taker) -> SampleEnded:
                 return follower.ended(SampleEnded(EndReason.LENGTH), is_full=True)
             if not window.learn(overflow, fitted.weight, fitted.request.max_tokens, fitted.counted):
                 raise
-            max_weight = _next_limit(window, fitted, overflow, error, is_last=not left)
+            max_weight = _next_limit(window, fitted, overflow, error, is_last=not attempts_left)
 
 
 def _check_fits(window: ContextWindow, fitted: Fit) -> None:
@@ -230,10 +230,10 @@ async def _fitted(request: SampleRequest, window: ContextWindow, max_weight: flo
         raise too_long(window, found, f"about {int(found.weight * window.factor)} tokens, and the server takes {limit}")
     if limit is None or request.max_tokens is None:
         return found
-    left = max(limit - int(found.weight * window.factor / MARGIN), reserved_tokens(request.max_tokens, limit), 1)
-    if left >= request.max_tokens:
+    tokens_left = max(limit - int(found.weight * window.factor / MARGIN), reserved_tokens(request.max_tokens, limit), 1)
+    if tokens_left >= request.max_tokens:
         return found
-    return replace(found, request=replace(found.request, max_tokens=left), is_answer_limited=True)
+    return replace(found, request=replace(found.request, max_tokens=tokens_left), is_answer_limited=True)
 
 
 class _Follower(Taker):

@@ -238,10 +238,10 @@ class RejectedFields:
         self.names: list[str] = []
 
     def without(self, payload: Mapping[str, object]) -> dict[str, Any]:
-        left = dict(payload)
+        reduced = dict(payload)
         for name in self.names:
-            _remove(left, name)
-        return left
+            _remove(reduced, name)
+        return reduced
 
     def learn(self, error: BackendError, sent: Mapping[str, object]) -> str | None:
         """The field for which the request ``sent`` was refused, if it can be repeated without; else None.

@@ -119,10 +119,10 @@ def explained(error: BaseException) -> str:
         return f"{error.filename}: {error.strerror}."
     says = " ".join(str(error).split()).removeprefix("connection failed: ").rstrip(".")
     if _sqlite_code(error) == sqlite3.SQLITE_IOERR:  # also a disk without the few kilobytes that it needs beside the file, to read it
-        left = shutil.disk_usage(Path(connection.settings_dict["NAME"]).parent).free
-        is_full = left < _ROOM_OF_A_DATABASE
+        free = shutil.disk_usage(Path(connection.settings_dict["NAME"]).parent).free
+        is_full = free < _ROOM_OF_A_DATABASE
         says = (
-            f"the disk is full, {left} bytes are free" if is_full else f"the disk cannot be read or written ({says}): ask the system's log"
+            f"the disk is full, {free} bytes are free" if is_full else f"the disk cannot be read or written ({says}): ask the system's log"
         )
     if isinstance(error, DatabaseError) and (_sqlstate(error) == _NO_TABLE or says.startswith("no such table")):
         return f"{_place()} has no tables of this product: run {command('migrate')}, or correct the setting that names the database."

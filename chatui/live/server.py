@@ -160,8 +160,8 @@ class Server(daphne.server.Server):  # type: ignore[misc]
         if not has_others:
             self._send_away()
         await asyncio.sleep(LAST_MESSAGES_SECONDS)
-        left = max(ends_at - asyncio.get_running_loop().time(), LAST_MESSAGES_SECONDS)
-        await asyncio.to_thread(tracing.end, min(left, MAX_TRACES_SECONDS))
+        seconds_left = max(ends_at - asyncio.get_running_loop().time(), LAST_MESSAGES_SECONDS)
+        await asyncio.to_thread(tracing.end, min(seconds_left, MAX_TRACES_SECONDS))
         self.stop()
 
     def _send_away(self) -> None:

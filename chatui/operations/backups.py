@@ -245,9 +245,9 @@ def merge_and_sync(path: Path) -> None:
     """Merge the files of a database that nobody uses into one, and sync it to disk."""
     with closing(connect(path)) as database:
         database.execute("PRAGMA journal_mode=DELETE")
-    left = [suffix for suffix in SIDECARS if Path(f"{path}{suffix}").exists()]
-    if left:
-        raise BackupError(f"{path.name}{left[0]} could not be merged into the database.")
+    unmerged = [suffix for suffix in SIDECARS if Path(f"{path}{suffix}").exists()]
+    if unmerged:
+        raise BackupError(f"{path.name}{unmerged[0]} could not be merged into the database.")
     sync(path)
 
 

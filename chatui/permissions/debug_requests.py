@@ -174,8 +174,8 @@ def open_view(visitor: Visitor, conversation: Conversation) -> OpenDebugView | N
     found = access.open_request(visitor, conversation)
     if found is None or found.expires_at is None:
         return None
-    left = (found.expires_at - timezone.now()).total_seconds()
-    return OpenDebugView(found.reason, found.expires_at, max(0, int(left)), found.decided_by.get_username() if found.decided_by else "")
+    seconds = (found.expires_at - timezone.now()).total_seconds()
+    return OpenDebugView(found.reason, found.expires_at, max(0, int(seconds)), found.decided_by.get_username() if found.decided_by else "")
 
 
 def decide(visitor: Visitor, conversation_id: object, request_id: UUID, *, approves: bool) -> None:

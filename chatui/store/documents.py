@@ -199,14 +199,14 @@ def prepare(person_id: UUID, wanted: Sequence[QuestionFile], room: Room, in_ques
     fixed = [use for use in wanted if use.use != DocumentUse.FIRST]
     firsts = sorted((use for use in wanted if use.use == DocumentUse.FIRST), key=lambda each: _tokens(files[each.id]))
     for number, use in enumerate([*fixed, *firsts]):
-        left = room.documents - sum(each.given.tokens for each in found.values())
-        found[use.id] = PreparedDocument(files[use.id], use, _given(files[use.id], use, left // (len(wanted) - number)))
+        tokens_left = room.documents - sum(each.given.tokens for each in found.values())
+        found[use.id] = PreparedDocument(files[use.id], use, _given(files[use.id], use, tokens_left // (len(wanted) - number)))
     if not room.fits(sum(each.given.tokens for each in found.values())):
         raise TooLargeError
     return [found[use.id] for use in wanted]
 
 
-def _given(file: StoredFile, use: QuestionFile, left: int) -> DocumentFrame:
+def _given(file: StoredFile, use: QuestionFile, max_tokens: int) -> DocumentFrame:
     text: DocumentText | None = getattr(file.content, "document", None)
     if text is None or text.state != ReadingState.READ:
         raise NoSuchFileError
@@ -218,8 +218,8 @@ def _given(file: StoredFile, use: QuestionFile, left: int) -> DocumentFrame:
             return document_frames.to_search(document)
         case DocumentUse.WHOLE:
             return document_frames.whole(document)
-    given = document_frames.first(document, left)
-    if given.tokens > left:
+    given = document_frames.first(document, max_tokens)
+    if given.tokens > max_tokens:
         raise TooLargeError
     return given
 

@@ -139,15 +139,15 @@ def begin_of(text: str, most: int) -> tuple[str, int]:
 
     Each part of it is counted about twice, however long the text is.
     """
-    begin, left = 0, most
-    while (tokens := _count(step := text[begin : begin + _STEP_CHARS])) <= left:
-        begin, left = begin + len(step), left - tokens
+    begin, tokens_left = 0, most
+    while (tokens := _count(step := text[begin : begin + _STEP_CHARS])) <= tokens_left:
+        begin, tokens_left = begin + len(step), tokens_left - tokens
         if begin >= len(text):
             return text, _count(text)
     low, high = 0, len(step)
     while high - low > 64:
         middle = (low + high) // 2
-        low, high = (middle, high) if _count(step[:middle]) <= left else (low, middle)
+        low, high = (middle, high) if _count(step[:middle]) <= tokens_left else (low, middle)
     cut = begin + low
     end = text.rfind("\n", cut * 9 // 10, cut)
     found = text[: end if end > 0 else cut]

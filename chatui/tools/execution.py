@@ -183,11 +183,11 @@ class Execution:
     async def _finished(self, clock: _Clock, most: Callable[[], float]) -> str:
         future = asyncio.wrap_future(self._future)
         while not future.done():
-            left = min(clock.left, most())
-            if left <= 0:
+            seconds_left = min(clock.left, most())
+            if seconds_left <= 0:
                 raise TimeoutError
             # In steps, because either time may have been paused meanwhile.
-            await asyncio.wait({future}, timeout=min(max(left, _LEAST_STEP), _MOST_STEP))
+            await asyncio.wait({future}, timeout=min(max(seconds_left, _LEAST_STEP), _MOST_STEP))
         return future.result()
 
     def cancel(self, reason: str) -> None:

@@ -111,8 +111,8 @@ def _replaced(value: object, old: list[Any], new: list[Any]) -> object:
 
 
 def _cut(text: str, max_chars: int) -> str:
-    left = len(text) - max_chars
-    return text if left <= 0 else f"{text[:max_chars]}… [cut here: {left:,} more character{'s' * (left != 1)}]"
+    chars_over = len(text) - max_chars
+    return text if chars_over <= 0 else f"{text[:max_chars]}… [cut here: {chars_over:,} more character{'s' * (chars_over != 1)}]"
 
 
 def in_middle(text: str, max_chars: int) -> str:

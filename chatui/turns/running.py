@@ -272,13 +272,13 @@ async def finish() -> None:
 
 async def _end_runners() -> None:
     """Give turns that have no more time a moment to store what was shown, and to say so. Queued ones leave their rows to others."""
-    left = [task for _, task in _runners.values()]
+    tasks = [task for _, task in _runners.values()]
     if begun := sum(runner.wait.is_over for runner, _ in _runners.values()):
         log.warning("%d answers are cut off, because the process ends", begun)
-    for task in left:
+    for task in tasks:
         task.cancel()
-    if left:
-        await asyncio.wait(left, timeout=LAST_WRITE_SECONDS)
+    if tasks:
+        await asyncio.wait(tasks, timeout=LAST_WRITE_SECONDS)
 
 
 def release_turns() -> None:

@@ -298,28 +298,28 @@ class Slots:
         """
         if not self._open or not (self._queue or self._programs):
             return
-        left = dict(self._free_by_group)
+        free_by_group = dict(self._free_by_group)
         for waiting in list(self._queue):
             if waiting.admitted.done():
                 continue  # cancelled; ``_wait`` removes it
-            if all(left[group] > 0 for group in waiting.groups):
+            if all(free_by_group[group] > 0 for group in waiting.groups):
                 self._queue.remove(waiting)
                 self._take(waiting.groups)
                 waiting.admitted.set_result(None)
             for group in waiting.groups:
-                left[group] -= 1
+                free_by_group[group] -= 1
             if not self._free:
                 return
-        self._admit_programs(left)
+        self._admit_programs(free_by_group)
 
-    def _admit_programs(self, left: dict[str, int]) -> None:
-        """Admits the programs that can start, with what people ``left`` of the groups: always one of the key that has the fewest answers.
+    def _admit_programs(self, free: dict[str, int]) -> None:
+        """Admits the programs that can start, with what people have left of the groups: always one of the key that has the fewest answers.
         None of them reserves anything."""
         while self._free:
             can_start = [
                 waiting
                 for waiting in self._programs
-                if not waiting.admitted.done() and self._may_have(waiting.program) and all(left[group] > 0 for group in waiting.groups)
+                if not waiting.admitted.done() and self._may_have(waiting.program) and all(free[group] > 0 for group in waiting.groups)
             ]
             if not can_start:
                 return
@@ -327,7 +327,7 @@ class Slots:
             self._programs.remove(first)
             self._take(first.groups, first.program)
             for group in first.groups:
-                left[group] -= 1
+                free[group] -= 1
             first.admitted.set_result(None)
 
     def _may_have(self, program: ProgramLimits | None) -> bool:

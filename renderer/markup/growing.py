@@ -225,9 +225,9 @@ class GrowingMarkdown:
         if is_cut:
             repair.repair_cut_text(parsed.blocks, lines)
         closed = parsed.blocks if final else _closed_of(parsed)
-        left = parsed.blocks[len(closed) :]
-        cut = len(lines) if final else left[0].start if left else len(lines) - 1
-        self._trigger = Trigger(left[0] if left else None, sum(map(parsing_work, lines[cut:])), undecided=parsed.settled < len(lines))
+        rest = parsed.blocks[len(closed) :]
+        cut = len(lines) if final else rest[0].start if rest else len(lines) - 1
+        self._trigger = Trigger(rest[0] if rest else None, sum(map(parsing_work, lines[cut:])), undecided=parsed.settled < len(lines))
         if not cut:
             return []
         self._commit(layer, cut)

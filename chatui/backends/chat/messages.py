@@ -116,9 +116,9 @@ def _of_call(call: AnsweredCall, reasoning: list[str], preamble: list[str]) -> l
 def _as_given(given: GivenReasoning, preamble: list[str]) -> Message:
     """The reasoning in the server's own fields. Only text is defanged: a signed or encrypted part would become invalid."""
     fields: Message = {name: defang(value) if isinstance(value, str) else value for name, value in given.fields.items()}
-    joined = next((name for name in _BESIDE_NO_TEXT if name in fields), None)
+    field = next((name for name in _BESIDE_NO_TEXT if name in fields), None)
     if not preamble:
         return fields
-    if joined is not None:
-        return fields | {joined: "\n\n".join([str(fields[joined]), *preamble])}
+    if field is not None:
+        return fields | {field: "\n\n".join([str(fields[field]), *preamble])}
     return fields | {"content": "\n\n".join(preamble)}

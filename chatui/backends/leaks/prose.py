@@ -58,14 +58,14 @@ class CodeRanges:
         text = _BEHIND_RUN.sub(_without_sign, self._text.replace("\r", " ").replace("\0", " "))
         for token in _MARKDOWN.parse(text):
             begin, end = token.map or (0, 0)
-            left = self._left_at(starts[begin + (token.type == "fence")], starts[end]) if token.type in ("fence", "code_block") else 0
+            code_end = self._left_at(starts[begin + (token.type == "fence")], starts[end]) if token.type in ("fence", "code_block") else 0
             if token.type == "code_block" and begin > first:
-                code = (line for line in range(begin, end) if starts[line + 1] <= left)
+                code = (line for line in range(begin, end) if starts[line + 1] <= code_end)
                 blocks += (starts[line : line + 2] for line in code if lines[line].lstrip(" \t>").startswith(patterns.BEGIN_CODE))
             closing = _CLOSING.match(text[starts[end - 1] : starts[end]]) if token.type == "fence" and end - begin > 1 else None
             is_opened = text[starts[begin] : starts[begin + 1]].rstrip() == lines[begin].rstrip()
             if closing and is_opened and closing["run"].startswith(token.markup):
-                blocks.append([starts[begin], min(starts[end - 1], left)])
+                blocks.append([starts[begin], min(starts[end - 1], code_end)])
         return blocks
 
     def _left_at(self, begin: int, end: int) -> int:

@@ -266,8 +266,8 @@ class LeakGuard:
             # The server's parser missed the reasoning that was shown: it began in the prompt, its header is lost, or the server sends it
             # in its own place only now.
             self.has_sign = self.hides_before = True
-            left = _without(judgement.spans, min(sent, begin) + max(sent - end, 0))
-            return [TextSpan(False, whole[max(begin, sent) : end]), *left] if complete else withheld(whole[sent:])
+            unsent_spans = _without(judgement.spans, min(sent, begin) + max(sent - end, 0))
+            return [TextSpan(False, whole[max(begin, sent) : end]), *unsent_spans] if complete else withheld(whole[sent:])
         return spans
 
     def judged_again(self) -> list[TextSpan] | None:

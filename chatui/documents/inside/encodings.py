@@ -190,12 +190,12 @@ def _has_words(text: str) -> bool:
 
 def _lines(data: bytes) -> Iterator[bytes]:
     """The first lines that are not ASCII: the others say nothing."""
-    left = _SAMPLE_BYTES
+    bytes_left = _SAMPLE_BYTES
     for line in data.split(b"\n"):
         if not line.isascii():
-            yield line[:left]
-            left -= len(line) + 1
-            if left <= 0:
+            yield line[:bytes_left]
+            bytes_left -= len(line) + 1
+            if bytes_left <= 0:
                 return
 
 

@@ -99,7 +99,7 @@ class Grid:
 
     def merge(self, areas: Iterable[MergedCells]) -> None:
         """Write the text of merged cells into all of their places that are shown."""
-        left = MAX_CELLS - self._count
+        cells_left = MAX_CELLS - self._count
         for area in areas:
             first = area.top, area.left
             text = self._cells.get(first)
@@ -107,8 +107,8 @@ class Grid:
                 continue
             words = MERGED if first in self._numbers else text.partition(" [Comment")[0]
             places = product(range(area.top, area.bottom + 1), range(area.left, area.right + 1))
-            for place in islice(places, left):
-                left -= 1
+            for place in islice(places, cells_left):
+                cells_left -= 1
                 self._chars += len(words)
                 if self._chars > self.collector.max_bytes:
                     self.is_full = self.collector.is_cut = True

@@ -287,12 +287,12 @@ def _number(value: str | None, default: int, most: int = 99_999) -> int:
 def _tree(node: Any) -> Element:
     """A formula of a page as a tree; without its end if it is deeper or larger than formulas are."""
     root = Element("math")
-    todo, left = [(node, root, 0)], _MATH_NODES
+    todo, nodes_left = [(node, root, 0)], _MATH_NODES
     while todo:
         parent, copy, depth = todo.pop()
         for child in parent.iter(include_text=True):
-            left -= 1
-            if left < 0 or depth >= _MATH_DEPTH:
+            nodes_left -= 1
+            if nodes_left < 0 or depth >= _MATH_DEPTH:
                 break
             if child.tag == "-text":
                 copy.text = (copy.text or "") + (child.text_content or "")

@@ -221,12 +221,12 @@ def _decimal(tokens: Sequence[Token], value: Decimal) -> str:
 def _whole(tokens: Sequence[Token], digits: str, is_grouped: bool) -> str:
     """The digits before the point, from the last one on; the first placeholder has all that are left."""
     shown: list[str] = []
-    left = sum(kind == "digit" for kind, _ in tokens)
+    digits_left = sum(kind == "digit" for kind, _ in tokens)
     count = 0
     for kind, text in reversed(tokens):
         if kind == "digit":
-            left -= 1
-            take = 1 if left else max(len(digits), 1)
+            digits_left -= 1
+            take = 1 if digits_left else max(len(digits), 1)
             for _ in range(take):
                 digit, digits = (digits[-1], digits[:-1]) if digits else ({"0": "0", "?": " "}.get(text, ""), "")
                 shown.append("," * (is_grouped and count > 0 and count % 3 == 0 and digit.isdigit()))
@@ -234,7 +234,7 @@ def _whole(tokens: Sequence[Token], digits: str, is_grouped: bool) -> str:
                 count += digit.isdigit()
         elif kind in _SHOWN and text != ",":
             shown.append(text[::-1])
-    return "".join(shown)[::-1] if not left else ""
+    return "".join(shown)[::-1] if not digits_left else ""
 
 
 def _decimals(tokens: Sequence[Token], places: Sequence[str], decimals: str) -> str:

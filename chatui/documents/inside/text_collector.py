@@ -110,12 +110,12 @@ class TextCollector:
         plain = clean("".join(self._pieces))
         text = (plain if self.is_exact else _EMPTY_LINES.sub("\n\n", _TRAILING.sub("", plain)).strip("\n")).encode()
         self._pieces, self._room = [], 0
-        left = self.max_bytes - sum(len(part) for _, part in self.parts)
-        if len(text) > left:
+        bytes_left = self.max_bytes - sum(len(part) for _, part in self.parts)
+        if len(text) > bytes_left:
             self.is_cut = True
             # A page whose text was dropped still counts as having text.
-            self._is_place = self._is_place and left > 0
-            text = text[:left].decode("utf-8", "ignore").encode()
+            self._is_place = self._is_place and bytes_left > 0
+            text = text[:bytes_left].decode("utf-8", "ignore").encode()
         has_text = bool(text.strip())
         if has_text or self._is_place:
             self.parts.append((self._label, text if has_text else b""))

@@ -124,10 +124,10 @@ def _walked(root: int, above: str = "", depth: int = 0) -> Iterator[tuple[str, S
 
     Files whose names begin with a dot are omitted, as private to the code.
     """
-    left = MAX_ENTRIES
+    entries_left = MAX_ENTRIES
     with contextlib.suppress(OSError), os.scandir(root) as entries:
         for entry in entries:
-            if (left := left - 1) < 0:
+            if (entries_left := entries_left - 1) < 0:
                 return
             if entry.name.startswith(".") or entry.name == _CACHE:
                 continue
@@ -141,4 +141,4 @@ def _walked(root: int, above: str = "", depth: int = 0) -> Iterator[tuple[str, S
                         opened.callback(os.close, directory)
                         for inner in _walked(directory, f"{above}{entry.name}/", depth + 1):
                             yield inner
-                            left -= 1
+                            entries_left -= 1

@@ -153,9 +153,9 @@ class ApprovalWait:
 
     async def _next(self, until: float) -> dict[str, Decision]:
         """The decisions, once something may have changed."""
-        left = until - asyncio.get_running_loop().time()
+        seconds_left = until - asyncio.get_running_loop().time()
         try:
-            async with asyncio.timeout(max(0.0, min(left, POLL_SECONDS))):
+            async with asyncio.timeout(max(0.0, min(seconds_left, POLL_SECONDS))):
                 await self._wake.wait()
         except TimeoutError:
             pass

@@ -139,13 +139,13 @@ class PersonOfTurn:
             decision, values = await pools.turns.run_with_retries(_answer, key)
             if decision is not Decision.WAITING:
                 return FormAnswer(_ACTIONS.get(decision, "cancel"), values)
-            left = until - self._loop.time()
-            if left <= 0:
+            seconds_left = until - self._loop.time()
+            if seconds_left <= 0:
                 # Before pages hear that it does not wait any more: they fetch its card then.
                 await writer.run(_lapse_form, key, order=self._turn.pk)
                 continue
             with suppress(TimeoutError):
-                async with asyncio.timeout(min(left, POLL_SECONDS)):
+                async with asyncio.timeout(min(seconds_left, POLL_SECONDS)):
                     await self._decided.wait()
 
     def report(self, speaker: str, percent: int | None, words: str) -> None:
