@@ -1,4 +1,6 @@
-"""Counts the test files that hold the product by nothing but tables, codes and settings, and survive any change inside.
+"""Counts the test files that hold the product by its doors alone, and survive any change inside.
+
+A door is a table, a code or a setting, and of a pure room what it publishes: what goes in, and what comes out.
 
 Usage: ``python -m tests.tools.black_boxes``, as ``make check`` runs it.
 """
@@ -10,18 +12,34 @@ from pathlib import Path
 
 from tests.support.places import ROOT
 
-LEAST_PERCENT = 30
+LEAST_PERCENT = 36
 """Whoever makes the share fall below this says why in the commit that lowers it."""
-_DOORS = ("chatui.codes", "chatui.env", "chatui.models", "chatui.settings", "renderer.errors")
+DOORS: dict[str, tuple[str, ...]] = {
+    "tables, codes and settings": ("chatui.codes", "chatui.env", "chatui.models", "chatui.settings", "renderer.errors"),
+    # requests and recordings in, raw events out
+    "chatui.backends": ("chatui.answer_formats", *(f"chatui.backends.{name}" for name in ("base", "registry", "route", "spec"))),
+    # a file in, text out
+    "chatui.documents": tuple(f"chatui.documents.{name}" for name in ("kinds", "limits", "reading")),
+    # values, whole transcripts, what a model writes and is sent, who may see what, and HTML
+    "renderer": (
+        *(f"renderer.{name}" for name in ("events", "formats", "frame_kinds", "frames", "gate", "history", "tokens")),
+        *(f"renderer.harmony.{name}" for name in ("hip1", "pieces", "prompt", "reader", "vocabulary")),
+        *(f"renderer.markup.{name}" for name in ("citations", "growing", "html", "operator_pages")),
+        *(f"renderer.ocml.{name}" for name in ("calls", "document", "interchange")),
+        "renderer.activities.lines",
+    ),
+}
+"""By what they belong to: of a pure room, what other rooms and users of the library work with."""
+_DOORS = tuple(f"{door}." for doors in DOORS.values() for door in doors)
 _PRODUCT = ("chatui", "renderer")
 
 
 def is_black_box(source: str) -> bool:
-    """Whether a test file imports nothing of the product but ``_DOORS``."""
-    return all(f"{name}.".startswith(tuple(f"{door}." for door in _DOORS)) for name in _imported(source))
+    """Whether a test file imports nothing of the product but ``DOORS``."""
+    return all(f"{name}.".startswith(_DOORS) for name in imported(source))
 
 
-def _imported(source: str) -> Iterator[str]:
+def imported(source: str) -> Iterator[str]:
     """Every module of the product that is imported, or named as a string to be patched, such as ``"chatui.turns.titles.read"``."""
     for node in ast.walk(ast.parse(source)):
         match node:

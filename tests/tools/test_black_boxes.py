@@ -2,7 +2,10 @@
 
 import pytest
 
+from tests.support.places import ROOT
 from tests.tools import black_boxes
+
+ROOMS = ("chatui.backends", "chatui.documents", "renderer")
 
 
 @pytest.mark.parametrize(
@@ -12,9 +15,12 @@ from tests.tools import black_boxes
         "from chatui.models.turn import Turn",
         "from chatui.codes import ProductCode\nfrom renderer.errors import Code",
         "def test(settings):\n    settings.setattr(settings, 'X', 1)",
+        "from chatui.backends import registry\nfrom chatui.backends.base import Endpoint",
+        "from chatui.documents.reading import read",
+        "from renderer.ocml import document\nfrom renderer.markup.html import render",
     ],
 )
-def test_tables_codes_and_settings_are_open_to_every_test(source: str) -> None:
+def test_tables_codes_settings_and_the_doors_of_pure_rooms_are_open_to_every_test(source: str) -> None:
     assert black_boxes.is_black_box(source)
 
 
@@ -24,12 +30,29 @@ def test_tables_codes_and_settings_are_open_to_every_test(source: str) -> None:
         "from chatui.turns import running",
         "import chatui.modelsx",
         "from chatui import asgi",
-        "def test():\n    from renderer.gate import show",
+        "def test():\n    from renderer.strict_json import finite",
         "def test(monkeypatch):\n    monkeypatch.setattr('chatui.turns.titles.read', None)",
+        "from chatui.backends.chat.backend import ChatCompletionsBackend",
+        "from chatui import backends",
+        "from chatui.documents.inside import html",
+        "from renderer.ocml import document_header",
+        "from renderer.markup.htmlx import render",
     ],
 )
 def test_whatever_else_is_imported_or_patched_is_inside(source: str) -> None:
     assert not black_boxes.is_black_box(source)
+
+
+def test_what_counts_as_a_door_of_a_pure_room_is_used_from_outside_of_it() -> None:
+    """By other rooms, or as the README of the library says."""
+    paths = [path for room in ("chatui", "renderer") for path in (ROOT / room).rglob("*.py")]
+    imported = {path: set(black_boxes.imported(path.read_text(encoding="utf-8"))) for path in paths}
+    published = (ROOT / "renderer/README.md").read_text(encoding="utf-8")
+    for room in ROOMS:
+        folder = ROOT / room.replace(".", "/")
+        used = {name for path, names in imported.items() if not path.is_relative_to(folder) for name in names}
+        for door in black_boxes.DOORS[room]:
+            assert any(f"{name}.".startswith(f"{door}.") for name in used) or f"{door.replace('.', '/')}.py" in published, door
 
 
 def test_this_repository_has_both_kinds() -> None:
