@@ -65,24 +65,26 @@ def _for_prompt(frame: Frame) -> Frame:
 
 
 def turns(frames: Iterable[Frame]) -> tuple[list[Frame], list[list[Frame]]]:
-    """The frames before the first question, then each question with everything up to the next: each can be left out as a whole. The
-    documents attached to a question come before it and belong to its turn. If the reply to a call only comes after a later question, these
-    turns count as one, so that the call and its reply are never separated.
+    """The frames before the first question, and the turns: a question with everything up to the next one, which may be left out as a whole.
+
+    Documents that are attached to a question come before it, and belong to its turn. If the reply to a call only comes after a later
+    question, all turns from the call to the reply are one, so that the two are never separated.
     """
-    found: list[list[Frame]] = [[]]
-    calls: dict[str | None, int] = {}
+    parts: list[list[Frame]] = [[]]  # what is before the first question, then the turns
+    open_calls: dict[str | None, int] = {}  # in which part each call is that has no reply yet
     for frame in frames:
         header = frame.header
-        if header.role == Role.USER and not (found[-1] and is_document(found[-1][-1].header)):
-            found.append([])
-        elif header.role == Role.TOOL and (place := calls.pop(header.call_id, len(found))) < len(found) - 1:
-            found[place:] = [[each for turn in found[place:] for each in turn]]
-            calls = {call_id: min(known, place) for call_id, known in calls.items()}
-        found[-1].append(frame)
+        if header.role == Role.USER and not (parts[-1] and is_document(parts[-1][-1].header)):
+            parts.append([])
+        elif header.role == Role.TOOL and (index := open_calls.pop(header.call_id, len(parts))) < len(parts) - 1:
+            parts[index:] = [[earlier for part in parts[index:] for earlier in part]]
+            open_calls = {call_id: min(known, index) for call_id, known in open_calls.items()}
+        parts[-1].append(frame)
         if frame.terminator is Terminator.CALL:
-            calls[header.call_id] = len(found) - 1
-    has_question = any(frame.header.role == Role.USER for frame in found[0])
-    return ([], found) if has_question else (found[0], found[1:])
+            open_calls[header.call_id] = len(parts) - 1
+    # A reply to a call from before the first question has made all of it one turn.
+    has_question = any(frame.header.role == Role.USER for frame in parts[0])
+    return ([], parts) if has_question else (parts[0], parts[1:])
 
 
 def questions(frames: Iterable[Frame]) -> int:

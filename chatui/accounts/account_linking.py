@@ -117,7 +117,8 @@ def _find_or_create(visitor: Visitor, provider: Provider, person_claims: PersonC
 
 
 def provisioned(provider: Provider, person_claims: PersonClaims) -> ProvisionedAccount | None:
-    """The directory's row for this person, found by the directory's id. It may be deleted, which counts as closed."""
+    """The account that the provider's directory has made for this person, found by the directory's id; None if there is none. The directory
+    may have deleted it: the caller treats that as a closed account."""
     rows = ProvisionedAccount.objects.filter(issuer=provider.issuer, external_id=person_claims.directory_id)
     return rows.select_related("user").first() if person_claims.directory_id else None
 

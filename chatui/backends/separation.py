@@ -173,6 +173,11 @@ class Separations:
         return known
 
     def _changed(self, known: Known, model: str | None, read: Read) -> Known:
+        """What is known of the model once this completion was read. Keeps or ends the proof, too, which other processes may share.
+
+        A sign of raw output ends it, and so does an answer in another version than the one that proved it, unless it is a proof itself. A
+        model without a proof becomes *plain* after enough answers in a row that had neither reasoning nor a sign.
+        """
         if self._separates == "always":
             return known
         place = model or "", read.upstream

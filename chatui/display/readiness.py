@@ -95,16 +95,18 @@ def _find_unless_recent() -> Findings:
 
 
 def _find() -> Findings:
-    found: Findings = {name: _state(name, check) for name, check in _CHECKS.items()}
-    if found["migrations"] == RequirementState.GOOD and (newer := _newer()):
-        found["migrations"] = RequirementState.NEWER if _begun_with.names else RequirementState.FAILED
-        found["problem"] = newer
-    found["configuration"] = _degraded(_state("configuration", _has_model_server))
-    found["redis"] = _degraded(_state("redis", _redis)) if environment().redis_url else RequirementState.NOT_USED
-    found["connections"] = _connections()
+    """Check each requirement. Without the model server and Redis, and on PostgreSQL without room on the disk, this process can still serve
+    people: a failure of these is only DEGRADED. Migrations that came after the start are NEWER, with a sentence as the ``problem``."""
+    findings: Findings = {name: _state(name, check) for name, check in _CHECKS.items()}
+    if findings["migrations"] == RequirementState.GOOD and (newer := _newer()):
+        findings["migrations"] = RequirementState.NEWER if _begun_with.names else RequirementState.FAILED
+        findings["problem"] = newer
+    findings["configuration"] = _degraded(_state("configuration", _has_model_server))
+    findings["redis"] = _degraded(_state("redis", _redis)) if environment().redis_url else RequirementState.NOT_USED
+    findings["connections"] = _connections()
     if connection.vendor != "sqlite":
-        found["disk"] = _degraded(found["disk"])  # the database is elsewhere
-    return found
+        findings["disk"] = _degraded(findings["disk"])  # the database is elsewhere
+    return findings
 
 
 def _state(name: str, check: Callable[[], bool]) -> RequirementState:

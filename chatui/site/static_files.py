@@ -130,7 +130,8 @@ class HashedStaticStorage(CompressedManifestStaticFilesStorage):  # type: ignore
     _replaces = False
 
     def post_process(self, paths: dict[str, Any], dry_run: bool = False, **options: Any) -> Iterator[Any]:
-        """Called by Django when all files are copied. ``paths``: for each name, the storage and path of its source."""
+        """Compact our scripts and sheets, then have Django name all files by their hashes, and note that they are complete. Django calls it
+        when it has copied them. ``paths``: for each name, the storage and path of its source."""
         if dry_run:
             return
         mark_incomplete()

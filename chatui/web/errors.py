@@ -45,7 +45,8 @@ def refuse(request: HttpRequest, code: ErrorCode, status: int, *, wait_seconds: 
     response = _answer(request, code, status, wait_seconds)
     if wait_seconds:
         response.headers["Retry-After"] = str(wait_seconds)
-    # By its own line: any scanner causes it. Django's has the address, and for a wrong host a traceback.
+    # ``_answer`` has logged a line without the address. Any scanner can cause these: Django would log each once more, with its address, and
+    # a wrong host with a traceback.
     response._has_been_logged = status < 500  # type: ignore[attr-defined]
     return response
 

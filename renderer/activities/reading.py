@@ -304,7 +304,7 @@ def _sums(points: Iterable[tuple[str, float]]) -> defaultdict[str, float]:
 
 
 def _leads(ranked: list[tuple[float, str]]) -> bool:
-    """Whether the best is clearly before the best of another group: else the passage is mixed."""
+    """Whether the first kind scores clearly higher than every kind of another group. If none does, the passage is about several things."""
     score, best = ranked[0]
     return all(score >= _LEAD * other for other, name in ranked[1:] if KINDS[name].group != KINDS[best].group)
 

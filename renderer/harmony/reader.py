@@ -431,6 +431,7 @@ class _Body:
         return [*events, self._close_text(terminator, error)]
 
     def _release(self, header: Header) -> list[RawEvent]:
+        """Open the frame with this header, and send the text that was held until the header was certain."""
         self._is_held = False
         text, self._kept = "".join(self._kept), []
         return [FrameOpened(header), FrameText(text)] if text else [FrameOpened(header)]

@@ -121,7 +121,8 @@ def _is_balanced(inside: str) -> bool:
 
 
 def _is_prose(inside: str) -> bool:
-    """Whether it contains words that are not names of functions or variables."""
+    """Whether a text between dollar signs is part of a sentence: it has a small word such as "and", or a word of four letters or more that
+    names neither a function nor points. Where something in it is certainly TeX, up to four of these are allowed."""
     bare = _COMMAND.sub(" ", _NAMED_TEXT.sub(" ", inside))
     words = [word for word in _LETTERS.findall(bare) if len(word) > 1 and word.lower() not in _NAMES]
     if " " in inside and any(word.lower() in _SMALL_WORDS for word in words):

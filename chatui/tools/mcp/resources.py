@@ -113,8 +113,11 @@ def listed(result: Mapping[str, Any]) -> tuple[list[Resource], int]:
 
 
 def next_cursor(result: Mapping[str, Any], cursor: str) -> str:
-    """The cursor of the page after this answer to ``cursor``; empty at the end, and if it cannot be asked for: it comes back in an address,
-    whose length a web server limits, and where letters other than ASCII take six characters."""
+    """The cursor of the page after this one, which was asked for with ``cursor``; empty on the last page.
+
+    Also empty if the cursor is too long. A browser sends it back in an address: web servers limit its length, and letters other than ASCII
+    take six characters there.
+    """
     following = result.get("nextCursor")
     is_usable = isinstance(following, str) and following != cursor and len(json.dumps(following)) <= CURSOR_CHARS
     return str(following) if is_usable else ""

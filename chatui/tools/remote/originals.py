@@ -72,6 +72,7 @@ class _Original:
         return found
 
     def _enter(self, entries: int = 0) -> None:
+        """Count one part of the schema, with so many entries. Few references can repeat a part very often, so the number is limited."""
         self._nodes -= 1 + entries // 10
         if self._nodes < 0:
             raise _TooLargeError("its schema is too large to be checked")

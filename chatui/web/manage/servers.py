@@ -322,7 +322,7 @@ def _without_key(sent: QueryDict) -> QueryDict:
 
 
 def _take_test(checked: Checked, proof: str) -> bool:
-    """Whether a test of exactly these settings has passed, which is then stored with them."""
+    """Note on the row when a test of exactly these settings passed: one of this form, or one from before. Returns whether one has."""
     row, spec = checked.row, checked.spec
     row.tested_at = runs.proved_at(spec, proof) or (stored.passed_at(checked.before, spec) if checked.before else None)
     row.tested_digest = stored.settings_digest(spec) if row.tested_at else ""
