@@ -3,6 +3,11 @@
 import re
 
 
+def text_of(html: str) -> str:
+    """Its words, without tags."""
+    return " ".join(re.sub(r"<[^<>]*>", "", html).split())
+
+
 def collapsed(html: str) -> str:
     """``html`` with each run of white space as one space, and none next to or at the end of a tag."""
     spaced = " ".join(html.split())

@@ -16,8 +16,9 @@ from chatui.models.user import User
 from chatui.turns import running
 from renderer.frames import Terminator
 from tests.chatui.api.asking import Program, json_of, new_key, text_of, whole
-from tests.chatui.turns.test_statements import IN_ALL, Statements
-from tests.chatui.turns.test_statements import statements as statements  # a fixture
+from tests.chatui.turns.test_statements import IN_ALL
+from tests.support.database import Statements
+from tests.support.database import statements as statements  # a fixture
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, ended, frame
 
 pytestmark = pytest.mark.django_db(transaction=True)

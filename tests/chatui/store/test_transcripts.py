@@ -4,9 +4,12 @@ import pytest
 
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
+from chatui.models.user import User
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
 from renderer.ocml import document
+from tests.chatui.store.long_conversations import long_conversation
+from tests.support.cost import cost
 
 QUESTION, ANSWER, HIDDEN = Header("user"), Header("assistant", channel="final"), Header("user", channel="analysis")
 
@@ -30,3 +33,24 @@ def test_the_frame_of_a_row_that_was_just_written_is_the_one_that_is_stored_unti
     assert transcripts.frame_of(message) == document.parse_frame(message.text)
     message.text = document.dump_frame(Frame(Header("user"), "Bye"))
     assert transcripts.frame_of(message).body == "Bye"
+
+
+@pytest.mark.slow
+@pytest.mark.django_db
+def test_messages_a_model_cannot_see_are_not_read(ada: User) -> None:
+    leaf = transcripts.active_leaf(long_conversation(ada, 4_000), ada)
+    assert leaf is not None
+    whole = cost(lambda: transcripts.prompt_messages(leaf.pk, 10_000_000))
+    assert 20 < len(transcripts.prompt_messages(leaf.pk, 2000)) < 100
+    assert whole / cost(lambda: transcripts.prompt_messages(leaf.pk, 2000)) > 5
+
+
+@pytest.mark.django_db
+def test_reasoning_before_an_answer_is_not_read_again(conversation: Conversation) -> None:
+    last = None
+    for _ in range(2):
+        for header in (QUESTION, Header("assistant", channel="analysis"), ANSWER):
+            last = say(conversation, last, header)
+    assert last is not None and len(transcripts.branch(conversation, last)) == 6, "the premise: it is stored"
+    rows = transcripts.prompt_messages(last.pk, 1_000_000)
+    assert [row.role for row in rows] == ["user", "assistant"] * 2 and not any("analysis" in row.text for row in rows)

@@ -8,16 +8,14 @@ from typing import cast
 from uuid import UUID
 
 import pytest
-from channels.db import database_sync_to_async
 
 from chatui import prompts
 from chatui.backends.base import BackendError, EndReason, SampleEnded, SampleRequest, Taker
 from chatui.codes import ProductCode
-from chatui.model_servers import connected
 from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.turns import leases, running, sweep
+from chatui.turns import leases, running
 from chatui.turns.answer_now import AnswerNowStage
 from chatui.turns.asks import AskKind
 from chatui.turns.frame_recorder import FrameRecorder
@@ -33,8 +31,10 @@ from tests.chatui.backends.wire import posts
 from tests.chatui.conftest import stored
 from tests.chatui.tools import offering
 from tests.chatui.turns.test_turns import ask, begin, shape
+from tests.support import constants
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
-from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
+from tests.support.other_processes import as_another, leave, reap
+from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, ScriptedBackend, Step, answer, connect, ended, frame
 from tests.support.stub import SSE_HEAD
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
@@ -173,7 +173,7 @@ async def test_an_answer_that_was_buffered_until_the_cut_stays_hidden(ada: User,
                 raise
 
     backend = Holding()
-    monkeypatch.setattr(connected, "backend", lambda choice="": backend)
+    connect(monkeypatch, backend)
     turn = await thinking(ada, backend)
     turn.press()
     assert (await turn.ended()).state == "completed"
@@ -213,18 +213,21 @@ async def test_stop_always_wins(is_first: bool, ada: User, backend: ScriptedBack
 async def test_a_process_that_dies_in_the_second_sampling_leaves_the_first_thought_marked(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    turn = await thinking(ada, backend, then=[FrameOpened(ANALYSIS), FrameText("second"), asyncio.Event()])
+    constants.change(monkeypatch, lease_tick_seconds=3600.0)  # nothing takes its lease again
+    gate = asyncio.Event()
+    turn = await thinking(ada, backend, then=[FrameOpened(ANALYSIS), FrameText("second"), gate])
     turn.press()
     while len(backend.requests) < 2 or not await turn.rows():
         await asyncio.sleep(0.01)
-    await database_sync_to_async(running.release_turns)()
-    monkeypatch.setattr(leases.leases, "keys", list)  # as another process
-    assert len(await database_sync_to_async(sweep.interrupt_abandoned)()) == 1
+    await leave()
+    with as_another():
+        await reap()
     rows = await turn.rows()
     assert [(row.is_visible, row.is_complete, row.error_code) for row in rows] == [
         (False, False, "E-X-ANSWER-NOW"),
         (False, False, "E-STREAM-TRUNCATED"),
     ]
+    gate.set()
     done = await turn.ended()
     assert (done.state, done.error_code) == ("interrupted", "E-STREAM-TRUNCATED")
 
@@ -324,7 +327,7 @@ async def test_no_byte_of_the_thought_leaks_over_any_wire_format(
         await writer.drain()
 
     async with of.playing(play, model="stub", separates="proved") as (server, backend):
-        monkeypatch.setattr(connected, "backend", lambda choice="": backend)
+        connect(monkeypatch, backend)
         async with page(ada) as (socket, about):
             await socket.until("chatui:working")
             await socket.send("answer_now", **about)

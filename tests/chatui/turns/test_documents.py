@@ -23,7 +23,7 @@ from chatui.permissions.access import NotFoundError
 from chatui.store import documents
 from chatui.store import documents as store_documents
 from chatui.tools.document_search import NAME
-from chatui.turns import opening, start
+from chatui.turns import start
 from chatui.turns.asks import Ask, AskKind, AskRefusedError, QuestionFile
 from renderer.frame_kinds import is_document
 from renderer.frames import Frame
@@ -33,7 +33,7 @@ from tests.chatui.store.uploads import pages, uploaded, uploaded_with
 from tests.chatui.tools.offering import offer
 from tests.chatui.turns.calls.calling import call, calls, replies
 from tests.chatui.turns.test_turns import ask, run, stored_messages
-from tests.support import environment
+from tests.support import constants, environment
 from tests.support.scripted import ScriptedBackend, answer
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -93,7 +93,7 @@ async def test_a_request_counts_the_tokens_of_its_documents(ada: User, backend: 
 async def test_documents_longer_than_the_conversation_limit_are_read(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "SEEN_CHARS", 2000)
+    constants.change(monkeypatch, seen_chars=2000)
     files = [await bring(ada, f"{name}.csv", f"{name}{' ' * 1000}") for name in ("one", "two", "three")]
     first = await run(ada, with_files(*files))
     await run(ada, ask(text="And then?", conversation=first.conversation_id))

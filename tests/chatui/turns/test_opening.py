@@ -18,7 +18,6 @@ from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions.tools import tools_in
-from chatui.tools import catalogue
 from chatui.tools.functions import tool
 from chatui.turns import hosted_tools, leases, running
 from chatui.turns.asks import QuestionFile
@@ -29,11 +28,11 @@ from renderer.frame_kinds import ANSWER, TOOL_LINE
 from renderer.frames import Frame, Terminator
 from tests.chatui.conftest import signed_in, store
 from tests.chatui.store.uploads import uploaded
-from tests.chatui.tools.offering import offer
+from tests.chatui.tools.offering import install, offer
 from tests.chatui.turns.calls.calling import call, calls
 from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support import environment
-from tests.support.scripted import ScriptedBackend, answer
+from tests.support.scripted import ScriptedBackend, answer, connect
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -54,13 +53,11 @@ class Searching(ScriptedBackend):
 
 @pytest.fixture
 def backend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Searching:
-    from chatui.model_servers import connected
-
     file = tmp_path / "backends.toml"
     file.write_text('[[backend]]\nname = "one"\nkind = "responses"\nurl = "http://127.0.0.1:9"\nserver_tools = [{ type = "web_search" }]\n')
     environment.change(monkeypatch, {"backends_file": file})
     searching = Searching()
-    monkeypatch.setattr(connected, "backend", lambda choice="": searching)
+    connect(monkeypatch, searching)
     return searching
 
 
@@ -115,7 +112,7 @@ async def test_not_together_with_a_tool_that_reads_or_sends(
     fact: str, is_accepted: bool, ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offered = tool(label="Looking", reads_private_data=fact in ("reads", "both"), sends_outside=fact in ("sends", "both"))(lookup)
-    monkeypatch.setattr(catalogue, "tools", lambda: {"lookup": found_tool(offered)})
+    install(monkeypatch, found_tool(offered))
     environment.change(monkeypatch, {"tools": {"lookup": ()}})
     await run(ada, ask())
     assert asked_for(backend) == [[SEARCH] if is_accepted else None]

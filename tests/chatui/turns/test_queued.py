@@ -33,7 +33,7 @@ from tests.chatui.database.locks import needs_sqlite, write_lock
 from tests.chatui.store import pieces
 from tests.chatui.turns.test_turns import ask, begin
 from tests.support.browser_socket import ENDS, BrowserSocket
-from tests.support.scripted import ScriptedBackend, answer
+from tests.support.scripted import ScriptedBackend
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
 
@@ -194,78 +194,6 @@ async def test_asking_there_is_refused_until_it_is_answered(ada: User, backend: 
         await socket.send_message(conversation=str(turn.conversation_id))
         assert (await socket.until("chatui:refused"))[-1]["code"] == "E-X-BUSY"
     assert await Message.objects.filter(conversation=turn.conversation_id, role="user").acount() == 1
-
-
-async def test_a_turn_is_marked_while_it_waits_and_not_once_its_model_is_asked(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    only, gate = Slots(1), asyncio.Event()
-    monkeypatch.setattr("chatui.turns.runner.slots", lambda: only)
-    backend.script = [gate, *answer()]
-    first = await begin(ada, ask())
-    await asyncio.wait_for(backend.waiting.wait(), 10)
-    second, third = await begin(ada, ask()), await begin(ada, ask())
-    await until_queued(second.turn)
-    await until_queued(third.turn)
-    assert not (await Turn.objects.aget(pk=first.turn.pk)).is_queued
-    await running.stop(TurnPlace(third.turn.pk, leases.OWNER))
-    backend.waiting.clear()
-    again = asyncio.Event()
-    backend.script = [again, *answer()]
-    gate.set()
-    await asyncio.wait_for(backend.waiting.wait(), 10)
-    assert len(backend.requests) == 2 and not (await Turn.objects.aget(pk=second.turn.pk)).is_queued, "cleared before it was asked"
-    again.set()
-    await running.settle()
-    rows = [await Turn.objects.aget(pk=started.turn.pk) for started in (first, second, third)]
-    assert [(row.state, row.is_queued) for row in rows] == [("completed", False), ("completed", False), ("stopped", False)]
-
-
-async def test_a_question_for_which_there_is_no_slot_is_stored_as_queued(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its process may be killed before it has launched the turn: then another launches it."""
-    only, gate, stored = Slots(1), asyncio.Event(), dict[str, bool]()
-    for module in ("runner", "running"):
-        monkeypatch.setattr(f"chatui.turns.{module}.slots", lambda: only)
-    backend.script = [gate, *answer()]
-
-    async def begun(text: str) -> Turn:
-        def note(started: RunningTurn) -> None:
-            stored[text] = started.turn.is_queued
-
-        return (await running.ask(ada, ask(text=text), note)).turn
-
-    both = [await begun("at once")]
-    await asyncio.wait_for(backend.waiting.wait(), 10)
-    both.append(await begun("waits"))
-    assert stored == {"at once": False, "waits": True}
-    gate.set()
-    await running.settle()
-    rows = [await Turn.objects.aget(pk=turn.pk) for turn in both]
-    assert [(row.state, row.is_queued) for row in rows] == [("completed", False)] * 2
-
-
-async def test_a_process_that_ends_leaves_its_queued_turns_to_others(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    only, gate = Slots(1), asyncio.Event()
-    monkeypatch.setattr("chatui.turns.runner.slots", lambda: only)
-    backend.script = [gate, *answer()]
-    await begin(ada, ask())
-    await asyncio.wait_for(backend.waiting.wait(), 10)
-    waits = await begin(ada, ask())
-    await until_queued(waits.turn)
-    await database_sync_to_async(running.release_turns)()
-    with monkeypatch.context() as patch:
-        patch.setattr(leases.leases, "keys", list)  # as another process
-        patch.setattr(leases, "OWNER", "another process")
-        adopted = await database_sync_to_async(slot_waits.adopt)(waits.turn)
-    assert adopted is not None and adopted.lease_owner == "another process"
-    gate.set()
-    await running.settle()
-    assert len(backend.requests) == 1, "the process that was late does not ask as well"
-    assert (await Turn.objects.aget(pk=waits.turn.pk)).state == "running"
 
 
 async def test_a_lost_turn_gets_no_slot(ada: User) -> None:

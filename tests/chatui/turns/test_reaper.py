@@ -2,12 +2,10 @@
 
 import asyncio
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
 from django.db import OperationalError
-from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from chatui.database import connections
@@ -18,7 +16,7 @@ from chatui.models.turn import Turn
 from chatui.models.usage import UsageEntry
 from chatui.models.user import User
 from chatui.store import transcripts
-from chatui.turns import leases, ledger, reaping, running, sweep
+from chatui.turns import ledger, reaping, running, sweep
 from chatui.turns.asks import Ask, AskKind
 from chatui.turns.running import TurnPlace
 from chatui.wire.bus import PROCESS
@@ -26,7 +24,10 @@ from renderer.frames import Frame, Header, Terminator
 from tests.chatui.conftest import stored
 from tests.chatui.store import pieces
 from tests.chatui.turns.test_turns import ask, begin
+from tests.support import constants
 from tests.support.browser_socket import BrowserSocket
+from tests.support.database import Statements
+from tests.support.database import statements as statements
 from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -121,7 +122,7 @@ async def test_a_continuation_that_was_never_launched_continues_its_answer(ada: 
 async def test_a_turn_of_this_process_is_never_closed_however_late_its_lease(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leases, "TICK_SECONDS", 3600.0)
+    constants.change(monkeypatch, lease_tick_seconds=3600.0)
     gate = asyncio.Event()
     backend.script = [gate, *answer()]
     started = await begin(ada, ask())
@@ -152,20 +153,13 @@ async def test_after_an_outage_owners_have_time_to_renew_their_leases(
     assert await state_of(turn) == "interrupted"
 
 
-async def test_a_search_that_finds_nothing_is_one_statement(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_search_that_finds_nothing_is_one_statement(ada: User, backend: ScriptedBackend, statements: Statements) -> None:
     await stored(ada, ask(), "another process")
     await Conversation.objects.acreate(owner=ada, temporary_until=timezone.now() + timedelta(hours=1))
-    sent: list[str] = []
-    execute = CursorWrapper.execute
-
-    def recorded(cursor: CursorWrapper, sql: str, params: Any = None) -> Any:
-        sent.append(sql)
-        return execute(cursor, sql, params)
-
     await reaping.reap()  # what other tests left
-    monkeypatch.setattr(CursorWrapper, "execute", recorded)
+    mark = len(statements)
     await reaping.reap()
-    assert len(sent) == 1, sent
+    assert len(statements) == mark + 1, statements.since(mark)
 
 
 async def test_a_failing_sweep_is_logged_as_an_outage_and_repeated(monkeypatch: pytest.MonkeyPatch) -> None:

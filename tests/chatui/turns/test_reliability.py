@@ -1,284 +1,340 @@
 """Recovery after a fault: a database or Redis that fails for a moment, a Stop at a bad moment, a process that ends."""
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
-from django.db import IntegrityError, InterfaceError, OperationalError, connection
+from django.db import DataError, InterfaceError, OperationalError
 
-from chatui.database.writer import writer
-from chatui.display import conversation_actions
-from chatui.models.conversation import Conversation
+from chatui.models.conversation import ActiveLeaf
 from chatui.models.message import Message
 from chatui.models.turn import Turn, TurnPiece
+from chatui.models.usage import UsageEntry
 from chatui.models.user import User
-from chatui.store import transcripts
-from chatui.turns import leases, ledger, opening, running, start, sweep
-from chatui.turns.asks import Ask, AskKind
-from chatui.turns.running import TurnPlace
-from chatui.turns.running_turn import RunningTurn
-from chatui.turns.streams.end_user import EndUserStream
-from chatui.wire import bus as wire_bus
-from chatui.wire import relay
-from chatui.wire.bus import bus
-from renderer.events import Finished, FrameOpened, FrameText
-from renderer.frames import Frame, Terminator
-from renderer.gate import Audience
-from tests.chatui.conftest import loaded, store, stored, visitor
+from tests.chatui.database.locks import write_lock
 from tests.chatui.store import pieces
-from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
-from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, frame
+from tests.support import constants, faults
+from tests.support.browser_socket import ENDS, shown_text
+from tests.support.database import Database
+from tests.support.database import database as database
+from tests.support.environment import change
+from tests.support.other_processes import DEAD, as_another, leave, reap
+from tests.support.page import Page, answered, opened, posted, rows_of, settled
+from tests.support.scripted import (
+    ANALYSIS,
+    FINAL,
+    PREAMBLE,
+    ScriptedBackend,
+    Step,
+    answer,
+    closed,
+    ended,
+    frame,
+    more,
+    open_frame,
+    withdrawal,
+)
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.faults]
 
-
-def ask(text: str = "What is 2 + 2?", kind: AskKind = AskKind.SEND, **fields: object) -> Ask:
-    return Ask(kind=kind, client_id=uuid4(), effort="medium", text=text, **fields)  # type: ignore[arg-type]
-
-
-async def keep_question(person: User, question: Ask | None = None) -> RunningTurn:
-    return await stored(person, question or ask())
+HISTORY = "WITH RECURSIVE up.* JOIN chatui_message message"
+FRAMES, BRANCH = "INSERT INTO chatui_message ", "UPDATE chatui_activeleaf"
+RENEWAL, END = "UPDATE chatui_turn SET lease_until", "UPDATE chatui_turn SET state"
+ALWAYS = float("inf")
 
 
-async def begin(person: User, question: Ask | None = None) -> RunningTurn:
-    started = await keep_question(person, question)
-    running.launch(started)
-    return started
+@pytest.fixture
+def gate() -> asyncio.Event:
+    return asyncio.Event()
 
 
-def place_of(started: RunningTurn) -> TurnPlace:
-    return TurnPlace(started.turn.pk, started.turn.lease_owner)
+def in_the_middle(gate: asyncio.Event) -> list[Step]:
+    """An answer that waits in the middle."""
+    return [*open_frame(FINAL, "Half"), gate, more(" and half"), closed(), *answer()]
 
 
-async def end_of(started: RunningTurn) -> Turn:
-    await asyncio.wait_for(running.settle(), 5)
-    return await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
+async def waits(backend: ScriptedBackend) -> None:
+    await asyncio.wait_for(backend.waiting.wait(), 20)
+    backend.waiting.clear()
 
 
 async def texts(turn: Turn) -> list[str]:
-    return [message.text async for message in Message.objects.filter(turn=turn).order_by("position")]
+    return [message.text for message in await rows_of(turn)]
 
 
-def failing(function: Callable[..., Any], times: int, error: type[Exception] = OperationalError) -> Callable[..., Any]:
-    """Wrap a function so that the database refuses its first ``times`` calls."""
-    left = [times]
-
-    def call(*arguments: Any, **named: Any) -> Any:
-        if left[0]:
-            left[0] -= 1
-            raise error("database is locked")
-        return function(*arguments, **named)
-
-    return call
+async def saved(turn: Turn, count: int) -> list[tuple[str, str]]:
+    """Header and text of the pieces of its open frames, once there are so many."""
+    async with asyncio.timeout(20):
+        while True:
+            found = [(row.header, row.text) async for row in TurnPiece.objects.filter(turn=turn.pk).order_by("number")]
+            if len(found) >= count:
+                return found
+            await asyncio.sleep(0.02)
 
 
-async def test_stop_before_the_history_is_loaded_ends_the_turn_at_once(ada: User, backend: ScriptedBackend) -> None:
-    started = await begin(ada)
-    await running.stop(place_of(started))
-    turn = await end_of(started)
-    assert (turn.state, backend.requests) == ("stopped", [])
+async def test_stop_before_the_history_is_loaded_ends_the_turn_at_once(ada: User, backend: ScriptedBackend, database: Database) -> None:
+    first = await answered(ada)
+    async with Page(ada) as page:
+        with database.holding(HISTORY):
+            await page.ask(conversation=first.conversation_id)
+            await page.tell("stop")
+            assert (await page.until(*ENDS))[-1]["state"] == "stopped"
+        await settled()
+    assert len(backend.requests) == 1
 
 
 async def test_a_history_that_cannot_be_read_fails_the_turn_and_says_so(ada: User, backend: ScriptedBackend) -> None:
-    first = await end_of(await begin(ada))
-    started = await keep_question(ada, ask(conversation=first.conversation_id))
+    first = await answered(ada)
     await Message.objects.filter(pk=first.question_id).aupdate(text="no frame at all")
-    async with BrowserSocket(ada) as socket:
-        await socket.send("subscribe", conversation=str(started.turn.conversation_id))
-        await socket.silence(0.05)
-        running.launch(started)
-        turn = await end_of(started)
-        assert (turn.state, turn.error_code) == ("failed", "E-X-INTERNAL")
-        seen = await socket.until("response.failed")
+    async with Page(ada) as page:
+        await page.ask(conversation=first.conversation_id)
+        seen = await page.until("response.failed")
+        await settled()
+    turn = await Turn.objects.aget(pk=page.turn.pk)
+    assert (turn.state, turn.error_code) == ("failed", "E-X-INTERNAL")
     assert [event["sequence_number"] for event in seen if "sequence_number" in event][-1] == 2
 
 
 @pytest.mark.parametrize("error", [OperationalError, InterfaceError])
 async def test_one_failed_renewal_does_not_end_lease_renewal(
-    error: type[Exception], ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+    error: type[Exception], ada: User, backend: ScriptedBackend, gate: asyncio.Event, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gate = asyncio.Event()
-    backend.script = [FrameOpened(FINAL), FrameText("Half"), gate, FrameText(" and half"), *frame(FINAL, "")[2:], *answer()]
-    monkeypatch.setattr(leases, "TICK_SECONDS", 0.02)
-    monkeypatch.setattr(leases, "renew", failing(leases.renew, 2, error))
-    started = await begin(ada)
-    await asyncio.wait_for(backend.waiting.wait(), 5)
-    async with asyncio.timeout(5):
-        while not await database_sync_to_async(pieces.saved)(started.turn.pk):
-            await asyncio.sleep(0.02)
-    assert [text for _, text in await database_sync_to_async(pieces.saved)(started.turn.pk)] == ["Half"]
-    gate.set()
-    assert (await end_of(started)).state == "completed"
+    backend.script = in_the_middle(gate)
+    constants.change(monkeypatch, lease_tick_seconds=0.02)
+    database.refuse(RENEWAL, error("database is locked"), times=2)
+    async with Page(ada) as page:
+        turn = await page.ask()
+        await waits(backend)
+        assert [text for _, text in await saved(turn, 1)] == ["Half"] and len(database.met) == 2
+        gate.set()
+        assert (await page.ended()).state == "completed"
 
 
-async def test_closing_an_account_stops_its_turns(ada: User, bela: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    gate = asyncio.Event()
-    backend.script = [FrameOpened(FINAL), FrameText("Half"), gate, FrameText(" and half"), *frame(FINAL, "")[2:], *answer()]
-    monkeypatch.setattr(leases, "TICK_SECONDS", 0.02)
-    started = await begin(ada)
-    await asyncio.wait_for(backend.waiting.wait(), 5)
-    await User.objects.filter(pk=bela.pk).aupdate(is_active=False)
-    await asyncio.sleep(0.2)
-    assert (await database_sync_to_async(Turn.objects.get)(pk=started.turn.pk)).state == "running", "the twin: another's account"
-    await User.objects.filter(pk=ada.pk).aupdate(is_active=False)
-    assert (await end_of(started)).state == "stopped"
+async def test_closing_an_account_stops_its_turns(
+    ada: User, bela: User, backend: ScriptedBackend, gate: asyncio.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend.script = in_the_middle(gate)
+    constants.change(monkeypatch, lease_tick_seconds=0.02)
+    async with Page(ada) as page:
+        turn = await page.ask()
+        await waits(backend)
+        await User.objects.filter(pk=bela.pk).aupdate(is_active=False)
+        await asyncio.sleep(0.2)
+        assert (await Turn.objects.aget(pk=turn.pk)).state == "running", "the twin: another's account"
+        await User.objects.filter(pk=ada.pk).aupdate(is_active=False)
+        await settled()
+    assert (await Turn.objects.aget(pk=turn.pk)).state == "stopped"
 
 
-async def test_a_short_database_failure_loses_no_text(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = await end_of(await begin(ada))
-    monkeypatch.setattr(opening, "load_branch", failing(opening.load_branch, 1))
-    monkeypatch.setattr(transcripts, "follow", failing(transcripts.follow, 2))
-    monkeypatch.setattr(ledger, "finish", failing(ledger.finish, 2))
-    backend.script = [*frame(PREAMBLE, "Let me see"), *answer()]
-    turn = await end_of(await begin(ada, ask(conversation=first.conversation_id)))
-    assert (turn.state, turn.error_code) == ("completed", "")
+async def test_a_short_database_failure_loses_no_text(ada: User, backend: ScriptedBackend, gate: asyncio.Event, database: Database) -> None:
+    first = await answered(ada)
+    backend.script = [*frame(PREAMBLE, "Let me see"), gate, *answer()]
+    async with Page(ada) as page:
+        database.refuse(HISTORY)
+        await page.ask(conversation=first.conversation_id)
+        await waits(backend)
+        for statement in (BRANCH, END):
+            database.refuse(statement, times=2)
+        gate.set()
+        turn = await page.ended()
+    assert (turn.state, turn.error_code, len(database.met)) == ("completed", "", 5)
     assert (await texts(turn))[-1].endswith("Four. <|return|>")
 
 
+@pytest.mark.parametrize("earlier", [[], frame(PREAMBLE, "Let me see")], ids=["with the end", "before the end"])
 async def test_a_frame_whose_commit_was_not_confirmed_is_stored_once(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+    earlier: list[Step], ada: User, backend: ScriptedBackend, gate: asyncio.Event, database: Database
 ) -> None:
-    keep, is_lost = ledger.store_frames, [True]
-
-    def keep_and_break(*arguments: Any) -> Any:
-        result = keep(*arguments)
-        if is_lost:
-            is_lost.clear()
-            raise OperationalError("server closed the connection unexpectedly")
-        return result
-
-    monkeypatch.setattr(ledger, "store_frames", keep_and_break)
-    backend.script = [*frame(PREAMBLE, "Let me see"), *answer()]
-    turn = await end_of(await begin(ada))
-    assert not is_lost and (turn.state, len(await texts(turn))) == ("completed", 3)
-
-
-async def test_a_failing_receiver_does_not_stop_a_turn_from_receiving(ada: User, backend: ScriptedBackend) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError
-
-    gate = asyncio.Event()
-    backend.script = [*frame(ANALYSIS, "thinking"), gate, *answer()]
-    started = await begin(ada)
-    await asyncio.wait_for(backend.waiting.wait(), 5)
-    bus().join(wire_bus.audience(started.turn.conversation_id, Audience.END_USER), fail)
-    bus().join("failing", fail)
-    running.ask_snapshot(place_of(started), Audience.END_USER, "failing")
-    async with BrowserSocket(ada) as socket:
-        await socket.send("subscribe", conversation=str(started.turn.conversation_id))
-        await socket.until("chatui:snapshot", timeout=1)
+    backend.script = [gate, *earlier, *answer()]
+    async with Page(ada) as page:
+        await page.ask()
+        database.lose_confirmation(FRAMES)
         gate.set()
-        await socket.until(*ENDS, timeout=5)
-    assert (await end_of(started)).state == "completed"
+        turn = await page.ended()
+    assert len(database.met) == 1, "the premise"
+    assert (turn.state, len(await texts(turn)), await UsageEntry.objects.acount()) == ("completed", 3 if earlier else 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("refused", "channels", "end"),
+    [
+        # The last step of the write: all of it is undone.
+        (BRANCH, [], ("failed", "E-X-INTERNAL")),
+        # The sweep ends the turn, once its lease is over.
+        (END, ["analysis", "final"], ("running", "")),
+    ],
+    ids=["the answer fails the turn", "the end keeps the answer"],
+)
+async def test_what_the_database_refuses_for_good(
+    refused: str, channels: list[str], end: tuple[str, str], ada: User, backend: ScriptedBackend, gate: asyncio.Event, database: Database
+) -> None:
+    backend.script = [gate, *answer()]
+    async with Page(ada) as page:
+        await page.ask()
+        database.refuse(refused, DataError("value too long"), times=ALWAYS)
+        gate.set()
+        await settled()
+    turn = await Turn.objects.aget(pk=page.turn.pk)
+    assert (turn.state, turn.error_code) == end
+    rows = await rows_of(turn)
+    assert [message.channel for message in rows] == channels and all(message.is_complete for message in rows)
+
+
+async def test_text_streams_while_the_database_is_locked_and_the_turn_ends_once_stored(
+    ada: User, backend: ScriptedBackend, gate: asyncio.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    constants.change(monkeypatch, saving_seconds=0.1)
+    backend.script = [gate, *answer("Four.")]
+    async with Page(ada) as page:
+        await page.follow((await page.ask()).conversation_id)
+        await page.until("chatui:snapshot")
+        await waits(backend)
+        with write_lock():
+            gate.set()
+            events = await page.until("response.delta.flush", timeout=10)
+            events += await page.silence(0.5)
+            assert not any(event["type"] in ENDS for event in events), "no end before the answer is stored"
+            assert any(event["type"] == "chatui:saving" for event in events), "people see why it takes so long"
+            assert not await Message.objects.filter(channel="final").aexists(), "the premise"
+        events += await page.until(*ENDS)
+        assert await Message.objects.filter(channel="final").aexists()
+    assert "Four." in shown_text(events) and events[-1]["state"] == "completed"
+
+
+async def test_withdrawn_text_is_hidden_in_the_pieces_of_a_dead_process(
+    ada: User, backend: ScriptedBackend, gate: asyncio.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    constants.change(monkeypatch, lease_tick_seconds=0.05)
+    withdrawn = asyncio.Event()
+    backend.script = [*open_frame(FINAL, "SECRET thoughts, "), withdrawn, withdrawal(), gate, ended()]
+    async with Page(ada) as page:
+        turn = await page.ask()
+        [(header, text)] = await saved(turn, 1)
+        assert "final" in header and "SECRET" in text, "the premise: people would see it"
+        constants.change(monkeypatch, lease_tick_seconds=3600.0)
+        await asyncio.sleep(0.2)
+        withdrawn.set()
+        await saved(turn, 2)  # at once, not when the timer fires
+        await database_sync_to_async(pieces.leave)(turn.pk, "", "user")  # simulates a crash: it publishes nothing, and its lease expires
+        with as_another():
+            await reap()
+        [message] = await rows_of(turn)
+        assert "SECRET" in message.text and not message.is_visible
+        gate.set()
+        await settled()
+
+
+async def test_a_failing_receiver_does_not_stop_a_turn_from_receiving(ada: User, backend: ScriptedBackend, gate: asyncio.Event) -> None:
+    backend.script = [*frame(ANALYSIS, "thinking"), gate, *answer()]
+    async with Page(ada) as first, Page(ada) as page:
+        turn = await first.ask()
+        await waits(backend)
+        faults.add_failing_listeners(turn.conversation_id, turn.pk)
+        await page.follow(turn.conversation_id)
+        await page.until("chatui:snapshot", timeout=1)
+        gate.set()
+        await page.until(*ENDS, timeout=5)
+        assert (await first.ended()).state == "completed"
 
 
 async def test_an_answer_completes_and_is_visible_while_redis_is_away(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+    ada: User, backend: ScriptedBackend, gate: asyncio.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(relay, "environment", lambda: SimpleNamespace(redis_url="redis://127.0.0.1:1/0"))
-    gate = asyncio.Event()
+    change(monkeypatch, {"redis_url": "redis://127.0.0.1:1/0"})
     backend.script = [*frame(ANALYSIS, "thinking"), gate, *answer("All of it.")]
-    started = await begin(ada)
-    async with BrowserSocket(ada) as socket:
-        await socket.send("subscribe", conversation=str(started.turn.conversation_id))
-        await socket.until("chatui:snapshot", timeout=relay.ANSWER_SECONDS + 1)
+    async with Page(ada) as first, Page(ada) as page:
+        turn = await first.ask()
+        await page.follow(turn.conversation_id)
+        await page.until("chatui:snapshot", timeout=4)
         gate.set()
-        assert "All of it." in shown_text(await socket.until(*ENDS, timeout=5))
-    assert (await end_of(started)).state == "completed"
+        assert "All of it." in shown_text(await page.until(*ENDS, timeout=5))
+        assert (await first.ended()).state == "completed"
 
 
 async def test_a_turn_that_cannot_be_rendered_still_ends(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise RecursionError("too deep")
-
-    monkeypatch.setattr(EndUserStream, "take", fail)
-    async with BrowserSocket(ada) as socket:
-        await socket.send_message()
-        assert (await socket.until("chatui:accepted"))[-1]
-        conversation = await Conversation.objects.aget()
-        turn = await Turn.objects.aget(conversation=conversation)
-        await asyncio.wait_for(running.settle(), 5)
-        await turn.arefresh_from_db()
+    faults.break_display(monkeypatch)
+    async with Page(ada) as page:
+        await page.ask()
+        await asyncio.wait_for(settled(), 5)
+    turn = await Turn.objects.aget(pk=page.turn.pk)
     assert (turn.state, turn.error_code) == ("failed", "E-X-INTERNAL")
 
 
 async def test_stop_works_when_a_snapshot_cannot_be_made(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
-        raise RuntimeError
-
-    monkeypatch.setattr(EndUserStream, "snapshot", broken)
-    backend.script = [FrameOpened(FINAL), FrameText("Half"), asyncio.Event()]
-    started = await begin(ada)
-    await asyncio.wait_for(backend.waiting.wait(), 5)
-    running.ask_snapshot(place_of(started), Audience.END_USER, "nobody")
-    bus().send(wire_bus.control(started.turn.pk), {"type": "turn.stop"})  # as another process would
-    assert (await end_of(started)).state == "stopped"
-
-
-async def test_a_frame_stored_with_the_end_is_not_stored_again_from_its_pieces(ada: User) -> None:
-    started = await keep_question(ada)
-    turn = started.turn
-    await database_sync_to_async(pieces.leave)(turn.pk, "Half")
-    stale = await Turn.objects.select_related("conversation", "question").aget(pk=turn.pk)
-    job = await database_sync_to_async(loaded)(started)
-    finished = Finished(Frame(FINAL, "Half and half", Terminator.RETURN))
-    key = (await TurnPiece.objects.aget()).frame
-    await writer.run(ledger.store_frames, job, [job.turn.question_id], [(key, finished)])
-    assert await database_sync_to_async(sweep.interrupt)(stale)
-    assert [text.rpartition("<|message|>")[2] for text in await texts(turn)] == ["Half and half<|return|>"]
+    faults.break_snapshots(monkeypatch)
+    backend.script = [*open_frame(FINAL, "Half"), asyncio.Event()]
+    async with Page(ada) as page, Page(ada) as late:
+        turn = await page.ask()
+        await waits(backend)
+        await late.follow(turn.conversation_id)
+        assert "chatui:snapshot" not in [event["type"] for event in await late.silence(0.1)], "the premise"
+        await page.tell("stop")
+        assert (await page.ended()).state == "stopped"
 
 
-async def test_the_same_ask_through_two_sockets_is_one_turn(ada: User) -> None:
-    question = replace(ask(), language="de")
-    thread_each = [asyncio.to_thread(_start_and_close, ada, question) for _ in range(3)]
-    started = await asyncio.gather(*thread_each)
-    assert len({item.turn.pk for item in started}) == 1
-    assert sorted(item.is_new for item in started) == [False, False, True]
-    assert {item.ask.language for item in started} == {"de"}
+async def test_a_frame_stored_with_the_end_is_not_stored_again_from_its_pieces(
+    ada: User, backend: ScriptedBackend, gate: asyncio.Event, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process stored the frame, and died before it stored the end of the turn, which deletes the pieces."""
+    constants.change(monkeypatch, lease_tick_seconds=0.02)
+    backend.script = [*open_frame(FINAL, "Half"), gate, more(" and half"), closed(), ended()]
+    async with Page(ada) as page:
+        turn = await page.ask()
+        await saved(turn, 1)
+        database.refuse(END, DataError("a number is too large"), times=ALWAYS)
+        gate.set()
+        await settled()
+    database.recover()
+    assert await saved(turn, 1), "the premise"
+    await Turn.objects.filter(pk=turn.pk).aupdate(lease_until="2020-01-01T00:00:00Z", lease_owner=DEAD)
+    await reap()
+    assert (await Turn.objects.aget(pk=turn.pk)).state == "interrupted"
+    assert [text.rpartition("<|message|>")[2] for text in await texts(turn)] == ["Half and half<|end|>"]
 
 
-def _start_and_close(person: User, question: Ask) -> RunningTurn:
-    """Run in a separate thread, as if in another process."""
-    try:
-        return store(person, question)
-    except IntegrityError:
-        return start.started_before(person, question)
-    finally:
-        connection.close()
+async def test_the_same_ask_through_two_sockets_is_one_turn(ada: User, backend: ScriptedBackend) -> None:
+    client_id = uuid4()
+    async with Page(ada) as one, Page(ada) as two, Page(ada) as three:
+        replies: list[dict[str, Any]] = await asyncio.gather(*(page.tried(client_id=client_id) for page in (one, two, three)))
+        await settled()
+    assert {event["type"] for event in replies} == {"chatui:accepted"} and len({event["turn"] for event in replies}) == 1
+    assert await Turn.objects.acount() == len(backend.requests) == 1
 
 
-async def test_a_running_answer_does_not_move_the_reader_off_another_branch(ada: User, backend: ScriptedBackend) -> None:
-    first = await end_of(await begin(ada))
-    gate = asyncio.Event()
+async def test_a_running_answer_does_not_move_the_reader_off_another_branch(
+    ada: User, backend: ScriptedBackend, gate: asyncio.Event
+) -> None:
+    first = await answered(ada)
     backend.script = [*frame(PREAMBLE, "Let me see"), gate, *answer("Five.")]
-    started = await begin(ada, ask("", AskKind.REGENERATE, conversation=first.conversation_id, question=first.question_id))
-    await asyncio.wait_for(backend.waiting.wait(), 5)
-    old = await Message.objects.filter(turn=first).afirst()
-    assert old is not None
-    await database_sync_to_async(conversation_actions.open_branch)(visitor(ada), first.conversation_id, old.pk)
-    gate.set()
-    await end_of(started)
-    leaf = await database_sync_to_async(transcripts.active_leaf)(first.conversation, ada)
-    assert leaf is not None and leaf.turn_id == first.pk
+    async with Page(ada) as page:
+        await page.ask("", type="regenerate", conversation=first.conversation_id, question=first.question_id)
+        await waits(backend)
+        [old, *_] = await rows_of(first)
+        assert await posted(ada, f"/c/{first.conversation_id}/branch/", message=old.pk) < 400
+        gate.set()
+        await page.ended()
+    leaf = await ActiveLeaf.objects.select_related("message").aget(conversation=first.conversation_id, person=ada)
+    assert leaf.message.turn_id == first.pk
 
 
 async def test_a_clean_shutdown_keeps_all_text_and_releases_all_leases(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+    ada: User, backend: ScriptedBackend, gate: asyncio.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gate = asyncio.Event()
-    backend.script = [*frame(ANALYSIS, "thinking"), FrameOpened(FINAL), FrameText("Half an ans"), gate, *answer()[-1:]]
-    started = await begin(ada)
-    await asyncio.wait_for(backend.waiting.wait(), 5)
-    await database_sync_to_async(running.release_turns)()
-    assert await database_sync_to_async(sweep.interrupt_abandoned)() == [], "nobody sweeps what this process runs"
-    monkeypatch.setattr(leases.leases, "keys", list)  # as another process
-    assert len(await database_sync_to_async(sweep.interrupt_abandoned)()) == 1
-    gate.set()
-    turn = await end_of(started)
-    assert (turn.state, turn.error_code) == ("interrupted", "E-STREAM-TRUNCATED")
+    constants.change(monkeypatch, lease_tick_seconds=3600.0)  # nothing takes them again
+    backend.script = [*frame(ANALYSIS, "thinking"), *open_frame(FINAL, "Half an ans"), gate, ended()]
+    async with Page(ada) as page:
+        turn = await page.ask()
+        await waits(backend)
+        await leave()
+        address = f"/c/{turn.conversation_id}/"
+        await opened(ada, address)
+        assert (await Turn.objects.aget(pk=turn.pk)).state == "running", "nobody sweeps what this process runs"
+        with as_another():
+            await opened(ada, address)
+        gate.set()
+        await settled()
+    ended_turn = await Turn.objects.aget(pk=turn.pk)
+    assert (ended_turn.state, ended_turn.error_code) == ("interrupted", "E-STREAM-TRUNCATED")
     assert (await texts(turn))[-1].endswith("Half an ans<|end|>")

@@ -4,26 +4,19 @@ import asyncio
 from collections import Counter
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import Any
 from uuid import uuid4
 
 import pytest
-from channels.db import database_sync_to_async
 from django.contrib.auth.models import Group
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatui.checks import named_groups_exist
 from chatui.env import Environment
-from chatui.models.turn import Turn
-from chatui.models.user import User
-from chatui.turns import running
-from chatui.turns import slots as turns_slots
 from chatui.turns.slots import NoSpareSlotError, ProgramLimits, QueueFullError, Slots
-from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support import constants
 from tests.support.cases import example_count
 from tests.support.environment import change
-from tests.support.scripted import ANALYSIS, ScriptedBackend, answer, frame
 
 
 async def hold(slots: Slots, name: str, done: list[str], places: dict[str, list[int]], until: asyncio.Event) -> None:
@@ -33,7 +26,7 @@ async def hold(slots: Slots, name: str, done: list[str], places: dict[str, list[
 
 
 async def test_the_queue_is_first_in_first_out_and_reports_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns_slots, "UPDATE_SECONDS", 0.01)
+    constants.change(monkeypatch, place_seconds=0.01)
     slots, done, places = Slots(1), list[str](), dict[str, list[int]]()
     ends = {name: asyncio.Event() for name in "abcd"}
     tasks = []
@@ -68,38 +61,6 @@ async def test_who_has_waited_longer_elsewhere_goes_first_and_nobodys_place_gets
     await asyncio.gather(*tasks)
     assert order == ["older", "between", "old", "new", "newer"]
     assert all(known == sorted(known, reverse=True) for known in places.values()) and is_whole(slots, 1)
-
-
-@pytest.mark.django_db(transaction=True)
-async def test_a_waiting_question_is_stored_shows_its_place_and_can_be_stopped(
-    ada: User, bela: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    only = Slots(1)
-    monkeypatch.setattr("chatui.turns.runner.slots", lambda: only)
-    gate = asyncio.Event()
-    backend.script = [*frame(ANALYSIS, "hm"), gate, *answer("Done.")]
-    async with BrowserSocket(ada) as first, BrowserSocket(bela) as second, BrowserSocket(bela) as third:
-        await begin(first)
-        await asyncio.wait_for(backend.waiting.wait(), 5)
-        snapshots = [await begin(second), await begin(third)]
-        assert [snapshot["place"] for snapshot in snapshots] == [1, 2]
-        await second.send("stop", conversation=snapshots[0]["conversation"], turn=snapshots[0]["turn"])
-        assert (await second.until(*ENDS))[-1]["state"] == "stopped"
-        assert (await third.until("chatui:queued"))[-1]["place"] == 1
-        gate.set()
-        assert (await first.until(*ENDS))[-1]["state"] == "completed"
-        received = await third.until(*ENDS)
-        assert [event["place"] for event in received if event["type"] == "chatui:queued"] == [0]
-        assert received[-1]["state"] == "completed"
-    assert await Turn.objects.filter(state="running").acount() == 0
-
-
-async def begin(socket: BrowserSocket) -> dict[str, Any]:
-    """Ask and subscribe. Returns the snapshot and the conversation."""
-    await socket.send_message()
-    accepted = (await socket.until("chatui:accepted"))[-1]
-    await socket.send("subscribe", conversation=accepted["conversation"])
-    return (await socket.until("chatui:snapshot"))[-1] | {"conversation": accepted["conversation"]}
 
 
 def is_whole(slots: Slots, free: int) -> bool:
@@ -192,7 +153,7 @@ class Queue:
 
 
 async def test_the_place_in_the_process_queue_ignores_those_waiting_for_their_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns_slots, "UPDATE_SECONDS", 0.01)
+    constants.change(monkeypatch, place_seconds=0.01)
     queue = Queue(2, {"students": 1})
     student, other = await queue.ask("students"), await queue.ask()
     waiting = [await queue.ask("students") for _ in range(3)]
@@ -381,7 +342,7 @@ def test_random_sequences_lose_no_slot_and_starve_nobody(steps: list, most: int)
                 await queue.end(each)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(turns_slots, "UPDATE_SECONDS", 0)
+        constants.change(patch, place_seconds=0)
         asyncio.run(play())
 
 
@@ -402,39 +363,6 @@ def test_a_system_check_names_unknown_groups(monkeypatch: pytest.MonkeyPatch) ->
     change(monkeypatch, {"group_answers_at_once": {"students": 1, "stuff": 2}})
     Group.objects.create(name="students")
     assert [(found.id, "'stuff'" in found.msg) for found in named_groups_exist(None)] == [("chatui.W018", True)]
-
-
-@pytest.mark.django_db(transaction=True)
-async def test_a_member_of_a_full_group_reads_the_place_and_others_are_answered(
-    ada: User, bela: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    change(monkeypatch, {"group_answers_at_once": {"students": 1}})
-    only = Slots(10, {"students": 1})
-    monkeypatch.setattr("chatui.turns.runner.slots", lambda: only)
-
-    @database_sync_to_async
-    def enrol() -> None:
-        ada.groups.add(Group.objects.create(name="students"))
-
-    await enrol()
-    gate = asyncio.Event()
-    backend.script = [*frame(ANALYSIS, "hm"), gate, *answer("Done.")]
-    async with BrowserSocket(ada) as first, BrowserSocket(ada) as second, BrowserSocket(bela) as other:
-        await begin(first)
-        await asyncio.wait_for(backend.waiting.wait(), 20)
-        assert (await begin(second))["place"] == 1
-        at_once = asyncio.Event()
-        backend.script = [at_once, *answer("At once.")]
-        assert (await begin(other))["place"] == 0
-        at_once.set()
-        assert (await other.until(*ENDS))[-1]["state"] == "completed"
-        gate.set()
-        assert (await first.until(*ENDS))[-1]["state"] == "completed"
-        assert (await second.until(*ENDS))[-1]["state"] == "completed"
-    await running.settle()
-    assert await Turn.objects.filter(state="running").acount() == 0
-    async with asyncio.timeout(5), only.acquire(ignore_place, ["students"]):
-        pass  # nobody has the group's slot any more
 
 
 # Spare slots, for low-priority work: they never delay an answer and are never lost.

@@ -15,7 +15,6 @@ from django.utils import timezone
 from chatui.backends.base import BackendError, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.codes import ProductCode
-from chatui.model_servers import connected
 from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.usage import UsageCount, UsageEntry, UsageLimit
@@ -32,11 +31,11 @@ from tests.chatui.api.asking import Program, new_key
 from tests.chatui.conftest import signed_in
 from tests.chatui.store import pieces
 from tests.chatui.tools import offering
-from tests.support import stub
+from tests.support import constants, stub
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.environment import change
 from tests.support.sampling import PATIENT
-from tests.support.scripted import FINAL, ScriptedBackend, Step, answer, frame
+from tests.support.scripted import FINAL, ScriptedBackend, Step, answer, connect, frame
 from tests.support.stub import DONE, SSE_HEAD, chunk
 from tests.support.summarizer import COMPARING, QUESTION, THOUGHT, Says, Summarizer, install, quick, thinks
 
@@ -232,7 +231,7 @@ async def test_lines_clock_and_answer_now_go_on_through_all_rounds(ada: User, mo
     quick(monkeypatch, (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 20.0))
     async with stub.running(one_after_the_other) as server, BrowserSocket(ada) as socket, BrowserSocket(ada) as late:
         backend = ChatCompletionsBackend(Endpoint(server.url, limits=PATIENT))
-        monkeypatch.setattr(connected, "backend", lambda choice="": backend)
+        connect(monkeypatch, backend)
         page = await follow(socket)
         while "chatui:thought" not in page.types and page.snapshot.get("thought") is None:
             await page.until("chatui:thought")
@@ -317,7 +316,7 @@ async def test_only_a_few_summarizers_are_asked_at_the_same_time(
     gate, summarizer = asyncio.Event(), Summarizer(60.0)
     install(monkeypatch, backend, summarizer)
     quick(monkeypatch, (2.0,))
-    monkeypatch.setattr(summarizing, "ASK_AHEAD", 1.5)
+    constants.change(monkeypatch, summarizer_ahead_seconds=1.5)
     backend.script = thinks(gate)
     async with BrowserSocket(ada) as ada_socket, BrowserSocket(bela) as bela_socket:
         for socket in (ada_socket, ada_socket, bela_socket, bela_socket):

@@ -1,20 +1,20 @@
 """Titles over real HTTP: read from the answer channel alone in every wire format, and requested from the real llama.cpp server, too."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
-from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.turns import running, titles
-from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.formats import SECRET, Format, format_of
 from tests.chatui.backends.wire import posts
 from tests.llama.fixture import llama_server as llama_server
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.environment import change
+from tests.support.page import settled
+from tests.support.scripted import connect
 from tests.support.several import closing as closing
 from tests.support.several import configure as configure
 from tests.support.vocabulary import rank_file as rank_file
@@ -27,7 +27,7 @@ TITLE = "Cycling to work in the rain"
 
 
 @pytest.fixture(params=["chat", "responses", "harmony-vllm"])
-def of(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Format:
+def of(request: pytest.FixtureRequest, vocabulary: Any) -> Format:
     return format_of(vocabulary, request.param)
 
 
@@ -48,12 +48,11 @@ async def test_a_title_is_read_from_the_answer_only(
         await writer.drain()
 
     async with of.playing(answer, model="stub", separates="proved") as (server, backend):
-        monkeypatch.setattr(connected, "backend", lambda choice="": backend)
+        connect(monkeypatch, backend)
         async with BrowserSocket(ada) as socket:
             await socket.send_message(QUESTION)
             await socket.until(*ENDS)
-            await running.settle()
-            await titles.settle()
+            await settled()
             events = await socket.silence()
             assert [event["title"] for event in events if event["type"] == "chatui:title"] == ([TITLE] if is_title else [])
             assert SECRET not in "".join(socket.raw)

@@ -20,7 +20,6 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import erasure
 from chatui.turns import running, sweep
-from chatui.turns.calls import approvals
 from chatui.turns.running import TurnPlace
 from chatui.wire.bus import PROCESS
 from renderer.harmony.vocabulary import Vocabulary
@@ -29,6 +28,7 @@ from tests.chatui.backends.wire import posts
 from tests.chatui.turns.calls.calling import RAN, World, call, calls, fetch, hangs, ran, replies
 from tests.chatui.turns.calls.test_wire_formats import model_of, transcript
 from tests.chatui.turns.test_turns import ask, begin
+from tests.support import constants
 from tests.support.browser_socket import BrowserSocket
 from tests.support.scripted import answer
 
@@ -243,7 +243,7 @@ async def test_answer_now_declines_waiting_calls(world: World) -> None:
 
 async def test_a_decision_made_in_another_process_is_noticed_without_a_message(world: World) -> None:
     offer(world)
-    world.monkeypatch.setattr(approvals, "POLL_SECONDS", 0.1)
+    constants.change(world.monkeypatch, decision_seconds=0.1)
     world.monkeypatch.setattr(running, "decided_from_thread", lambda place: None)
     turn_id = await start_turn(world, call("send", "c1", key="a"))
     await decide(world.ada, (await wait_for_approvals(turn_id))[0], "once")

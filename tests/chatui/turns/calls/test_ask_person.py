@@ -23,7 +23,6 @@ from chatui.tools.forms import FormError
 from chatui.tools.tool import ToolError, as_plain_markdown
 from chatui.turns import running
 from chatui.turns.running import TurnPlace
-from chatui.turns.slots import Slots
 from chatui.wire.bus import PROCESS
 from renderer.frames import Channel, Header
 from renderer.ocml import document
@@ -241,8 +240,7 @@ async def test_reasoning_is_not_asked(question: Any, world: World) -> None:
 
 @pytest.mark.django_db(transaction=True)
 async def test_a_turn_that_waits_for_its_person_holds_no_slot(world: World) -> None:
-    only = Slots(1)
-    world.monkeypatch.setattr("chatui.turns.runner.slots", lambda: only)
+    environment.change(world.monkeypatch, {"max_answers_at_once": 1})
     turn_id, row = await asked(world, NAME)
     world.backend.script = answer("Meanwhile.")
     other = await begin(world.ada, ask())

@@ -20,6 +20,7 @@ from renderer.markup.citations import CitableSource
 from tests.chatui.backends.formats import Format, format_of
 from tests.chatui.backends.wire import posts
 from tests.chatui.tools.browsing import SECRET, set_up, web
+from tests.chatui.tools.offering import install
 from tests.chatui.turns.calls.test_wire_formats import model_of, transcript
 from tests.chatui.turns.test_turns import ask, run
 
@@ -55,7 +56,7 @@ async def test_a_citation_over_each_wire_format(kind: str, ada: User, monkeypatc
     of = format_of(vocabulary, kind)
     async with web() as peer, model_of(monkeypatch, of, *answers(of)) as server:
         set_up(monkeypatch, peer)
-        monkeypatch.setattr("chatui.tools.catalogue.tools", lambda: {each.name: each for each in browser_tools()})
+        install(monkeypatch, *browser_tools())
         monkeypatch.setattr("chatui.turns.publisher.Publisher.is_watched", True)
         turn = await run(ada, ask())
         assert (turn.state, turn.error_code) == ("completed", "")
@@ -97,7 +98,7 @@ async def test_opened_pages_are_deleted_with_the_conversation_and_shown_in_share
     of = format_of(vocabulary, "chat")
     async with web() as peer, model_of(monkeypatch, of, *answers(of)):
         set_up(monkeypatch, peer)
-        monkeypatch.setattr("chatui.tools.catalogue.tools", lambda: {each.name: each for each in browser_tools()})
+        install(monkeypatch, *browser_tools())
         turn = await run(ada, ask())
     known = await database_sync_to_async(opened_pages.of_conversation)(turn.conversation_id)
     assert list(known) == [0, 1] and known[0].url == ""

@@ -17,6 +17,7 @@ from renderer.frames import Frame, Header, Terminator
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.formats import format_of
 from tests.chatui.backends.wire import DAY, VLLM, ids_of, posts, sse, vllm
+from tests.chatui.tools.offering import install
 from tests.chatui.turns.calls.test_wire_formats import ANSWER, model, model_of, transcript
 from tests.chatui.turns.test_turns import ask, run
 from tests.renderer.harmony.test_prompt import of_oracle
@@ -106,7 +107,7 @@ def test_the_refusal_lists_the_names_in_the_prompt(recipient: str) -> None:
 
 
 def test_tools_of_one_namespace_are_offered_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "tools", lambda: TOOLS)
+    install(monkeypatch, *TOOLS.values())
     environment.change(monkeypatch, {"tools": {"browser": (), "python": ("staff",)}, "tools_without_approval": ["browser", "python"]})
     assert list(catalogue.offered_to((), is_demo=False)) == ["browser_find", "browser_search"]
     assert list(catalogue.offered_to({"staff"}, is_demo=False)) == ["browser_find", "browser_search", "run_python"]
@@ -119,8 +120,7 @@ def test_plain_text_output_is_passed_on_unchanged() -> None:
 
 def offer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Offer these tools and a plain function."""
-    functions = catalogue.tools()
-    monkeypatch.setattr(catalogue, "tools", lambda: {**functions, **TOOLS})
+    install(monkeypatch, *catalogue.tools().values(), *TOOLS.values())
     names = ["get_weather", "browser", "python"]
     environment.change(monkeypatch, {"tools": dict.fromkeys(names, ()), "tools_without_approval": names, "tool_combinations": "any"})
 

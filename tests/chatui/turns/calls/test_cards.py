@@ -24,6 +24,7 @@ from chatui.turns import running
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.formats import format_of
 from tests.chatui.tools.browsing import set_up, web
+from tests.chatui.tools.offering import install
 from tests.chatui.tools.peers import Peer
 from tests.chatui.turns.calls.test_approval import decide, wait_for_approvals
 from tests.chatui.turns.calls.test_wire_formats import model_of, transcript
@@ -51,7 +52,7 @@ def page_of(person: User, turn_id: UUID, *, reload: bool = False) -> str:
 async def asked(monkeypatch: pytest.MonkeyPatch, peer: Peer, ada: User) -> UUID:
     set_up(monkeypatch, peer)
     environment.change(monkeypatch, {"tools_without_approval": []})
-    monkeypatch.setattr("chatui.tools.catalogue.tools", lambda: {each.name: each for each in browser.browser_tools()})
+    install(monkeypatch, *browser.browser_tools())
     return (await begin(ada, ask())).turn.pk
 
 

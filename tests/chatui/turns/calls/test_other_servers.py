@@ -6,16 +6,15 @@ from pathlib import Path
 import pytest
 
 from chatui.models.user import User
-from chatui.tools import catalogue
 from chatui.tools.mcp.server import McpServer
 from chatui.tools.openapi.server import OpenApiServer
 from chatui.tools.server_registry import ServerConnection, tool_of
-from chatui.tools.tool import Tool
 from renderer.harmony.prompt import DeveloperMessage
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.calls import ADD, offer_of
 from tests.chatui.tools.mcp.calls import spec_of as mcp_spec
 from tests.chatui.tools.mcp.scripted import Mcp
+from tests.chatui.tools.offering import install
 from tests.chatui.tools.peer import Peer, peer
 from tests.chatui.tools.wiki import offer as wiki_offer
 from tests.chatui.tools.wiki import spec_of as wiki_spec
@@ -30,15 +29,13 @@ def offer_both(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wiki: Peer, demo
     """Offer the search of a wiki and the sums of an MCP server, with a limit of one second for each call."""
     openapi = wiki_spec(tmp_path, url=wiki.url, labels={"searchPages": "Searching the wiki for {q}"}, seconds=1)
     mcp = mcp_spec(url=demo.url, seconds=1)
-    tools: dict[str, Tool] = {
-        tool.name: tool
-        for tool in (
-            tool_of(wiki_offer(tmp_path, "searchPages"), ServerConnection(openapi, OpenApiServer(openapi))),
-            tool_of(offer_of(), ServerConnection(mcp, McpServer(mcp))),
-        )
-    }
-    monkeypatch.setattr(catalogue, "tools", lambda: tools)
-    settings = {"backend_url": "http://127.0.0.1:9", "tools": dict.fromkeys(tools, ()), "tools_without_approval": list(tools)}
+    tools = [
+        tool_of(wiki_offer(tmp_path, "searchPages"), ServerConnection(openapi, OpenApiServer(openapi))),
+        tool_of(offer_of(), ServerConnection(mcp, McpServer(mcp))),
+    ]
+    install(monkeypatch, *tools)
+    names = [tool.name for tool in tools]
+    settings = {"backend_url": "http://127.0.0.1:9", "tools": dict.fromkeys(names, ()), "tools_without_approval": names}
     settings["tool_combinations"] = "any"
     environment.change(monkeypatch, settings)
 

@@ -18,7 +18,6 @@ from chatui.models.tools import ToolApproval
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import hidden_text
-from chatui.tools import catalogue
 from chatui.tools.mcp import messages
 from chatui.tools.mcp.server import McpServer
 from chatui.tools.server_registry import ServerConnection, tool_of
@@ -28,6 +27,7 @@ from chatui.turns.running import TurnPlace
 from chatui.wire.bus import PROCESS
 from tests.chatui.tools.mcp.calls import offer_of, spec_of
 from tests.chatui.tools.mcp.scripted import Mcp, result
+from tests.chatui.tools.offering import install
 from tests.chatui.tools.peer import Peer, PeerRequest, peer
 from tests.chatui.turns.calls.calling import World, call, calls, replies
 from tests.chatui.turns.calls.test_approval import audit_lines, decide, start_turn
@@ -53,7 +53,7 @@ def telling(*texts: str) -> Mcp:
 def offer(monkeypatch: pytest.MonkeyPatch, server: Peer, **spec: Any) -> None:
     values = spec_of(url=server.url, **spec)
     tool = tool_of(offer_of(), ServerConnection(values, McpServer(values)))
-    monkeypatch.setattr(catalogue, "tools", lambda: {tool.name: tool})
+    install(monkeypatch, tool)
     settings = {"backend_url": "http://127.0.0.1:9", "tools": {tool.name: ()}, "tools_without_approval": [tool.name]}
     environment.change(monkeypatch, settings)
 

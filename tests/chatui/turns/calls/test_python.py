@@ -21,7 +21,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import documents, file_names, files
 from chatui.store.files import FileDestination, NewFile
-from chatui.tools import catalogue, execution
+from chatui.tools import execution
 from chatui.tools.python import availability, tool
 from chatui.turns import running
 from chatui.turns.asks import AskKind
@@ -31,6 +31,7 @@ from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.formats import format_of
 from tests.chatui.backends.wire import DAY, VLLM, ids_of, posts, sse, vllm
 from tests.chatui.store.uploads import uploaded
+from tests.chatui.tools.offering import install
 from tests.chatui.tools.python.sandbox import recorded, sandbox
 from tests.chatui.tools.python.test_interpreter import PNG, state_of
 from tests.chatui.turns.calls.test_wire_formats import ANSWER, model, model_of, transcript
@@ -63,7 +64,7 @@ async def _sandboxed(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
 
 
 def offer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "tools", lambda: {"run_python": tool.PYTHON})
+    install(monkeypatch, tool.PYTHON)
     environment.change(
         monkeypatch, {"backend_url": "http://127.0.0.1:9", "tools": {"python": ()}, "tools_without_approval": ["python"], "tool_calls": 25}
     )

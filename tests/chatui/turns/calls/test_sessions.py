@@ -26,6 +26,7 @@ from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.stateful import IN_A_FILE, offered, programs
 from tests.chatui.turns.calls.calling import call, calls, replies
 from tests.chatui.turns.test_turns import ask, run
+from tests.support import constants
 from tests.support.new_process import forget
 from tests.support.scripted import ScriptedBackend, answer
 
@@ -226,7 +227,7 @@ async def test_a_program_keeps_its_state_along_a_chain_of_responses_and_else_for
 
 async def test_an_idle_program_ends_and_the_model_is_told(ada: User, talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     with talk.offered("stdio"):
-        monkeypatch.setattr(stdio, "IDLE_SECONDS", 0.1)
+        constants.change(monkeypatch, idle_program_seconds=0.1)
         await talk.said(ada, "a")
         await _until(lambda: not programs())
         assert await talk.said(ada, "b", talk.conversation) == ("b", True)
@@ -252,7 +253,7 @@ async def test_a_call_beyond_the_bound_is_refused_and_the_server_does_not_count_
 ) -> None:
     with talk.offered("stdio", programs=1 if bound == "of the server" else 20):
         if bound == "in all":
-            monkeypatch.setattr(stdio, "MAX_IN_ALL", 1)
+            constants.change(monkeypatch, most_programs=1)
         await talk.said(ada, "a")
         of_ada = talk.conversation
         for _ in range(4):

@@ -13,7 +13,6 @@ from chatui.backends.base import Backend, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
-from chatui.model_servers import connected
 from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
@@ -29,6 +28,7 @@ from tests.chatui.turns.test_turns import ask, run
 from tests.renderer.harmony.test_prompt import of_oracle
 from tests.support import stub
 from tests.support.sampling import PATIENT
+from tests.support.scripted import connect
 from tests.support.stub import DONE, SSE_HEAD, Stub, chunk
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served]
@@ -54,7 +54,7 @@ async def model(
     whole = [each if each.startswith(SSE_HEAD) else SSE_HEAD + each for each in answers]
     async with stub.running(one_after_the_other(*whole), **options) as server:
         backend = make_backend(Endpoint(server.url, limits=PATIENT))
-        monkeypatch.setattr(connected, "backend", lambda choice="": backend)
+        connect(monkeypatch, backend)
         yield server
         await running.settle()
         await backend.aclose()
