@@ -2,16 +2,16 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
-from chatui.backends import http
-from chatui.backends.base import Backend, Endpoint, SampleRequest, Taker
-from chatui.backends.chat.backend import ChatCompletionsBackend
-from chatui.backends.continuation import continue_in_words
-from chatui.backends.responses.backend import ResponsesBackend
+from chatui.backends import registry
+from chatui.backends.base import Endpoint, Taker
 from renderer.events import RawEvent
+from renderer.frame_kinds import ANSWER
+from renderer.frames import Frame
 from tests.chatui.backends.test_wall import Event, bodies, frames, message_events
 from tests.support import stub
 from tests.support.sampling import PATIENT, sample_request
@@ -30,40 +30,50 @@ def in_responses(text: str) -> list[bytes]:
     return [sse(event) for event in message_events(0, text)[:2]]
 
 
+WRITTEN = {"chat": in_chat, "responses": in_responses}
 HELD = "SECRET thoughts about the question, and how to say it.</think>"
 
 
 @pytest.mark.asyncio
 @pytest.mark.served
-@pytest.mark.parametrize("in_words", [False, True])
-@pytest.mark.parametrize(("new", "written"), [(ChatCompletionsBackend, in_chat), (ResponsesBackend, in_responses)])
-async def test_nothing_of_a_cancelled_sample_is_shown_without_proof(
-    new: Callable[[Endpoint], Backend], written: Callable[[str], list[bytes]], in_words: bool
-) -> None:
-    sent, events = asyncio.Event(), list[RawEvent]()
+@pytest.mark.parametrize("cut", [None, "Half an answer"])
+@pytest.mark.parametrize("kind", WRITTEN)
+async def test_nothing_of_a_cancelled_sample_is_shown_without_proof(kind: str, cut: str | None) -> None:
+    """``cut``: an answer to be continued, whose rest is asked for in words."""
+    is_read, events = asyncio.Event(), list[RawEvent]()
+
+    class Watched:
+        read_so_far = b""
+
+        def answered(self, status: int, headers: Mapping[str, str]) -> None:
+            pass
+
+        def read(self, piece: bytes) -> None:
+            self.read_so_far += piece
+            if b"think>" in self.read_so_far:
+                is_read.set()
 
     async def answer(writer: asyncio.StreamWriter) -> None:
-        for piece in (SSE_HEAD, *written(HELD)):
+        for piece in (SSE_HEAD, *WRITTEN[kind](HELD)):
             writer.write(piece)
             await writer.drain()
-        sent.set()
-        await asyncio.sleep(30)
+        await asyncio.Event().wait()
 
-    async def take(backend: Backend, request: SampleRequest) -> None:
-        def taken(event: RawEvent) -> None:
-            assert task.cancelling(), "nothing comes before the end"
-            events.append(event)
-
-        if in_words:
-            await continue_in_words(request, Taker(taken), backend.sample)
-        else:
-            await http.sample(backend, request, Taker(taken))
+    def take(event: RawEvent) -> None:
+        assert task.cancelling(), "nothing comes before the end"
+        events.append(event)
 
     async with stub.running(answer) as server:
-        backend = new(Endpoint(server.url, limits=PATIENT))
-        task = asyncio.create_task(take(backend, sample_request("Hello!")))
-        await asyncio.wait_for(sent.wait(), 10)
-        await asyncio.sleep(0.2)  # it has arrived, and is held
+        backend = registry.build(Endpoint(server.url, limits=PATIENT), kind=kind)
+        request = replace(sample_request("Hello!"), cut_answer=None if cut is None else Frame(ANSWER, cut))
+
+        async def sample() -> None:
+            await backend.sample(request, Taker(take))
+
+        backend.watch(lambda *_: Watched())
+        task = asyncio.create_task(sample())
+        await is_read.wait()
+        await asyncio.sleep(0)  # it is held
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import pytest
 
+from chatui.backends import registry
 from chatui.backends.base import Endpoint, Taker
-from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.turns.stages import ModelFrames, WayBack
 from renderer.events import RawEvent
 from tests.support.cost import Calls
@@ -77,7 +77,7 @@ async def test_a_token_calls_no_more_functions_than_it_did(together: int) -> Non
 
     with model_server(together) as url:
         limits = replace(PATIENT, read_interval=0.003)
-        backend = ChatCompletionsBackend(Endpoint(url, model="m", limits=limits, separates="always"))
+        backend = registry.build(Endpoint(url, model="m", limits=limits, separates="always"))
         await cost(together)  # what is read and compiled once
         short, long = [min([await cost(tokens) for _ in range(5)]) for tokens in (10, 110)]
         await backend.aclose()

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from chatui.backends import http
+from chatui.backends import http, registry
 from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleLimits, SampleRequest, Taker
-from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.codes import ProductCode
 from renderer.errors import ErrorCode
 from renderer.events import FrameText, RawEvent
@@ -46,7 +45,7 @@ async def sampled(answer: stub.Answer, limits: SampleLimits = PATIENT) -> tuple[
     """The text, the error's code, the number of requests, and the seconds it took."""
     events, code, started = list[RawEvent](), None, time.monotonic()
     async with stub.running(answer) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url, model="stub", limits=limits, separates="always"))
+        backend = registry.build(Endpoint(server.url, model="stub", limits=limits, separates="always"))
         try:
             assert (await http.sample(backend, sample_request("Hello!"), Taker(events.append))).model == "stub"
         except BackendError as error:
@@ -98,7 +97,7 @@ async def test_a_request_that_is_asked_again_has_no_new_limit_for_its_first_word
         await http.sample(Busy(), sample_request("Hello!"), Taker(list[RawEvent]().append))  # type: ignore[arg-type]
     assert len(asked) == 3 and len(set(asked)) == 1 and asked[0] is not None
     async with stub.running(then(20.0, SSE_HEAD)) as silent, asyncio.timeout(15):
-        backend = ChatCompletionsBackend(Endpoint(silent.url, model="stub", limits=replace(PATIENT, first=90.0)))
+        backend = registry.build(Endpoint(silent.url, model="stub", limits=replace(PATIENT, first=90.0)))
         with pytest.raises(BackendError) as late:
             await backend.sample(replace(sample_request("Hello!"), asked_at=time.monotonic() - 100), Taker(list[RawEvent]().append))
         assert late.value.code is ProductCode.TIMEOUT
@@ -107,7 +106,7 @@ async def test_a_request_that_is_asked_again_has_no_new_limit_for_its_first_word
 
 async def test_a_server_started_meanwhile_is_reached() -> None:
     port = free_port()
-    backend = ChatCompletionsBackend(Endpoint(f"http://127.0.0.1:{port}", model="stub", limits=PATIENT))
+    backend = registry.build(Endpoint(f"http://127.0.0.1:{port}", model="stub", limits=PATIENT))
 
     async def ask() -> str:
         events: list[RawEvent] = []

@@ -5,8 +5,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from chatui.backends import registry
 from chatui.backends.base import Endpoint
-from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.http import Upstream
 from chatui.backends.keys import KeyUnusableError, checked, key_of
 from chatui.backends.route import Route
@@ -139,7 +139,7 @@ async def test_redirects_are_not_followed_so_the_key_stays(status: str) -> None:
     async with stub.running(stub.plays(stub.chunk(content="Hello") + stub.DONE)) as other:
         location = f"Location: {other.url}/v1/chat/completions\r\n"
         async with stub.running(stub.responds(status, b"{}", location)) as server:
-            backend = ChatCompletionsBackend(Endpoint(server.url, key=KEY, model="m", limits=HASTY))
+            backend = registry.build(Endpoint(server.url, key=KEY, model="m", limits=HASTY))
             result = await outcome(backend, sample_request("Hello!"))
             await backend.aclose()
         assert server.requests[-1].headers["authorization"] == f"Bearer {KEY}", "the premise: this server gets the key"

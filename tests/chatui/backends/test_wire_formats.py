@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 
 from chatui.answer_formats import AnswerFormat, answer_format
-from chatui.backends.base import Backend, Endpoint, EndReason, SampleRequest, Usage
-from chatui.backends.chat.backend import ChatCompletionsBackend
-from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-from chatui.backends.responses.backend import ResponsesBackend
+from chatui.backends import registry
+from chatui.backends.base import Endpoint, EndReason, SampleRequest, Usage
 from chatui.codes import ProductCode
 from renderer.frame_kinds import is_answer
 from renderer.frames import Frame, Header, Role
@@ -50,11 +48,13 @@ def request(answer_format: AnswerFormat | None = WANTED) -> SampleRequest:
 
 
 async def sampled(
-    make_backend: Callable[[Endpoint], Backend], sample_request: SampleRequest, *answers: bytes, **options: Any
+    kind: str, sample_request: SampleRequest, *answers: bytes, words: Vocabulary | None = None, **options: Any
 ) -> tuple[Outcome, list[Any]]:
+    """``words``: for a kind of token ids."""
+    load = (lambda: words) if words else None
     async with stub.running(plays(*answers), **options) as server:
-        backend = make_backend(Endpoint(server.url, limits=PATIENT))
-        result = await outcome(backend, sample_request)
+        backend = registry.build(Endpoint(server.url, limits=PATIENT), kind=kind, vocabulary=load)
+        result = await outcome(backend, replace(sample_request, today=DAY))
         await backend.aclose()
     return result, posts(server)
 
@@ -73,7 +73,7 @@ def posts(server: Stub) -> list[Any]:
     ],
 )
 async def test_chat_completions_have_a_response_format(answer_format: AnswerFormat | None, sent: object) -> None:
-    result, [body] = await sampled(ChatCompletionsBackend, request(answer_format), CHAT_ANSWER)
+    result, [body] = await sampled("chat", request(answer_format), CHAT_ANSWER)
     assert result.visible == '{"sum":4}'
     assert body.get("response_format") == sent
     system = body["messages"][0]["content"]
@@ -92,7 +92,7 @@ async def test_chat_completions_have_a_response_format(answer_format: AnswerForm
 )
 @pytest.mark.parametrize("server", [{}, LLAMA])
 async def test_responses_have_a_text_format(answer_format: AnswerFormat | None, sent: object, server: dict[str, Any]) -> None:
-    result, [body] = await sampled(ResponsesBackend, request(answer_format), RESPONSES_ANSWER, **server)
+    result, [body] = await sampled("responses", request(answer_format), RESPONSES_ANSWER, **server)
     assert result.visible == '{"sum":4}'
     assert (body.get("text") or {}).get("format") == sent
     assert ("response_format" in body) is (answer_format is not None and bool(server))
@@ -100,18 +100,18 @@ async def test_responses_have_a_text_format(answer_format: AnswerFormat | None, 
 
 
 @pytest.mark.parametrize(
-    ("make_backend", "field", "answer"),
-    [(ChatCompletionsBackend, "response_format", CHAT_ANSWER), (ResponsesBackend, "text", RESPONSES_ANSWER)],
+    ("kind", "field", "answer"),
+    [("chat", "response_format", CHAT_ANSWER), ("responses", "text", RESPONSES_ANSWER)],
 )
-async def test_a_server_that_refuses_a_format_is_asked_in_words_only(make_backend: Any, field: str, answer: bytes) -> None:
-    result, [first, second] = await sampled(make_backend, request(), REFUSED, answer)
+async def test_a_server_that_refuses_a_format_is_asked_in_words_only(kind: str, field: str, answer: bytes) -> None:
+    result, [first, second] = await sampled(kind, request(), REFUSED, answer)
     assert result.visible == '{"sum":4}'
     assert field in first
     assert second == {name: value for name, value in first.items() if name != field}
-    plain, [_] = await sampled(make_backend, request(None), REFUSED)
+    plain, [_] = await sampled(kind, request(None), REFUSED)
     assert plain.error is not None
     assert plain.error.code is ProductCode.BACKEND_REFUSED
-    busy, [_] = await sampled(make_backend, request(), BUSY)
+    busy, [_] = await sampled(kind, request(), BUSY)
     assert busy.error is not None
     assert busy.error.code is ProductCode.BACKEND_BUSY
 
@@ -171,11 +171,8 @@ SERVERS: dict[str, dict[str, Any]] = {"llama.cpp": LLAMA, "vLLM": VLLM, "SGLang"
 @pytest.mark.parametrize("dialect", SERVERS)
 @pytest.mark.parametrize("thought", [ANALYSIS, f"{ANALYSIS} <|constrain|>json"])
 async def test_over_token_ids_the_schema_applies_from_the_answer_on(vocabulary: Vocabulary, dialect: str, thought: str) -> None:
-    def make_backend(endpoint: Endpoint) -> Backend:
-        return HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: DAY)
-
     result, [first, second] = await sampled(
-        make_backend, replace(request(), max_tokens=500), *streams(dialect, vocabulary, thought), **SERVERS[dialect]
+        "harmony", replace(request(), max_tokens=500), *streams(dialect, vocabulary, thought), **SERVERS[dialect], words=vocabulary
     )
     assert result.error is None
     assert (result.visible, result.hidden) == ('{"sum":4}', "Two and two. ")
@@ -194,14 +191,11 @@ async def test_over_token_ids_the_schema_applies_from_the_answer_on(vocabulary: 
 
 @pytest.mark.parametrize("dialect", SERVERS)
 async def test_a_token_server_that_refuses_a_schema_is_asked_without_it(vocabulary: Vocabulary, dialect: str) -> None:
-    def make_backend(endpoint: Endpoint) -> Backend:
-        return HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: DAY)
-
     first, second = streams(dialect, vocabulary, ANALYSIS)
-    result, bodies = await sampled(make_backend, request(), first, REFUSED, second, **SERVERS[dialect])
+    result, bodies = await sampled("harmony", request(), first, REFUSED, second, words=vocabulary, **SERVERS[dialect])
     assert result.visible == '{"sum":4}'
     assert [schema_in(body) for body in bodies] == [None, SCHEMA, None]
-    broken, _ = await sampled(make_backend, request(), first, BUSY, **SERVERS[dialect])
+    broken, _ = await sampled("harmony", request(), first, BUSY, words=vocabulary, **SERVERS[dialect])
     assert broken.error is not None
     assert broken.visible == ""
 
@@ -209,7 +203,6 @@ async def test_a_token_server_that_refuses_a_schema_is_asked_without_it(vocabula
 async def test_over_token_ids_a_call_is_not_constrained(vocabulary: Vocabulary) -> None:
     call = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}"
     answer = SSE_HEAD + sse(vllm(*ids_of(vocabulary, call)), vllm(200012, finish="stop")) + DONE
-    make_backend = lambda endpoint: HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: DAY)  # noqa: E731
-    result, [body] = await sampled(make_backend, request(), answer, **VLLM)
+    result, [body] = await sampled("harmony", request(), answer, words=vocabulary, **VLLM)
     assert result.calls == [("functions.f", "{}")]
     assert schema_in(body) is None

@@ -10,7 +10,7 @@ from typing import Any
 
 from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
 from renderer.harmony.vocabulary import Vocabulary
-from tests.support.places import RECORDINGS
+from tests.support.places import RECORDINGS, ROOT
 from tests.support.stub import SSE_HEAD, Stub
 
 DAY = date(2026, 11, 20)
@@ -55,6 +55,11 @@ def posts(server: Stub) -> list[Any]:
 
 def recorded(name: str) -> bytes:
     return (RECORDINGS / name).read_bytes()
+
+
+def prompt(name: str) -> str:
+    """The text of the product with this name, as a model gets it."""
+    return (ROOT / "chatui/prompt_texts" / f"{name}.md").read_text("utf-8").strip()
 
 
 def sse(*chunks: object) -> bytes:

@@ -7,16 +7,15 @@ from typing import Any
 
 import pytest
 
-from chatui import prompts
 from chatui.answer_formats import AnswerFormat
 from chatui.backends import registry
 from chatui.backends.base import Backend, Endpoint, EndReason, GivenReasoning, SampleLimits, SampleRequest, Taker, Usage
-from chatui.backends.chat.backend import ChatCompletionsBackend
+from chatui.backends.route import Route
 from renderer.events import FrameText, RawEvent
 from renderer.frames import Channel, Frame, Header, Role
 from renderer.harmony.prompt import FunctionTool
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends.wire import LLAMA, VLLM, then
+from tests.chatui.backends.wire import LLAMA, VLLM, prompt, then
 from tests.support import stub
 from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 from tests.support.several import constant_answer
@@ -27,7 +26,7 @@ async def answered(
     answer: Any, request: SampleRequest | None = None, limits: SampleLimits = PATIENT, **options: Any
 ) -> tuple[Outcome, stub.Stub]:
     async with stub.running(answer, **options) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url, limits=limits, separates="always"))
+        backend = registry.build(Endpoint(server.url, limits=limits, separates="always"))
         result = await outcome(backend, request or sample_request("Hello!"))
         await backend.aclose()
     return result, server
@@ -57,7 +56,7 @@ async def test_the_first_token_is_read_at_once_and_the_rest_at_frame_rate() -> N
             is_read.set()
 
     async with stub.running(answer) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=limits, separates="always"))
+        backend = registry.build(Endpoint(server.url, model="m", limits=limits, separates="always"))
         await backend.sample(sample_request("Hello!"), Taker(take))
         await backend.aclose()
     assert (reads[0], "".join(reads)) == ("first ", "first " + "a " * 80)
@@ -72,7 +71,7 @@ async def test_a_buffered_answer_is_not_slowed_down_by_small_chunks() -> None:
     limits = replace(PATIENT, read_interval=0.05)
     loop = asyncio.get_running_loop()
     async with stub.running(then(head, b"".join(pieces), b"0\r\n\r\n")) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=limits, separates="always"))
+        backend = registry.build(Endpoint(server.url, model="m", limits=limits, separates="always"))
         started = loop.time()
         result = await outcome(backend, sample_request("Hello!"))
         took = loop.time() - started
@@ -102,7 +101,7 @@ async def test_the_request_has_model_effort_and_limit_and_asks_for_no_compressio
 @pytest.mark.parametrize(("key", "detail"), [("sk-open-sesame", "bad key (the key)"), ("none", "bad key none")])
 async def test_a_key_quoted_in_a_refusal_is_redacted(key: str, detail: str) -> None:
     async with stub.running(stub.responds("401 Unauthorized", f"bad key {key}".encode())) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url, key=key, model="m", limits=PATIENT, separates="always"))
+        backend = registry.build(Endpoint(server.url, key=key, model="m", limits=PATIENT, separates="always"))
         error = (await outcome(backend, sample_request("Hello!"))).error
         await backend.aclose()
     assert error is not None and error.detail == f"HTTP 401: {detail}"
@@ -143,10 +142,12 @@ async def test_a_continued_answer_is_not_constrained_by_its_format() -> None:
     ("host", "is_open_router"), [("openrouter.ai", True), ("eu.openrouter.ai", True), ("openrouter.ai.test", False), ("a.test", False)]
 )
 async def test_only_open_router_gets_its_own_field(host: str, is_open_router: bool) -> None:
-    backend = ChatCompletionsBackend(Endpoint(f"https://{host}/api/v1", model="m", limits=PATIENT, wants_reasoning=False))
-    payload = await backend._payload(sample_request("Hello!"))
-    await backend.aclose()
-    assert ("reasoning" in payload, "include_reasoning" in payload) == (is_open_router, not is_open_router)
+    async with stub.running(HI) as server:
+        endpoint = Endpoint(f"http://{host}/api/v1", model="m", limits=PATIENT, route=Route(proxy=server.url), wants_reasoning=False)
+        backend = registry.build(endpoint)
+        assert (await outcome(backend, sample_request("Hello!"))).error is None
+        await backend.aclose()
+    assert ("reasoning" in server.posted, "include_reasoning" in server.posted) == (is_open_router, not is_open_router)
 
 
 # The end
@@ -183,7 +184,7 @@ async def test_an_open_answer_that_is_refused_is_asked_for_in_words_without_the_
     result, bodies = await asked_again([REFUSAL, HI], request, **LLAMA)
     assert (result.visible, len(bodies)) == (" Hi", 2)
     assert bodies[0]["messages"][-1] == {"role": "assistant", "content": CUT.body, "reasoning_content": "hm"}
-    assert [message["content"] for message in bodies[1]["messages"]] == ["Why?", CUT.body, prompts.read("continue")]
+    assert [message["content"] for message in bodies[1]["messages"]] == ["Why?", CUT.body, prompt("continue")]
     assert "continue_final_message" not in bodies[1] and "hm" not in str(bodies[1])
 
 
@@ -191,7 +192,7 @@ async def test_an_open_answer_continues_in_the_middle_of_a_sentence() -> None:
     """A word that begins raw output is no sign there."""
     answer = then(SSE_HEAD, chunk(content="analysis of it"), chunk("length"), DONE)
     async with stub.running(answer, **LLAMA) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url, limits=PATIENT, separates="always"))
+        backend = registry.build(Endpoint(server.url, limits=PATIENT, separates="always"))
         result = await outcome(backend, replace(sample_request("Why?"), cut_answer=CUT))
         await backend.aclose()
     assert result.visible == "analysis of it"

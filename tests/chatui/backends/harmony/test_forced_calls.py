@@ -5,14 +5,11 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.base import Backend, Endpoint, EndReason, SampleRequest
-from chatui.backends.harmony.backend import HarmonyCompletionsBackend, is_no_call
-from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN, PREAMBLE
-from renderer.frames import Header
+from chatui.backends.base import EndReason, SampleRequest
 from renderer.harmony.prompt import FunctionTool
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.test_wire_formats import BUSY, REFUSED, SERVERS, WANTED, llama_stream, sampled, schema_in, sglang
-from tests.chatui.backends.wire import DAY, VLLM, ids_of, sse, vllm
+from tests.chatui.backends.wire import VLLM, ids_of, sse, vllm
 from tests.support.sampling import Outcome, sample_request
 from tests.support.stub import DONE, SSE_HEAD
 
@@ -56,10 +53,7 @@ def stream(dialect: str, words: Vocabulary, text: str, stop: int | None = None, 
 
 
 async def sample(words: Vocabulary, request: SampleRequest, dialect: str, *answers: bytes) -> tuple[Outcome, list[Any]]:
-    def make_backend(endpoint: Endpoint) -> Backend:
-        return HarmonyCompletionsBackend(endpoint, vocabulary=lambda: words, today=lambda: DAY)
-
-    return await sampled(make_backend, request, *answers, **SERVERS[dialect])
+    return await sampled("harmony", request, *answers, words=words, **SERVERS[dialect])
 
 
 def all_text(result: Outcome) -> str:
@@ -275,37 +269,37 @@ async def test_a_request_without_required_calls_is_answered(vocabulary: Vocabula
 FINAL = f"<|channel|>final<|message|>{SECRET}"
 
 
-def call(channel: str, recipient: str | None, **more: Any) -> Header:
-    return Header("assistant", channel, recipient, **more)
-
-
 @pytest.mark.parametrize(
     ("header", "misses"),
     [
-        (ANALYSIS, False),
-        (PREAMBLE, False),
-        (BROKEN, False),
-        (ANSWER, True),
-        (Header("assistant", "commentary"), True),
-        (call("analysis", "user"), False),
-        (call("commentary", "user"), True),
-        (call("commentary", "functions.weather"), False),
-        (call("analysis", "functions.weather"), True),
-        (call("final", "functions.weather"), True),
-        (call("commentary", "functions.other"), True),
-        (call("commentary", "weather"), True),
-        (call("commentary", "browser.search"), False),
-        (call("analysis", "browser.search"), False),
-        (call("final", "browser.search"), True),
-        (call("analysis", "browser.open"), True),
-        (call("commentary", "functions.browser_search"), False),
-        (call("analysis", "functions.browser_search"), True),
-        (call("commentary", "browser_search"), True),
-        (call("analysis", "python"), True),
+        ("<|channel|>analysis", False),
+        ("<|channel|>commentary", False),
+        ("<|channel|>gossip", False),
+        ("<|channel|>final", True),
+        ("<|channel|>commentary <|constrain|>json", True),
+        (" to=user<|channel|>analysis", False),
+        (" to=user<|channel|>commentary", False),
+        (" to=functions.weather<|channel|>commentary", False),
+        (" to=functions.weather<|channel|>analysis", True),
+        (" to=functions.weather<|channel|>final", True),
+        (" to=functions.other<|channel|>commentary", True),
+        (" to=weather<|channel|>commentary", True),
+        (" to=browser.search<|channel|>commentary", False),
+        (" to=browser.search<|channel|>analysis", False),
+        (" to=browser.search<|channel|>final", True),
+        (" to=browser.open<|channel|>analysis", True),
+        (" to=functions.browser_search<|channel|>commentary", False),
+        (" to=functions.browser_search<|channel|>analysis", True),
+        (" to=browser_search<|channel|>commentary", True),
+        (" to=python<|channel|>analysis", True),
     ],
 )
-def test_only_reasoning_preambles_and_calls_of_the_tools_are_read(header: Header, misses: bool) -> None:
-    assert is_no_call([WEATHER, SEARCH], header) is misses
+async def test_only_reasoning_preambles_and_calls_of_the_tools_are_read(vocabulary: Vocabulary, header: str, misses: bool) -> None:
+    message = stream("vLLM", vocabulary, f"{header}<|message|>{SECRET}", CALL if "to=" in header else RETURN)
+    rest = [stream("vLLM", vocabulary, "=functions.weather", RETURN), stream("vLLM", vocabulary, CITY, CALL)]
+    result, _ = await sample(vocabulary, forced(WEATHER, SEARCH), "vLLM", message, *rest)
+    assert result.error is None and (SECRET in all_text(result)) is not misses
+    assert not misses or result.calls == [("functions.weather", CITY)], "what misses a call is replaced by one"
 
 
 @pytest.mark.parametrize("end", [DONE, b"", sse(vllm(finish="stop")), sse(vllm(finish="length"))])

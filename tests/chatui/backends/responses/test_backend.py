@@ -6,17 +6,14 @@ from typing import Any
 
 import pytest
 
-from chatui import prompts
 from chatui.answer_formats import AnswerFormat
+from chatui.backends import registry
 from chatui.backends.base import Endpoint, EndReason, GivenReasoning, SampleLimits, SampleRequest, Usage
-from chatui.backends.responses import backend as backends
-from chatui.backends.responses.backend import ResponsesBackend
-from chatui.backends.separation import Separates
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.frames import Channel, Frame, Header, Role
 from renderer.harmony.prompt import FunctionTool
-from tests.chatui.backends.wire import BEGUN, THOUGHT, VLLM, ended, event, message_event, then
+from tests.chatui.backends.wire import BEGUN, THOUGHT, VLLM, ended, event, message_event, prompt, then
 from tests.support import stub
 from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 from tests.support.stub import DONE, SSE_HEAD
@@ -27,11 +24,11 @@ async def answered(
     request: SampleRequest | None = None,
     limits: SampleLimits = PATIENT,
     trusted: bool = False,
-    separates: Separates = "always",
+    separates: Any = "always",
     **options: Any,
 ) -> tuple[Outcome, stub.Stub]:
     async with stub.running(answer, **options) as server:
-        backend = ResponsesBackend(Endpoint(server.url, limits=limits, separates=separates, trusts_summaries=trusted))
+        backend = registry.build(Endpoint(server.url, limits=limits, separates=separates, trusts_summaries=trusted), kind="responses")
         result = await outcome(backend, request or sample_request("Hello!"))
         await backend.aclose()
     return result, server
@@ -170,14 +167,16 @@ async def test_an_answer_that_is_asked_for_in_words_again_keeps_its_format() -> 
     request = replace(sample_request("Hello!"), answer_format=wanted, cut_answer=Frame(CUT.header, ""))
     _, server = await answered(HI, request, server_header="llama.cpp", models={"data": [{"id": "m"}]})
     assert {"text", "response_format"} <= set(server.posted)
-    assert server.posted["input"][-1]["content"] == prompts.read("finish")
+    assert server.posted["input"][-1]["content"] == prompt("finish")
 
 
 @pytest.mark.parametrize(("line", "chars", "room"), [(10, 100, 800), (1000, 100, 1000)])
 async def test_the_last_event_may_repeat_a_whole_answer(line: int, chars: int, room: int) -> None:
-    backend = ResponsesBackend(Endpoint("http://a.test", limits=SampleLimits(max_line_bytes=line, max_output_chars=chars)))
-    assert backend._limits.max_line_bytes == backend._upstream.limits.max_line_bytes == room
-    await backend.aclose()
+    limits = replace(PATIENT, max_line_bytes=line, max_output_chars=chars)
+    for size, is_read in ((room - 100, True), (room + 100, False)):
+        last = ended(output=[], padding="x" * (size - len(ended(output=[], padding=""))))
+        result, _ = await answered(then(SSE_HEAD, last), limits=limits)
+        assert (result.error is None) is is_read, size
 
 
 # The end
@@ -280,10 +279,12 @@ async def test_a_type_that_is_no_text_is_the_name_of_the_event() -> None:
     assert (await answered(then(BEGUN, named, ended())))[0].visible == "Hi"
 
 
-async def test_only_so_many_events_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backends, "MAX_REMEMBERED", 1)
-    first, second = message_event("a", sequence_number=1), message_event("b", sequence_number=2)
-    result, _ = await answered(then(BEGUN, first, first, second, second, ended()))
+async def test_only_so_many_events_are_remembered() -> None:
+    """Others, such as these, that say nothing, may come again."""
+    remembered = 1 << 16
+    odd = "".join(f'data: {{"type":"x","sequence_number":{number}}}\n\n' for number in range(1, remembered)).encode()
+    first, second = message_event("a", sequence_number=0), message_event("b", sequence_number=remembered)
+    result, _ = await answered(then(BEGUN, first, first, odd, second, second, ended()))
     assert result.visible == "abb"
 
 
