@@ -316,7 +316,7 @@ class Cause(Fault):
 
     @classmethod
     def of(cls, code: ErrorCode) -> Cause:
-        """The cause of an error of which nothing but its code is known."""
+        """The cause of an error, if only its code is known."""
         return _OF_CODES.get(code, cls.OTHER)
 
     @classmethod

@@ -299,14 +299,14 @@ def _is_storable(value: object) -> bool:
 
 
 _LAST_TIME = 253_402_300_799
-"""The end of the year 9999, in seconds since 1970. JSON also has numbers that no date is and with which nothing can be computed."""
+"""The end of the year 9999, in seconds since 1970. JSON also has numbers that are too large for a date, and NaN."""
 
 
 def _check_times(claims: Mapping[str, Any]) -> None:
-    """Raises BadSignInError if one of the times is none. NaN is none: it is neither before nor after anything."""
+    """Raises BadSignInError if one of the times cannot be a time. NaN cannot: it is neither before nor after anything."""
     times = [claims[name] for name in ("exp", "nbf", "iat", "auth_time") if claims.get(name) is not None]
     if not all(isinstance(each, (int, float)) and not isinstance(each, bool) and 0 <= each <= _LAST_TIME for each in times):
-        raise BadSignInError("the token has a time that is none")
+        raise BadSignInError("the token has an invalid time")
 
 
 TIMEOUT_SECONDS = 600

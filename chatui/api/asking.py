@@ -278,7 +278,7 @@ async def _may_continue(choice: ModelChoice, read: ParsedMessages, wanted: AnyRe
 
 
 MAX_CHARS = SEEN_CHARS
-"""The most characters in one request of which nothing may be left out: a model is not given more."""
+"""The most characters in one request that a model must get whole: it is not given more."""
 MAX_STORED_CHARS = 4 * MAX_CHARS
 """The most characters in any request: they are stored."""
 

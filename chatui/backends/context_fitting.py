@@ -178,7 +178,7 @@ async def sample_attempts(plan: Plan, take: Taker) -> SampleEnded:
 
 
 def _check_fits(window: ContextWindow, fitted: Fit) -> None:
-    """Raises BackendError if turns were left out of a request of which nothing may be: its question alone is too long, or all together."""
+    """Raises BackendError if turns were left out of a request that must be sent whole: it is too long, or even its question alone is."""
     if not (fitted.request.must_fit and fitted.turns_left_out):
         return
     error = too_long(window, fitted, "nothing may be left out")

@@ -31,7 +31,7 @@ _MEDIA = frozenset({"image", "video", "audio", "music"})
 
 def left_out(*bodies: object) -> frozenset[str]:
     """The names of models that, as these decoded lists of a server say, do something else than to write answers: embeddings, speech, rerank
-    and others. A model of which they say nothing that is known here is none of them."""
+    and others. A model is not among them if the lists do not say what it does, or in words that are not known here."""
     answers_of: dict[str, list[bool]] = {}
     for entry in (entry for body in bodies for name in _LISTS for entry in tables(object_of(body).get(name))):
         for name in {entry[key] for key in _NAMES if isinstance(entry.get(key), str)}:

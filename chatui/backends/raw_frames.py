@@ -20,7 +20,7 @@ from renderer.frames import HEADER_VALUE, Channel, Header, Role, Terminator
 
 _TOOL_NAME = re.compile(r"(?:.*\bto=)?\s*([A-Za-z0-9_.-]{1,64})(?=\s|<\||\Z)", re.DOTALL)
 _NO_NAME = "no_name"
-"""Stands for a name that is none: the model is told that there is no such tool."""
+"""Stands for what cannot be the name of a tool: the model is told that there is no such tool."""
 
 
 def call_frame(call_id: str, name: str, arguments: str, error: ErrorCode | None) -> list[RawEvent]:

@@ -82,7 +82,7 @@ def _replaced_until() -> int:
 
 
 def _number(name: str) -> int:
-    """Of one that replaces others: that of the last of these. 9999 if it has none, as none of ours."""
+    """The number of a migration; of one that replaces others, that of the last of these. 9999 for a name without one, which is not ours."""
     digits = found[1] if (found := _SQUASHED.match(name)) else name[:4]
     return int(digits) if digits.isdecimal() else 9999
 

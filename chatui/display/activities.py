@@ -23,7 +23,7 @@ def line(activity: Activity) -> wire.SummaryLine:
 
 
 def asked_for(request: Request | None) -> wire.AskedFor:
-    """What was asked for, in every language; None: nothing is said of it any more."""
+    """The event with what was asked for, in every language; for None, the one that ends it, so that pages show their own word again."""
     return wire.AskedFor(None if request is None else wire.SummaryLine(_sentences(request.sentence), ()))
 
 

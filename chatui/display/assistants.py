@@ -175,7 +175,7 @@ def create(visitor: Visitor, text: AssistantText, groups: Collection[int] = (), 
 
 
 def add(person: User, text: AssistantText, picture: bytes = b"") -> Assistant | None:
-    """As ``create``, of one that is offered to nobody."""
+    """Create an assistant that is offered to nobody; None if the person has MAX_ASSISTANTS already. Parameters are as of ``create``."""
     with transaction.atomic():
         lock(person)
         return store.create(person, _columns(text), _files(person, text), picture) if room(person) else None

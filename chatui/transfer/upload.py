@@ -110,7 +110,7 @@ def what_it_is(data: bytes) -> str:
 
 
 def gemini() -> str:
-    """What is said of an export of Gemini, in a zip of Google's or not."""
+    """The sentence for an export of Gemini, whether it is in a zip of Google's or not."""
     return _(
         "This is an export of Gemini: it lists single questions, and does not say which of them belong together. It cannot be imported."
     )

@@ -147,7 +147,7 @@ class LimitLine:
 
 def lines(person: User, limits: UsageLimits, period: UsagePeriod) -> list[LimitLine]:
     """The existing limits, each with the person's usage so far: answers that are being written count as one turn each. One statement, and
-    two more if their count is none of today."""
+    two more if nothing of the person has been counted today."""
     row = UsageCount.objects.filter(person=person, day=period.day, since=oldest()).first() or counted(person, period)
     found = []
     for span, what in KINDS:

@@ -172,7 +172,7 @@ class AssistantForm(forms.Form):
             raise ValidationError(_FAULTS[error.fault] % {"side": MAX_SIDE, "size": MAX_BYTES // 1024}) from None
 
     def clean_kept_picture(self) -> bytes:
-        """What is no picture did not come from our form, and is none."""
+        """The picture that was sent. Our form sends nothing but pictures: anything else counts as no picture."""
         try:
             return only_pixels(b64decode(self.cleaned_data["kept_picture"] or "", validate=True))
         except ValueError:

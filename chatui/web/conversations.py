@@ -184,7 +184,8 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
 
 
 def _assistant(person: User, wanted: str) -> ShownAssistant | None:
-    """The one that the address names. None, in whatever way it is none, and the page keeps what the link fills in and says so."""
+    """The assistant that the address names; None if this person has no such assistant. The page then says so, and keeps what else the link
+    fills in."""
     try:
         return assistants.to_begin_with(person, wanted)
     except access.NotFoundError:
@@ -235,13 +236,13 @@ def _begins(request: HttpRequest, person: User, row: Conversation | None, assist
 
 
 def _of_assistant(person: User, assistant: ShownAssistant | None, wanted: str) -> dict[str, object]:
-    """The assistant that the address names, that there is none, and what the tools menu begins with, if it says so."""
+    """For the template: the assistant, whether one was ``wanted`` that there is not, and the tools that it turns on, if it says which."""
     begun = tools.begun_with(person, assistant.tools) if assistant and assistant.tools is not None else None
     return {"assistant": assistant, "no_assistant": bool(wanted) and assistant is None, "begun_tools": begun}
 
 
 def _effort(person: User, assistant: ShownAssistant | None, models: ShownChoices) -> str:
-    """What a new conversation begins with: what its assistant says, or the person, or the model."""
+    """The reasoning effort of a new conversation: its assistant's, or else the person's, or else the model's."""
     return (assistant.effort if assistant else "") or person.effort or (models.chosen.effort if models.chosen else "medium")
 
 

@@ -86,7 +86,7 @@ def _activity(item: object) -> Activity | None:
 
 
 def from_sentence(line: str, texts: Iterable[str]) -> Activity | None:
-    """The line that this English sentence is, with spans that occur in ``texts``; None if it is none of ours."""
+    """The activity whose English line this is, if all its spans occur in ``texts``; None for any other sentence."""
     for kind in KINDS.values():
         if line == kind.sentence:
             return Activity(kind.name)

@@ -182,7 +182,7 @@ class SystemMessage:
     python: bool = False
     """Whether the tool python is offered."""
     python_note: str = ""
-    """What is said of it after the trained words."""
+    """Text about it that follows the trained words."""
 
     def text(self, *, has_functions: bool) -> str:
         """The text of the message. ``has_functions``: the developer message defines tools, which are called on commentary."""

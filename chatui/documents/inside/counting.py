@@ -23,7 +23,7 @@ _ORDINALS = {"one": "first", "two": "second", "three": "third", "five": "fifth",
 
 
 def counted(number: int, how: str) -> str:
-    """A number as a list shows it. ``how``: the name of a format; one that is not known counts in digits."""
+    """A number as a list shows it. ``how``: the name of a format; an unknown one counts in digits."""
     number = min(max(number, 0), _MAX_NUMBER)
     writer = _WRITERS.get(how)
     return (writer(number) if writer is not None and number else "") or str(number)

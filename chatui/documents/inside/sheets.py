@@ -229,7 +229,7 @@ class _Reader:
     _header: str = ""
 
     def read(self, name: str, place: str) -> None:
-        """Read a sheet. ``place``: its entry; empty if it is none of cells or a chart."""
+        """Read a sheet. ``place``: its entry; empty for a sheet that has neither cells nor a chart."""
         self.grid.begin(name)
         if place:
             self._row = 0

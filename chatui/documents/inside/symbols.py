@@ -75,7 +75,7 @@ def _sign(code: int, font: str) -> str:
 
 
 def written(code: int, font: str, collector: TextCollector) -> str:
-    """The character of a code of a font, or a mark in its place, which counts as one that is not read."""
+    """The character that a font shows for a code. If it is not known, a mark in its place, which is counted as an unread character."""
     if found := _sign(code, font):
         return found
     collector.count(UnreadThing.CHARACTER)

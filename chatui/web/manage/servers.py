@@ -240,7 +240,7 @@ class ModelServerForm(forms.Form):
 
 
 def left_behind() -> str:
-    """What is said of a held key after a change of the address, at the field that is shown again."""
+    """The text at the field for the key, which is shown again when the address was changed while a key for the old one was held."""
     return gettext("The key that was held is for another address, and is not used for this one. If this server wants one, enter it here.")
 
 
