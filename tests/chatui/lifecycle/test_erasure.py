@@ -20,6 +20,7 @@ from chatui.audit_log import chain
 from chatui.audit_log.record import SHELL
 from chatui.lifecycle import erasure as lifecycle_erasure
 from chatui.models.audit import AttemptWarning, AuditEvent
+from chatui.models.collections import Collection
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.debug_requests import DebugRequest
 from chatui.models.invitations import Invitation
@@ -31,12 +32,15 @@ from chatui.models.tools import ToolConfirmation
 from chatui.models.turn import TurnState
 from chatui.models.user import AccountChange, User
 from chatui.permissions import four_eyes
-from chatui.store import assistants, erasure
+from chatui.store import assistants, erasure, files
+from chatui.store.files import FileDestination, NewFile
+from chatui.transfer import exports
 from chatui.turns import running
 from chatui.turns.asks import Ask, AskKind
 from tests.chatui.conftest import make_person, output_of, signed_in, stored
 from tests.chatui.store import pieces
 from tests.chatui.store.long_conversations import MODELS, long_conversation
+from tests.support.places import ROOT
 from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
 
 pytestmark = pytest.mark.django_db
@@ -53,6 +57,8 @@ def written(ada: User, grace: User) -> Conversation:
     Folder.objects.create(owner=grace, name="About carrots", instructions="Say carrot often.")
     helper = assistants.create(ada, {"name": f"About {WORD}", "instructions": f"Say {WORD} often."})
     SavedPrompt.objects.create(owner=ada, name=f"About {WORD}", text=f"Say {WORD} often.")
+    Collection.objects.create(owner=ada, name=f"About {WORD}")
+    files.save(FileDestination(ada.pk, row.pk), NewFile.of(f"About {WORD}.txt", WORD.encode()))
     Conversation.objects.filter(pk=row.pk).update(began_with_assistant=True, assistant_version=helper.versions.get())
     Conversation.objects.filter(pk=long_conversation(ada, 2, WORD).pk).update(deleted_at="2026-01-01T00:00Z")
     other = long_conversation(grace, 4, "carrot")
@@ -116,8 +122,42 @@ def questions(field: models.Field, key: object, name: str) -> list[models.Q]:  #
     return []
 
 
+OWNED = {
+    "ApiKey": ("", "account.json"),
+    "Assistant": ("assistants", "assistants.json"),
+    "Collection": ("collections", "collections.json"),
+    "Conversation": ("conversations", "….ocml"),
+    "FileContent": ("files", "…/"),
+    "Folder": ("folders", "folders.json"),
+    "SavedPrompt": ("saved prompts", "prompts.json"),
+    "StoredFile": ("files", "…/"),
+}
+"""What a person owns: by the name of the table the kind that an erasure counts, and the file of the archive as its READ-ME.txt says it. A
+key is no text: it is not counted."""
+
+
+def test_whatever_a_person_owns_is_erased_and_counted_and_is_in_their_archive(ada: User, written: Conversation) -> None:
+    tables = {model.__name__ for model in apps.get_models() if any(field.name == "owner" for field in model._meta.local_concrete_fields)}
+    assert tables == set(OWNED), "write into OWNED what an erasure counts it as, and which file of the archive has it"
+    assert tables - {trace.partition(".")[0] for trace in traces_of(ada.pk, ada.username)} == set(), (
+        "make a row of Ada's in the fixture written"
+    )
+    counts = lifecycle_erasure.contents_of(ada).counts
+    assert {kind for kind, _ in OWNED.values() if kind and not counts.get(kind)} == set(), "count it in chatui/lifecycle/erasure.py"
+    archive = dict(exports.all_files(ada))
+    kept = {file for _, file in OWNED.values()}
+    assert {file for file in kept if not any(is_called(name, file) for name in archive)} == set(), "add it in chatui/transfer/exports.py"
+    told = {"READ-ME.txt": str(archive[exports.ABOUT]), "docs/usage.md": (ROOT / "docs/usage.md").read_text(encoding="utf-8")}
+    assert {(file, where) for where, text in told.items() for file in kept if file not in text} == set(), "say there what the file has"
+
+
+def is_called(name: str, file: str) -> bool:
+    """Whether a file of an archive is the one that its READ-ME.txt calls so: ``…`` is any name."""
+    return file.removeprefix("…") in name if file.startswith("…") else name == file
+
+
 MINE = {
-    *("2 conversations", "1 folders", "1 assistants", "1 saved prompts"),
+    *("2 conversations", "1 folders", "1 assistants", "1 collections", "1 saved prompts", "1 files"),
     *("8 messages", "4 turns", "2 share links", "4 debug requests"),
 }
 """What ``written`` has of Ada, without the kinds of which there is nothing."""
