@@ -247,9 +247,14 @@ def _prompts(owner: User, bystander: User) -> dict[str, str]:
 
 
 def filled(value: Any, values: Mapping[str, str]) -> Any:
-    """``value`` with its placeholders replaced, inside dictionaries too."""
+    """``value`` with its placeholders replaced, inside dictionaries too. Raises LookupError for one that ``places`` does not have."""
     if isinstance(value, str):
-        return value.format_map(values)
+        try:
+            return value.format_map(values)
+        except KeyError as error:
+            raise LookupError(
+                f"Nothing is called {error} in {value!r}: make a row of the owner's, or of somebody else's, in places()."
+            ) from error
     return {key: filled(item, values) for key, item in value.items()} if isinstance(value, Mapping) else value
 
 

@@ -1,9 +1,12 @@
 """A committed migration is never edited, renamed or removed, because databases have applied it."""
 
+import subprocess
 from importlib import import_module
+from pathlib import PurePosixPath
 
 from django.db import migrations
 
+from tests.support.places import ROOT
 from tests.upgrades.committed import digest, listed, names
 
 TAKE_AWAY = (migrations.RemoveField, migrations.DeleteModel, migrations.RenameField, migrations.RenameModel)
@@ -14,6 +17,15 @@ def test_no_committed_migration_was_changed() -> None:
     there = {name: digest(name) for name in names()}
     changed = [name for name, known in listed().items() if there.get(name) != known]
     assert changed == [], "undo the change, and make a separate migration"
+
+
+def test_a_migration_is_listed_with_the_commit_that_adds_it() -> None:
+    """Until it is listed, nobody notices if it changes."""
+    last = subprocess.run(
+        ["git", "ls-tree", "--name-only", "HEAD", "chatui/migrations/"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    committed = {PurePosixPath(line).stem for line in last.stdout.splitlines()}  # none in an unpacked archive, which has no git
+    assert sorted(committed.intersection(names()) - set(listed())) == [], "run python -m tests.upgrades.committed, and add it to the commit"
 
 
 def test_new_migrations_are_numbered_after_committed_ones() -> None:

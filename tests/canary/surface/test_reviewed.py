@@ -30,7 +30,8 @@ def patterns(resolver: URLResolver, before: str = "") -> Iterator[str]:
 def test_every_address_is_reviewed() -> None:
     found, reviewed = list(patterns(get_resolver())), [route.pattern for route in ROUTES]
     assert len(found) > 40, "the premise"
-    assert sorted(set(found) - set(reviewed)) == [], WHAT_TO_DO
+    new = sorted(set(found) - set(reviewed))
+    assert new == [], f"{WHAT_TO_DO} New: {', '.join(new)}"
     assert sorted(set(reviewed) - set(found)) == [], "These addresses no longer exist: remove them from tests/canary/routes.txt."
     assert len(reviewed) == len(set(reviewed))
 
