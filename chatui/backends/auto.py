@@ -47,7 +47,7 @@ class ChosenFormat:
     """The reason in one sentence without its full stop; it never quotes the server."""
     lasts: bool = True
     """Whether the choice is kept until an error casts doubt on it; otherwise it is made again soon."""
-    found: Discovered | None = None
+    report: Discovered | None = None
     """What the server reported about itself."""
     lacks_vocabulary: bool = False
     """Nothing else stands in the way of token ids."""
@@ -60,41 +60,45 @@ async def choose(upstream: Upstream, endpoint: Endpoint, vocabulary: Callable[[]
         BackendError: it cannot be reached, is busy, or refuses the key. Nothing is chosen then.
     """
     try:
-        found = await ask(upstream)
+        report = await ask(upstream)
     except BackendError as error:
         return _without_an_answer(error)
-    product = found.server
+    product = report.server
     if product not in DIALECTS:
-        return ChosenFormat(CHAT, f"{product or 'a server that does not say what it is'} is not known to give token ids", found=found)
+        return ChosenFormat(CHAT, f"{product or 'a server that does not say what it is'} is not known to give token ids", report=report)
     if endpoint.trusts_summaries:
-        return ChosenFormat(CHAT, "the summaries that this server writes do not come with token ids", found=found)
+        return ChosenFormat(CHAT, "the summaries that this server writes do not come with token ids", report=report)
     if not endpoint.wants_reasoning:
-        return ChosenFormat(CHAT, "with token ids a server cannot keep its reasoning to itself, as is wanted here", found=found)
-    if product == "llama.cpp" and len(found.models) + len(found.left_out) > 1:
-        return ChosenFormat(CHAT, "this llama.cpp has several models, and token ids go to one that cannot be named", found=found)
-    return await _by_ids(upstream, endpoint.model, product, found, vocabulary)
+        return ChosenFormat(CHAT, "with token ids a server cannot keep its reasoning to itself, as is wanted here", report=report)
+    if product == "llama.cpp" and len(report.models) + len(report.left_out) > 1:
+        return ChosenFormat(CHAT, "this llama.cpp has several models, and token ids go to one that cannot be named", report=report)
+    return await _by_ids(upstream, endpoint.model, product, report, vocabulary)
 
 
-async def _by_ids(upstream: Upstream, named: str | None, product: str, found: Discovered, load: Callable[[], Vocabulary]) -> ChosenFormat:
-    model = named or next(iter(found.models), None)
+async def _by_ids(upstream: Upstream, named: str | None, product: str, report: Discovered, load: Callable[[], Vocabulary]) -> ChosenFormat:
+    """Choose token ids if the model is certainly gpt-oss, the vocabulary is there, and the server really returns ids: one token is sampled.
+    Otherwise Chat Completions, with the reason. ``named``: the configured model; ``load`` loads the vocabulary."""
+    model = named or next(iter(report.models), None)
     is_gpt_oss = await knows_markers(upstream, product, model)
-    found = replace(found, is_gpt_oss=is_gpt_oss)
+    report = replace(report, is_gpt_oss=is_gpt_oss)
     if is_gpt_oss is None:
-        return ChosenFormat(CHAT, f"this {product} did not say how it tokenizes, so its model may not be gpt-oss", lasts=False, found=found)
+        return ChosenFormat(
+            CHAT, f"this {product} did not say how it tokenizes, so its model may not be gpt-oss", lasts=False, report=report
+        )
     if not is_gpt_oss:
-        return ChosenFormat(CHAT, f"the model of this {product} is not gpt-oss, by its tokenizer", found=found)
+        return ChosenFormat(CHAT, f"the model of this {product} is not gpt-oss, by its tokenizer", report=report)
     try:
         vocabulary = await asyncio.to_thread(load)
     except VocabularyError:
         why = f"{product} gives token ids, which would be better, but the vocabulary is missing: run {command('fetch_vocabulary')}"
-        return ChosenFormat(CHAT, why, lasts=False, found=found, lacks_vocabulary=True)
+        return ChosenFormat(CHAT, why, lasts=False, report=report, lacks_vocabulary=True)
     gives_ids = await _gives_ids(upstream, product, model, vocabulary)
     if gives_ids is None:
-        return ChosenFormat(CHAT, f"this {product} did not sample a token in time; it is asked again soon", lasts=False, found=found)
+        return ChosenFormat(CHAT, f"this {product} did not sample a token in time; it is asked again soon", lasts=False, report=report)
     if not gives_ids:
-        return ChosenFormat(CHAT, f"this {product} does not return the ids of the tokens that it samples", found=found)
+        return ChosenFormat(CHAT, f"this {product} does not return the ids of the tokens that it samples", report=report)
     why = f"{product} with gpt-oss gives token ids, so that preambles and hidden text are certainly apart from the answer"
-    return ChosenFormat(KIND_OF[product], why, found=found)
+    return ChosenFormat(KIND_OF[product], why, report=report)
 
 
 def _without_an_answer(error: BackendError) -> ChosenFormat:
@@ -235,8 +239,8 @@ class AutoBackend(Backend):
                 await before[1].aclose()  # a running sample keeps its connection to its end
         else:
             inner = before[1]
-        if choice.found is not None and isinstance(inner, DetectedServer):
-            inner.use_discovery(choice.found)
+        if choice.report is not None and isinstance(inner, DetectedServer):
+            inner.use_discovery(choice.report)
         if before is None or (before[0].kind, before[0].why) != (choice.kind, choice.why):
             _log.info("wire format %s chosen for the model server at %s: %s", choice.kind, self._place, choice.why)
         return inner

@@ -179,7 +179,7 @@ async def in_time(deadline: float) -> AsyncIterator[None]:
 
 
 def lost_by(error: Exception, *, has_begun: bool = False) -> BackendError:
-    """What one of FAULTS is for the sample. ``has_begun``: whether events of the answer have come."""
+    """The error that ends the sample when one of FAULTS was raised. ``has_begun``: whether events of the answer have come."""
     return lost(next(name for known, name in _NAMES if isinstance(error, known)), _said(error), has_begun=has_begun)
 
 

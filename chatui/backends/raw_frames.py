@@ -124,24 +124,25 @@ def after_call(source: FrameSource) -> FrameSource:
 
 
 class Allowance:
-    """Counts text on arrival, so that buffered text is limited too."""
+    """Limits the text of a sample to ``chars`` characters. Text is counted on arrival, so that buffered text is limited too."""
 
     def __init__(self, chars: int) -> None:
-        self._most = self._left = chars
+        self._limit = self._unspent = chars
 
     @property
     def is_spent(self) -> bool:
-        return self._left < 0
+        return self._unspent < 0
 
     @property
     def spent(self) -> int:
-        return self._most - self._left
+        return self._limit - self._unspent
 
     def take(self, text: str) -> str:
-        room = max(self._left, 0)
+        """Count text; returns as much of it as the limit leaves."""
+        room = max(self._unspent, 0)
         self.spend(len(text))
         return text[:room]
 
     def spend(self, chars: int) -> None:
         """Count text that is not returned."""
-        self._left -= chars
+        self._unspent -= chars

@@ -265,6 +265,7 @@ def _is_about_another(change: PatchOperation, email: str) -> bool:
 
 
 def _has_only_others(value: object) -> bool:
+    """Whether all addresses in a value are ones that are not stored: neither for work nor the primary one."""
     listed = [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, dict)]
     return bool(listed) and all(
         str(each.get("type", "work")).lower() != "work" and str(each.get("primary")).lower() != "true" for each in listed

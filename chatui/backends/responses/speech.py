@@ -291,6 +291,7 @@ class Speech:
         return item.has_text and item.header() is ANSWER and item.place not in self._hidden
 
     def _is_shown(self, item: OutputItem) -> bool:
+        """Whether the open frame is this item's, and visible to people."""
         is_open = self._writer.open
         return is_open is not None and is_open.item == item.place and is_open.header in (ANSWER, PREAMBLE)
 

@@ -313,6 +313,7 @@ class HttpPeer:
             await self._tell(protocol, response)
 
     async def _tell(self, protocol: _Protocol, message: Mapping[str, Any]) -> None:
+        """Send a message that needs no answer: what the server answers is not read, and its refusal is ignored."""
         with suppress(StatusError):
             async with self._connections.opened(self._ask(message, protocol)):
                 pass
