@@ -469,8 +469,8 @@ def _unusable_keys(found: Iterable[BackendSpec]) -> Iterator[str]:
             yield _sentence(f"model server {spec.name!r} cannot be used: {error}")
 
 
-def _unknown_summarizers(found: Iterable[BackendSpec]) -> Iterator[str]:
+def _unknown_summarizers(specs: Iterable[BackendSpec]) -> Iterator[str]:
     known = connected.specs()
-    for spec in found:
+    for spec in specs:
         if spec.summarizer and find(known, spec.summarizer) is None:
             yield _sentence(f"model server {spec.name!r}: there is no model server {spec.summarizer!r} to write its summaries")

@@ -102,19 +102,19 @@ _MESSAGES = {
 
 def sentences(error: ValidationError, model: type[BaseModel]) -> list[str]:
     """A sentence for each mistake in a model's values."""
-    found: list[str] = []
+    lines: list[str] = []
     for each in error.errors(include_input=False, include_url=False):
         place = ".".join(map(str, each["loc"]))
         raised = each.get("ctx", {}).get("error")
         if each["type"] == "extra_forbidden":
-            found.append(unknown("key", place, model.model_fields if len(each["loc"]) == 1 else ()))
+            lines.append(unknown("key", place, model.model_fields if len(each["loc"]) == 1 else ()))
         elif isinstance(raised, ValueError):
-            found += [f"{place} {problem}".strip() for problem in getattr(raised, "problems", (raised,))]
+            lines += [f"{place} {problem}".strip() for problem in getattr(raised, "problems", (raised,))]
         elif each["type"] in _MESSAGES:
-            found.append(f"{place} {_MESSAGES[each['type']]}")
+            lines.append(f"{place} {_MESSAGES[each['type']]}")
         else:
-            found.append(f"{place}: {each['msg'][:1].lower()}{each['msg'][1:]}")
-    return found
+            lines.append(f"{place}: {each['msg'][:1].lower()}{each['msg'][1:]}")
+    return lines
 
 
 def unknown(what: str, given: str, known: Iterable[str]) -> str:

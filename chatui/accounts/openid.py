@@ -161,21 +161,21 @@ def keys_of(provider: Provider, key_id: str | None) -> KeySet:
 
     Anybody can send a token, so only one request fetches keys at a time, and none for a while after a failure.
     """
-    if (found := _cached_keys(provider, key_id)) is not None:
-        return found
+    if (keys := _cached_keys(provider, key_id)) is not None:
+        return keys
     with _fetch_locks[provider.issuer]:
         # A request that waited finds the keys that the previous one fetched.
-        if (found := _cached_keys(provider, key_id)) is not None:
-            return found
+        if (keys := _cached_keys(provider, key_id)) is not None:
+            return keys
         if time.monotonic() - _failed.get(provider.issuer, -RETRY_SECONDS) < RETRY_SECONDS:
             raise ProviderUnavailableError("the provider's keys could not be fetched a moment ago")
         try:
-            found = _read_keys(get(metadata_of(provider).keys))
+            keys = _read_keys(get(metadata_of(provider).keys))
         except ProviderUnavailableError:
             _failed[provider.issuer] = time.monotonic()
             raise
-        _keys[provider.issuer] = (time.monotonic(), found)
-        return found
+        _keys[provider.issuer] = (time.monotonic(), keys)
+        return keys
 
 
 def _read_keys(document: dict[str, Any]) -> KeySet:

@@ -165,11 +165,11 @@ def _with_sum(line: LogLine, counts: str, number: int | None) -> LogLine:
 
 def distinct_values(column: str) -> list[str]:
     """Every distinct value of a column, in order, with one index lookup for each value, however many lines have it."""
-    found: list[str] = []
+    values: list[str] = []
     rows = AuditEvent.objects.order_by(column).values_list(column, flat=True)
-    while (value := rows.filter(**{f"{column}__gt": found[-1]} if found else {}).first()) is not None:
-        found.append(value)
-    return found
+    while (value := rows.filter(**{f"{column}__gt": values[-1]} if values else {}).first()) is not None:
+        values.append(value)
+    return values
 
 
 _CHUNK = 2000

@@ -245,17 +245,17 @@ def _work(specs: Sequence[BackendSpec]) -> dict[str, ServerWork]:
     """The work of each in the last day, by name. Two statements: one for answers that have ended, one for running ones."""
     now = timezone.now()
     day, hour = day_begins(now), now - timedelta(hours=1)
-    found: dict[str, ServerWork] = {}
+    work_by_server: dict[str, ServerWork] = {}
     running = Turn.objects.filter(state=TurnState.RUNNING, lease_until__gte=now).values_list("choice").annotate(Count("pk")).order_by()
     for choice, count in running:
-        _work_of(found, specs, choice).running += count
+        _work_of(work_by_server, specs, choice).running += count
     ended = Turn.objects.filter(pk__gte=first_key_at(day), started_at__gte=day).exclude(state=TurnState.RUNNING)
     sums = ended.values("choice", "state", "error_code", "error_cause").annotate(
         day=Count("pk"), hour=Count("pk", filter=Q(started_at__gte=hour)), last=Max("finished_at")
     )
     for row in sums.order_by():
         code, last = row["error_code"], row["last"]
-        work, end = _work_of(found, specs, row["choice"]), (row["state"], code, row["error_cause"])
+        work, end = _work_of(work_by_server, specs, row["choice"]), (row["state"], code, row["error_cause"])
         if has_failed(*end):
             kind = kind_of(code, row["error_cause"])
             hour_before, day_before = work.failed.get(kind, (0, 0))
@@ -263,7 +263,7 @@ def _work(specs: Sequence[BackendSpec]) -> dict[str, ServerWork]:
         elif is_answer(*end):
             work.answered += row["day"]
             work.last_answer = max((each for each in (work.last_answer, last) if each), default=None)
-    return found
+    return work_by_server
 
 
 def _work_of(found: dict[str, ServerWork], specs: Sequence[BackendSpec], choice: str) -> ServerWork:

@@ -188,7 +188,7 @@ def _alive_key(process: str) -> str:
 def processes() -> Processes:
     """All processes that are known, those with something wrong first. One statement."""
     own, knows_all = async_to_sync(own_report)(), True
-    found: dict[str, ProcessReport] = {}
+    by_process: dict[str, ProcessReport] = {}
     alive: set[str] = set()
     if environment().redis_url:
         try:
@@ -198,11 +198,11 @@ def processes() -> Processes:
             knows_all = False
         else:
             reports = (read(kept[_key(name)]) for name in names if _key(name) in kept)
-            found = {report.process: report for report in reports if report is not None}
+            by_process = {report.process: report for report in reports if report is not None}
             alive = {name for name in names if _alive_key(name) in kept}
-    found[PROCESS] = own
+    by_process[PROCESS] = own
     work = _work()
-    shown = [_shown(each, each.process in alive or each is own, work.get(each.process, (0, 0))) for each in found.values()]
+    shown = [_shown(each, each.process in alive or each is own, work.get(each.process, (0, 0))) for each in by_process.values()]
     shown.sort(key=lambda each: (not each.is_bad, not each.reasons, each.is_silent, each.name))
     return Processes(tuple(shown), knows_all)
 

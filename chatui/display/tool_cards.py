@@ -122,11 +122,11 @@ def _empty(number: int) -> list[str]:
 def of_turns(keys: Iterable[UUID]) -> dict[UUID, list[AnyCard]]:
     """The cards of these turns, oldest first, by the key of the turn. One statement; none if there are no turns."""
     wanted = set(keys)
-    found: dict[UUID, list[AnyCard]] = {}
+    by_turn: dict[UUID, list[AnyCard]] = {}
     rows = ToolApproval.objects.filter(turn__in=wanted).exclude(arguments="").select_related("turn").defer("turn__request")
     for row in rows.order_by("asked_at", "pk") if wanted else ():
-        found.setdefault(row.turn_id, []).append(_SHOWN[CardKind(row.kind)](row))
-    return found
+        by_turn.setdefault(row.turn_id, []).append(_SHOWN[CardKind(row.kind)](row))
+    return by_turn
 
 
 def of_turn(conversation: Conversation, turn_id: object) -> list[AnyCard]:

@@ -240,24 +240,24 @@ def _changed(row: StoredBackend, groups: Collection[Group], before: StoredBacken
 
 def _problems(checked: Checked, *, may_see_hidden: bool) -> list[tuple[str, str]]:
     env, spec = environment(), checked.spec
-    found: list[tuple[str, str]] = []
+    problems: list[tuple[str, str]] = []
     if spec.name in {known.name for known in configured.operator_backends(env)}:
-        found.append(("name", _("A model server with this name is configured outside these pages, and takes precedence.")))
+        problems.append(("name", _("A model server with this name is configured outside these pages, and takes precedence.")))
     elif StoredBackend.objects.filter(name=spec.name).exclude(pk=checked.row.pk).exists():
-        found.append(("name", _("There is already a model server with this name.")))
+        problems.append(("name", _("There is already a model server with this name.")))
     if spec.summarizer and find([*configured.combined(env, configured.rows()), spec], spec.summarizer) is None:
-        found.append(("summarizer", _("There is no such model server.")))
+        problems.append(("summarizer", _("There is no such model server.")))
     if not may_see_hidden and checked.row.is_default and not (checked.before and checked.before.is_default):
         # Without the permission, whatever they save is offered to nobody until it is confirmed, and so would be the default.
-        found.append(("is_default", _("Only people who may see hidden channels can choose the default for new conversations.")))
+        problems.append(("is_default", _("Only people who may see hidden channels can choose the default for new conversations.")))
     if not may_see_hidden and _redirects_reasoning(checked):
         words = _("Only people who may see hidden channels can set where reasoning is sent, or whose summaries choose the lines.")
-        found.append(("summaries", words))
+        problems.append(("summaries", words))
     try:
         connected.key_of(spec)
     except KeyUnusableError as error:
-        found.append(("key_name", _("This key cannot be used: %(reason)s.") % {"reason": error}))
-    return found
+        problems.append(("key_name", _("This key cannot be used: %(reason)s.") % {"reason": error}))
+    return problems
 
 
 def _redirects_reasoning(checked: Checked) -> bool:

@@ -124,24 +124,24 @@ class Value(FilterExpression):
     def resolve(self, context: Context, ignore_failures: bool = False) -> Any:
         for values in reversed(context.dicts):
             if self._first in values:
-                found = values[self._first]
+                value = values[self._first]
                 break
         else:
             is_nowhere = self._first is not None and not hasattr(context, self._first)
             return (None if ignore_failures else "") if is_nowhere else super().resolve(context, ignore_failures)
         for name in self._others:
-            kind = type(found)
-            if kind is dict and name in found:
-                found = found[name]
+            kind = type(value)
+            if kind is dict and name in value:
+                value = value[name]
             elif "__dataclass_fields__" not in kind.__dict__ and hasattr(kind, "__getitem__"):
                 return super().resolve(context, ignore_failures)
             else:
                 try:
-                    found = getattr(found, name)
+                    value = getattr(value, name)
                 except Exception:  # noqa: BLE001 # Django knows which are shown as nothing
                     return super().resolve(context, ignore_failures)
-        is_shown = type(found) in _NEVER_CALLED or not callable(found)
-        return found if is_shown and not self.var.translate else super().resolve(context, ignore_failures)
+        is_shown = type(value) in _NEVER_CALLED or not callable(value)
+        return value if is_shown and not self.var.translate else super().resolve(context, ignore_failures)
 
 
 _NEVER_CALLED = frozenset({str, bool, int, type(None), tuple, list})

@@ -88,7 +88,7 @@ def query(text: str, limit: int = 8) -> Query:
 def terms(text: str, limit: int) -> list[str]:
     """The different terms of ``text`` in the order of their first appearance, at most ``limit`` bytes of them altogether. Those of parts
     inside words come last."""
-    found: dict[str, None] = {}
+    chosen: dict[str, None] = {}
     long: set[tuple[str, bool]] = set()
     room = limit
     for match in _with_parts(text):
@@ -97,13 +97,13 @@ def terms(text: str, limit: int) -> list[str]:
             long.add((folded, match[0][0].isupper()))
         # Of a run each pair of neighbours, and the last character alone, so that each character begins a term.
         for term in (folded[at : at + 2] for at in range(len(folded))) if is_run else (folded,):
-            if not term or term in found:
+            if not term or term in chosen:
                 continue
             room -= len(term.encode()) + 1
             if room < 0:
-                return list(found)
-            found[term] = None
-    return [*found, *_inner_terms(long, room)] if long else list(found)
+                return list(chosen)
+            chosen[term] = None
+    return [*chosen, *_inner_terms(long, room)] if long else list(chosen)
 
 
 def _inner_terms(long: set[tuple[str, bool]], limit: int) -> Iterator[str]:

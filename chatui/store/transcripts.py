@@ -343,7 +343,7 @@ def siblings(conversation: Conversation, parents: Iterable[UUID | None], known: 
     """The children of each of these parents, in the order in which they were stored. None is the parent of roots. Most questions have one
     child, which is on the page: the ``known`` messages are not read again."""
     wanted = set(parents)
-    found: dict[UUID | None, list[Message]] = {parent: [] for parent in wanted}
+    by_parent: dict[UUID | None, list[Message]] = {parent: [] for parent in wanted}
     rows: list[tuple[Any, ...]] = []
     select = "SELECT parent_id, id FROM chatui_message WHERE parent_id"
     if below := [parent for parent in wanted if parent is not None]:
@@ -356,8 +356,8 @@ def siblings(conversation: Conversation, parents: Iterable[UUID | None], known: 
         by_key |= {row.pk: row for row, _ in read(Message, f"id {one_of(others)}", *others, without=("text", "raw"))}
     for parent, key in pairs:
         if key in by_key:  # not erased in between
-            found[parent].append(by_key[key])
-    return found
+            by_parent[parent].append(by_key[key])
+    return by_parent
 
 
 def question_versions(conversation: Conversation, base_id: UUID | None) -> tuple[UUID, ...]:
@@ -461,6 +461,7 @@ _QUESTIONS = (
 
 
 def questions_from(message_id: UUID) -> int:
+    """How many questions there are on the branch that ends with this message."""
     with connection.cursor() as cursor:
         cursor.execute(_QUESTIONS, [as_parameter(message_id)])
         return int(cursor.fetchone()[0])

@@ -137,7 +137,7 @@ def take_over(data_dir: Path) -> int:
     except OSError as error:
         raise UnusableError(f"{FILE} in the data directory cannot be read ({error.strerror})") from None
     try:
-        found = _File.model_validate_json(content)
+        confirmed_file = _File.model_validate_json(content)
     except ValidationError as error:
         raise UnusableError(f"{FILE} in the data directory is damaged ({error.error_count()} mistakes)") from None
     with transaction.atomic():
@@ -148,13 +148,13 @@ def take_over(data_dir: Path) -> int:
         later = dict(ToolConfirmation.objects.values_list("name", "decided_at"))
         taken = [
             (name, each)
-            for name, each in sorted(found.tools.items())
+            for name, each in sorted(confirmed_file.tools.items())
             if each.offer.name == name and each.offer.digest() == each.digest and not (name in later and later[name] >= each.confirmed_at)
         ]
         for name, each in taken:
             _decide(name, each.offer, each.confirmed_at, each.confirmed_by)
             _record("tool confirmed", PRODUCT, name, f"{each.digest[:_DIGEST_CHARS]}, in {FILE} on {each.confirmed_at:%Y-%m-%d}")
-        record(_TAKEN, PRODUCT, detail=f"{done} of {platform.node()}: {len(taken)} of {len(found.tools)}")
+        record(_TAKEN, PRODUCT, detail=f"{done} of {platform.node()}: {len(taken)} of {len(confirmed_file.tools)}")
     return len(taken)
 
 

@@ -240,23 +240,23 @@ def answers_of(form: Form, given: Callable[[int], Sequence[str]]) -> dict[str, V
     Raises:
         FormError: it does not fit the form.
     """
-    found: dict[str, Value] = {}
+    answers: dict[str, Value] = {}
     faults: dict[int, Literal["missing", "invalid"] | int] = {}
     for number, each in enumerate(form.fields):
         try:
             # Browsers send a line break as two characters, and people count it as one.
-            found.update((each.name, value) for value in _values(each, [text.strip().replace("\r\n", "\n") for text in given(number)]))
+            answers.update((each.name, value) for value in _values(each, [text.strip().replace("\r\n", "\n") for text in given(number)]))
         except TextTooLongError as error:
             faults[number] = error.most
             continue
         except ValueError:
             faults[number] = "invalid"
             continue
-        if each.is_required and each.name not in found:
+        if each.is_required and each.name not in answers:
             faults[number] = "missing"
     if faults:
         raise FormError(faults)
-    return found
+    return answers
 
 
 def written(value: Value) -> str:

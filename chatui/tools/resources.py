@@ -39,11 +39,11 @@ def page(name: str, person_id: UUID, token: str) -> ResourcePage:
     cursor, start = opened("page", place, token) if token else ("", 0)
 
     async def read(server: McpServer) -> ResourcePage:
-        found: list[Resource] = []
+        resource_list: list[Resource] = []
         left_out, following = 0, ""
         try:
             answer = await server.ask("resources/list", {"cursor": cursor} if cursor else {})
-            found, left_out = await asyncio.to_thread(resources.listed, answer)
+            resource_list, left_out = await asyncio.to_thread(resources.listed, answer)
             following = resources.next_cursor(answer, cursor)
         except ServerRefusedError:
             if cursor:
@@ -53,9 +53,9 @@ def page(name: str, person_id: UUID, token: str) -> ResourcePage:
             patterns, more_left_out = await _templates(server)
             left_out += more_left_out
         end = start + resources.PAGE
-        here = found[start:end]
+        here = resource_list[start:end]
         more = ""
-        if len(found) > end:
+        if len(resource_list) > end:
             more = signed("page", place, [cursor, end])
         elif following:
             more = signed("page", place, [following, 0])

@@ -50,14 +50,14 @@ class DownloadFormat(StrEnum):
 def transcript(row: Conversation, person: User, audience: Audience, file_format: DownloadFormat = DownloadFormat.OPENCHATML) -> str:
     """The open branch as a document. For the audience DEBUG, the caller must have checked ``access.view_hidden``."""
     messages = transcripts.branch(row, transcripts.active_leaf(row, person))
-    found = transcripts.transcript(row, messages, audience)
+    whole = transcripts.transcript(row, messages, audience)
     match file_format:
         case DownloadFormat.OPENCHATML:
-            return document.dump(found)
+            return document.dump(whole)
         case DownloadFormat.JSON:
-            return interchange.dump_json(found)
+            return interchange.dump_json(whole)
         case DownloadFormat.MARKDOWN:
-            return _markdown(titles.title_text(row), found, audience)
+            return _markdown(titles.title_text(row), whole, audience)
 
 
 def conversation_file_name(row: Conversation) -> str:

@@ -118,22 +118,22 @@ def read(data: bytes) -> list[PromptText]:
     """The prompts of a file, clean. Raises PromptFileError."""
     if len(data) > MAX_FILE_BYTES:
         raise PromptFileError(_("The file is larger than %(count)d MB.") % {"count": MAX_FILE_BYTES // (1024 * 1024)})
-    found: list[PromptText] = []
+    prompts: list[PromptText] = []
     problems: list[str] = []
     for number, entry in enumerate(_entries(data), start=1):
-        if len(problems) == _MOST_PROBLEMS or len(found) > MAX_PROMPTS:
+        if len(problems) == _MOST_PROBLEMS or len(prompts) > MAX_PROMPTS:
             break
         prompt = saved_prompts.clean(_prompt(entry))
         if problem := problem_with(prompt):
             problems.append(_("Prompt %(number)d: %(problem)s") % {"number": number, "problem": problem})
-        found.append(prompt)
-    if len(found) > MAX_PROMPTS:
+        prompts.append(prompt)
+    if len(prompts) > MAX_PROMPTS:
         problems.append(_("The file has more than %(most)d prompts.") % {"most": MAX_PROMPTS})
-    if not found:
+    if not prompts:
         problems.append(_("There is no prompt in the file."))
     if problems:
         raise PromptFileError(*problems)
-    return found
+    return prompts
 
 
 def _prompt(entry: Mapping[str, object]) -> PromptText:

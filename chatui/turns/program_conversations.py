@@ -92,13 +92,13 @@ def add(person: User, conversation_id: UUID, key: UUID, items: SentItems) -> lis
         return _add(person, found, items)
 
 
-def _add(person: User, found: ProgramConversation, items: SentItems) -> list[UUID]:
-    row = found.conversation
+def _add(person: User, program_row: ProgramConversation, items: SentItems) -> list[UUID]:
+    row = program_row.conversation
     if Turn.objects.filter(conversation=row, state=TurnState.RUNNING).exists():
         raise StillRunningError
-    if len(items.messages) + len(items.orders) + len(found.orders) + transcripts.count_in(row) > MAX_MESSAGES:
+    if len(items.messages) + len(items.orders) + len(program_row.orders) + transcripts.count_in(row) > MAX_MESSAGES:
         raise ConversationFullError
-    place = program_start.place_in(found)
+    place = program_start.place_in(program_row)
     opened = [each for message in items.messages for each in program_start.opened(person, message)]
     frames = list(program_start.frames_of(opened, place.waiting, place.stored))
     if place.leaf is None:
@@ -107,9 +107,9 @@ def _add(person: User, found: ProgramConversation, items: SentItems) -> list[UUI
     messages = transcripts.append_chain(row, place.leaf, stored) if stored else []
     if messages:
         transcripts.activate(row, person, messages[-1])
-        found.leaf = messages[-1].pk
-    orders = _note(found, items.orders, [place.leaf, *messages])
-    found.save(update_fields=["leaf", "orders"])
+        program_row.leaf = messages[-1].pk
+    orders = _note(program_row, items.orders, [place.leaf, *messages])
+    program_row.save(update_fields=["leaf", "orders"])
     Conversation.objects.filter(pk=row.pk).update(active_at=timezone.now(), title=row.title)
     return [*orders, *(message.pk for message in messages)]
 
@@ -167,22 +167,22 @@ def delete_item(person: User, conversation_id: UUID, key: UUID, item_id: UUID) -
         StillRunningError: an answer is being written.
     """
     with short_transaction():
-        found = programs.conversation_of(person, conversation_id, key, locked=True)
-        row, orders = found.conversation, [each for each in found.orders if each["id"] != item_id.hex]
+        program_row = programs.conversation_of(person, conversation_id, key, locked=True)
+        row, orders = program_row.conversation, [each for each in program_row.orders if each["id"] != item_id.hex]
         if Turn.objects.filter(conversation=row, state=TurnState.RUNNING).exists():
             raise StillRunningError
-        if len(orders) != len(found.orders):
-            found.orders = orders
-            found.save(update_fields=["orders"])
-            return head_of(found)
+        if len(orders) != len(program_row.orders):
+            program_row.orders = orders
+            program_row.save(update_fields=["orders"])
+            return head_of(program_row)
         message = access.existing(transcripts.message_in(row, item_id))
-        place = program_start.place_in(found)
+        place = program_start.place_in(program_row)
         if place.leaf is None or message.pk not in transcripts.path(row.pk, place.leaf.pk) or message.role == Role.DEVELOPER:
             raise access.NotFoundError
         if message.turn_id is not None or Turn.objects.filter(question=message).exists():
             raise OfResponseError
-        _remove(found, message)
-        return head_of(found)
+        _remove(program_row, message)
+        return head_of(program_row)
 
 
 def _remove(found: ProgramConversation, message: Message) -> None:

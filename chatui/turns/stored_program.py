@@ -90,17 +90,17 @@ def stored_conversation(person: User, conversation_id: UUID, only_key: UUID | No
     Raises:
         NotFoundError: there is no such conversation for the key.
     """
-    found = programs.conversation_of(person, conversation_id, only_key)
-    row, place = found.conversation, place_in(found)
+    program_row = programs.conversation_of(person, conversation_id, only_key)
+    row, place = program_row.conversation, place_in(program_row)
     branch = transcripts.branch(row, place.leaf)
     keys, turns = [each.pk for each in branch], {each.turn_id for each in branch if each.turn_id}
-    answers = ProgramAnswer.objects.filter(Q(turn__in=turns) | Q(turn__question__in=keys), is_kept=True, key=found.key_id)
+    answers = ProgramAnswer.objects.filter(Q(turn__in=turns) | Q(turn__question__in=keys), is_kept=True, key=program_row.key_id)
     by_turn = {answer.turn_id: answer for answer in answers.select_related("turn").defer("turn__request")}
     asked = {answer.turn.question_id for answer in by_turn.values()}
     # A person's answer to it on a page, which has no key, takes nothing away from the program.
     deleted = set(Turn.objects.filter(question__in=keys, key__isnull=False).values_list("question", flat=True)) - asked
     orders: dict[str | None, list[Part]] = {}
-    for each in found.orders:
+    for each in program_row.orders:
         orders.setdefault(each["after"], []).append(Instruction(each["id"], each["text"]))
     sent = [each for each in branch if (each.pk not in deleted if each.turn_id is None else _is_sent(each, by_turn))]
     shown = {part.key: part for part in parts_among(sent)}
@@ -115,7 +115,7 @@ def stored_conversation(person: User, conversation_id: UUID, only_key: UUID | No
         if turn_id in by_turn and by_turn[turn_id].turn.state != TurnState.RUNNING:
             parts.append(_answer(by_turn[turn_id], messages, Audience.PROGRAM))
         parts += after
-    return StoredConversation(head_of(found), (*parts, *(part for rest in orders.values() for part in rest)))
+    return StoredConversation(head_of(program_row), (*parts, *(part for rest in orders.values() for part in rest)))
 
 
 def visible_texts(person: User, conversation_id: UUID, only_key: UUID | None) -> list[str]:

@@ -78,19 +78,19 @@ def interrupt(turn: Turn) -> TurnState | None:
     with transaction.atomic():
         # Read it again under a lock: the owner may have renewed its lease or ended it, or another sweep may have closed it.
         locked = _abandoned(None).select_for_update(of=("self",)).select_related("conversation", "question", "asked_by")
-        found = locked.filter(pk=turn.pk).first()
-        if found is None or (found.is_queued and slot_waits.adoptable().filter(pk=found.pk).exists()):
+        abandoned = locked.filter(pk=turn.pk).first()
+        if abandoned is None or (abandoned.is_queued and slot_waits.adoptable().filter(pk=abandoned.pk).exists()):
             return None
-        charge = counting.charge_of(found)
-        _keep_pieces(found)
-        found.pieces.all().delete()
-        claims.reply_to_abandoned(found)
-        hidden_text.forget_reasoning(found.pk)
-        state, code = _end_of(found)
+        charge = counting.charge_of(abandoned)
+        _keep_pieces(abandoned)
+        abandoned.pieces.all().delete()
+        claims.reply_to_abandoned(abandoned)
+        hidden_text.forget_reasoning(abandoned.pk)
+        state, code = _end_of(abandoned)
         columns = {"state": state, "error_code": code, "error_cause": Cause.PROCESS_ENDED.value if code else "", "is_queued": False}
         Turn.objects.filter(pk=turn.pk).update(**columns, finished_at=timezone.now())
-        settling.settle(settling.attribution_of(found), state, [charge])
-        conversation, has_news = found.conversation, ledger.is_news(state)
+        settling.settle(settling.attribution_of(abandoned), state, [charge])
+        conversation, has_news = abandoned.conversation, ledger.is_news(state)
         if has_news:
             conversation.has_news = True
             conversation.save(update_fields=["has_news"])

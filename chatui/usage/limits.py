@@ -149,14 +149,14 @@ def lines(person: User, limits: UsageLimits, period: UsagePeriod) -> list[LimitL
     """The existing limits, each with the person's usage so far: answers that are being written count as one turn each. One statement, and
     two more if nothing of the person has been counted today."""
     row = UsageCount.objects.filter(person=person, day=period.day, since=oldest()).first() or counted(person, period)
-    found = []
+    shown = []
     for span, what in KINDS:
         limit = getattr(limits, f"{span}_{what}")
         if limit is not None:
             running = row.reserved_turns if what == "turns" else 0
             code, until = (ProductCode.QUOTA_DAY, period.day_ends) if span == "day" else (ProductCode.QUOTA_MONTH, period.month_ends)
-            found.append(LimitLine(code, what, getattr(row, f"{span}_{what}") + running, limit, until))
-    return found
+            shown.append(LimitLine(code, what, getattr(row, f"{span}_{what}") + running, limit, until))
+    return shown
 
 
 def counted(person: User, period: UsagePeriod) -> UsageCount:

@@ -30,11 +30,11 @@ SHELL = ("css/base.css", "css/banners.css", "css/card.css", "js/theme-early.js",
 @require_GET
 def manifest(request: HttpRequest) -> HttpResponse:
     """The web app manifest. It is the same for everybody."""
-    found = brand_for_installing()
+    brand = brand_for_installing()
     described = {
         "id": "/",
-        "name": found.name,
-        "short_name": found.name,
+        "name": brand.name,
+        "short_name": brand.name,
         "start_url": reverse("home"),
         "scope": reverse("home"),
         "display": "standalone",
@@ -46,8 +46,8 @@ def manifest(request: HttpRequest) -> HttpResponse:
             "params": {"title": "title", "text": "q", "url": "url"},
         },
         "background_color": PAPER,
-        "theme_color": found.accent,
-        "icons": _icons(found),
+        "theme_color": brand.accent,
+        "icons": _icons(brand),
     }
     return JsonResponse(described, content_type="application/manifest+json")
 

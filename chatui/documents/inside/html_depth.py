@@ -25,10 +25,10 @@ def shallow(page: str) -> str:
         return page
     pieces: list[str] = []
     depth = dropped = at = 0
-    for found in _TAG.finditer(page):
-        if found[2].lower() in _NEVER_NESTED:
+    for tag in _TAG.finditer(page):
+        if tag[2].lower() in _NEVER_NESTED:
             continue
-        if not found[1]:
+        if not tag[1]:
             if depth < MAX_DEPTH:
                 depth += 1
                 continue
@@ -38,6 +38,6 @@ def shallow(page: str) -> str:
             continue
         else:
             dropped -= 1
-        pieces.append(page[at : found.start()])
-        at = found.end()
+        pieces.append(page[at : tag.start()])
+        at = tag.end()
     return "".join([*pieces, page[at:]]) if pieces else page

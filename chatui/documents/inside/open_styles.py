@@ -107,12 +107,12 @@ class OpenStyles(Styles):
 
 
 def _levels(element: Element) -> dict[int, _Level]:
-    found: dict[int, _Level] = {}
+    levels: dict[int, _Level] = {}
     for each in element:
         attributes = each.attrib
         number = xml.attribute(attributes, "level")
         if number.isdecimal() and len(number) < 3:
-            found[int(number)] = _Level(
+            levels[int(number)] = _Level(
                 is_bullet=each.tag.endswith(("bullet", "image")),
                 how=beginning(xml.attribute(attributes, "num-format")),
                 before=xml.attribute(attributes, "num-prefix")[:20],
@@ -120,7 +120,7 @@ def _levels(element: Element) -> dict[int, _Level]:
                 levels=_small(xml.attribute(attributes, "display-levels"), 1),
                 start=_small(xml.attribute(attributes, "start-value"), 1),
             )
-    return found
+    return levels
 
 
 def _small(value: str, default: int) -> int:

@@ -107,7 +107,7 @@ class Notes:
 
     def _within(self, box: Box) -> list[DrawnText]:
         """The pieces in a box. Those that reach beyond it are cut at its ends."""
-        found: list[DrawnText] = []
+        pieces: list[DrawnText] = []
         number = 0
         while number < len(self.pieces):
             piece = self.pieces[number]
@@ -121,9 +121,9 @@ class Notes:
                 if inner[0]:
                     self.pieces[number : number + 1] = self.pieces[number].cut(inner[0])
                     number += 1
-                found.append(self.pieces[number])
+                pieces.append(self.pieces[number])
             number += 1
-        return found
+        return pieces
 
     def _field(self, note: Any) -> None:
         """Write the value of a form's field at its place."""

@@ -125,7 +125,7 @@ class ProgramVisitor:
         response = {**plain, **_GREEDY}
         completion = {"model": model, "messages": [{"role": "user", "content": _QUESTION}], **_GREEDY}
         message = {**completion, "max_tokens": 1000, "thinking": {"type": "enabled", "budget_tokens": 1024}}
-        found = re.search(r'"id": ?"(resp_\w+)"', program.ask("POST", "responses", response).text)
+        id_match = re.search(r'"id": ?"(resp_\w+)"', program.ask("POST", "responses", response).text)
         for stream in (False, True):
             program.ask("POST", "chat/completions", completion | {"stream": stream})
             program.ask("POST", "responses", response | {"stream": stream, "store": stream})
@@ -142,10 +142,10 @@ class ProgramVisitor:
         trusted.ask("POST", "chat/completions", completion | {"reasoning": {"exclude": True}})
         trusted.ask("POST", "messages", message)
         begun = self._begin(program, response)
-        if found is None or begun is None:
+        if id_match is None or begun is None:
             self._problems.append("A program got no stored response, or no conversation.")
             return
-        stored = found[1]
+        stored = id_match[1]
         for viewer, each in programs.items():
             self._read(each, stored, is_own=viewer == PROGRAM)
             self._read_conversation(each, begun, is_own=viewer == PROGRAM)

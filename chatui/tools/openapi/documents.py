@@ -70,7 +70,7 @@ class OpenApiDocument:
     @cached_property
     def _operations(self) -> tuple[dict[str, list[Operation]], int]:
         """All operations by each of their names; and how many are not in this document."""
-        found: dict[str, list[Operation]] = {}
+        by_name: dict[str, list[Operation]] = {}
         elsewhere = 0
         for path, written in mapping(self.root, "paths").items():
             try:
@@ -86,8 +86,8 @@ class OpenApiDocument:
                     parameters = (*listed_in(item, "parameters"), *listed_in(definition, "parameters"))
                     operation = Operation(method.upper(), str(path), definition, parameters)
                     for name in {str(definition.get("operationId") or ""), f"{method.upper()} {path}"} - {""}:
-                        found.setdefault(name, []).append(operation)
-        return found, elsewhere
+                        by_name.setdefault(name, []).append(operation)
+        return by_name, elsewhere
 
     def resolved(self, value: Any) -> Mapping[str, Any]:
         """The target of a reference within the document, or the value itself if it is another mapping, or else an empty mapping.

@@ -156,25 +156,25 @@ class _Reduction:
         kinds, can_be_null = (["object"], False) if self._is_top(depth) else kinds_of(flat)
         notes: list[str] = []
         choices = [flat["const"]] if "const" in flat else listed_in(flat, "enum")
-        found: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         if choices:
             kinds, can_be_null = kinds or kinds_of_values(choices), can_be_null or None in choices
-            found = self._choices(choices, can_be_null, notes, place)
+            result = self._choices(choices, can_be_null, notes, place)
         elif not kinds and flat.get("type") in ("null", ["null"]):
             kinds, can_be_null = ["null"], False
-        found = {**_typed(kinds, can_be_null=can_be_null), **found}
+        result = {**_typed(kinds, can_be_null=can_be_null), **result}
         if kinds == ["array"]:
-            found["items"] = self._items(flat, depth, trail, place)
+            result["items"] = self._items(flat, depth, trail, place)
         elif kinds == ["object"]:
-            found |= self._object(flat, depth, trail, place)
+            result |= self._object(flat, depth, trail, place)
         elif len(kinds) > 1 and ("properties" in flat or "items" in flat):
             self._lose(place, "the parts of a value that may be of several types")
         limits = {name: flat[name] for name in _LIMITS.get("".join(kinds), ()) if _is_number(flat.get(name))}
         if self.has_patterns and isinstance(flat.get("pattern"), str):
             limits["pattern"] = flat["pattern"]
         if "default" in flat and _can_be_shown(flat["default"]):
-            found["default"] = flat["default"]
-        return self._described({**found, **limits}, flat, [*notes, *(f"{name} {value}" for name, value in limits.items())])
+            result["default"] = flat["default"]
+        return self._described({**result, **limits}, flat, [*notes, *(f"{name} {value}" for name, value in limits.items())])
 
     def _choices(self, choices: Sequence[Any], can_be_null: bool, notes: list[str], place: str) -> dict[str, Any]:
         """The choices; or, if they cannot all be shown, none of them, and a note that names some."""

@@ -181,22 +181,22 @@ async def _document(door: Door, issuer: str, *, is_guess: bool) -> Mapping[str, 
     raise SignInError("the server does not say where to sign in" if is_guess else "the authorization server has no metadata")
 
 
-def _read_authorizer(door: Door, found: Mapping[str, Any], *, for_people: bool) -> Authorizer:
-    challenges = found.get("code_challenge_methods_supported")
+def _read_authorizer(door: Door, metadata: Mapping[str, Any], *, for_people: bool) -> Authorizer:
+    challenges = metadata.get("code_challenge_methods_supported")
     if for_people and (not isinstance(challenges, list) or "S256" not in challenges):
         raise SignInError("the authorization server does not say that it supports PKCE with S256")
-    methods = found.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+    methods = metadata.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
     return Authorizer(
-        issuer=str(found["issuer"]),
-        authorization=door.checked(found.get("authorization_endpoint"), "the authorization endpoint") if for_people else "",
-        token=door.checked(found.get("token_endpoint"), "the token endpoint"),
-        registration=_optional(door, found, "registration_endpoint"),
-        revocation=_optional(door, found, "revocation_endpoint"),
+        issuer=str(metadata["issuer"]),
+        authorization=door.checked(metadata.get("authorization_endpoint"), "the authorization endpoint") if for_people else "",
+        token=door.checked(metadata.get("token_endpoint"), "the token endpoint"),
+        registration=_optional(door, metadata, "registration_endpoint"),
+        revocation=_optional(door, metadata, "revocation_endpoint"),
         methods=tuple(each for each in methods if isinstance(each, str)) if isinstance(methods, list) else (),
-        names_issuer=found.get("authorization_response_iss_parameter_supported") is True,
-        reads_documents=found.get("client_id_metadata_document_supported") is True,
+        names_issuer=metadata.get("authorization_response_iss_parameter_supported") is True,
+        reads_documents=metadata.get("client_id_metadata_document_supported") is True,
     )
 
 
-def _optional(door: Door, found: Mapping[str, Any], name: str) -> str:
-    return door.checked(found[name], f"the {name.replace('_', ' ')}") if found.get(name) else ""
+def _optional(door: Door, metadata: Mapping[str, Any], name: str) -> str:
+    return door.checked(metadata[name], f"the {name.replace('_', ' ')}") if metadata.get(name) else ""

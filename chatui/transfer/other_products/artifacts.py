@@ -53,7 +53,7 @@ def put(part: Object, changed: Artifact | DroppedKind | None, texts: list[str], 
 
 def changed(messages: Sequence[Object], keys: Sequence[str], parents: Sequence[str | None]) -> ChangedArtifacts:
     """What the changes of a conversation give. A branch begins with what is above it, and a hidden message changes nothing."""
-    found: dict[tuple[int, int], Artifact | DroppedKind | None] = {}
+    changes: dict[tuple[int, int], Artifact | DroppedKind | None] = {}
     known: dict[str, dict[str, Artifact]] = {}
     for number, message in enumerate(messages):
         here = known[keys[number]] = dict(known.get(parents[number] or "", {}))
@@ -65,15 +65,15 @@ def changed(messages: Sequence[Object], keys: Sequence[str], parents: Sequence[s
                 continue
             key, written = text_of(object_of(part.get("input")).get("id")), _written(part)
             place, old = (number, at), here.pop(key, None)
-            artifact = written or (_change(old, object_of(part.get("input"))) if old and len(found) < MAX_CHANGES else None)
+            artifact = written or (_change(old, object_of(part.get("input"))) if old and len(changes) < MAX_CHANGES else None)
             if artifact and len(here) < MAX_ARTIFACTS and (written is None or _may_change(artifact.content)):
                 here[key] = artifact
             if written is None:
-                found[place] = here.get(key, DroppedKind.DOCUMENT_CHANGE)
+                changes[place] = here.get(key, DroppedKind.DOCUMENT_CHANGE)
                 if key in before and key in here:
-                    found[before[key]] = None
+                    changes[before[key]] = None
                 before[key] = place
-    return _newest(found)
+    return _newest(changes)
 
 
 def _written(part: Object) -> Artifact | None:

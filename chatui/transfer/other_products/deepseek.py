@@ -42,20 +42,20 @@ def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
         counts[frames.kind_of_file(object_of(file))] += 1
     if message and not isinstance(message.get("fragments"), list):
         counts[DroppedKind.UNREADABLE] += 1
-    found = list[Frame]()
+    written = list[Frame]()
     for fragment in map(object_of, list_of(message.get("fragments"))):
         kind, text = text_of(fragment.get("type")), text_of(fragment.get("content"))
         if frames.is_labelled(fragment) or frames.is_labelled(message):
-            found += frames.hidden(DroppedKind.REASONING, text, counts)
+            written += frames.hidden(DroppedKind.REASONING, text, counts)
         elif kind == "REQUEST":
-            found += frames.question(text)
+            written += frames.question(text)
         elif kind == "RESPONSE":
-            found += frames.answer(text, counts)
+            written += frames.answer(text, counts)
         elif kind in _HIDDEN:
-            found += frames.hidden(_HIDDEN[kind], text or kind, counts)
+            written += frames.hidden(_HIDDEN[kind], text or kind, counts)
         else:
             counts[DroppedKind.UNKNOWN_PART] += 1
-    return tuple(found)
+    return tuple(written)
 
 
 _HIDDEN = {

@@ -77,25 +77,25 @@ def _count_attached(data: bytes) -> int:
 
 def _wanted(entries: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
     usable = [entry for entry in entries if entry.compress_type in _METHODS]
-    found = [entry for entry in usable if _CONVERSATIONS.search(entry.filename)] or [
+    wanted = [entry for entry in usable if _CONVERSATIONS.search(entry.filename)] or [
         entry for entry in usable if entry.filename.lower().endswith(".json")
     ]
-    if _is_ours(entries):
+    if _is_ours(wanted):
         # Its other files, such as those of a folder, would be read as conversations that are damaged.
         own = [entry for entry in usable if entry.filename.endswith(_VERSIONS) and "/" not in entry.filename]
         if not own and not any(entry.filename in (ASSISTANTS, PROMPTS) for entry in usable):
             refuse(ProductCode.EMPTY, gettext("the archive has no conversation outside the bin"))
         return sorted(own, key=lambda entry: entry.filename)
-    if entries and all(entry.filename.startswith(_TAKEOUT) for entry in entries):
+    if wanted and all(entry.filename.startswith(_TAKEOUT) for entry in wanted):
         refuse(
             ProductCode.EMPTY,
             upload.gemini()
-            if any("Gemini" in entry.filename for entry in entries)
+            if any("Gemini" in entry.filename for entry in wanted)
             else gettext("this is an export of Google’s, which has no conversations that can be imported"),
         )
-    if not found:
+    if not wanted:
         refuse(ProductCode.EMPTY, gettext("the archive contains no JSON file with conversations"))
-    return sorted(found, key=lambda entry: entry.filename)[:100]
+    return sorted(wanted, key=lambda entry: entry.filename)[:100]
 
 
 _TRANSCRIPT, _VERSIONS = ".ocml", "-versions.json"

@@ -178,7 +178,7 @@ def _group(request: HttpRequest, row: Group, shown: ListedGroup, problem: Any = 
     staff, words = person_of(request), words_of(request)
     lacking, may_change = second_factor.members_without_factor(row), administration.may_change_group(staff, row)
     # A search finds anybody; without one, the page lists members.
-    found = people.page(words, "", number(request.GET.get("page"), 1), None if words.strip() else row)
+    people_page = people.page(words, "", number(request.GET.get("page"), 1), None if words.strip() else row)
     context = {
         "group": shown,
         "problem": problem,
@@ -191,7 +191,7 @@ def _group(request: HttpRequest, row: Group, shown: ListedGroup, problem: Any = 
         "is_among": staff in lacking,
         "has_none": not second_factor.is_on(staff),
         "words": words,
-        "found": found,
-        "changeable_ids": administration.changeable_people(staff, row, [person.id for person in found.object_list]),
+        "found": people_page,
+        "changeable_ids": administration.changeable_people(staff, row, [person.id for person in people_page.object_list]),
     }
     return page(request, AdminPart.PEOPLE, "manage/group.html", context, 409 if problem else 400 if form else 200)

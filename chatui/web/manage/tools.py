@@ -107,10 +107,10 @@ class ToolForm(forms.Form):
 @for_part(AdminPart.TOOLS, "GET", "POST")
 def tool(request: HttpRequest, name: str) -> HttpResponse:
     """One tool, or those of a trained namespace together, such as the browser's."""
-    found, may_change = tool_settings.of_name(name), administration.may_change_tools(person_of(request))
-    if not found:
+    parts, may_change = tool_settings.of_name(name), administration.may_change_tools(person_of(request))
+    if not parts:
         raise NotFoundError
-    now, row = found[-1], stored.setting(name)
+    now, row = parts[-1], stored.setting(name)
     form = None if now.is_from_file or name in rules.BY_OPERATOR or not may_change else ToolForm(row, now)
     if request.method == "POST":
         if not may_change or (form is None and not now.is_from_file):
@@ -125,7 +125,7 @@ def tool(request: HttpRequest, name: str) -> HttpResponse:
             return done("tool-on" if form.cleaned_data["is_on"] else "tool-off", now.title, "manage_tools")
     context = {
         "tool": now,
-        "parts": found,
+        "parts": parts,
         "name": name,
         "form": form,
         "may_change": may_change,

@@ -38,7 +38,7 @@ def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
     """Send the browser to the provider; with the field ``connect``, to connect the identity there to the signed-in account, with
     ``confirm``, to have it ask for the signed-in person again.
     """
-    found, person = existing(provider_of(provider)), as_person(request.user)
+    configured, person = existing(provider_of(provider)), as_person(request.user)
     connects, confirms = "connect" in request.POST, "confirm" in request.POST
     if sign_in.is_needed() or (person is not None) != (connects or confirms):
         return redirect("home")
@@ -50,14 +50,14 @@ def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
     invitation = _invitation(request)
     own = str(person.pk) if person else ""
     started = PendingSignIn(
-        found.key, after=after, connects=own if connects else "", confirms="" if connects else own, invitation=invitation
+        configured.key, after=after, connects=own if connects else "", confirms="" if connects else own, invitation=invitation
     )
     try:
-        address = openid.authorization_url(found, started, session.back_address(request, found.key))
+        address = openid.authorization_url(configured, started, session.back_address(request, configured.key))
     except SingleSignOnError as error:
-        return _refused(request, found, error)
+        return _refused(request, configured, error)
     keep_for_tab(request, _SESSION_KEY, started.state, started.dump())
-    response = render(request, "account/going_on.html", {"provider": found.name, "address": address})
+    response = render(request, "account/going_on.html", {"provider": configured.name, "address": address})
     # Our form-action policy would refuse a redirect, because it also applies to redirects after forms.
     response.headers["Refresh"] = f"0; url={address}"
     response.headers["Referrer-Policy"] = "no-referrer"
@@ -67,23 +67,23 @@ def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
 @for_anybody("GET")
 def back(request: HttpRequest, provider: str) -> HttpResponseBase:
     """Accept the provider's answer, once, and sign the person in."""
-    found, visitor, answer = existing(provider_of(provider)), visitor_of(request, "page"), request.GET.dict()
+    configured, visitor, answer = existing(provider_of(provider)), visitor_of(request, "page"), request.GET.dict()
     if answer.get("state", "") not in request.session.get(_SESSION_KEY, {}):
         # Not counted: a state cannot be guessed, and any site could make browsers send false ones until a whole office is throttled.
-        return _refused(request, found, BadSignInError("this browser did not start this sign-in"))
+        return _refused(request, configured, BadSignInError("this browser did not start this sign-in"))
     try:
         started = _taken(request, answer["state"])
-        claims = openid.fetch_claims(found, started, answer, session.back_address(request, found.key))
+        claims = openid.fetch_claims(configured, started, answer, session.back_address(request, configured.key))
         follow = _connected if started.connects else _confirmed if started.confirms else _entered
-        return follow(request, found, started, provider_claims.read(found, claims))
+        return follow(request, configured, started, provider_claims.read(configured, claims))
     except SingleSignOnError as error:
         if isinstance(error, BadSignInError):
             try:
                 _responses.miss(visitor.address)  # a valid one is never refused
             except MustWaitError:
-                sign_in.record_provider_sign_in_refused(visitor, f"by {found.key}: had to wait")
+                sign_in.record_provider_sign_in_refused(visitor, f"by {configured.key}: had to wait")
                 raise
-        return _refused(request, found, error)
+        return _refused(request, configured, error)
 
 
 def _invitation(request: HttpRequest) -> str:
