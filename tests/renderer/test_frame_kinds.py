@@ -26,7 +26,7 @@ from renderer.frame_kinds import (
 from renderer.frames import Channel, Frame, Header, Intent, Role
 from renderer.gate import Audience, may_see
 from renderer.history import frames_for_prompt
-from renderer.ocml.frame_header import spelled
+from renderer.ocml.document import dump_frame
 
 USER = Audience.END_USER
 
@@ -89,7 +89,7 @@ def test_frames_that_the_product_writes_for_people_are_recognized_by_their_name(
     ],
 )
 def test_each_well_known_header_stays_as_conversations_have_it_in_the_database(header: Header, written: str) -> None:
-    assert spelled(header) == written
+    assert dump_frame(Frame(header, "")) == f"<|start|>{written}<|message|><|end|>"
 
 
 def test_only_a_visible_well_known_header_is_for_people() -> None:

@@ -235,7 +235,7 @@ async def test_capabilities_are_checked_when_sampling_and_include_additions(
     ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    header = "version: 2.2\ncapabilities:\n  channels: [final, SECRET-CHANNEL]\n  roles: [user, assistant]\n"
+    header = "version: 2.2\ncapabilities:\n  channels: [final, SECRET-CHANNEL]\n  roles: [user, assist*]\n  tokens: all\n"
     row = await database_sync_to_async(imported)(ada, header)
     assert values(await database_sync_to_async(downloaded)(ada, row))["capabilities"]["channels"] == ["final", "SECRET-CHANNEL"]
     backend.script = [*frame(PREAMBLE, "I look."), *answer("It is four.")]
@@ -244,5 +244,6 @@ async def test_capabilities_are_checked_when_sampling_and_include_additions(
     assert "channels that are not known here" in line and "an answer uses" in line and "SECRET" not in caplog.text
     assert values(await database_sync_to_async(downloaded)(ada, row))["capabilities"] == {
         "channels": ["final", "SECRET-CHANNEL", "commentary"],
-        "roles": ["user", "assistant"],
+        "roles": ["user", "assist*"],
+        "tokens": "all",
     }

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderer.markup.emphasis import signs
 from renderer.markup.html import render
 from tests.support.cost import costs_at_most
 from tests.support.growing import Blocks
@@ -158,12 +157,7 @@ def test_any_expression_is_shown_as_it_is_written(factors: list[tuple[str, str]]
     assert shown(render(f"{before}{expression} = 1").html) == f"{before.replace('**', '')}{expression} = 1"
 
 
-@given(st.text("a1*_.(/`\\ b）字", max_size=30))
-def test_a_sign_is_a_star_or_an_underscore(text: str) -> None:
-    assert all(text[position] in "*_" for position in signs(text))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", ["a*b ", "2*3", "*.a ", "**5**x ", "`a*", "(*)", "*a 2*", "``*a` ", "__init", "__a_b__ "])
 def test_many_stars_and_underscores_are_read_in_linear_time(piece: str) -> None:
-    assert costs_at_most(1000, lambda: signs(piece * 10_000))
+    assert costs_at_most(1000, lambda: render(piece * 10_000))

@@ -6,7 +6,6 @@ from html import unescape
 import pytest
 
 from renderer.markup.html import render
-from renderer.markup.lines_below import is_new
 from tests.renderer.markup.canon import canonical
 from tests.support.growing import Blocks
 
@@ -57,14 +56,19 @@ def test_a_line_below_stands_where_its_writer_meant_it(text: str, html: str) -> 
     assert canonical(render(text).html) == canonical(html)
 
 
+def is_below_the_list(line: str) -> bool:
+    """Whether a line that is not indented stands below the list that it follows, and not in its last item."""
+    return "</ul>" in render(f"- a\n{line}").html.removesuffix("</ul></div>")
+
+
 @pytest.mark.parametrize("text", ["After", "**after**", "5 euros", "«Après»", "그 후", "(See below)", "`Code`", "1️⃣"])
 def test_these_lines_are_new(text: str) -> None:
-    assert is_new(text)
+    assert is_below_the_list(text)
 
 
 @pytest.mark.parametrize("text", ["after", "*after*", "(see below)", "`code`", "→ so", ", and", "", "\\(x\\)", "$x$"])
 def test_these_lines_continue_what_stands_above(text: str) -> None:
-    assert not is_new(text)
+    assert not is_below_the_list(text)
 
 
 @pytest.mark.parametrize(

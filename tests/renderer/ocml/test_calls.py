@@ -6,7 +6,6 @@ from renderer.errors import Code
 from renderer.frames import Frame, Header, Terminator
 from renderer.ocml import calls
 from renderer.ocml.document import read_leniently
-from renderer.ocml.document_header import UNREADABLE, DocumentHeader, Profile
 from tests.renderer.refusing import refused
 
 
@@ -38,24 +37,28 @@ def test_a_call_that_a_document_keeps_with_a_fault_is_not_carried_out(header: st
         calls.read_call(found.frame)
 
 
+PROFILE = "version: 2.2\nprofiles: {{harmony: {{enabled: true, {}: analysis}}}}\n"
+
+
 @pytest.mark.parametrize(
     ("document", "to", "channel", "error"),
     [
-        (DocumentHeader(version="1.0"), "functions.x", "commentary", Code.CALL_SCHEMA),
-        (DocumentHeader(profile=Profile(tool_calls_in=frozenset({"analysis"}))), "functions.x", "commentary", Code.CALL_SCHEMA),
-        (DocumentHeader(profile=Profile(tool_calls_in=frozenset({"analysis"}))), "functions.x", "analysis", None),
-        (DocumentHeader(profile=Profile(builtins_in=frozenset({"analysis"}))), "python", "commentary", Code.CALL_SCHEMA),
-        (DocumentHeader(profile=Profile(builtins_in=frozenset({"analysis"}))), "python", "analysis", None),
-        (UNREADABLE, "python", None, Code.PARSE_CHANNEL_MISSING),
+        ("version: 1.0\n", "functions.x", "commentary", Code.CALL_SCHEMA),
+        (PROFILE.format("tool_calls_in"), "functions.x", "commentary", Code.CALL_SCHEMA),
+        (PROFILE.format("tool_calls_in"), "functions.x", "analysis", None),
+        (PROFILE.format("builtins_in"), "python", "commentary", Code.CALL_SCHEMA),
+        (PROFILE.format("builtins_in"), "python", "analysis", None),
+        ("version: unreadable\n", "python", None, Code.PARSE_CHANNEL_MISSING),
     ],
 )
-def test_a_call_is_carried_out_as_its_document_allows(document: DocumentHeader, to: str, channel: str | None, error: Code | None) -> None:
+def test_a_call_is_carried_out_as_its_document_allows(document: str, to: str, channel: str | None, error: Code | None) -> None:
     frame = Frame(Header("assistant", channel, to, "c1"), "{}", Terminator.CALL)
+    header = read_leniently(document).document
     if error is None:
-        assert calls.read_call(frame, document).tool == to
+        assert calls.read_call(frame, header).tool == to
         return
     with refused(error):
-        calls.read_call(frame, document)
+        calls.read_call(frame, header)
 
 
 def test_a_call_shows_no_arguments_in_its_repr() -> None:

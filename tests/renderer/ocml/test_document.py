@@ -6,12 +6,11 @@ Of whole frames it is tested what is reported before which frame, and where stri
 import pytest
 from hypothesis import given, settings
 
-from renderer.errors import Code, Location
+from renderer.errors import Code, Location, ParseHeaderError
+from renderer.events import Finished
 from renderer.frames import Frame, Header, Role, Terminator, Transcript
 from renderer.gate import Audience, may_see
 from renderer.ocml import document
-from renderer.ocml.document_header import FutureVersionError
-from renderer.ocml.scanning import DocumentOpened
 from tests.fuzz.promises import check
 from tests.renderer.examples import raw, transcripts
 from tests.renderer.refusing import refused
@@ -114,7 +113,7 @@ def test_e_tool_timeout_and_e_tool_cancelled_are_reported(code: Code) -> None:
 
 
 def test_a_future_version_stops_a_lenient_reading_too() -> None:
-    with pytest.raises(FutureVersionError):
+    with pytest.raises(ParseHeaderError):
         document.read_leniently("version: 3.0\n<|start|>user<|message|>x<|end|>")
     report = document.check("version: 3.0\n<|start|>user<|message|>x<|end|>")
     assert (report.document, report.frames, report.count, report.is_accepted) == (None, 0, 1, False)
@@ -134,10 +133,8 @@ def test_a_report_lists_a_bounded_number_of_problems_and_counts_all() -> None:
 
 def test_frames_come_as_soon_as_they_are_whole() -> None:
     reader = document.FrameReader()
-    assert [type(event) for event in reader.feed(HEADER + "<|start|>user<|message|>Hi<|end|>\n<|start|>user<|message|>a")] == [
-        DocumentOpened,
-        type(document.read_leniently(HEADER + "<|start|>user<|message|>Hi<|end|>").finished[0]),
-    ]
+    opened, whole = reader.feed(HEADER + "<|start|>user<|message|>Hi<|end|>\n<|start|>user<|message|>a")
+    assert isinstance(whole, Finished) and whole.frame.body == "Hi" and not isinstance(opened, Finished)
     with refused(Code.STREAM_TRUNCATED):
         reader.finish()
 

@@ -4,20 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderer.errors import ParseHeaderError
+from renderer.errors import Code, ParseHeaderError
 from renderer.frame_kinds import BROKEN
-from renderer.frames import Channel, Frame, Header, Terminator
+from renderer.frames import Channel, Frame, Header, Intent, Terminator
 from renderer.gate import Audience, may_see
-from renderer.ocml import document, frame_header
-from renderer.tokens import Token
+from renderer.ocml import document
 from tests.renderer.examples import bodies, frames
 
 
 @given(frames())
 def test_a_header_that_was_written_has_no_fault(frame: Frame) -> None:
-    raw = frame_header.write(frame.header).removeprefix(Token.START).removesuffix(Token.MESSAGE)
-    reading = frame_header.read(raw)
-    assert (reading.header, reading.faults) == (frame.header, ())
+    assert document.parse_frame(document.dump_frame(frame)) == frame
 
 
 _KNOWN_WORDS = ["user", "assistant", "tool", "final", "analysis", "preamble", "functions.x", "a/b"]
@@ -70,22 +67,25 @@ def test_a_lone_surrogate_is_replaced_where_a_frame_is_made_writable() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "hides"),
+    ("raw", "faults", "hides"),
     [
-        ("user name=a\x7fb", [True]),
-        ("user\nname=a", [True]),
-        ("user\x0bname=a", [True]),
-        ("user\tname=a", []),
-        ("  user   name=a  ", []),
-        ("user name=a name=a", []),
-        ("assistant<|channel|>final to=user intent=preamble content_type=text", []),
-        ("assistant<|channel|>final call_id=1", [False]),
-        ("tool<|channel|>final name=x", [False]),
-        ("assistant call_id=1<|channel|>final call_id=1", [False]),
-        ("assistant call_id=1<|channel|>final call_id=2", [True]),
-        ("user a<<|end|>", [True, True, True]),
-        ("user<|literal|>", [True]),
+        ("user name=a\x7fb", 1, True),
+        ("user\nname=a", 1, True),
+        ("user\x0bname=a", 1, True),
+        ("user\tname=a", 0, False),
+        ("  user   name=a  ", 0, False),
+        ("user name=a name=a", 0, False),
+        ("assistant<|channel|>final to=user intent=preamble content_type=text", 0, False),
+        ("assistant<|channel|>final call_id=1", 1, False),
+        ("tool<|channel|>final name=x", 1, False),
+        ("assistant call_id=1<|channel|>final call_id=1", 1, False),
+        ("assistant call_id=1<|channel|>final call_id=2", 1, True),
+        ("user a<<|end|>", 3, True),
+        ("user<|literal|>", 1, True),
     ],
 )
-def test_a_fault_hides_the_frame_unless_it_is_only_the_place_of_an_attribute(raw: str, hides: list[bool]) -> None:
-    assert [fault.hides for fault in frame_header.read(raw).faults] == hides
+def test_a_fault_hides_the_frame_unless_it_is_only_the_place_of_an_attribute(raw: str, faults: int, hides: bool) -> None:
+    reading = document.read_leniently(f"<|start|>{raw}<|message|>x<|end|>", fragment=True)
+    assert [problem.code for problem in reading.problems].count(Code.PARSE_HEADER) == faults
+    (done,) = reading.finished
+    assert (done.frame.header.intent == Intent.DEBUG) is hides

@@ -12,8 +12,6 @@ from renderer.frames import Frame, Header, Terminator, Transcript
 from renderer.gate import Audience, may_see
 from renderer.ocml import document as ocml
 from renderer.ocml import interchange
-from renderer.ocml.document_header import DOCUMENT_HEADER_LIMIT
-from renderer.ocml.frame_header import spelled
 from tests.fuzz.promises import check_json
 from tests.renderer.examples import raw, transcripts
 from tests.renderer.refusing import refused
@@ -162,7 +160,7 @@ def test_a_problem_of_a_message_is_where_its_message_begins() -> None:
 
 
 def test_a_header_in_json_may_not_be_longer_than_one_in_text() -> None:
-    longest = DOCUMENT_HEADER_LIMIT - len(ocml.dump(Transcript((), model="")).replace("''", ""))
+    longest = 64 * 1024 - len(ocml.dump(Transcript((), model="")).replace("''", ""))
     for length, is_allowed in ((longest, True), (longest + 1, False)):
         reading = interchange.read_leniently(document(model="m" * length))
         assert (reading.problems == ()) == (reading.document.model is not None) == is_allowed
@@ -172,4 +170,4 @@ def test_only_the_first_feature_of_version_2_is_reported() -> None:
     messages = [{"role": "developer", "content": "x"}, {"role": "assistant", "channel": "final", "content": "x"}]
     reading = interchange.read_leniently(document(*messages, version="1.0"))
     assert [(problem.code, problem.location and problem.location.frame) for problem in reading.problems] == [("E-PARSE-HEADER", 0)]
-    assert [spelled(done.frame.header) for done in reading.finished] == ["developer", "assistant<|channel|>final"], "nothing is hidden"
+    assert [done.frame.header for done in reading.finished] == [Header("developer"), Header("assistant", "final")], "nothing is hidden"
