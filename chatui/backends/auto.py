@@ -151,7 +151,7 @@ class AutoBackend(Backend):
         self._endpoint = endpoint
         self._vocabulary = vocabulary
         self._build = build
-        self._place = Upstream(endpoint.url, None, endpoint.limits).place
+        self._host = Upstream(endpoint.url, None, endpoint.limits).host
         self._choosing = asyncio.Lock()
         self._chosen: tuple[ChosenFormat, Backend] | None = None
         self._until = float("-inf")
@@ -165,7 +165,7 @@ class AutoBackend(Backend):
 
     @property
     def name(self) -> str:
-        return self._chosen[1].name if self._chosen else f"Model server at {self._place}"
+        return self._chosen[1].name if self._chosen else f"Model server at {self._host}"
 
     async def sample(self, request: SampleRequest, take: Taker) -> SampleEnded:
         _, inner = await self._current()
@@ -242,5 +242,5 @@ class AutoBackend(Backend):
         if choice.report is not None and isinstance(inner, DetectedServer):
             inner.use_discovery(choice.report)
         if before is None or (before[0].kind, before[0].why) != (choice.kind, choice.why):
-            _log.info("wire format %s chosen for the model server at %s: %s", choice.kind, self._place, choice.why)
+            _log.info("wire format %s chosen for the model server at %s: %s", choice.kind, self._host, choice.why)
         return inner

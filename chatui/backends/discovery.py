@@ -189,7 +189,7 @@ class DetectedServer(Backend):
 
     @property
     def name(self) -> str:
-        return f"{self._found.server or 'Model server'} at {self._upstream.place}"
+        return f"{self._found.server or 'Model server'} at {self._upstream.host}"
 
     async def models(self) -> tuple[str, ...]:
         """See ``base.Backend``. The server is asked at most once a minute."""

@@ -79,7 +79,7 @@ class Upstream:
             raise ValueError("the address of a model server begins with http:// or https://")
         self._url = str(address)
         self._route = route
-        self.place = f"{address.host}:{address.port}" if address.port else address.host
+        self.host = f"{address.host}:{address.port}" if address.port else address.host
         self.limits = limits
         self.watcher: Watcher | None = None
         self._rejected = RejectedFields()
@@ -219,7 +219,7 @@ class Upstream:
                 name = self._rejected.learn(error, sent or {})
                 if name is None:
                     raise error
-                _log.warning("the model server at %s rejects the field %s: it is not sent there any more", self.place, name)
+                _log.warning("the model server at %s rejects the field %s: it is not sent there any more", self.host, name)
         finally:
             self._open_requests -= 1
             await self._close_if_idle()

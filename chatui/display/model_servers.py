@@ -67,7 +67,7 @@ class ServerStatus:
     is_alive: bool
     """Still true if only some of its addresses did not respond."""
     problems: tuple[tuple[str, Cause | str], ...] = ()
-    """The place, if there are several, and the cause, or what is wrong with a key; it is cached, so not translated."""
+    """The host, if there are several, and the cause, or what is wrong with a key; it is cached, so not translated."""
     milliseconds: int = 0
     models: tuple[str, ...] = ()
     """See ``backends.discovery``."""
@@ -78,10 +78,10 @@ class ServerStatus:
     def sentences(self) -> list[str]:
         """The problems in our words."""
         sentences = (
-            (place, f"{gettext(problem.sentence)} {gettext(problem.advice)}" if isinstance(problem, Cause) else problem)
-            for place, problem in self.problems
+            (host, f"{gettext(problem.sentence)} {gettext(problem.advice)}" if isinstance(problem, Cause) else problem)
+            for host, problem in self.problems
         )
-        return [f"{place}: {sentence}" if place else sentence for place, sentence in sentences]
+        return [f"{host}: {sentence}" if host else sentence for host, sentence in sentences]
 
 
 @dataclass(slots=True)
@@ -114,7 +114,7 @@ class ShownModelServer:
     name: str
     label: str
     kind: str
-    place: str
+    hosts: str
     """Host and port of each of its addresses."""
     source: str
     is_demo: bool
@@ -134,7 +134,7 @@ class KeptServer:
 
     name: str
     label: str
-    place: str
+    host: str
     is_enabled: bool
     unconfirmed_by: str
     """Whose change nobody has confirmed yet."""
@@ -200,7 +200,7 @@ def kept_servers() -> list[KeptServer]:
 
 def kept_server(row: StoredBackend) -> KeptServer:
     problems, tested_at = stored.problems_of(row), stored.passed_at(row)
-    return KeptServer(row.name, row.label, _place(row.url), row.is_enabled, row.unconfirmed_by, problems, tested_at, row.is_default)
+    return KeptServer(row.name, row.label, _host(row.url), row.is_enabled, row.unconfirmed_by, problems, tested_at, row.is_default)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,13 +230,13 @@ def unconfirmed() -> list[str]:
 
 
 def _server(spec: BackendSpec, status: ServerStatus, work: ServerWork, *, is_outside: bool) -> ShownModelServer:
-    place = ", ".join(_place(url) for url in (spec.url, *spec.more_urls) if url)
+    hosts = ", ".join(_host(url) for url in (spec.url, *spec.more_urls) if url)
     source = "" if spec.is_demo else "file" if is_outside and environment().backends_file else "environment" if is_outside else "admin"
     separations = connected.separations(spec.name).items()
     read = tuple(ShownSeparation(model, known, _SEPARATIONS[known.separation]()) for model, known in separations)
     default = connected.default()
     return ShownModelServer(
-        *(spec.name, spec.label, spec.kind, place, source, spec.is_demo, (spec.models or status.models)[:_MAX_SHOWN], status, work, read),
+        *(spec.name, spec.label, spec.kind, hosts, source, spec.is_demo, (spec.models or status.models)[:_MAX_SHOWN], status, work, read),
         is_default=default is not None and spec.name == default.name,
     )
 
@@ -312,7 +312,7 @@ async def _ask_one(spec: BackendSpec) -> ServerStatus:
     answers = await asyncio.gather(*(_ask_address(spec, url, key) for url in urls))
     if len(urls) == 1:
         return answers[0]
-    problems = tuple((_place(url), problem) for url, each in zip(urls, answers, strict=True) for _, problem in each.problems)
+    problems = tuple((_host(url), problem) for url, each in zip(urls, answers, strict=True) for _, problem in each.problems)
     alive = next((each for each in answers if each.is_alive), answers[0])
     return replace(alive, problems=problems)
 
@@ -333,7 +333,7 @@ async def _ask_address(spec: BackendSpec, url: str, key: str | None) -> ServerSt
     return ServerStatus(is_alive=True, milliseconds=round((time.monotonic() - started) * 1000), models=models, left_out=left_out)
 
 
-def _place(url: str) -> str:
+def _host(url: str) -> str:
     """Host and port. The rest of an address is left out, because it may contain a name, a password or a private path."""
     parts = urlsplit(url)
     return f"{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}"

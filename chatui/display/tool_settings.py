@@ -85,7 +85,7 @@ class ShownToolServer:
 
     name: str
     is_mcp: bool
-    place: str
+    host: str
     """Host and port; empty for a program on this machine."""
     selected: int
     """How many of its tools are chosen."""

@@ -44,7 +44,7 @@ class Engine:
     ask: Callable[[str, str, int], tuple[str, dict[str, Any]]] = field(repr=False)
     """Receives the key, the query and the number of results, and returns the path and the content of a request: a POST if it has ``json``,
     otherwise a GET."""
-    place: tuple[str, ...] = ("results",)
+    results_path: tuple[str, ...] = ("results",)
     """The keys that lead to the results in the response."""
     needs_key: bool = True
     snippet: str = "content"
@@ -166,7 +166,7 @@ async def search(query: str, max_results: int) -> list[Result]:
     except JsonRequestError as error:
         log.warning("the search engine %s %s", engine.name, error)
         raise ToolError("The search engine is not available now.") from None
-    for key in engine.place:
+    for key in engine.results_path:
         answer = answer.get(key) if isinstance(answer, dict) else None
     found = [_result(each, engine) for each in answer if isinstance(each, dict)] if isinstance(answer, list) else []
     return [each for each in found if each.url][:most]

@@ -100,9 +100,9 @@ class _Examination:
             async with asyncio.timeout(_PART_FOR_IDENTITY * self._left()):
                 self._identity = await identify(self.upstream, target.model, dialect)
         except BackendError as error:
-            return self._report(ServerIdentity(self.upstream.place), [fault_of(error)], [])
+            return self._report(ServerIdentity(self.upstream.host), [fault_of(error)], [])
         except TimeoutError:
-            self._identity = ServerIdentity(self.upstream.place, dialect, model=target.model)
+            self._identity = ServerIdentity(self.upstream.host, dialect, model=target.model)
         self._target = target = replace(target, kind=await self._chosen_kind())
         asked = [await self._asked(target.kind)]
         first = asked[0].trials.get("sum")

@@ -26,7 +26,7 @@ _VERSIONS = {
 class ServerIdentity:
     """The detected facts about a server. Everything that is unknown is None."""
 
-    place: str
+    host: str
     product: str | None = None
     version: str | None = None
     models: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ async def identify(upstream: Upstream, model: str | None, dialect: str | None = 
     model = model or next(iter(found.models), None)
     is_gpt_oss, why = await _family(upstream, product, model)
     return ServerIdentity(
-        upstream.place,
+        upstream.host,
         product,
         found.version or await _version(upstream, product),
         found.models,

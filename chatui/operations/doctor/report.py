@@ -142,7 +142,7 @@ def as_json(report: DoctorReport) -> dict[str, object]:
     identity, best = report.identity, report.best
     return {
         "name": report.name,
-        "place": identity.place,
+        "place": identity.host,
         "address": list(report.address),
         "product": identity.product,
         "version": identity.version,
@@ -185,7 +185,7 @@ def _lines(report: DoctorReport) -> Iterator[str]:
     product = " ".join(filter(None, (identity.product or "a server that does not say what it is", identity.version)))
     number, all_of_them = report.address
     which = f", address {number} of {all_of_them}" if all_of_them > 1 else ""
-    yield f"{report.name}{which}: {product} at {identity.place}"
+    yield f"{report.name}{which}: {product} at {identity.host}"
     if identity.model:
         family = {True: ", which is gpt-oss", False: ", which is not gpt-oss", None: ""}[identity.is_gpt_oss]
         yield from _wrapped(f"Model: {identity.model}{family}{f' ({identity.why})' if identity.why else ''}.", 2)
