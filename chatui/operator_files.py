@@ -103,17 +103,17 @@ _MESSAGES = {
 def sentences(error: ValidationError, model: type[BaseModel]) -> list[str]:
     """A sentence for each mistake in a model's values."""
     lines: list[str] = []
-    for each in error.errors(include_input=False, include_url=False):
-        place = ".".join(map(str, each["loc"]))
-        raised = each.get("ctx", {}).get("error")
-        if each["type"] == "extra_forbidden":
-            lines.append(unknown("key", place, model.model_fields if len(each["loc"]) == 1 else ()))
+    for mistake in error.errors(include_input=False, include_url=False):
+        place = ".".join(map(str, mistake["loc"]))
+        raised = mistake.get("ctx", {}).get("error")
+        if mistake["type"] == "extra_forbidden":
+            lines.append(unknown("key", place, model.model_fields if len(mistake["loc"]) == 1 else ()))
         elif isinstance(raised, ValueError):
             lines += [f"{place} {problem}".strip() for problem in getattr(raised, "problems", (raised,))]
-        elif each["type"] in _MESSAGES:
-            lines.append(f"{place} {_MESSAGES[each['type']]}")
+        elif mistake["type"] in _MESSAGES:
+            lines.append(f"{place} {_MESSAGES[mistake['type']]}")
         else:
-            lines.append(f"{place}: {each['msg'][:1].lower()}{each['msg'][1:]}")
+            lines.append(f"{place}: {mistake['msg'][:1].lower()}{mistake['msg'][1:]}")
     return lines
 
 

@@ -232,20 +232,20 @@ def _tokens(file: StoredFile) -> int:
 def put(conversation: Conversation, place: TreePosition, documents: Sequence[PreparedDocument]) -> TreePosition:
     """Store the frames at a place, in the caller's transaction. Returns the place after them. Raises NoSuchFileError if one was sent or
     deleted meanwhile."""
-    _take([each.file for each in documents], conversation)
+    _take([document.file for document in documents], conversation)
     frame_keys = [new_key() for _ in documents]
-    rows = [(each.given.frame, Author.PERSON, FrameMetadata(key=key)) for each, key in zip(documents, frame_keys, strict=True)]
+    rows = [(document.given.frame, Author.PERSON, FrameMetadata(key=key)) for document, key in zip(documents, frame_keys, strict=True)]
     end = transcripts.append_chain_at(conversation, place, rows)[-1]
     SentDocument.objects.bulk_create(
         SentDocument(
             message_id=key,
             end=end,
-            file=each.file,
-            use=each.use.use,
-            places=each.given.places,
-            tokens=each.given.tokens,
+            file=document.file,
+            use=document.use.use,
+            places=document.given.places,
+            tokens=document.given.tokens,
         )
-        for each, key in zip(documents, frame_keys, strict=True)
+        for document, key in zip(documents, frame_keys, strict=True)
     )
     return TreePosition(end.pk, place.position + len(rows))
 

@@ -186,17 +186,17 @@ def secret_in(form: Form) -> str | None:
     All words are read: those of a field for a number, only for secrets that are numbers. A form of nothing but yes or no and choices can
     hold none; beside a field that can, their words may ask for what is to be written there.
     """
-    numbers = [_words(each) for each in form.fields if each.kind in ("number", "integer")]
-    texts = [form.message, *(_words(each) for each in form.fields if each.kind not in ("number", "integer"))]
-    if not numbers and all(each.kind in _UNWRITTEN for each in form.fields):
+    numbers = [_words(field) for field in form.fields if field.kind in ("number", "integer")]
+    texts = [form.message, *(_words(field) for field in form.fields if field.kind not in ("number", "integer"))]
+    if not numbers and all(field.kind in _UNWRITTEN for field in form.fields):
         return None
     for words, pattern in (*((words, _SECRETS) for words in texts), *((words, _NUMBERED) for words in numbers)):
         # As people read it: letters that only look different, marks on them, and invisible characters between them, hide no word.
         seen = _without_marks(one_line(unicodedata.normalize("NFKC", words)))
         if mixed := _mixed_word(seen):
             return mixed
-        for each in (seen, *_looks_like(seen)):
-            plain = re.sub(r"[\W_]+", " ", _HUMP.sub(" ", each)).lower()
+        for value in (seen, *_looks_like(seen)):
+            plain = re.sub(r"[\W_]+", " ", _HUMP.sub(" ", value)).lower()
             if found := pattern.search(plain):
                 return found[0].strip()
     return None

@@ -234,22 +234,22 @@ class Leases:
                 await self._renew(dict(self._turns))
 
     async def _renew(self, turns: dict[UUID, LeasedTurn]) -> None:
-        rows = {key: each.pieces.rows() for key, each in turns.items()}
+        rows = {key: turn.pieces.rows() for key, turn in turns.items()}
         try:
             renewed = await pools.leases.run(renew, list(turns), [row for found in rows.values() for row in found])
         except Exception as error:  # noqa: BLE001 - whatever the cause, the next attempt may still come in time
-            for key, each in turns.items():
-                each.pieces.put_back(rows[key])
+            for key, turn in turns.items():
+                turn.pieces.put_back(rows[key])
             if time.monotonic() - self._renewed_at > OUTAGE_SECONDS and (isinstance(error, DatabaseBusyError) or is_transient(error)):
                 outages.record()  # other processes cannot renew theirs either
             log.warning("leases could not be renewed (%s)", type(error).__name__)
             return
         self._renewed_at = time.monotonic()
-        for key, each in turns.items():
+        for key, turn in turns.items():
             if key not in renewed.written:
-                each.pieces.put_back(rows[key])
+                turn.pieces.put_back(rows[key])
             if key in self._turns:  # otherwise it has ended meanwhile
-                _react(each, is_ours=key in renewed.ours, is_to_stop=renewed.ours.get(key, False))
+                _react(turn, is_ours=key in renewed.ours, is_to_stop=renewed.ours.get(key, False))
 
 
 def _react(turn: LeasedTurn, *, is_ours: bool, is_to_stop: bool) -> None:

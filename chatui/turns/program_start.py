@@ -70,18 +70,18 @@ def frames_of(
         UnknownCallError: a reply belongs to no call.
     """
     open_calls, used = dict(waiting), set(waiting)
-    for each in messages:
-        match each:
+    for message in messages:
+        match message:
             case EarlierMessage():
-                yield _message(each)
+                yield _message(message)
             case EarlierCall(call_id=call_id) if call_id in waiting and call_id in open_calls:
                 continue  # repeated next to its reply; it is already stored
             case EarlierCall(call_id=call_id):
                 is_free = HEADER_VALUE.fullmatch(call_id) and call_id not in used
-                header = _call_header(each, call_id if is_free else f"call_{uuid4().hex}")
+                header = _call_header(message, call_id if is_free else f"call_{uuid4().hex}")
                 used.add(header.call_id or "")
                 open_calls[call_id] = header
-                yield Frame(header, characters.storable(each.arguments), Terminator.CALL), Author.IMPORT
+                yield Frame(header, characters.storable(message.arguments), Terminator.CALL), Author.IMPORT
             case EarlierReply(call_id=call_id, output=output):
                 if (call := open_calls.pop(call_id, None)) is None:
                     if _is_stored(stored(), call_id, characters.storable(output)):

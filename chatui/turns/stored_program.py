@@ -93,19 +93,19 @@ def stored_conversation(person: User, conversation_id: UUID, only_key: UUID | No
     program_row = programs.conversation_of(person, conversation_id, only_key)
     row, place = program_row.conversation, place_in(program_row)
     branch = transcripts.branch(row, place.leaf)
-    keys, turns = [each.pk for each in branch], {each.turn_id for each in branch if each.turn_id}
+    keys, turns = [message.pk for message in branch], {message.turn_id for message in branch if message.turn_id}
     answers = ProgramAnswer.objects.filter(Q(turn__in=turns) | Q(turn__question__in=keys), is_kept=True, key=program_row.key_id)
     by_turn = {answer.turn_id: answer for answer in answers.select_related("turn").defer("turn__request")}
     asked = {answer.turn.question_id for answer in by_turn.values()}
     # A person's answer to it on a page, which has no key, takes nothing away from the program.
     deleted = set(Turn.objects.filter(question__in=keys, key__isnull=False).values_list("question", flat=True)) - asked
     orders: dict[str | None, list[Part]] = {}
-    for each in program_row.orders:
-        orders.setdefault(each["after"], []).append(Instruction(each["id"], each["text"]))
-    sent = [each for each in branch if (each.pk not in deleted if each.turn_id is None else _is_sent(each, by_turn))]
+    for order in program_row.orders:
+        orders.setdefault(order["after"], []).append(Instruction(order["id"], order["text"]))
+    sent = [message for message in branch if (message.pk not in deleted if message.turn_id is None else _is_sent(message, by_turn))]
     shown = {part.key: part for part in parts_among(sent)}
     parts: list[Part] = [*orders.pop(None, ())]
-    for turn_id, group in groupby(branch, lambda each: each.turn_id):
+    for turn_id, group in groupby(branch, lambda message: message.turn_id):
         messages, after = list(group), list[Part]()
         for message in messages:
             if message.pk.hex in shown:

@@ -133,19 +133,19 @@ class _Mail:
 
     def _put_best(self, parts: list[Message], depth: int) -> None:
         """Write one of several versions of a text: the plain one, unless only others say something. Files in them count as well."""
-        texts = [each for each in parts if each.get_content_type() == "text/plain" and _text_of(each).strip()]
-        for each in texts[:1] or parts[-1:]:
-            self._put_part(each, depth)
-        for each in parts if texts else ():
+        texts = [part for part in parts if part.get_content_type() == "text/plain" and _text_of(part).strip()]
+        for part in texts[:1] or parts[-1:]:
+            self._put_part(part, depth)
+        for part in parts if texts else ():
             # What is in a version with pictures and files beside the same text.
-            for inner in each.walk() if each.get_content_maintype() == "multipart" else ():
+            for inner in part.walk() if part.get_content_maintype() == "multipart" else ():
                 if not inner.is_multipart() and inner.get_content_maintype() != "text":
                     self._put_file(inner, inner.get_content_type())
         others = [
-            each for each in parts if each.get_content_maintype() not in ("text", "multipart") or each.get_content_type() == "text/calendar"
+            part for part in parts if part.get_content_maintype() not in ("text", "multipart") or part.get_content_type() == "text/calendar"
         ]
-        for each in others if texts else ():
-            self._put_part(each, depth)
+        for part in others if texts else ():
+            self._put_part(part, depth)
 
     def _put_text(self, part: Message, kind: str) -> None:
         text = _text_of(part)

@@ -364,19 +364,19 @@ class _Text:
 
     def read_forms(self, element: Element, look: Look) -> None:
         """Note what each control of a form shows."""
-        for each in element.iter():
-            key, value = xml.attribute(each.attrib, "id"), xml.attribute(each.attrib, "current-value")
-            if each.tag in _FORM_TEXTS:
-                self.controls[key] = value or xml.attribute(each.attrib, "value")
-            elif each.tag in ("checkbox", "radio"):
-                state = xml.attribute(each.attrib, "current-state" if each.tag == "checkbox" else "current-selected")
-                label = xml.attribute(each.attrib, "label")
+        for control in element.iter():
+            key, value = xml.attribute(control.attrib, "id"), xml.attribute(control.attrib, "current-value")
+            if control.tag in _FORM_TEXTS:
+                self.controls[key] = value or xml.attribute(control.attrib, "value")
+            elif control.tag in ("checkbox", "radio"):
+                state = xml.attribute(control.attrib, "current-state" if control.tag == "checkbox" else "current-selected")
+                label = xml.attribute(control.attrib, "label")
                 self.controls[key] = f"{'☒' if state in ('checked', 'true') else '☐'} {label}"
-            elif each.tag == "listbox":
-                chosen = [option for option in each.iter("option") if xml.is_on(xml.attribute(option.attrib, "current-selected"))]
+            elif control.tag == "listbox":
+                chosen = [option for option in control.iter("option") if xml.is_on(xml.attribute(option.attrib, "current-selected"))]
                 self.controls[key] = ", ".join(xml.attribute(option.attrib, "label") for option in chosen)
-            elif each.tag == "fixed-text":
-                self.controls[key] = xml.attribute(each.attrib, "label")
+            elif control.tag == "fixed-text":
+                self.controls[key] = xml.attribute(control.attrib, "label")
 
     def put_control(self, element: Element, look: Look) -> None:
         key = xml.attribute(element.attrib, "control")

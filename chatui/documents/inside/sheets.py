@@ -336,16 +336,16 @@ class _Reader:
     def _read_comments(self, tree: Element) -> None:
         """Comments beside their cells. What an old comment repeats of a newer one is not read."""
         authors = ["".join(each.itertext()) for each in tree.iter("author")]
-        for each in tree.iter():
-            if each.tag not in ("comment", "threadedComment"):
+        for comment in tree.iter():
+            if comment.tag not in ("comment", "threadedComment"):
                 continue
-            at = number_of(each.get("authorId", ""))
-            author = authors[at] if at is not None and at < len(authors) else self.persons.get(each.get("personId", ""), "")
-            text = "".join(t.text or "" for t in each.iter() if t.tag in ("t", "text"))
+            at = number_of(comment.get("authorId", ""))
+            author = authors[at] if at is not None and at < len(authors) else self.persons.get(comment.get("personId", ""), "")
+            text = "".join(t.text or "" for t in comment.iter() if t.tag in ("t", "text"))
             if author.startswith(_PERSON_OF_THREAD) or not text.strip():
                 continue
             text = text.strip().removeprefix(f"{author}:") if author else text
-            row, column = address_of(each.get("ref", ""))
+            row, column = address_of(comment.get("ref", ""))
             self.grid.put(row, column, mark(f"Comment by {author}" if author else "Comment", text))
 
 

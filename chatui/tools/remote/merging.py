@@ -116,18 +116,18 @@ class Merging:
     def united(self, flat: Mapping[str, Any], word: str, trail: tuple[str, ...], place: str) -> dict[str, Any]:
         """An object with alternatives (under ``word``) as one object: the properties of all, of which those are required that all require.
         Its description says which go together."""
-        base = {name: each for name, each in flat.items() if name != word}
-        variants = [each for each in flat[word] if not is_null(each)]
+        base = {name: value for name, value in flat.items() if name != word}
+        variants = [variant for variant in flat[word] if not is_null(variant)]
         if len(variants) < len(flat[word]):
             base["nullable"] = True
         self.lose(place, f"which of {len(variants)} alternatives ({word}) goes with which value")
-        if not variants or not all(isinstance(each, Mapping) and each for each in variants):
+        if not variants or not all(isinstance(variant, Mapping) and variant for variant in variants):
             return {"additionalProperties": True, **base} if variants else base
-        flats = [self._alternative(each, trail, place) for each in variants]
-        needs = [[name for name in listed_in(each, "required") if isinstance(name, str)] for each in flats]
+        flats = [self._alternative(variant, trail, place) for variant in variants]
+        needs = [[name for name in listed_in(variant, "required") if isinstance(name, str)] for variant in flats]
         common = [name for name in needs[0] if all(name in need for need in needs)]
         united = {**base, "properties": _properties(base, flats), "required": [*listed_in(base, "required"), *common]}
-        if "additionalProperties" not in base and any(each.get("additionalProperties") not in (None, False) for each in flats):
+        if "additionalProperties" not in base and any(variant.get("additionalProperties") not in (None, False) for variant in flats):
             united["additionalProperties"] = True
         if about := _choice(needs, common):
             united["description"] = f"{base['description']} {about}" if isinstance(base.get("description"), str) else about
@@ -179,17 +179,17 @@ def is_null(variant: Any) -> bool:
 
 def joined(read: Sequence[dict[str, Any]], max_choices: int) -> dict[str, Any]:
     """One of several reduced schemas: as a list of types or of choices, if they are nothing else."""
-    distinct = [each for at, each in enumerate(read) if each not in read[:at]]
+    distinct = [schema for at, schema in enumerate(read) if schema not in read[:at]]
     if not all(distinct):
         return {}
     if len(distinct) == 1:
         return dict(distinct[0])
-    named = [kind for each in distinct for kind in _listed(each.get("type", []))]
+    named = [kind for schema in distinct for kind in _listed(schema.get("type", []))]
     kinds = [*sorted(set(named) - {"null"}), *(["null"] if "null" in named else [])]
-    if all(each.keys() == {"type"} for each in distinct):
+    if all(schema.keys() == {"type"} for schema in distinct):
         return {"type": kinds}
-    if all(each.keys() == {"type", "enum"} or each == {"type": "null"} for each in distinct) and len(set(kinds) - {"null"}) == 1:
-        choices = [choice for each in distinct for choice in each.get("enum", [None])]
+    if all(schema.keys() == {"type", "enum"} or schema == {"type": "null"} for schema in distinct) and len(set(kinds) - {"null"}) == 1:
+        choices = [choice for schema in distinct for choice in schema.get("enum", [None])]
         unique = [choice for at, choice in enumerate(choices) if choice not in choices[:at]]
         if len(unique) <= max_choices:
             return {"type": kinds[0] if len(kinds) == 1 else kinds, "enum": unique}
