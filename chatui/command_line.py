@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def explained(error: Exception) -> str:
-    """See ``chatui.database.faults``, which is there once the settings are."""
+    """The sentence of ``chatui.database.faults`` about an error; empty before the settings are loaded, which that module needs."""
     from django.conf import settings
 
     if not settings.configured:

@@ -45,12 +45,12 @@ def format_preferences(instructions: str) -> str:
 
 
 def format_assistant_instructions(instructions: str) -> str:
-    """The same for the instructions of an assistant, which are its maker's."""
+    """As ``format_preferences``, for the instructions of an assistant, which its maker wrote."""
     return _marked("assistant", "{instructions}", instructions)
 
 
 def format_program_instructions(instructions: str) -> str:
-    """The same for the instructions of a program with an API key."""
+    """As ``format_preferences``, for the instructions of a program with an API key."""
     return _marked("program", "{instructions}", instructions)
 
 

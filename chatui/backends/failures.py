@@ -286,6 +286,7 @@ def _is_about(complaints: tuple[str, str], name: str) -> bool:
 
 
 def _holds(payload: Mapping[str, object], name: str) -> bool:
+    """Whether a request has the field. A name with a full stop, such as ``reasoning.summary``, is that of a field inside another."""
     first, _, rest = name.partition(".")
     inner = payload.get(first)
     return isinstance(inner, dict) and rest in inner if rest else first in payload

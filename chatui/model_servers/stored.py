@@ -200,7 +200,10 @@ def check(entered: Entered, before: StoredBackend | None, *, may_see_hidden: boo
 
 
 def _sealed_key(entered: Entered, row: StoredBackend, before: StoredBackend | None) -> tuple[str, bool]:
-    """The key of the table, and whether a held one stays behind: none ever goes to another origin than the one it was entered for."""
+    """The key for the row, sealed, and whether one that was held is not used: a key is only ever sent to the origin it was entered for.
+
+    It is the entered key; else the one that the row had ``before``, or that a form holds, if the address still has that key's origin.
+    """
     if address_problem(row.url):
         return "", False  # what is wrong with the address is said by the spec
     if entered.key:
@@ -217,7 +220,7 @@ def _sealed_key(entered: Entered, row: StoredBackend, before: StoredBackend | No
 
 
 def _stored_key(row: StoredBackend, before: StoredBackend | None) -> tuple[str, bool]:
-    """The key that the table has already, and whether it stays behind."""
+    """The key that the row had before, and whether it is not used because the address has another origin now."""
     if before is None or not key_place(before):
         return "", False
     if key_place(before) != origin(row.url):

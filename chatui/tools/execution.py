@@ -199,6 +199,7 @@ class Execution:
         self._future.cancel()
 
     def _in_thread(self) -> None:
+        """Run the tool, and pass on its reply or its failure. Nobody waits for these any more if its time was up."""
         _cancelled.set(self._cancel)
         try:
             try:

@@ -71,6 +71,7 @@ def distrust(visitor: Visitor, names: Collection[str]) -> None:
 
 
 def _locked(name: str) -> tuple[ToolSetting, bool]:
+    """The row of a tool, locked until the transaction ends, and whether it was made just now."""
     row, is_new = ToolSetting.objects.get_or_create(name=name, defaults={"is_on": False})
     return ToolSetting.objects.select_for_update().get(pk=row.pk), is_new
 

@@ -28,12 +28,18 @@ class AnswerNowStage(Stage):
     """
 
     def __init__(self) -> None:
-        self.is_pressed = self.is_cutting = self.is_applied = False
-        """``is_applied``: whether a request was made for the answer alone."""
+        self.is_pressed = False
+        self.is_cutting = False
+        """Whether the sampling that ran when the button was pressed is being cut."""
+        self.is_applied = False
+        """Whether a request was made for the answer alone."""
         self._frames: Sequence[Frame] = ()
+        """Those of the turn, which grow; from ``_written_before`` on, they are of the last sampling."""
         self._written_before = 0
         self._open: Header | None = None
+        """That of the open frame, while the sampling is cut."""
         self._cut: list[Frame] = []
+        """The reasoning that was cut: no later prompt contains it."""
 
     def press(self, frames: FrameRecorder, written_before: int, *, is_cutting: bool) -> None:
         """``written_before``: how many frames there were when the last sampling began. ``is_cutting``: it still runs, and is cut."""

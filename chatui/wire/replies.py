@@ -59,7 +59,7 @@ class Refused(Event):
     client_id: str | None
     """That of the command, if it had one."""
     code: str
-    """One of REFUSALS."""
+    """One of REFUSALS in ``chatui/wire/replies.py``, such as ``E-X-BUSY``."""
     until: str | None = None
     """When a usage limit ends, in ISO 8601."""
     contact: str | None = None
@@ -198,7 +198,7 @@ class Closing(Event):
 
     types = ("chatui:closing",)
     code: str
-    """One of REFUSALS."""
+    """One of REFUSALS in ``chatui/wire/replies.py``, such as ``E-X-BUSY``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -301,6 +301,8 @@ class HarmonyReader:
         return []
 
     def _open(self) -> list[RawEvent]:
+        """End the header, and begin the body. An invalid header becomes the beginning of the text of a hidden frame. If a model writes as
+        somebody else than the assistant, reading ends."""
         interpretation = interpret(self._head, conversation=self._conversation)
         if interpretation is None:
             self._state = _State.ENDED

@@ -195,6 +195,7 @@ class HarmonyAnswer:
         return header is not None and self._pause is not None and self._pause.at(header)
 
     def _tracked(self, events: list[RawEvent]) -> list[RawEvent]:
+        """The same events, noting whether one is a call, and the reasoning and preambles before a message that is dropped."""
         self._has_called = self._has_called or any(map(_is_call, events))
         if self._pause is not None and self._pause.drops:
             finished = [done for event in events if (done := self._assembler.feed(event))]
