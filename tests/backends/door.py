@@ -248,7 +248,7 @@ async def _sampled(sample: Callable[[SampleRequest, Taker], Any], asked: SampleR
         elif isinstance(event, FrameWithdrawn):
             is_seen, was_withdrawn = False, True
         elif isinstance(event, FrameText):
-            found.texts += 1
+            found.texts += bool(event.text)
             found.shown += event.text if is_seen else ""
         if done := assembler.feed(event):
             if done.frame.terminator == Terminator.CALL:

@@ -7,20 +7,16 @@ from typing import Any
 
 import pytest
 
-from chatui import prompts
-from chatui.backends.base import Endpoint, EndReason, SampleEnded, SampleRequest, Taker
-from chatui.backends.chat.backend import ChatCompletionsBackend
-from chatui.backends.context_fitting import without_last_reasoning
-from chatui.backends.continuation import Seam, continue_in_words
-from chatui.backends.demo import DemoBackend
-from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
-from renderer.frame_kinds import ANALYSIS, BROKEN
-from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
+from chatui.backends import registry
+from chatui.backends.base import Endpoint, EndReason, SampleRequest
+from renderer.frame_kinds import ANALYSIS, PREAMBLE
+from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.harmony.prompt import FunctionTool, Prompt, SystemMessage, build
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
 from renderer.tokens import Token
-from tests.chatui.backends.wire import DAY, LLAMA, SGLANG, VLLM, ids_of, llama, sse, vllm
+from tests.backends.door import TEXT, Door, Row, Told
+from tests.backends.said import STOPS, Moment, announces, says, thinks
+from tests.chatui.backends.wire import DAY, LLAMA, SGLANG, VLLM, ids_of, llama, prompt, sse, vllm
 from tests.support import stub
 from tests.support.cases import example_count
 from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
@@ -33,6 +29,7 @@ THOUGHT = Frame(Header(Role.ASSISTANT, Channel.ANALYSIS), f"{SECRET} thoughts")
 CUT = Frame(FINAL, "Two and two")
 OLLAMA = {"models": {"data": [{"id": "gpt-oss:20b", "owned_by": "library"}]}}
 CHAT_LLAMA = LLAMA
+DEMO = registry.build(Endpoint(""), tokens_per_second=0)
 
 
 def continued(body: str = CUT.body) -> SampleRequest:
@@ -51,8 +48,8 @@ def _cut(text: str, chooser: random.Random) -> Iterator[str]:
 
 async def continue_by_ids(vocabulary: Vocabulary, answer: Any, server: dict[str, Any], request: SampleRequest) -> tuple[Outcome, Any]:
     async with stub.running(answer, **server) as running:
-        backend = HarmonyCompletionsBackend(Endpoint(running.url, limits=PATIENT), vocabulary=lambda: vocabulary, today=lambda: DAY)
-        result = await outcome(backend, request)
+        backend = registry.build(Endpoint(running.url, limits=PATIENT), kind="harmony", vocabulary=lambda: vocabulary)
+        result = await outcome(backend, replace(request, today=DAY))
         await backend.aclose()
     return result, running.posted
 
@@ -70,10 +67,10 @@ async def test_by_ids_the_prompt_ends_inside_the_answer(vocabulary: Vocabulary, 
     assert [(done.frame.header, done.frame.body, done.frame.terminator) for done in result.finished] == [
         (FINAL, " are four.", Terminator.RETURN)
     ]
-    prompt = posted.get("prompt") or posted["input_ids"]
+    written = posted.get("prompt") or posted["input_ids"]
     expected = Prompt((QUESTION, THOUGHT), SystemMessage(date=DAY.isoformat()), cut_answer=CUT)
-    assert prompt == build(expected, vocabulary)
-    assert prompt[-len(vocabulary.encode(CUT.body)) - 3 :] == ids_of(vocabulary, f"<|channel|>final<|message|>{CUT.body}")
+    assert written == build(expected, vocabulary)
+    assert written[-len(vocabulary.encode(CUT.body)) - 3 :] == ids_of(vocabulary, f"<|channel|>final<|message|>{CUT.body}")
 
 
 async def test_by_ids_an_answer_without_text_is_not_prefilled(vocabulary: Vocabulary) -> None:
@@ -81,11 +78,21 @@ async def test_by_ids_an_answer_without_text_is_not_prefilled(vocabulary: Vocabu
     reply = f"<|channel|>analysis<|message|>{SECRET}<|end|><|start|>assistant<|channel|>final<|message|>Four.<|return|>"
     raw = sse(vllm(*ids_of(vocabulary, reply), finish="stop", stop=200002))
     result, posted = await continue_by_ids(vocabulary, stub.plays(raw), VLLM, continued(""))
-    words = prompts.read("finish")
+    words = prompt("finish")
     question = f"<|start|>user<|message|>{QUESTION.body}<|end|>"
     tail = f"{question}<|start|>user<|message|>{words}<|end|><|start|>assistant"  # and nothing of the cut reasoning
     assert posted["prompt"][-len(ids_of(vocabulary, tail)) :] == ids_of(vocabulary, tail)
     assert (result.visible, result.hidden) == ("Four.", SECRET)
+
+
+async def test_by_ids_only_the_reasoning_that_was_cut_is_left_out(vocabulary: Vocabulary) -> None:
+    raw = sse(vllm(*ids_of(vocabulary, "<|channel|>final<|message|>Four.<|return|>"), finish="stop", stop=200002))
+    before, cut = Frame(ANALYSIS, "before the preamble"), Frame(ANALYSIS, "cut")
+    request = SampleRequest((QUESTION, before, Frame(PREAMBLE, "I look."), cut, cut), cut_answer=Frame(FINAL, ""))
+    _, posted = await continue_by_ids(vocabulary, stub.plays(raw), VLLM, request)
+    kept = f"<|channel|>analysis<|message|>{before.body}<|end|><|start|>assistant<|channel|>commentary<|message|>I look.<|end|>"
+    tail = f"{kept}<|start|>user<|message|>{prompt('finish')}<|end|><|start|>assistant"
+    assert posted["prompt"][-len(ids_of(vocabulary, tail)) :] == ids_of(vocabulary, tail)
 
 
 async def test_by_ids_later_reasoning_is_hidden_and_quoted_markers_are_text(vocabulary: Vocabulary) -> None:
@@ -103,7 +110,7 @@ async def test_by_ids_later_reasoning_is_hidden_and_quoted_markers_are_text(voca
 
 async def continue_by_chat(answer: Any, request: SampleRequest, **server: Any) -> tuple[Outcome, list[Any]]:
     async with stub.running(answer, **server) as running:
-        backend = ChatCompletionsBackend(Endpoint(running.url, limits=PATIENT))
+        backend = registry.build(Endpoint(running.url, limits=PATIENT))
         result = await outcome(backend, request)
         await backend.aclose()
     return result, [request.body for request in running.requests if request.method == "POST"]
@@ -113,7 +120,7 @@ async def continue_by_chat(answer: Any, request: SampleRequest, **server: Any) -
 async def test_an_answer_without_text_is_never_prefilled(server: dict[str, Any]) -> None:
     answer = stub.plays(chunk(reasoning_content=SECRET) + chunk(content="Four.") + chunk("stop") + DONE)
     result, [body] = await continue_by_chat(answer, continued(""), **server)
-    assert body["messages"][-1] == {"role": "user", "content": prompts.read("finish")}
+    assert body["messages"][-1] == {"role": "user", "content": prompt("finish")}
     assert "continue_final_message" not in body and "SECRET" not in str(body)
     assert (result.visible, result.hidden) == ("Four.", SECRET)
 
@@ -150,11 +157,8 @@ async def test_an_answer_without_text_is_judged_like_a_new_one(leak: str) -> Non
     for seed in range(6):
         pieces = b"".join(chunk(content=piece) for piece in _cut(leak, random.Random(seed)))
         result, [body] = await continue_by_chat(stub.plays(pieces + chunk("stop") + DONE), continued(""), **CHAT_LLAMA)
-        assert body["messages"][-1]["content"] == prompts.read("finish"), "the premise: it is asked in words"
+        assert body["messages"][-1]["content"] == prompt("finish"), "the premise: it is asked in words"
         assert result.visible == "Four." and SECRET in result.hidden
-
-
-# Responses
 
 
 # The demo
@@ -162,138 +166,40 @@ async def test_an_answer_without_text_is_judged_like_a_new_one(leak: str) -> Non
 
 async def test_the_demos_cut_answer_continues_to_its_end() -> None:
     question = sample_request("Please truncate.")
-    cut = await outcome(DemoBackend(0), question)
-    rest = await outcome(DemoBackend(0), replace(question, cut_answer=Frame(FINAL, cut.visible)))
+    cut = await outcome(DEMO, question)
+    rest = await outcome(DEMO, replace(question, cut_answer=Frame(FINAL, cut.visible)))
     assert cut.visible.endswith("permissions that") and rest.visible.startswith(" their work needs")
     assert rest.ended is not None and rest.ended.reason is EndReason.STOP and not rest.hidden
-    half = await outcome(DemoBackend(0), replace(question, cut_answer=Frame(FINAL, cut.visible), max_tokens=5))
+    half = await outcome(DEMO, replace(question, cut_answer=Frame(FINAL, cut.visible), max_tokens=5))
     assert half.ended is not None and half.ended.reason is EndReason.LENGTH
 
 
 @pytest.mark.parametrize("text", ["explain", "plan", "hello", "refuse"])
 async def test_a_stopped_demo_answer_continues_at_the_same_place(text: str) -> None:
     offered = replace(sample_request(text), tools=(FunctionTool("keep_note", ""),))  # none are where an answer is continued
-    whole = next(done.frame.body for done in reversed((await outcome(DemoBackend(0), offered)).finished))
+    whole = next(done.frame.body for done in reversed((await outcome(DEMO, offered)).finished))
     assert text != "hello" or "`plan`" in whole, "the premise: with a tool the greeting names more"
     for position in (0, 1, len(whole) // 2, len(whole)):
-        rest = await outcome(DemoBackend(0), replace(sample_request(text), cut_answer=Frame(FINAL, whole[:position])))
+        rest = await outcome(DEMO, replace(sample_request(text), cut_answer=Frame(FINAL, whole[:position])))
         assert rest.visible == whole[position:]
 
 
-# A cut answer that is continued in words: what is asked, what is repeated, and what of the continuation is shown. Without a server.
+# A cut answer that is continued in words: what is asked, what is repeated, and what of the continuation is shown.
 
 
-PREAMBLE = Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.PREAMBLE)
-CUT_THOUGHT = Frame(ANALYSIS, "SECRET")
-CLOSED = FrameClosed(Terminator.END)
-ENDED = SampleEnded(EndReason.STOP)
 BEFORE = "The sum of two and two"
 REPEATED = "sum of two and two is four."
 
 
-async def continued_events(*given: RawEvent, cut: str | None = BEFORE, thought: str = "SECRET") -> tuple[list[RawEvent], SampleRequest]:
-    """The events that reach the caller if the model answers with ``given``, and what the model was asked."""
-    asked: list[SampleRequest] = []
-
-    async def sample(request: SampleRequest, take: Taker) -> SampleEnded:
-        asked.append(request)
-        for event in given:
-            take(event)
-        return ENDED
-
-    events: list[RawEvent] = []
-    request = SampleRequest((QUESTION, Frame(ANALYSIS, thought)), effort="high", cut_answer=None if cut is None else Frame(FINAL, cut))
-    assert await continue_in_words(request, Taker(events.append), sample) is ENDED
-    return events, asked[0]
+def one_by_one(raw: bytes) -> Iterator[bytes]:
+    """Each event by itself."""
+    yield from (event + b"\n\n" for event in raw.split(b"\n\n")[:-1])
 
 
-def texts(events: list[RawEvent]) -> str:
-    """The text of all frames; ``|`` where one opens, ``#`` where one is withdrawn."""
-    signs = {FrameOpened: "|", FrameWithdrawn: "#"}
-    return "".join(event.text if isinstance(event, FrameText) else signs.get(type(event), "") for event in events)
-
-
-async def test_a_repetition_in_pieces_is_removed_from_the_answer() -> None:
-    pieces = [FrameText(REPEATED[at : at + 4]) for at in range(0, len(REPEATED), 4)]
-    events, _ = await continued_events(FrameOpened(FINAL), *pieces, CLOSED)
-    assert texts(events) == "| is four."
-    assert (events[0], events[-1]) == (FrameOpened(FINAL), CLOSED), "all other events pass, the text comes before the end"
-
-
-@pytest.mark.parametrize(("given", "shown"), [
-    ([FrameOpened(ANALYSIS), FrameText(REPEATED), CLOSED, FrameOpened(FINAL), FrameText(REPEATED), CLOSED], f"|{REPEATED}| is four."),
-    ([FrameOpened(PREAMBLE), FrameText(REPEATED), FrameWithdrawn(), CLOSED], f"|{REPEATED}#"),
-    ([FrameOpened(FINAL), FrameText("sum of"), CLOSED, FrameOpened(FINAL), FrameText(REPEATED), CLOSED], f"| sum of|{REPEATED}"),
-    ([FrameOpened(FINAL), FrameText(REPEATED), CLOSED, FrameOpened(ANALYSIS), FrameText(REPEATED), CLOSED], f"| is four.|{REPEATED}"),
-    (
-        [FrameOpened(FINAL), FrameText("of two and two, he"), FrameWithdrawn(), CLOSED, FrameOpened(FINAL), FrameText(REPEATED), CLOSED],
-        "|, he#| is four.",
-    ),
-    ([FrameOpened(FINAL), FrameText("sum of"), FrameWithdrawn(), FrameText(REPEATED), CLOSED], f"|# sum of{REPEATED}"),
-])  # fmt: skip
-async def test_only_the_first_answer_that_is_not_withdrawn_is_joined(given: list[RawEvent], shown: str) -> None:
-    assert texts((await continued_events(*given))[0]) == shown
-
-
-@pytest.mark.parametrize(("text", "shown"), [
-    ("sum of two and two {} is four.", "| is four.|{}"),
-    ("sum of two and two {}", "||{}"),
-    ("{} is four.", "| is four.|{}"),
-    ("sum of two and two is four, as {}", "| is four, as {}"),
-])  # fmt: skip
-@pytest.mark.parametrize("size", [4, 1000])
-async def test_a_thought_behind_the_repetition_is_hidden(text: str, shown: str, size: int) -> None:
-    thought = "The user wants a SECRET sum, so I add."
-    text = text.format(thought)
-    pieces = [FrameText(text[at : at + size]) for at in range(0, len(text), size)]
-    events, _ = await continued_events(FrameOpened(FINAL), *pieces, CLOSED, thought=thought)
-    assert "|".join(map(str.strip, texts(events).split("|"))) == "|".join(map(str.strip, shown.format(thought).split("|")))
-    assert [event.header for event in events if isinstance(event, FrameOpened)] == [FINAL, BROKEN][: shown.count("|")]
-
-
-async def test_frames_that_are_no_answer_pass_unchanged() -> None:
-    given: list[RawEvent] = [FrameOpened(PREAMBLE), FrameText(REPEATED), FrameWithdrawn(), CLOSED, FrameOpened(ANALYSIS), CLOSED]
-    assert (await continued_events(*given))[0] == given
-
-
-@pytest.mark.parametrize("cut", ["", None])
-async def test_nothing_is_joined_to_an_answer_without_text(cut: str | None) -> None:
-    given: list[RawEvent] = [FrameOpened(FINAL), FrameText("Fo"), FrameText("ur."), FrameWithdrawn(), CLOSED]
-    assert (await continued_events(*given, cut=cut))[0] == given
-
-
-async def test_the_cut_answer_and_the_request_for_its_rest_end_the_history() -> None:
-    _, asked = await continued_events()
-    assert asked.frames == (QUESTION, CUT_THOUGHT, Frame(FINAL, BEFORE, Terminator.END), Frame(Header(Role.USER), prompts.read("continue")))
-    assert (asked.cut_answer, asked.effort) == (None, "high")
-    shortened = without_last_reasoning(SampleRequest((QUESTION, CUT_THOUGHT), thoughts=("Before.",)))
-    assert shortened.frames == (QUESTION,) and shortened.thoughts == ("Before.", CUT_THOUGHT.body), "it is still known"
-
-
-@pytest.mark.parametrize("cut", ["", None])
-async def test_an_answer_without_text_is_requested_without_the_reasoning_that_was_cut(cut: str | None) -> None:
-    _, asked = await continued_events(cut=cut)
-    assert asked.frames == (QUESTION, Frame(Header(Role.USER), prompts.read("finish")))
-    assert asked.thoughts == (CUT_THOUGHT.body,), "which the model may go on with"
-    assert (asked.cut_answer, asked.effort) == (None, "low")
-
-
-@pytest.mark.parametrize(("frames", "rest"), [
-    ((), ()),
-    ((CUT_THOUGHT,), ()),
-    ((QUESTION, CUT_THOUGHT, CUT_THOUGHT), (QUESTION,)),
-    ((CUT_THOUGHT, QUESTION), (CUT_THOUGHT, QUESTION)),
-    ((QUESTION, CUT_THOUGHT, Frame(PREAMBLE, "I look."), CUT_THOUGHT), (QUESTION, CUT_THOUGHT, Frame(PREAMBLE, "I look."))),
-])  # fmt: skip
-async def test_only_reasoning_at_the_end_of_the_history_is_left_out(frames: tuple[Frame, ...], rest: tuple[Frame, ...]) -> None:
-    asked: list[SampleRequest] = []
-
-    async def sample(request: SampleRequest, take: Taker) -> SampleEnded:
-        asked.append(request)
-        return ENDED
-
-    assert await continue_in_words(SampleRequest(frames), Taker(print), sample) is ENDED
-    assert asked[0].frames[:-1] == rest
+async def joined(*said: Moment, cut: str = BEFORE, column: str = "chat", thought: str = "SECRET") -> Told:
+    """What comes of it if a model goes on with ``said``, and each piece is read by itself."""
+    asks = {"frames": (QUESTION, Frame(ANALYSIS, thought)), "effort": "high", "cut_answer": Frame(FINAL, cut)}
+    return await Door().told(Row("", (*said, STOPS), asks=asks), column, one_by_one)
 
 
 LONG = "".join(f"{number} " for number in range(1000))
@@ -331,38 +237,65 @@ SEAMS = {
 
 
 @pytest.mark.parametrize(("before", "text"), SEAMS)
-def test_repeated_text_at_the_seam_is_removed_at_every_split(before: str, text: str) -> None:
-    for seed in range(example_count(20)):
-        seam = Seam(before)
+async def test_repeated_text_at_the_seam_is_removed_at_every_split(before: str, text: str) -> None:
+    for seed in range(example_count(3)):
         pieces = list(_cut(text, random.Random(seed))) if seed else [text]
-        assert "".join([*map(seam.feed, pieces), seam.finish()]) == SEAMS[before, text]
-        assert seam.finish() == ""
+        told = await joined(says(*pieces), cut=before)
+        assert told.shown == SEAMS[before, text]
 
 
-def test_text_without_repetition_is_not_delayed() -> None:
-    seam = Seam("The quick brown fox")
-    assert [seam.feed(" ju"), seam.feed("mps"), seam.feed(" The quick brown fox")] == [" ju", "mps", " The quick brown fox"]
+@pytest.mark.parametrize(("before", "pieces", "shown"), [
+    ("The quick brown fox", (" ju", "mps", " The quick brown fox"), [" ju", "mps", " The quick brown fox"]),
+    ("The quick brown fox", ("quick ", "brown fox", " jumps", " so"), [" jumps", " so"]),
+    ("The quick brown fox", ("brown ", "dog", " so"), [" brown dog", " so"]),
+    ("ab", (" ", " ", " ", "x", "y"), ["   x", "y"]),
+    ("a quick fox a quack", ("quick", "ck", "x"), [" quickck", "x"]),
+    ("The quick brown fox", ("quick",), [" quick"]),
+    ("The quick brown fox", ("The quick brown",), [" The quick brown"]),
+])  # fmt: skip
+async def test_text_is_held_only_while_it_may_be_a_repetition(before: str, pieces: tuple[str, ...], shown: list[str]) -> None:
+    told = await joined(says(*pieces), cut=before)
+    assert (told.shown, told.texts) == ("".join(shown), len(shown))
 
 
-def test_text_is_released_as_soon_as_it_is_no_repetition() -> None:
-    seam = Seam("The quick brown fox")
-    assert [seam.feed("quick "), seam.feed("brown fox"), seam.feed(" jumps")] == ["", "", " jumps"]
-    seam = Seam("The quick brown fox")
-    assert [seam.feed("brown "), seam.feed("dog")] == ["", " brown dog"]
+@pytest.mark.parametrize(("said", "lines"), [
+    ([thinks("sum of two and two, says he"), says(REPEATED)], ["thought: sum of two and two, says he", "answer:  is four."]),
+    ([announces(REPEATED), says(REPEATED)], [f"preamble: {REPEATED}", "answer:  is four."]),
+    ([says("sum of"), says(REPEATED)], [f"answer:  sum of\n\n{REPEATED}"]),
+    (
+        [says("of two and two, he", "\n</think>\n\n", REPEATED)],
+        ["hidden: , he\n</think> [E-X-WITHHELD] [withdrawn]", "answer:  is four."],
+    ),
+])  # fmt: skip
+async def test_only_the_first_answer_that_is_not_withdrawn_is_joined(said: list[Moment], lines: list[str]) -> None:
+    assert (await joined(*said, column="responses")).lines == [*lines, "stop"]
 
 
-def test_white_space_is_held_only_while_it_can_precede_a_repetition() -> None:
-    seam = Seam("ab")
-    assert [seam.feed(" "), seam.feed(" "), seam.feed(" ")] == ["", "", "   "]
+@pytest.mark.parametrize(("text", "lines"), [
+    ("sum of two and two {} is four.", ["answer:  is four.", "hidden:  {} [E-X-WITHHELD]"]),
+    ("sum of two and two {}", ["answer: ", "hidden:  {} [E-X-WITHHELD]"]),
+    ("{} is four.", ["hidden: {} [E-X-WITHHELD]", "answer:  is four."]),
+    ("sum of two and two is four, as {}", ["answer:  is four, as {}"]),
+])  # fmt: skip
+@pytest.mark.parametrize("size", [4, 1000])
+@pytest.mark.parametrize("column", TEXT)
+async def test_a_thought_behind_the_repetition_is_hidden(text: str, lines: list[str], size: int, column: str) -> None:
+    thought = "The user wants a SECRET sum, so I add."
+    text = text.format(thought)
+    told = await joined(says(*(text[at : at + size] for at in range(0, len(text), size))), thought=thought, column=column)
+    assert told.lines == [line.format(thought) for line in [*lines, "stop"]]
 
 
-def test_text_that_did_not_begin_like_the_cut_text_is_not_held_because_its_next_piece_does() -> None:
-    seam = Seam("a quick fox a quack")
-    assert [seam.feed("quick"), seam.feed("ck")] == ["", " quickck"]
-
-
-def test_held_text_is_released_at_the_end() -> None:
-    seam = Seam("The quick brown fox")
-    assert (seam.feed("quick"), seam.finish(), seam.feed(" x")) == ("", " quick", " x")
-    seam = Seam("The quick brown fox")
-    assert (seam.feed("The quick brown"), seam.finish()) == ("", " The quick brown")
+async def test_an_answer_that_has_text_is_asked_for_with_it_and_one_without_as_a_new_one_with_less_effort() -> None:
+    told = await joined(says("x"))
+    [body] = told.bodies
+    assert [each["content"] for each in body["messages"]] == [QUESTION.body, BEFORE, prompt("continue")]
+    assert body["reasoning_effort"] == "high"
+    told = await joined(says("Fo", "ur."), cut="")
+    assert told.lines == ["answer: Four.", "stop"], "nothing is joined"
+    [body] = told.bodies
+    assert [each["content"] for each in body["messages"]] == [QUESTION.body, prompt("finish")]
+    assert body["reasoning_effort"] == "low"
+    cut = "The user wants a SECRET sum, so I add."
+    told = await joined(says(f"{cut} Four."), cut="", thought=cut)
+    assert (told.visible.strip(), cut not in told.shown) == ("Four.", True), "the model goes on with the reasoning that was cut"
