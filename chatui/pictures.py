@@ -16,7 +16,7 @@ from enum import StrEnum
 MAX_SIDE = 128
 """Pixels."""
 MAX_BYTES = 24 * 1024
-"""Of the file that was sent, and of the one that is written."""
+"""The most bytes of the file that was sent, and of the one that is written."""
 
 
 class PictureFault(StrEnum):

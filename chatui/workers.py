@@ -51,11 +51,11 @@ class Own:
     """What this process is under a parent."""
 
     number: int
-    """That of the worker, from 1; 0 prepares for all."""
+    """The worker's number, from 1; 0 is the process that prepares for all."""
     count: int
     listener: socket.socket
     directory: Path
-    """Of the workers' sockets among themselves."""
+    """Where the sockets are over which the workers speak with each other."""
     channel: socket.socket
     is_first: bool = False
     """Whether it is the first worker of its parent, and says for all that they serve."""

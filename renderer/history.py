@@ -103,7 +103,7 @@ class Trimmed:
     frames: tuple[Frame, ...] = field(repr=False)
     """Those that stay, in order."""
     length: float
-    """That of ``frames``, in the unit of ``length_of``."""
+    """The length of ``frames``, in the unit of ``length_of``."""
     turns_left_out: int
     """How many questions were removed or lost part of their turn."""
     is_minimal: bool

@@ -237,7 +237,7 @@ def _changing(visitor: Visitor, person_id: UUID) -> Iterator[User]:
 
 
 def set_offered(held: Any, offered: QuerySet[Any], chosen: Collection[int]) -> None:
-    """Of what is offered, exactly what was chosen; what is not offered stays."""
+    """Give what was chosen, and take away what was offered and not chosen. What was not offered stays as it is."""
     held.set([*held.exclude(pk__in=offered), *offered.filter(pk__in=chosen)])
 
 

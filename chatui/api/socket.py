@@ -123,7 +123,7 @@ class Connection:
     def __init__(self, key: LiveKey, address: str, send: Send) -> None:
         self.key = key
         self.waiting_chars = 0
-        """Of the requests in its queue."""
+        """How many characters the requests in the queue have."""
         self._address = address
         self._send = send
         self._chain = Chain()

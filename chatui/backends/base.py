@@ -47,7 +47,7 @@ class GivenReasoning:
     """
 
     fields: dict[str, Any] = field(default_factory=dict, repr=False)
-    """Those of a message (Chat Completions)."""
+    """The fields of a message (Chat Completions)."""
     items: tuple[dict[str, Any], ...] = field(default=(), repr=False)
     """Whole ones (Responses)."""
 
@@ -117,9 +117,9 @@ class Usage:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cached_tokens: int | None = None
-    """Those of the prompt that came from its cache."""
+    """How many tokens of the prompt came from the server's cache."""
     reasoning_tokens: int | None = None
-    """Those of the completion that are reasoning."""
+    """How many tokens of the completion are reasoning."""
 
     @classmethod
     def reported(cls, counts: Mapping[str, Any], prompt: str, written: str) -> Usage:
@@ -240,7 +240,7 @@ class BackendError(Exception):
         self.evidence = ""
         """How the cause was recognised: a few words that quote nothing, such as "HTTP 401, invalid_api_key"."""
         self.status = ""
-        """That of HTTP alone; empty if there was none."""
+        """The status of HTTP; empty if there was no response."""
         self.context = context
         """For a question that is too long."""
         self.retryable = retryable

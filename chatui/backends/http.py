@@ -90,7 +90,7 @@ class Upstream:
             self._headers["Authorization"] = basic
         self._sent = {name.decode("ascii"): value.decode("ascii") for name, value in self._headers.raw}
         self._addresses: dict[str, tuple[httpx.URL, URL]] = {}
-        """Of each path: where its cookies belong, and as it is sent."""
+        """For each path, the address to which its cookies belong, and the address as it is sent."""
         # Of load balancers, which get them back.
         self._cookies = httpx.Cookies()
         self._connections = ModelServerConnections(route, limits.connect)

@@ -14,7 +14,8 @@ from collections.abc import Callable
 
 TICK_SECONDS = 0.01
 LOOK_SECONDS = 0.1
-"""Of many questions in one second, the later ones would wait for answers that are still read at the usual pace."""
+"""How often it is measured how busy the process is. If it were less often, the later ones of many questions in one second would wait for
+answers that are still read at the usual pace."""
 IDLE_SHARE = 0.2
 BUSY_SHARE = 0.4
 """Shares of a core: up to the first, answers are read at the usual pace; from the second on, at the slowest."""

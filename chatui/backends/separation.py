@@ -40,7 +40,7 @@ REMEDY = "Turn that on at the server (llama.cpp: --reasoning-format; vLLM, SGLan
 VOUCH = "Or vouch for it with separates."
 _ANSWERS_FOR_PLAIN = 20
 MAX_UPSTREAMS = 64
-"""Of how many upstreams of a model something is remembered: those used last."""
+"""How many upstreams of a model are remembered: those used last."""
 UPSTREAM_FIELDS = ("provider", "model", "system_fingerprint")
 _PROVED = "an answer came with its reasoning in a field or an item of its own"
 _SIGN = "an answer had signs of raw output in its text"
@@ -141,7 +141,7 @@ class Separations:
         return self._of(model, upstream).separation
 
     def known(self) -> dict[str, Known]:
-        """Of each model, as its last upstream is known."""
+        """What is known of each model, by its name: of the upstream that answered last."""
         return {model: self._of(model or None, upstream) for model, upstream in list(self._known)}
 
     def learn(self, model: str | None, read: Read) -> None:
@@ -213,7 +213,7 @@ def upstream_of(answer: Mapping[str, Any]) -> str:
 
 
 def digest_of(name: str) -> str:
-    """Of what a server named, as a Read has it; empty if it named nothing."""
+    """The digest of what a server named, as a Read has it; empty if it named nothing."""
     return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest() if name else ""
 
 

@@ -26,7 +26,7 @@ COLLECTING = "collecting"
 """Held while static files are collected, and until a process that serves them has listed them."""
 
 _NUMBERS = {MIGRATING: 0x6D696772, PURGING: 0x70757267, REINDEXING: 0x72656964}
-"""Of PostgreSQL's locks: any numbers that no other program uses; the audit log uses another."""
+"""The numbers of PostgreSQL's locks: any that no other program uses; the audit log uses another."""
 
 
 class LockTakenError(Exception):

@@ -32,7 +32,7 @@ class ShownAccount:
 
     name: str
     host: str
-    """That of the tool server; empty if it is gone from the tools file."""
+    """The host of the tool server; empty if it is gone from the tools file."""
     at: str
     """The host of the service at which the person signed in; empty if they did not."""
     since: datetime | None

@@ -52,7 +52,7 @@ class FileLimit:
     most: int
     beyond: Beyond
     extensions: tuple[str, ...] = ()
-    """Those of the files that it is for; empty for all."""
+    """The extensions of the files that it is for; empty for all."""
 
 
 _OF_PROCESS = ProcessLimits()

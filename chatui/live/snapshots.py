@@ -27,7 +27,7 @@ SNAPSHOT_SECONDS, MAX_SNAPSHOT_SECONDS = 1.5, 6.0
 STORED_SECONDS = 1.0
 """The shortest time between two reads of the stored answer."""
 SHARE = 10
-"""Of ten seconds, a page's reads take at most one: a process with many such pages reads less often."""
+"""A page's reads take at most one second of ten: a process with many such pages reads less often."""
 SPREAD_SECONDS = 0.4
 """The pages of a process do not all read at the same moment, which would hold up other people's text."""
 SILENT_SECONDS = 0.9

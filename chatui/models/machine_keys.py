@@ -11,7 +11,7 @@ class MachineKey(Row):
     """The digest of a key that the operator gives to each machine (``operations.machine_keys``)."""
 
     name = models.CharField(max_length=20, unique=True)
-    """That of its setting, without the prefix."""
+    """The name of its setting, without the prefix."""
     digest = models.CharField(max_length=64, blank=True)
     """Empty if there is no such key."""
     recorded_at = models.DateTimeField()

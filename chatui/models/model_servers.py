@@ -81,7 +81,7 @@ class SeparationProof(Row):
     server can be read here."""
 
     digest = models.CharField(max_length=64, unique=True)
-    """Of its address, its model, the settings that affect how it answers, and of the upstream behind a gateway."""
+    """A digest of its address, its model, the settings that affect how it answers, and the upstream behind a gateway."""
     server = models.CharField(max_length=64, db_index=True)
     """The same without the upstream."""
     proof = models.UUIDField()

@@ -23,7 +23,7 @@ class BegunSession(Row):
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="begun_sessions")
     key = models.CharField(max_length=40, unique=True)
-    """That of Django's session as it is stored, a digest."""
+    """The key of Django's session as it is stored, a digest."""
     begun_at = models.DateTimeField(auto_now_add=True)
     address = models.CharField(max_length=64, blank=True)
     device = models.CharField(max_length=60, blank=True)

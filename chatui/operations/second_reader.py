@@ -81,9 +81,9 @@ class WrittenTokens:
     """The token ids that openai-harmony wrote."""
 
     ids: tuple[tuple[int, ...] | None, ...] = field(repr=False)
-    """Those of each message; None if it cannot be written."""
+    """The ids of each message; None for one that cannot be written."""
     whole: tuple[int, ...] = field(repr=False)
-    """Those of the whole conversation, from which openai-harmony drops reasoning by itself; empty if it cannot be written."""
+    """The ids of the whole conversation, from which openai-harmony drops reasoning by itself; empty if it cannot be written."""
 
 
 @dataclass(frozen=True, slots=True)

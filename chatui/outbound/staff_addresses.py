@@ -8,7 +8,7 @@ from chatui.env import environment
 from chatui.outbound.addresses import AddressError, address_problem, is_number, is_public, parse_target
 
 STAFF_CHARS = 300
-"""Of an address that staff enter."""
+"""The most characters of an address that staff enter."""
 
 
 def staff_address_problem(url: str) -> str:

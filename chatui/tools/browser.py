@@ -90,9 +90,9 @@ class TextPage:
     is_results: bool = False
     """Whether the page lists search results."""
     searched_cursor: int | None = None
-    """Of a page that lists the matches in another page: the cursor of that page."""
+    """If this page lists the matches in another one: the cursor of that page."""
     match_lines: tuple[int, ...] = ()
-    """Of such a page: the line of each match."""
+    """The line of each match in that page."""
 
 
 def read(fetched: FetchedPage) -> TextPage:

@@ -26,7 +26,7 @@ class FetchError(Exception):
 
 ADDRESS_REFUSED = "This address cannot be opened here."
 NOT_LOADED = "The page could not be loaded."
-"""Of a forbidden network, an unknown name, and a refused, reset or slow connection: all look the same."""
+"""Said for a forbidden network, an unknown name, and a refused, reset or slow connection: all look the same."""
 _MAX_REDIRECTS = 5
 _TYPES = re.compile(r"text/(?:html|plain|markdown|csv|xml|json)|application/(?:pdf|(?:[\w.-]+\+)?(?:json|xml)|(?:x-)?ndjson)")
 """What is read as text: HTML, plain text, JSON and XML with feeds of any name, and PDF."""
@@ -57,9 +57,9 @@ class FetchLimits:
     seconds: float = 20.0
     """For the whole fetch."""
     bytes: int = 2_000_000
-    """Of the body as received, and also of the decompressed body, which is cut there."""
+    """The most bytes of the body as received, and also of the decompressed body, which is cut there."""
     pdf_bytes: int = 20_000_000
-    """Of a PDF, which is refused if it is larger, because its end is needed."""
+    """The most bytes of a PDF, which is refused if it is larger, because its end is needed."""
     ports: Collection[int] = (80, 443)
 
 

@@ -77,7 +77,7 @@ class ServerConnection:
         self._listing: Listing | None = None
         self._listed_at = float("-inf")
         self._own_listings: dict[UUID, tuple[float, Listing]] = {}
-        """Of a server at which each person signs in as themselves: what it offers to each, and since when that is known."""
+        """What the server offers to each person, and since when that is known, if each signs in as themselves."""
         self._is_listing = asyncio.Lock()
         self._places = asyncio.Semaphore(MAX_CALLS)
         self._shares: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()

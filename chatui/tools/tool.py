@@ -204,7 +204,7 @@ def _shown(value: object) -> str:
 
 
 _PICTURES = "\u2190-\u21ff\u2300-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\ufe0f\u200c\u200d"
-"""Of emoji, with what joins them: where they do not need it, it has become a code."""
+"""Emoji, with the characters that join them: where nothing is joined, such a character has become a code already."""
 _HARMLESS = re.compile(rf"""[\w .,'°%+?!;:()"“”„‘’«»—–…、。，：；？！（）「」『』《》{_PICTURES}-]*""")
 """Text in which nothing means anything in Markdown within a line, if it has no ``_`` and no address."""
 

@@ -34,10 +34,10 @@ class AnswerNowStage(Stage):
         self.is_applied = False
         """Whether a request was made for the answer alone."""
         self._frames: Sequence[Frame] = ()
-        """Those of the turn, which grow; from ``_written_before`` on, they are of the last sampling."""
+        """The frames of the turn, which grow; from ``_written_before`` on, they are of the last sampling."""
         self._written_before = 0
         self._open: Header | None = None
-        """That of the open frame, while the sampling is cut."""
+        """The header of the open frame, while the sampling is cut."""
         self._cut: list[Frame] = []
         """The reasoning that was cut: no later prompt contains it."""
 

@@ -62,7 +62,7 @@ class FrameRecorder:
         self._summary = summary
         self._assembler = Assembler()
         self._key: UUID
-        """Of the frame that was opened last."""
+        """The key of the frame that was opened last."""
         self._parents = [running.place_id or running.turn.question_id]
         self._pieces = running.pieces
         self._failed = failed

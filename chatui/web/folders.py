@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _writes = Throttle("folder", attempts=120, seconds=60)
 
 MAX_ASKED = 100
-"""Of how many conversations a list asks the folders at once: so many ids fit into an address."""
+"""For how many conversations a list asks at once in which folders they are: so many ids fit into an address."""
 
 
 class Instructions(forms.CharField):

@@ -143,7 +143,7 @@ class _Cue:
     """A word, or a few words, that speak for a kind of work. Cues of a kind with the same ``word`` count once."""
 
     kind: str
-    """Of an activity; also: hidden, touchy."""
+    """The kind of an activity; or ``hidden`` or ``touchy``."""
     word: str
     """The one that matters."""
     weight: float

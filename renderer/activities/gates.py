@@ -9,7 +9,7 @@ from functools import cache
 from renderer.activities import cues
 
 READ = 6_000
-"""Of a question, this many characters are read."""
+"""How many characters of a question are read."""
 
 _SUBJECTS = {
     "maths": r"\d\s*[-+*/^=×÷]\s*\d|\^|solve|equation|calculat|sum\b|how (much|many)|percent|%|proof|prove|integral|math|löse|"
@@ -60,7 +60,7 @@ _SUBJECTS = {
 }
 _BEGIN, _END = 600, 300
 EARLIER = 4
-"""Of the questions before it, the last ones are read."""
+"""How many of the questions before it are read: the last ones."""
 _CODE_BLOCK = re.compile(r"```.*?```", re.DOTALL)
 
 

@@ -113,7 +113,7 @@ class Tail:
     def __init__(self, index: int, text: str, definitions: Definitions, *, shown: SafeHtml | None = None, is_plain: bool = False) -> None:
         """``is_plain``: everything is shown as plain text, because there is too much to render."""
         self.index = index
-        """That of the block."""
+        """The number of the block."""
         self._definitions = definitions
         self._length = len(text)
         self.cost = cost_of(text)

@@ -38,7 +38,7 @@ class CompletionRequest:
     """One request."""
 
     ids: Sequence[int]
-    """Those of the prompt."""
+    """The ids of the prompt."""
     max_tokens: int
     """How many more may be sampled."""
     model: str | None = None

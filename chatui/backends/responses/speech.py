@@ -87,9 +87,9 @@ class TokenLimit:
     """The token limits of a request. None: there is none, or it is unknown."""
 
     answer: int | None = None
-    """That of the answer alone, as the request has it."""
+    """The limit for the answer alone, as the request has it."""
     context: int | None = None
-    """That of prompt and answer together."""
+    """The limit for prompt and answer together."""
 
     def is_reached(self, usage: Usage) -> bool:
         """Whether the server must have cut the answer, whatever it reports."""

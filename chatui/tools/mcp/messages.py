@@ -16,7 +16,7 @@ SPOKEN = (HANDSHAKE, "2025-06-18", "2025-03-26", "2024-11-05")
 """Supported versions with a handshake. They do not differ in anything that is used here."""
 UNSUPPORTED_VERSION = -32022
 NOT_FOUND = -32601
-"""Of a method that the server does not have."""
+"""The code for a method that the server does not have."""
 MAX_MARKS = 100_000
 """The most strings, commas and opening brackets of one message."""
 _META = "io.modelcontextprotocol/"
@@ -29,9 +29,9 @@ class ServerRefusedError(Exception):
     def __init__(self, code: object, server_message: str, status: int = 200) -> None:
         super().__init__("the server refused")
         self.code = code
-        """That of JSON-RPC."""
+        """The error code of JSON-RPC."""
         self.status = status
-        """That of HTTP."""
+        """The status of HTTP."""
         self.server_message = server_message
         """The server's own text, which only the model may read."""
 

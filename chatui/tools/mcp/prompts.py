@@ -22,9 +22,9 @@ MAX_PROMPTS = 100
 """The most prompts of one server that people are shown."""
 MAX_ARGUMENTS = 10
 VALUE_CHARS = 8000
-"""Of what is filled in for one argument."""
+"""The most characters that are filled in for one argument."""
 REMOTE_CHARS = 200
-"""Of a server's own name for a prompt or an argument, which is sent back as it is."""
+"""The most characters of a server's own name for a prompt or an argument, which is sent back as it is."""
 NAME_CHARS = 100
 WORDS_CHARS = 300
 MAX_MESSAGES = 100

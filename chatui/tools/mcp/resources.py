@@ -24,7 +24,7 @@ PAGE = 50
 """The most resources that are shown at once."""
 MAX_TEMPLATES = 50
 MAX_FIELDS = 5
-"""Of a template."""
+"""The most fields of a template."""
 VALUE_CHARS = 500
 NAME_CHARS = 100
 WORDS_CHARS = 300
@@ -32,7 +32,7 @@ URI_CHARS = 2000
 CURSOR_CHARS = 4000
 """As it is written in JSON."""
 MAX_CONTENTS = 10
-"""Of one resource. Each becomes a file, and a message has at most so many."""
+"""The most contents of one resource. Each becomes a file, and a message has at most so many."""
 _URI = re.compile(rf"[A-Za-z][A-Za-z0-9+.-]*:[^\s\x00-\x1f\x7f-\x9f]{{1,{URI_CHARS}}}")
 _PLACE = re.compile(r"\{([A-Za-z0-9_.]{1,60})\}")
 _ENDINGS = {

@@ -22,14 +22,14 @@ from chatui.tools.tool import ToolError
 from renderer.strict_json import loads_bounded
 
 ERROR_CHARS = 800
-"""Of an error. Its cause is often at its end, so it is cut in the middle."""
+"""The most characters of an error. Its cause is often at its end, so it is cut in the middle."""
 NAME_CHARS = 100
 ADDRESS_CHARS = 500
 DESCRIBED_CHARS = 300
 MAX_OTHER_PARTS = 500
 """The most parts that are named or marked one by one, which takes a while; further ones are counted. A text is no such part."""
 MAX_DEPTH = 100
-"""Of a structure."""
+"""How many levels a structure may have."""
 _NO_MORE = "The tool answered with a kind of result that is not known here."
 _NOTHING = "[nothing was returned]"
 _PRIVATE = "[left out: for the person alone]"

@@ -49,7 +49,7 @@ from chatui.tools.tool import DESCRIPTION_CHARS, CallingTurn, Noted, ToolError
 log = logging.getLogger(__name__)
 
 LINE_CHARS = 300
-"""Of each line of a program's standard error that is logged."""
+"""The most characters of each line of a program's standard error that is logged."""
 _MIRRORED = "x-mcp-header"
 
 
@@ -94,7 +94,7 @@ def _described(found: Sequence[Any]) -> list[tuple[str, str]]:
 MAX_PAGES = 20
 MAX_LISTED = 1000
 MAX_LIST_CHARS = 4_000_000
-"""Of all pages of a list together."""
+"""The most characters of all pages of a list together."""
 MAX_ROUNDS = 10
 """The most times that a call is sent because the server wants input."""
 

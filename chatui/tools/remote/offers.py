@@ -22,7 +22,7 @@ from chatui.json_schemas import UnusableError
 from chatui.tools.tool import NAME, TRAINED_NAMES, one_line
 
 DESCRIPTION_CHARS = 1000
-"""Of a tool. What a caller must heed (“call X first”) is often said at the end."""
+"""The most characters of a tool's description. What a caller must heed (“call X first”) is often said at the end."""
 ARGUMENT_CHARS = 500
 MAX_ARGUMENTS = 50
 MAX_SCHEMA_CHARS = 16_000
@@ -233,7 +233,7 @@ def cleaned(text: str, max_chars: int) -> str:
 
 
 NAME_CHARS = 200
-"""Of a server's name for a tool."""
+"""The most characters of a server's name for a tool."""
 
 
 def is_name(found: object) -> TypeGuard[str]:

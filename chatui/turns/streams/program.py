@@ -121,7 +121,7 @@ class Ended:
     retry_after: int | None = None
     at: datetime | None = None
     context: ContextUse | None = None
-    """Of what was too long for the model."""
+    """How large what was too long for the model is, and how large its context."""
     stopped_at: str = field(default="", repr=False)
     """The program's own text at which the answer ended."""
 
