@@ -11,6 +11,7 @@ from typing import Any
 from twisted.internet.tcp import Connection
 from twisted.python.failure import Failure
 from twisted.web.http import HTTPChannel, _GenericHTTPChannelProtocol
+from twisted.web.http_headers import Headers
 
 from chatui.live.body_limits import refused
 
@@ -51,6 +52,11 @@ class HttpChannel(HTTPChannel):
     def allContentReceived(self) -> None:  # noqa: N802 - Twisted's name
         self._stop_expecting()
         super().allContentReceived()  # type: ignore[no-untyped-call]
+
+    def writeHeaders(self, version: bytes, code: bytes, reason: bytes, headers: Headers) -> None:  # noqa: N802 - Twisted's name
+        """See Twisted, which gives its transport some seventy pieces, to look at each."""
+        lines = [b"%b: %b\r\n" % (name, value) for name, values in headers.getAllRawHeaders() for value in values]
+        self.writeSequence([b"%b %b %b\r\n" % (version, code, reason), *lines, b"\r\n"])
 
     def write(self, data: bytes) -> None:
         if rest := written_at_once(self.transport, data):

@@ -179,6 +179,7 @@ def limit_requests(factory: Any) -> None:
     """Have Daphne's factory of HTTP connections refuse and cut requests as ``_Request`` does, on channels that read as ``http_channel``."""
     factory.protocol = protocol
     factory.buildProtocol = partial(_limited_connection, factory.buildProtocol)
+    factory.log = lambda request: None  # Twisted would write a line for a log that nobody keeps
 
 
 def _limited_connection(build: Callable[[object], Any], address: object) -> Any:
@@ -197,6 +198,7 @@ class _Request(WebRequest):  # type: ignore[misc]
     _is_refused = _is_of_programs = _has_no_room = False
     _received = _holds = 0
     _max_bytes = 0
+    __hash__ = object.__hash__  # Daphne's is asked for each piece of a reply, and is no other
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """See Daphne. Twisted would also parse every posted form: on the event loop, with a parser for mails, which takes half a minute for
