@@ -21,7 +21,6 @@ from django.db import transaction
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.crypto import constant_time_compare
 
 from chatui.accounts.session_store import SessionStore, stored_key
 from chatui.accounts.sign_in_settings import sign_in_file
@@ -37,14 +36,10 @@ CLIENT_ADDRESS_UNKNOWN = ""
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A session that was valid when it was checked, with its person and the hash of the password that was used to start it.
-
-    ``key``: as it is stored, which opens nothing.
-    """
+    """A session that was valid when it was checked, with its person as they were then. ``key``: as it is stored, which opens nothing."""
 
     person: User
     key: str = field(repr=False)
-    password_hash: str = field(repr=False)
 
 
 def signed_in(cookies: dict[str, str]) -> SignedIn | None:
@@ -54,15 +49,14 @@ def signed_in(cookies: dict[str, str]) -> SignedIn | None:
     request = HttpRequest()
     request.session = SessionStore(key)
     person = auth.get_user(request)
-    return SignedIn(person, stored_key(key), person.get_session_auth_hash()) if isinstance(person, User) else None
+    return SignedIn(person, stored_key(key)) if isinstance(person, User) else None
 
 
 def read_again(session: SignedIn, end: str = "", *values: object, also: Sequence[str] = ()) -> tuple[User, tuple[Any, ...]] | None:
-    """The person of a session, if they are active, it has not ended, and their password is still the one that was used to start it.
+    """The person of a session, if they are active, it has not ended, and their password is still the one that it was checked with.
     ``end``: of the statement; ``values``, of ``also``: see ``statements.read``."""
     found = read(User, _IS_VALID + end, *values, session.person.pk, session.key, timezone.now(), also=also)
-    same = [each for each in found if constant_time_compare(each[0].get_session_auth_hash(), session.password_hash)]
-    return same[0] if same else None
+    return next((each for each in found if each[0].password == session.person.password), None)
 
 
 _IS_VALID = "id = %s AND is_active AND EXISTS (SELECT 1 FROM django_session WHERE session_key = %s AND expire_date > %s)"

@@ -53,9 +53,11 @@ class Repetitions:
         self.are_certain = False
         """Whether the server repeats its text."""
 
-    def feed(self, event: Decoded) -> list[Decoded]:
-        if self._is_decided and not self.are_certain:
-            return [event]
+    def feed(self, events: Sequence[Decoded]) -> Sequence[Decoded]:
+        """The events that were read together, but for one that waits."""
+        return events if self._is_decided and not self.are_certain else [found for each in events for found in self._taken(each)]
+
+    def _taken(self, event: Decoded) -> list[Decoded]:
         place = self._text_of(event[1])
         return [*self.finish(), event] if place is None else self._fed(event, *place)
 
@@ -67,6 +69,8 @@ class Repetitions:
 
     def _fed(self, event: Decoded, holder: dict[str, Any], name: str) -> list[Decoded]:
         before, text = self._whole, holder[name]
+        if self._is_decided and not self.are_certain:
+            return [event]
         if self.are_certain:
             self._whole, holder[name] = (text, text[len(before) :]) if text.startswith(before) else (before + text, text)
             return [event]

@@ -90,6 +90,11 @@ class Read:
         return self.has_sign or (self.is_held and not self.is_whole)
 
 
+_UNKNOWN = Known()
+_BEGIN: Mapping[str, Known] = {
+    "always": Known(Separation.STRUCTURED, "the operator says that this server separates its reasoning"),
+    "never reasons": Known(Separation.PLAIN, "the operator says that this model never reasons"),
+}
 IDS = Known(Separation.STRUCTURED, "token ids say which text is reasoning")
 """For backends that read token ids."""
 
@@ -147,7 +152,8 @@ class Separations:
     def learn(self, model: str | None, read: Read) -> None:
         """Take in how a completion was read. A sign takes back what is remembered, never what a completion proves by itself."""
         known = self._of(model, read.upstream)
-        known = replace(known, held=known.held + read.is_held, withheld=known.withheld + read.is_withheld)
+        if read.is_held or read.is_withheld:
+            known = replace(known, held=known.held + read.is_held, withheld=known.withheld + read.is_withheld)
         self._note(model or "", read.upstream, self._changed(known, model, read))
 
     def _note(self, model: str, upstream: str, known: Known) -> None:
@@ -158,11 +164,7 @@ class Separations:
             del self._known[place]
 
     def _of(self, model: str | None, upstream: str) -> Known:
-        begin = {
-            "always": Known(Separation.STRUCTURED, "the operator says that this server separates its reasoning"),
-            "never reasons": Known(Separation.PLAIN, "the operator says that this model never reasons"),
-        }
-        known = self._known.get((model or "", upstream), begin.get(self._separates, Known()))
+        known = self._known.get((model or "", upstream), _BEGIN.get(self._separates, _UNKNOWN))
         if self._separates != "proved":
             return known
         is_proved = self._proofs.version_of(model or "", upstream) is not None

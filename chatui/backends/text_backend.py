@@ -103,7 +103,7 @@ class StreamReader(ABC):
     def feed(self, events: Sequence[ServerSentEvent], take: Callable[[RawEvent], None]) -> None:
         """Pass on the raw events of what was read together, up to the end of the answer."""
         read = [(each, self._labelled(each) if each.name else decoded(each.data)) for each in events]
-        for event, data in joined([found for each in read for found in self._repetitions.feed(each)]):
+        for event, data in joined(self._repetitions.feed(read)):
             for raw in self._take(event, data):
                 take(raw)
             if self.is_done:

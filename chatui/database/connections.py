@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import select
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,6 +54,14 @@ def short_transaction() -> Iterator[None]:
         time.sleep(min(max(time.monotonic() - started, _MIN_PAUSE_SECONDS), _MAX_PAUSE_SECONDS))
 
 
+class _OfThread(threading.local):
+    wrapper: BaseDatabaseWrapper | None = None
+
+
+of_thread = _OfThread()
+"""The connection of the current thread, if it is one of ours. Django looks one up by its name in six steps, which each statement paid."""
+
+
 class ThreadConnection:
     """The connection of the current thread. Create it in that thread: from then on, all of Django's models use it there."""
 
@@ -72,7 +81,7 @@ class ThreadConnection:
         self._is_read_only = False
         """A statement has found that this connection writes nothing, and it stays so. The next one finds the new primary, or opens the file
         anew."""
-        connections["default"] = self.wrapper
+        connections["default"] = of_thread.wrapper = self.wrapper
 
     @contextmanager
     def ready(self, deadline: float = float("inf")) -> Iterator[None]:

@@ -17,6 +17,8 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import NOT_PROVIDED, ForeignKey, Model
 from django.db.models.base import ModelState
 
+from chatui.database.connections import of_thread
+
 M = TypeVar("M", bound=Model)
 
 MAX_ROWS = 50
@@ -210,7 +212,7 @@ def locking(table: str, *, waits: bool = True) -> str:
 
 def _executed(sql: str, values: Iterable[object]) -> Any:
     """The cursor, for its result to be read before the next statement."""
-    connection: Any = connections[DEFAULT_DB_ALIAS]
+    connection: Any = of_thread.wrapper or connections[DEFAULT_DB_ALIAS]
     cursor = _cursor(connection)
     cursor.execute(sql, [each if type(each) in _AS_THEY_ARE else _adapted(each, connection) for each in values])
     return cursor

@@ -8,6 +8,7 @@ fetch their own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import NamedTuple
 from uuid import UUID
@@ -36,7 +37,7 @@ def language_of(asked: str) -> str:
 def question(message: Message, versions: Sequence[UUID], language: str, sent: Sequence[SentDocument] = ()) -> SafeHtml:
     """A question that was just stored. ``versions``: the keys of all its versions, including this one; empty if they were not read.
     ``sent``: the documents that came with it."""
-    with translation.override(language):
+    with _in_language(language):
         shown = shown_question(message, versions, tuple(map(files.shown, sent)))
         return _rendered("exchange/_question.html", message.conversation_id, question=shown)
 
@@ -52,7 +53,7 @@ class AnswerFooter(NamedTuple):
 def answer_end(ended: EndedTurn, language: str, sources: Sequence[CitableSource] = ()) -> AnswerFooter:
     """The part below the answer of a turn that has ended. Takes at most five statements, and none if ``reads_nothing``. ``sources``: those
     that the answer cites."""
-    with translation.override(language):
+    with _in_language(language):
         answer = ended_answer(ended)
         if sources:
             answer = replace(answer, sources=tuple(sources))
@@ -61,6 +62,11 @@ def answer_end(ended: EndedTurn, language: str, sources: Sequence[CitableSource]
         can_see_failures = answer.notice is not None and access.can_see_failures(ended.turn.asked_by)
         shown = {"answer": answer, "can_see_failures": can_see_failures}
         return AnswerFooter(answer.row, _rendered("exchange/_answer_end.html", ended.turn.conversation_id, **shown), language)
+
+
+def _in_language(language: str) -> AbstractContextManager[None]:
+    """Mostly it is that of the instance, in which a turn is anyway."""
+    return nullcontext() if translation.get_language() == language else translation.override(language)
 
 
 def _rendered(template: str, conversation_id: UUID, **values: object) -> SafeHtml:

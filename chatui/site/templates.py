@@ -148,12 +148,16 @@ _NEVER_CALLED = frozenset({str, bool, int, type(None), tuple, list})
 
 
 class ValueNode(VariableNode):
-    """``{{ value }}``: most are text, which is only escaped. Of anything else Django knows what to do."""
+    """``{{ value }}``: most are text, which is only escaped, or markup. Of anything else Django knows what to do."""
 
     def render_annotated(self, context: Context) -> str:
         value = self.filter_expression.resolve(context)
         if type(value) is not str:
-            return str(base.render_value_in_context(value, context))
+            if context.autoescape and hasattr(value, "__html__"):
+                markup: str = value.__html__()
+                return markup
+            if not issubclass(type(value), str):  # a lazy one says that it is a string
+                return str(base.render_value_in_context(value, context))
         return escape(value) if context.autoescape and _SPECIAL.search(value) else value
 
 

@@ -1,5 +1,6 @@
 """Starting a turn: its limits, what is stored of the conversation and the question, and which questions can be asked again."""
 
+from copy import copy
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -333,7 +334,9 @@ def test_the_first_question_of_an_empty_conversation_is_its_first_message(ada: U
 def test_a_request_needs_the_session_in_which_its_page_was_opened(ada: User) -> None:
     session = sessions.signed_in({settings.SESSION_COOKIE_NAME: signed_in(ada).cookies[settings.SESSION_COOKIE_NAME].value})
     assert session is not None and store(ada, ask(session=session)).is_new
-    for ended in (replace(session, password_hash="of an old password"), replace(session, key="of no session")):
+    before = copy(session.person)
+    before.password = "of an old password"
+    for ended in (replace(session, person=before), replace(session, key="of no session")):
         assert refusal(ada, ask(session=ended)) is ProductCode.SIGNED_OUT
     assert Turn.objects.count() == 1
 
