@@ -75,7 +75,7 @@ def person_with(visitor: Visitor, name: str, password: str, place: str) -> User 
 
 
 def _is_right(guess: Guess, person: User | None, password: str) -> bool:
-    """Whether it is this person's password. Takes as long for nobody's. Raises MustWaitError."""
+    """Whether it is this person's password. Takes as long if there is no such person. Raises MustWaitError."""
     if guess.is_decoy:
         return False
     # It takes a good part of a second, and may have to wait for many others: nobody else should have to wait for its connection.

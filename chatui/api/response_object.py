@@ -135,7 +135,7 @@ TEXT = PartType("output_text", "response.output_text", fixed={"annotations": [],
 THOUGHT = PartType("reasoning_text", "response.reasoning_text")
 """Raw reasoning, in events with the names that clients know."""
 THOUGHT_OF_SCHEMA = PartType("reasoning_text", "response.reasoning")
-"""The same, in events with the names of Open Responses' schema."""
+"""Raw reasoning, in events with the names of Open Responses' schema."""
 SUMMARY = PartType("summary_text", "response.reasoning_summary_text", "response.reasoning_summary_part")
 """A line of a summary."""
 

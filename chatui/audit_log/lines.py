@@ -107,7 +107,7 @@ class LinePage:
     older: int | None
     """The number of the line with which the page of older ones begins; None if there is none."""
     newer: int | None
-    """The same of newer ones."""
+    """The number of the line with which the page of newer ones begins; None if there is none."""
 
 
 def rows(filters: LineFilters) -> QuerySet[AuditEvent]:

@@ -59,7 +59,7 @@ def _end_of(text: str, forms: Mapping[str, bool]) -> int:
 
 
 def _end_of_one(text: str, forms: Mapping[str, bool]) -> int:
-    """The same for all of one thought, unless its last sentence goes on."""
+    """Where one whole thought ends with which the text begins; 0 if there is none, or its last sentence goes on in the text."""
     words = words_in(text)
     thought = next(filter(words.startswith, forms), "")
     if not thought:
@@ -128,7 +128,7 @@ class Repeats:
         return is_known and any(form.startswith(self._words) for form in self._forms)
 
     def finish(self, *, complete: bool) -> list[tuple[str, bool]]:
-        """The rest. Cut, what is held may have become the thought."""
+        """What was held. If the answer is cut, it is hidden: it might have become the whole thought."""
         if self._held and (not complete or self._held.split() == self._thought.split()):
             self.is_past = self.has_hidden = True
             return [(self._held, True)]

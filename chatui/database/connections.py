@@ -194,7 +194,7 @@ def after(wait: timedelta) -> Expression:
 
 @cache
 def after_sql(wait: timedelta) -> str:
-    """The same as SQL."""
+    """The current time plus ``wait``, as SQL."""
     if connection.vendor == "sqlite":
         return f"strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', '+{wait.total_seconds()} seconds')"
     return f"statement_timestamp() + interval '{wait.total_seconds()} seconds'"

@@ -123,7 +123,7 @@ class DocumentPart(Table):
     """A page, a sheet or a slide, or the whole document."""
 
     content = models.ForeignKey(FileContent, on_delete=models.CASCADE, related_name="parts")
-    """The same as that of the ``DocumentText``."""
+    """That of the ``DocumentText`` to which this part belongs."""
     number = models.PositiveIntegerField()
     """Counts from 1, including parts without text."""
     label = models.CharField(max_length=200, blank=True)

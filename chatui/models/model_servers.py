@@ -83,7 +83,7 @@ class SeparationProof(Row):
     digest = models.CharField(max_length=64, unique=True)
     """A digest of its address, its model, the settings that affect how it answers, and the upstream behind a gateway."""
     server = models.CharField(max_length=64, db_index=True)
-    """The same without the upstream."""
+    """As ``digest``, but without the upstream."""
     proof = models.UUIDField()
     """New for each, so that one that was taken back is not taken for the next."""
     version = models.CharField(max_length=64, blank=True)

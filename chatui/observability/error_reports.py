@@ -49,7 +49,7 @@ class SafeTextFormatter(logging.Formatter):
 
 
 class JsonFormatter(SafeTextFormatter):
-    """The same as one JSON object per line, for log collectors."""
+    """Log lines as JSON objects for log collectors, as safe as the lines of text."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields = {

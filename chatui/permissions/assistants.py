@@ -85,7 +85,7 @@ def lent_in(person: User, conversation_id: UUID) -> QuerySet[Any, UUID]:
 
 
 def lent_by(person: User, assistant_id: object) -> QuerySet[Any, UUID]:
-    """The same for a conversation that begins with this assistant now."""
+    """The keys of the collections that belong to the assistant, if a conversation begins with it now."""
     return _lent(usable(person).filter(assistant=key_in(assistant_id)))
 
 

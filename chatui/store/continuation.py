@@ -45,7 +45,7 @@ def end_of(turn: Turn, *, with_text: bool = False) -> Message | None:
 
 
 def end_among(turn: Turn, messages: Sequence[Message]) -> Message | None:
-    """The same, for messages of the turn that were already loaded."""
+    """As ``end_of``, for messages of the turn that were already loaded."""
     if turn.continued_message is not None and not any(map(is_answer, messages)) and is_answer(turn.continued_message):
         return turn.continued_message
     return last_of(messages) or turn.continued_message

@@ -209,7 +209,7 @@ def of_turns(turn_ids: Collection[UUID]) -> Mapping[UUID, tuple[StoredFile, ...]
 
 
 def of_question(question_id: UUID) -> Mapping[UUID, tuple[StoredFile, ...]]:
-    """The same for all answers to a question. One statement."""
+    """The files of each turn that answers this question. One statement."""
     return _by_turn(StoredFile.objects.filter(turn__question=question_id))
 
 

@@ -36,7 +36,7 @@ _MAX_ROWS = 5000
 _CANDIDATES = 24
 """The best rows, whose texts are loaded."""
 _CANDIDATES_OF_EACH = 3
-"""The same for each document, if one place of each is shown."""
+"""The best rows of each document, whose texts are loaded if one place of each document is shown."""
 _AROUND_CHARS = 4000
 """Characters shown on either side of a passage."""
 

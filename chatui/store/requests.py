@@ -80,7 +80,7 @@ def _without_keys(value: Any, *, is_key: bool = False) -> Any:
 
 
 def _opened(value: Any) -> Any:
-    """The same without encrypted values."""
+    """A part of a request without encrypted values."""
     if isinstance(value, list):
         return [_opened(each) for each in value]
     if not isinstance(value, dict):

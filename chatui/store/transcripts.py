@@ -509,7 +509,7 @@ def transcript(conversation: Conversation, messages: Sequence[Message], audience
 
 
 def document(conversation: Conversation, messages: Sequence[Message], audience: Audience) -> str:
-    """The same as OpenChatML text."""
+    """A branch as OpenChatML text; parameters are as of ``transcript``."""
     return ocml.dump(transcript(conversation, messages, audience))
 
 

@@ -48,7 +48,7 @@ def at(person_id: UUID, conversation_id: UUID | None) -> list[StoredFile]:
 
 
 def rows_at(person_id: UUID, conversation_id: UUID | None) -> QuerySet[StoredFile]:
-    """The same as rows, in no order."""
+    """The rows of the files that wait at that message box, in no order."""
     return of_person(person_id).filter(brought_in=conversation_id, created_at__gte=timezone.now() - KEPT)
 
 

@@ -49,9 +49,9 @@ class ProgramPool(Generic[P]):
 
     def __init__(self) -> None:
         self.by_key: dict[UUID, PooledProgram[P]] = {}
-        """Those that take calls."""
+        """The programs that take calls."""
         self.open: set[PooledProgram[P]] = set()
-        """The same, and those that only answer the calls they have."""
+        """All programs, also those that take no new calls and only answer the ones they have."""
         self._ending: set[asyncio.Task[None]] = set()
 
     def add(self, kept: PooledProgram[P]) -> PooledProgram[P]:

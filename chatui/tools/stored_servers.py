@@ -121,7 +121,7 @@ class WantedServer:
     """A new one; None keeps the stored one, if the address has the same origin."""
     forgets_key: bool = False
     sign_in: WantedSignIn | None = None
-    """None if one key or none is everybody's."""
+    """How each person signs in; None if all people use the server with the same key, or without one."""
 
 
 def problems(wanted: WantedServer, before: StoredToolServer | None) -> list[tuple[str, str]]:

@@ -203,11 +203,11 @@ def mine(key: UUID, owner: str) -> QuerySet[Turn]:
 
 
 _MINE = "id = %s AND state = 'running' AND lease_owner = %s"
-"""The same as SQL."""
+"""As ``mine``, in SQL."""
 _NEXT = "(SELECT COALESCE(MAX(position) + 1, 0) FROM chatui_message WHERE conversation_id = chatui_turn.conversation_id)"
 """The next free position in the conversation of a turn."""
 _PLACE = f"SELECT {_NEXT}, EXISTS (SELECT 1 FROM chatui_message WHERE id = %s) FROM chatui_turn WHERE {_MINE}"  # noqa: S608 - all of it is ours
-"""The same, and whether a message is already stored."""
+"""The next free position in the turn's conversation, and whether a message is already stored."""
 
 
 def check_ours(turn: Turn) -> None:

@@ -290,7 +290,7 @@ def order(text: str, after: Message | None, key: UUID) -> dict[str, str | None]:
 
 
 def place_of(turn: Turn) -> UUID | None:
-    """The same of a turn that is already stored."""
+    """The key of the message after which a stored turn's answer comes; None for the question."""
     return turn.messages.filter(author=Author.IMPORT).order_by("position").values_list("pk", flat=True).last()
 
 

@@ -28,7 +28,7 @@ TOUCHY = (
     "suspicious; malicious; trick; manipulat*; safety; unsafe; cannot disable; can't disable; sexual; violent; violence; copyright*; "
     "medical advice; legal advice; disclaimer; role play; pretend; instructed"
 )
-"""The same, unless the person's own text has such a word."""
+"""A sentence with one of these counts for nothing either, unless the person's own text has such a word."""
 
 CUES: dict[str, str] = {
     "meaning": "might refer*; may refer*; likely refer*; probably refer*; refers to; refer to; likely mean*; probably mean*; they mean; "

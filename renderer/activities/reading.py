@@ -135,7 +135,7 @@ class _Sentence:
     hits: tuple[tuple[str, str, float], ...] = ()
     """See ``cues.hits``."""
     signs: dict[str, float] = field(default_factory=dict)
-    """Points of kinds for what is no word."""
+    """The points of each kind for signs other than words."""
     is_hidden: bool = False
 
 
@@ -322,7 +322,7 @@ def _sentence(length: int, text: str, asked: PersonText) -> _Sentence:
 
 
 def _signs(text: str, subjects: Collection[str]) -> Iterator[tuple[str, float]]:
-    """(kind, points) of what is no word: sums, code, years, items of lists, signs of other languages."""
+    """Kinds with the points that signs other than words give them: sums, code, years, items of lists, other languages."""
     years = min(len(_YEAR.findall(text)), 3)
     yield "recall", years * 0.6
     yield "timeline", years * 0.5

@@ -336,7 +336,7 @@ def _fits(recorded: MessageRecord, body: str, *, opened: bool) -> bool:
 
 @lru_cache(maxsize=512)
 def _alone(harmony: str, body: str, stop: Terminator, *, opened: bool) -> Frame | None:
-    """What a whole conversation that is this message alone is read as; None if it is no message."""
+    """The frame that is read from a conversation of this message alone; None if that is not exactly one message."""
     opening: list[Piece] = [Marker(Token.START)] if opened else []
     pieces = [*opening, *pieces_of_text(harmony), Marker(Token.MESSAGE), body, Marker(stop)]
     read = fold(pieces, HarmonyReader(_numbered(), conversation=True))

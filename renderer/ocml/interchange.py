@@ -350,7 +350,7 @@ _BODIES = ("content", "thinking", "arguments")
 
 
 def _json_of(value: JsonValue) -> str:
-    """What is no text where one belongs, as a text that every frame can hold: JSON has lone surrogates, and no frame does."""
+    """A value that stands where a text belongs, as JSON text. JSON may have lone surrogates, which no frame can hold."""
     return SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False))
 
 

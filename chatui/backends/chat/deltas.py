@@ -183,7 +183,7 @@ class Deltas:
         return [*events, *self._close(None, error), *self._call_frames(error)]
 
     def _answer_ended(self, *, complete: bool) -> list[RawEvent]:
-        """The rest of the answer. A label behind it hides all of it."""
+        """The events at the end of the answer's text. A label that came behind the text hides all of it."""
         self._is_whole = complete
         if self._guard:
             for thought in filter(None, ("".join(self._summaries), "".join(self._late_summaries))):

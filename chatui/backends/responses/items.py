@@ -43,7 +43,7 @@ class Flow:
         self._separator = separator
         self._parts: dict[int, list[str]] = {}
         self._all: list[tuple[int, str]] = []
-        """The same in the order of arrival, each piece with its part."""
+        """All pieces in the order of arrival, each with the number of its part."""
         self._last: int | None = None
         self._claims: dict[int, str] = {}
         self.differs = False

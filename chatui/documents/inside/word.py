@@ -494,7 +494,7 @@ class _Text:
         self.put(f"{base}({above})" if above else base, place)
 
     def put_link_of_drawing(self, element: Element, place: _Place) -> None:
-        """The rest of these elements was read with the drawing around them."""
+        """Write the addresses of its links. What else is in these elements was read with the drawing around them."""
         for each in element.iter("hlinkClick"):
             if address := self._address(each):
                 self.put(mark("Link", address), place, PLAIN)

@@ -130,7 +130,7 @@ class Planter:
         return value
 
     def _marker(self, found: re.Match[str]) -> str:
-        """The same for each mention of a place: an answer may repeat a text."""
+        """The marker for a place in a script: the same one at each mention, because an answer may repeat a text."""
         kind, place = found.groups()
         is_shown = kind == "+"
         if (is_shown, place) not in self._planted:

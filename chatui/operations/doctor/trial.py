@@ -51,7 +51,7 @@ class Trial:
 
     @property
     def reasoning(self) -> str:
-        """The same without what the server calls a summary of it."""
+        """The reasoning that arrived separately, without what the server calls a summary of it."""
         frames = (frame for frame in self.frames if frame.header.channel == Channel.ANALYSIS and frame.header.intent is None)
         return "\n\n".join(frame.body for frame in frames)
 

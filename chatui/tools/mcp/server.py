@@ -231,7 +231,7 @@ class McpServer:
         return Noted(found, note) if note else found
 
     def _beside(self, turn: CallingTurn | None = None, hidden: tuple[str, ...] = ()) -> Beside:
-        """What is done with what the server sends beside its answer to a call of this turn, or to nobody's."""
+        """What is done with what the server sends beside its answer to a request: of this turn, or of the product itself."""
         return Beside(
             speaker=self._spec.name,
             person=turn.person if turn else None,

@@ -175,7 +175,7 @@ MAX_ITEMS = 50_000
 
 
 class TooMuchError(Exception):
-    """The rest of the file is not read."""
+    """The file has too much: the rest of it is not read."""
 
 
 def begins_list(data: bytes) -> bool:
