@@ -1,6 +1,7 @@
 """The sandbox's main program: runs each piece of code in one namespace, like an interactive interpreter.
 
-A request is a line of JSON on standard input. ``{"mark": text, "code": text}`` runs code, and ``{"interrupt": true}`` interrupts it.
+A request is a line of JSON on standard input. ``{"mark": text, "code": text}`` runs code, and ``{"interrupt": true}`` interrupts it: as
+soon as it has begun, and not after its end.
 ``{"mark": text, "write": name, "data": base64, "is_first": bool}`` writes a piece of a file to the working directory, and
 ``{"mark": text, "delete": name}`` deletes a file.
 
@@ -24,6 +25,7 @@ import resource
 import signal
 import sys
 import threading
+import time
 import tokenize  # noqa: F401 - linecache would import it to print a traceback, when no file can be opened any more
 import traceback
 import types
@@ -58,14 +60,14 @@ def main() -> NoReturn:
     sys.modules["__main__"] = module
     number = -1  # the first request is the product's own, to see whether the interpreter answers
     while True:
-        # Ignore an interrupt that arrives after its code has ended.
-        with contextlib.suppress(KeyboardInterrupt):
+        with contextlib.suppress(KeyboardInterrupt):  # of a thread that the code left running
             request = inbox.get()
             if "write" in request or "delete" in request:
                 end = {"failed": _has_failed(request)}
             else:
                 number += 1
                 end = _answer(request["code"], f"<call {number}>", vars(module), answers)
+            _now.is_asked = False
             _write(answers, b"\0" + request["mark"].encode() + b"\0" + json.dumps(end).encode() + b"\n")
 
 
@@ -75,10 +77,31 @@ def _listen(requests: Any, inbox: "queue.SimpleQueue[Any]") -> NoReturn:
         for line in requests:
             request = json.loads(line)
             if "interrupt" in request:
-                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+                _interrupt()
             else:
+                _now.is_asked = True
                 inbox.put(request)
     os._exit(0)
+
+
+class _Now:
+    """What the main thread does."""
+
+    is_asked = False
+    """It has a request that is not answered."""
+    runs_code = False
+    """An exception at this point is the result of the code."""
+
+
+_now = _Now()
+
+
+def _interrupt() -> None:
+    """Elsewhere an interrupt would lose the request or its answer: on a busy machine, it may come before the code has begun."""
+    while _now.is_asked and not _now.runs_code:
+        time.sleep(0.01)
+    if _now.runs_code:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
 def _has_failed(request: Any) -> bool:
@@ -129,7 +152,11 @@ def _run(code: str, name: str, namespace: dict[str, Any]) -> bool:
 def _run_guarded(task: Any, namespace: dict[str, Any]) -> bool:
     """Run a task. Returns whether it failed. If so, its traceback is printed, without the frames of this program."""
     try:
-        task(namespace)
+        try:
+            _now.runs_code = True
+            task(namespace)
+        finally:
+            _now.runs_code = False
     except BaseException as error:  # noqa: BLE001 - any exception is the code's result, even SystemExit
         frames = error.__traceback__
         while frames is not None and frames.tb_frame.f_code.co_filename == _answer.__code__.co_filename:
