@@ -8,7 +8,7 @@ from renderer.frames import Frame, Header, Role
 from renderer.gate import Audience, may_see, show
 
 # For tests in which only the machine can be slow, and for those that wait for a deadline.
-PATIENT = SampleLimits(connect=10, first=20, idle=20, overall=60, discover=10, read_interval=0.001)
+PATIENT = SampleLimits(connect=120, first=120, idle=120, overall=240, discover=120, read_interval=0.001)
 HASTY = SampleLimits(connect=1, first=1, idle=1, overall=6, discover=1, read_interval=0.001)
 
 

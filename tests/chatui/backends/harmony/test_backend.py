@@ -113,7 +113,7 @@ async def test_what_the_token_of_a_call_ends_is_hidden_with_every_server_whateve
 
 @pytest.mark.slow
 async def test_an_endless_answer_is_cut_and_the_connection_closed(vocabulary: Vocabulary) -> None:
-    limits = SampleLimits(first=20, idle=20, overall=60, discover=10, read_interval=0.001, max_output_chars=1000)
+    limits = replace(PATIENT, max_output_chars=1000)
     for endless in (ids_of(vocabulary, "more and more "), [200005], [200006, 200008, 200007]):
 
         async def answer(writer: asyncio.StreamWriter, endless: list[int] = endless) -> None:
