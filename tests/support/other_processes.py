@@ -2,14 +2,36 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
+from django.db import transaction
 
-from chatui.turns import leases, reaping, running
+from chatui.models.turn import Turn
+from chatui.models.user import User
+from chatui.turns import leases, reaping, running, start
+from chatui.turns.asks import Ask, AskKind
+from chatui.turns.running import TurnPlace
+from chatui.wire.bus import PROCESS
 
 DEAD = "a process that died"
 """An owner of leases that nobody is."""
+
+
+@database_sync_to_async
+def stored_by_another(person: User, kind: str = "send", text: str = "What is 2 + 2?", **fields: Any) -> Turn:
+    """The running turn of a question that a process stored which died before it launched it. ``fields``: as in ``Ask``."""
+    effort = "" if kind == "continue" else "medium"
+    asked = Ask(AskKind(kind), uuid4(), effort, text="" if kind == "continue" else text, **fields)
+    with transaction.atomic():
+        return start.start(person, asked, DEAD).turn
+
+
+async def wish_of_a_lost_page(turn: Turn) -> None:
+    """A page in a process that has died wished that the turn makes way for its message, and nobody takes that back."""
+    running.make_way(TurnPlace(turn.pk, PROCESS), "a page", is_wanted=True)
 
 
 async def reap() -> None:

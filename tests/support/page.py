@@ -59,6 +59,11 @@ class Page(BrowserSocket):
         """Send a command about the last turn, such as ``stop``."""
         await self.send(command, conversation=str(self.turn.conversation_id), turn=str(self.turn.pk), **fields)
 
+    async def heard(self) -> None:
+        """Wait until all is done that it told, while its turn still runs."""
+        await self.follow(self.turn.conversation_id)
+        await self.until("chatui:snapshot")
+
     async def follow(self, conversation: object) -> None:
         await self.send("subscribe", conversation=str(conversation))
 

@@ -6,13 +6,11 @@ import pytest
 
 from chatui.backends.base import BackendError, EndReason
 from chatui.codes import ProductCode
-from chatui.models.message import Message
-from chatui.models.turn import Turn
 from chatui.models.user import User
 from renderer.frame_kinds import SUMMARY
 from renderer.frames import Terminator
 from tests.chatui.tools import offering
-from tests.chatui.turns.test_turns import ask, run, shape
+from tests.support.page import answered, conversation_of, shape
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, ScriptedBackend, answer, ended, frame
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -30,15 +28,11 @@ def _offered(monkeypatch: pytest.MonkeyPatch) -> None:
     offering.offer(monkeypatch, lookup)
 
 
-async def rows(turn: Turn) -> list[Message]:
-    return [message async for message in Message.objects.filter(conversation=turn.conversation).order_by("position")]
-
-
 async def test_a_reply_is_stored_and_the_same_turn_samples_again(ada: User, backend: ScriptedBackend) -> None:
     backend.script, backend.following = CALLS, [answer("There are four.")]
-    turn = await run(ada, ask())
+    turn = await answered(ada)
     assert (turn.state, turn.error_code) == ("completed", "")
-    stored = await rows(turn)
+    stored = await conversation_of(turn)
     assert shape(stored) == [
         ("user", ""),
         ("assistant", "analysis"),
@@ -55,24 +49,24 @@ async def test_a_reply_is_stored_and_the_same_turn_samples_again(ada: User, back
 
 async def test_the_tokens_of_all_samplings_are_added_up(ada: User, backend: ScriptedBackend) -> None:
     backend.script, backend.following = CALLS, [answer()]
-    turn = await run(ada, ask())
+    turn = await answered(ada)
     assert (turn.input_tokens, turn.output_tokens, turn.model) == (20, 40, "scripted-model")
 
 
 async def test_a_server_failure_in_the_second_sampling_keeps_what_was_stored(ada: User, backend: ScriptedBackend) -> None:
     broken = [*frame(FINAL, "There")[:-1], BackendError(ProductCode.TIMEOUT)]
     backend.script, backend.following = CALLS, [broken]
-    turn = await run(ada, ask())
+    turn = await answered(ada)
     assert (turn.state, turn.error_code) == ("failed", ProductCode.TIMEOUT)
-    stored = await rows(turn)
+    stored = await conversation_of(turn)
     assert shape(stored)[-2:] == [("tool", "commentary"), ("assistant", "final")] and not stored[-1].is_complete
 
 
 @pytest.mark.parametrize("channel", ["commentary", "final", None])
 async def test_a_turn_with_only_visible_preambles_has_no_answer(ada: User, backend: ScriptedBackend, channel: str | None) -> None:
     backend.script = [*frame(ANALYSIS, "a plan first"), *frame(replace(PREAMBLE, channel=channel), "I will look."), ended()]
-    turn = await run(ada, ask())
-    assert (await rows(turn))[-1].is_visible, "the premise: people see the preamble"
+    turn = await answered(ada)
+    assert (await conversation_of(turn))[-1].is_visible, "the premise: people see the preamble"
     assert (turn.state, turn.error_code) == ("failed", ProductCode.ONLY_THINKING)
 
 
@@ -80,7 +74,7 @@ async def test_a_summary_of_an_earlier_sampling_is_known_if_it_comes_again(ada: 
     """The prompt leaves it out, and servers call the reasoning itself a summary."""
     backend.script = [*frame(SUMMARY, "The user wants a count."), *CALLS]
     backend.following = [CALLS, answer("There are four.")]
-    await run(ada, ask())
+    await answered(ada)
     assert [[text.strip() for text in request.thoughts] for request in backend.requests] == [
         [],
         *[["The user wants a count.", "I look it up"]] * 2,

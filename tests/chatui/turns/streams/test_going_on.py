@@ -11,8 +11,10 @@ from chatui.turns.streams.end_user import EndUserStream
 from renderer.activities.activity import Activity
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE, TOOL_LINE
-from renderer.frames import Terminator
-from tests.support.scripted import CALL
+from renderer.frames import Frame, Terminator
+from renderer.gate import Audience, show
+from renderer.markup import html
+from tests.support.scripted import CALL, FINAL
 
 LINE = Activity("calc")
 NO_ANSWER: dict[str, Sequence[RawEvent]] = {
@@ -100,3 +102,67 @@ def test_the_end_of_a_turn_ends_the_thinking_for_pages_that_open_later() -> None
     page.stream.flush()
     snapshot = page.stream.snapshot(0)
     assert (snapshot.thought, snapshot.can_answer_now) == (7, False)
+
+
+# Text that a continuation withdraws or keeps, on pages that show what it continues.
+
+
+KEY, CUT_KEY = uuid4(), uuid4()
+JOINED: list[RawEvent] = [FrameOpened(FINAL), FrameText("One.\n\nTwo and"), FrameText(" three.\n\n"), FrameWithdrawn()]
+
+
+@pytest.mark.parametrize("flushed", range(4))
+@pytest.mark.parametrize("is_watched", [True, False])
+def test_pages_remove_the_cut_text_and_show_the_whole_new_answer(flushed: int, is_watched: bool) -> None:
+    stream = EndUserStream(uuid4())
+    blocks = html.render_blocks(show(Frame(FINAL, "One.\n\nTwo and"), Audience.END_USER))
+    stream.show_before([wire.MessageSoFar(str(CUT_KEY), "final", tuple(blocks))], CUT_KEY)
+    for number, event in enumerate(JOINED):
+        stream.take(event, KEY, 0)
+        if number < flushed:
+            stream.flush(is_watched=is_watched)
+    gone = {each.event.message_id for each in stream.flush() if isinstance(each.event, wire.MessageWithdrawn)}
+    assert str(CUT_KEY) in gone and stream.snapshot(0).messages == ()
+    answer = uuid4()
+    for event in (FrameClosed(Terminator.END), FrameOpened(FINAL), FrameText("Four.\n\nFive."), FrameClosed(Terminator.RETURN)):
+        stream.take(event, answer, 0)
+    events = [each.event for each in stream.flush()]
+    [began] = [event for event in events if isinstance(event, wire.MessageBegan)]
+    assert (began.message_id, began.continued_message) == (str(answer), None)
+    assert [word in str(block) for word, block in zip(("Four", "Five"), stream.snapshot(0).messages[0].blocks, strict=True)] == [True] * 2
+
+
+def show_on(page: dict[str, list[str]], events: list[wire.Numbered]) -> None:
+    """What a page does with events about messages."""
+    for numbered in events:
+        match numbered.event:
+            case wire.MessageBegan(message_id=key, continued_message=cut, blocks=kept):
+                page[key] = page.pop(cut)[:kept] if cut else page.get(key, [])
+            case wire.MessageWithdrawn(message_id=key):
+                page.pop(key, None)
+            case wire.BlockFlushed(message_id=key, block=block, html=text) | wire.BlockReplaced(message_id=key, block=block, html=text):
+                page[key][block:] = [str(text)]
+
+
+@pytest.mark.parametrize("flushed", range(4))
+@pytest.mark.parametrize("is_watched", [True, False])
+def test_pages_show_a_cut_text_that_stays_again_until_a_new_answer_replaces_it(flushed: int, is_watched: bool) -> None:
+    stream, page = EndUserStream(uuid4()), dict[str, list[str]]()
+    blocks = html.render_blocks(show(Frame(FINAL, "One.\n\nTwo and"), Audience.END_USER))
+    before = wire.MessageSoFar(str(CUT_KEY), "final", tuple(blocks))
+    page[str(CUT_KEY)] = list(map(str, blocks))
+    stream.show_before([before], CUT_KEY, stays=True)
+    for number, event in enumerate(JOINED):
+        stream.take(event, KEY, 0)
+        if number < flushed:
+            show_on(page, stream.flush(is_watched=is_watched))
+    show_on(page, stream.flush())
+    assert page == {str(CUT_KEY): list(map(str, blocks))} and stream.snapshot(0).messages == (before,)
+    answer = uuid4()
+    for event in (FrameClosed(Terminator.END), FrameOpened(FINAL), FrameText("One.\n\nTwo and"), FrameText(" four.")):
+        stream.take(event, answer, 0)
+    stream.take(FrameClosed(Terminator.RETURN), answer, 0)
+    show_on(page, stream.flush())
+    shown = list(map(str, html.render_blocks(show(Frame(FINAL, "One.\n\nTwo and four."), Audience.END_USER))))
+    assert page == {str(answer): shown}
+    assert [(each.message_id, list(map(str, each.blocks))) for each in stream.snapshot(0).messages] == [(str(answer), shown)]
