@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 from uuid import uuid4
@@ -24,15 +25,22 @@ def cookie_of(person: User | None) -> str:
 
 
 class BrowserSocket:
-    """``async with BrowserSocket(person) as socket``. ``raw`` has everything received, as text."""
+    """``async with BrowserSocket(person) as socket``. ``raw`` has everything received, as text. ``more``: headers that no browser sends."""
 
     def __init__(
-        self, person: User | None, *, origin: str | None = "http://localhost:8000", host: str = "localhost:8000", path: str = "/ws/"
+        self,
+        person: User | None,
+        *,
+        origin: str | None = "http://localhost:8000",
+        host: str = "localhost:8000",
+        path: str = "/ws/",
+        more: Sequence[tuple[bytes, bytes]] = (),
     ) -> None:
         self._person = person
         self._origin = origin
         self._host = host
         self._path = path
+        self._more = more
         self.raw: list[str] = []
         self.accepted = False
         self.close_code: object = None
@@ -45,6 +53,7 @@ class BrowserSocket:
         headers = [(b"host", self._host.encode()), (b"cookie", cookie.encode())]
         if self._origin is not None:
             headers.append((b"origin", self._origin.encode()))
+        headers += self._more
         self._communicator = WebsocketCommunicator(application, self._path, headers=headers)
         self.accepted, code = await self._communicator.connect(timeout=30)
         self.close_code = None if self.accepted else code

@@ -25,6 +25,10 @@ _PLACES: dict[str, tuple[str, ...]] = {
         "chatui.tools.rules.ROWS_SECONDS",
         "chatui.usage.limits.CACHE_SECONDS",
     ),
+    # For how long a process erases what has expired, before it looks for other work.
+    "erasing_seconds": ("chatui.turns.reaping.ENDING_SECONDS",),
+    # For how long after an outage no process ends turns of another.
+    "grace_seconds": ("chatui.turns.sweep.GRACE_SECONDS",),
     # How much of a long conversation is read for a model.
     "seen_chars": ("chatui.turns.opening.SEEN_CHARS",),
     # After how long without a call a tool's program ends, and how many of them a process keeps.

@@ -75,6 +75,7 @@ class Database:
     """The statements that met a fault, in order."""
     _faults: list[_Fault] = field(default_factory=list)
     _held: list[tuple[re.Pattern[str], threading.Event]] = field(default_factory=list)
+    _actions: list[tuple[re.Pattern[str], Callable[[], object]]] = field(default_factory=list)
     _unconfirmed: dict[BaseDatabaseWrapper, Exception] = field(default_factory=dict)
 
     def refuse(self, statement: str, error: Exception | None = None, *, times: float = 1) -> None:
@@ -97,6 +98,10 @@ class Database:
             self._held.remove(held)
             held[1].set()
 
+    def before(self, statement: str, action: Callable[[], object]) -> None:
+        """Do this once, in the same transaction, before the next such statement: what another process did at that moment."""
+        self._actions.append((re.compile(statement), action))
+
     def recover(self) -> None:
         """From now on nothing is refused or lost."""
         self._faults.clear()
@@ -106,6 +111,10 @@ class Database:
         for pattern, released in list(self._held):
             if pattern.match(text):
                 released.wait(60)
+        for entry in [each for each in self._actions if each[0].match(text)]:
+            self._actions.remove(entry)
+            self.met.append(text)
+            entry[1]()
         for fault in self._faults:
             if fault.times > 0 and fault.of.match(text):
                 fault.times -= 1

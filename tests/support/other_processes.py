@@ -1,14 +1,17 @@
 """This process as one of several: what each does for the turns of others, and what others see of its own."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
 from django.db import transaction
+from django.utils import timezone
 
+from chatui.database import connections
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import leases, reaping, running, start
@@ -21,12 +24,22 @@ DEAD = "a process that died"
 
 
 @database_sync_to_async
-def stored_by_another(person: User, kind: str = "send", text: str = "What is 2 + 2?", **fields: Any) -> Turn:
+def stored_by_another(person: User, kind: str = "send", text: str = "What is 2 + 2?", owner: str = DEAD, **fields: Any) -> Turn:
     """The running turn of a question that a process stored which died before it launched it. ``fields``: as in ``Ask``."""
     effort = "" if kind == "continue" else "medium"
     asked = Ask(AskKind(kind), uuid4(), effort, text="" if kind == "continue" else text, **fields)
     with transaction.atomic():
-        return start.start(person, asked, DEAD).turn
+        return start.start(person, asked, owner).turn
+
+
+async def stored_here(person: User, kind: str = "send", **fields: Any) -> Turn:
+    """The same of a question that this process stored, and has not launched."""
+    return await stored_by_another(person, kind, owner=PROCESS, **fields)
+
+
+async def set_lease(turn: Turn, seconds: float) -> None:
+    """Let its lease end so many seconds from now."""
+    await Turn.objects.filter(pk=turn.pk).aupdate(lease_until=timezone.now() + timedelta(seconds=seconds))
 
 
 async def wish_of_a_lost_page(turn: Turn) -> None:
@@ -37,6 +50,24 @@ async def wish_of_a_lost_page(turn: Turn) -> None:
 async def reap() -> None:
     """Do once what each process does every ten seconds: end or launch turns that nobody runs any more, erase what is due."""
     await reaping.reap()
+
+
+@asynccontextmanager
+async def reaping_often() -> AsyncIterator[None]:
+    """In the block this process does so as often as a served one."""
+    reaping.start_reaping()
+    try:
+        yield
+    finally:
+        reaping.stop_reaping()
+
+
+@contextmanager
+def database_restarted() -> Iterator[None]:
+    """In the block the database server has run for five seconds only, as PostgreSQL says of itself."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(connections, "seconds_since_start", lambda: 5.0)
+        yield
 
 
 async def leave() -> None:

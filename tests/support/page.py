@@ -5,8 +5,10 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from channels.db import database_sync_to_async
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
@@ -88,6 +90,16 @@ def posted(person: User, path: str, **form: Any) -> int:
     client = Client()
     client.force_login(person)
     return client.post(path, form).status_code
+
+
+@database_sync_to_async
+def imported(person: User, text: bytes) -> Conversation:
+    """The conversation that comes of a file which the person uploads."""
+    client = Client()
+    client.force_login(person)
+    answer = client.post("/import/", {"file": SimpleUploadedFile("talk.ocml", text)})
+    assert answer.status_code in (200, 302), answer.content
+    return Conversation.objects.filter(owner=person, imported_at__isnull=False).latest("imported_at")
 
 
 async def settled() -> None:

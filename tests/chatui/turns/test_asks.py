@@ -1,104 +1,96 @@
-"""Asks (requests for a turn): each belongs to one person and is stored once; nobody can edit or regenerate what they cannot see."""
+"""Asks (requests for a turn): each belongs to one person and is stored once; a socket that asks is one of this site's own pages."""
 
-from dataclasses import replace
-from types import SimpleNamespace
+from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import IntegrityError
 
-from chatui.live import routing
-from chatui.live.routing import is_allowed
 from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.permissions.access import NotFoundError
-from chatui.turns import running, start
-from chatui.turns.asks import Ask, AskKind, ProgramAsk
-from chatui.turns.streams.program import ProgramStream
-from tests.chatui.turns.test_turns import ask, begin, run
+from tests.support.browser_socket import BrowserSocket
+from tests.support.database import Database
+from tests.support.database import database as database
+from tests.support.environment import change
+from tests.support.page import Page, answered, settled
 from tests.support.scripted import ScriptedBackend
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 async def test_the_same_client_id_of_two_people_is_two_turns(ada: User, bela: User, backend: ScriptedBackend) -> None:
-    question = ask(text="What is mine?")
-    adas, belas = await begin(ada, question), await begin(bela, replace(question, text="What is his?"))
-    await running.settle()
-    assert belas.is_new and adas.turn.pk != belas.turn.pk
-    assert (belas.turn.conversation.owner, belas.turn.asked_by) == (bela, bela)
-    again = await begin(bela, question)
-    assert not again.is_new and again.turn.pk == belas.turn.pk, "twice, it is his own turn and never hers"
-
-
-async def test_a_program_with_another_persons_client_id_gets_its_own_turn(ada: User, bela: User, backend: ScriptedBackend) -> None:
-    belas = await begin(bela, ask(text="What is his?"))
-    adas = await running.ask(ada, Ask(AskKind.SEND, belas.turn.client_id, "low", text="What is mine?", program=ProgramAsk(ProgramStream())))
-    await running.settle()
-    assert adas.is_new and adas.turn.pk != belas.turn.pk
-    assert (adas.turn.conversation.owner, adas.turn.asked_by, adas.turn.client_id) == (ada, ada, belas.turn.client_id)
+    client_id = uuid4()
+    async with Page(ada) as adas, Page(bela) as belas:
+        hers, his = await adas.ask("What is mine?", client_id=client_id), await belas.ask("What is his?", client_id=client_id)
+        await settled()
+        assert his.pk != hers.pk
+        assert (await Turn.objects.filter(pk=his.pk, asked_by=bela, conversation__owner=bela).acount()) == 1
+        assert (await belas.tried("What is his?", client_id=client_id))["turn"] == str(his.pk), "twice, it is his own turn and never hers"
 
 
 async def test_a_repeated_ask_is_one_turn_in_any_conversation(ada: User, backend: ScriptedBackend) -> None:
-    first = ask()
-    started = [await begin(ada, first) for _ in range(3)]
-    await running.settle()
-    assert [each.is_new for each in started] == [True, False, False] and len({each.turn.pk for each in started}) == 1
-    other = await run(ada, ask(text="And something else?"))
-    elsewhere = await begin(ada, replace(first, conversation=other.conversation_id))
-    assert not elsewhere.is_new and elsewhere.turn.pk == started[0].turn.pk
-    assert await Conversation.objects.acount() == 2
+    first: dict[str, Any] = {"client_id": uuid4()}
+    async with Page(ada) as page:
+        replies = [await page.tried(**first) for _ in range(3)]
+        await settled()
+        other = await answered(ada, "And something else?")
+        replies.append(await page.tried(conversation=other.conversation_id, **first))
+    assert {event["turn"] for event in replies} == {replies[0]["turn"]} and len(backend.requests) == 2
+    assert await Conversation.objects.acount() == await Turn.objects.acount() == 2
 
 
-@pytest.mark.parametrize("kind", [AskKind.EDIT, AskKind.REGENERATE])
-async def test_a_repeated_ask_keeps_its_kind_and_its_question(ada: User, backend: ScriptedBackend, kind: AskKind) -> None:
-    turn = await run(ada, ask())
-    text = "What is 3 + 3?" if kind is AskKind.EDIT else ""
-    question = ask(kind, text, conversation=turn.conversation_id, question=turn.question_id, language="de")
-    first, again = await begin(ada, question), await begin(ada, question)
-    await running.settle()
-    assert (first.ask.kind, first.is_new, first.has_new_question, first.ask.language) == (kind, True, kind is AskKind.EDIT, "de")
-    assert (again.ask.kind, again.is_new, again.has_new_question, again.turn) == (kind, False, False, first.turn)
+@pytest.mark.parametrize("kind", ["edit", "regenerate"])
+async def test_a_repeated_ask_keeps_its_kind_and_its_question(kind: str, ada: User, backend: ScriptedBackend) -> None:
+    turn = await answered(ada)
+    text = "What is 3 + 3?" if kind == "edit" else ""
+    asked = {"type": kind, "conversation": turn.conversation_id, "question": turn.question_id, "client_id": uuid4()}
+    async with Page(ada) as page:
+        first, again = await page.tried(text, **asked), await page.tried(text, **asked)
+        await settled()
+    assert (first["turn"], first["question"]) == (again["turn"], again["question"])
+    assert (first["question"] == str(turn.question_id)) is (kind == "regenerate") and len(backend.requests) == 2
 
 
 async def test_the_database_itself_refuses_a_second_turn_for_an_ask(ada: User, backend: ScriptedBackend) -> None:
-    first, second = await run(ada, ask()), await run(ada, ask())
+    first, second = await answered(ada), await answered(ada)
     with pytest.raises(IntegrityError):
         await Turn.objects.filter(pk=second.pk).aupdate(client_id=first.client_id)
 
 
-def test_an_ask_in_a_conversation_erased_meanwhile_is_refused(conversation: Conversation) -> None:
-    start.touch(conversation)
-    Conversation.objects.filter(pk=conversation.pk).delete()
-    with pytest.raises(NotFoundError):
-        start.touch(conversation)
+async def test_an_ask_in_a_conversation_erased_meanwhile_is_refused(ada: User, conversation: Conversation, database: Database) -> None:
+    database.before("UPDATE chatui_conversation SET active_at", Conversation.objects.all().delete)
+    async with Page(ada) as page:
+        refused = await page.tried(conversation=conversation.pk)
+    assert (refused["type"], refused["code"], len(database.met)) == ("chatui:refused", "E-X-NOT-FOUND", 1)
+    assert not await Turn.objects.aexists()
+
+
+OWN = "http://localhost:8000"
 
 
 @pytest.mark.parametrize(
-    "origins",
+    ("origin", "more"),
     [
-        [b"http://localhost:8000", b"http://localhost:8000"],
-        [b"http://localhost:8000", b"https://evil.example"],
-        [b"https://evil.example"],
-        [],
+        (OWN, [("origin", OWN)]),
+        (OWN, [("origin", "https://evil.example")]),
+        ("https://evil.example", []),
+        (None, []),
+        (OWN, [("host", "localhost:8000")]),
     ],
+    ids=["twice", "another as well", "a foreign one", "none", "two hosts"],
 )
-def test_a_socket_needs_at_most_one_origin_header(origins: list[bytes]) -> None:
-    scope = {"headers": [(b"host", b"localhost:8000"), *((b"origin", each) for each in origins)], "client": ("127.0.0.1", 1)}
-    assert not is_allowed(scope)
-    assert is_allowed(scope | {"headers": [(b"host", b"localhost:8000"), (b"origin", b"http://localhost:8000")]}), "the premise"
+async def test_a_socket_needs_exactly_one_origin_and_one_host(origin: str | None, more: list[tuple[str, str]], ada: User) -> None:
+    async with BrowserSocket(ada, origin=origin, more=[(name.encode(), value.encode()) for name, value in more]) as socket:
+        assert not socket.accepted
+    async with BrowserSocket(ada, origin=OWN) as socket:
+        assert socket.accepted, "the twin"
 
 
-def test_two_host_headers_are_refused() -> None:
-    headers = [(b"host", b"localhost:8000"), (b"host", b"localhost:8000"), (b"origin", b"http://localhost:8000")]
-    assert not is_allowed({"headers": headers, "client": ("127.0.0.1", 1)})
-
-
-def test_an_origin_with_our_host_as_prefix_is_foreign(monkeypatch: pytest.MonkeyPatch) -> None:
-    own_origin = "https://chat.example"
-    monkeypatch.setattr(routing, "environment", lambda: SimpleNamespace(origins=[own_origin]))
-    allowed = [
-        is_allowed({"headers": [(b"origin", value.encode()), (b"host", b"chat.example")]})
-        for value in (own_origin, f"{own_origin}.attacker.example", f"{own_origin}:8443")
-    ]
-    assert allowed == [True, False, False]
+async def test_an_origin_with_our_host_as_prefix_is_foreign(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, accepted = "https://chat.example", []
+    change(monkeypatch, {"origins": [own]})
+    for origin in (own, f"{own}.attacker.example", f"{own}:8443"):
+        async with BrowserSocket(ada, origin=origin, host="chat.example") as socket:
+            accepted.append(socket.accepted)
+    assert accepted == [True, False, False]

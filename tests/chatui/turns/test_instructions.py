@@ -2,22 +2,18 @@
 
 import json
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 import pytest_django
 from channels.db import database_sync_to_async
 from django.contrib.auth.models import Group
 
-from chatui import instructions
 from chatui.backends.base import EndReason
 from chatui.models.user import User
-from chatui.transfer.imports import import_transcript
-from chatui.turns.asks import Ask, AskKind
 from tests.chatui.api.asking import Program, json_of, new_key
 from tests.chatui.conftest import signed_in
-from tests.chatui.turns.test_turns import ask, run
 from tests.support.environment import change
+from tests.support.page import answered, imported
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, ended, frame
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -46,8 +42,7 @@ async def test_an_imported_conversation_gets_them_instead_of_its_own(
     ada: User, backend: ScriptedBackend, settings: pytest_django.Settings
 ) -> None:
     say(settings, "Be kind.")
-    imported = (await database_sync_to_async(import_transcript)(ada, IMPORTED.encode())).conversation
-    await run(ada, ask(text="And now?", conversation=imported.pk))
+    await answered(ada, "And now?", conversation=(await imported(ada, IMPORTED.encode())).pk)
     assert sent_instructions(backend) == [["Be kind."]]
     assert [item.body for item in backend.requests[0].frames] == ["Be kind.", "Hello", "Ahoy", "And now?"]
 
@@ -55,13 +50,13 @@ async def test_an_imported_conversation_gets_them_instead_of_its_own(
 async def test_a_change_applies_from_the_next_request_in_old_conversations_too(
     ada: User, backend: ScriptedBackend, settings: pytest_django.Settings
 ) -> None:
-    first = await run(ada, ask())
+    first = await answered(ada)
     say(settings, "Be kind.")
-    await run(ada, ask(text="And 3 + 3?", conversation=first.conversation_id))
+    await answered(ada, "And 3 + 3?", conversation=first.conversation_id)
     say(settings, "Be brief.")
-    await run(ada, ask(text="And 4 + 4?", conversation=first.conversation_id))
+    await answered(ada, "And 4 + 4?", conversation=first.conversation_id)
     say(settings, "")
-    await run(ada, ask(text="And 5 + 5?", conversation=first.conversation_id))
+    await answered(ada, "And 5 + 5?", conversation=first.conversation_id)
     assert sent_instructions(backend) == [[], ["Be kind."], ["Be brief."], []]
 
 
@@ -77,7 +72,6 @@ def _groups(ada: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     place = tmp_path / "groups.toml"
     place.write_text(f'[groups]\nwriters = "{KIND}"\neditors = "{BRIEF}"\nnobody = "Never said."\n')
     change(monkeypatch, {"instructions": "For all.", "group_instructions_file": place})
-    instructions.read_file.cache_clear()
     ada.groups.set([Group.objects.create(name=name) for name in ("editors", "writers")])
 
 
@@ -87,28 +81,27 @@ BOTH = [f"For all.\n\n{KIND}\n\n{BRIEF}"]
 @pytest.mark.usefixtures("_groups")
 async def test_every_kind_of_question_has_them(ada: User, bela: User, backend: ScriptedBackend) -> None:
     backend.script = [*frame(ANALYSIS, "hm"), *frame(FINAL, "Two and")[:-1], ended(EndReason.LENGTH)]
-    turn = await run(ada, ask())
+    turn = await answered(ada)
     question, conversation = turn.question_id, turn.conversation_id
-    await run(ada, Ask(AskKind.EDIT, uuid4(), "low", conversation, question=question, text="What is 3 + 3?"))
-    await run(ada, Ask(AskKind.REGENERATE, uuid4(), "low", conversation, question=question))
-    await run(ada, Ask(AskKind.CONTINUE, uuid4(), "", conversation, continued_turn=turn.pk))
-    imported = (await database_sync_to_async(import_transcript)(ada, IMPORTED.encode())).conversation
-    await run(ada, ask(text="And now?", conversation=imported.pk))
+    await answered(ada, "What is 3 + 3?", type="edit", conversation=conversation, question=question)
+    await answered(ada, "", type="regenerate", conversation=conversation, question=question)
+    await answered(ada, "", type="continue", conversation=conversation, turn=turn.pk, effort=None)
+    await answered(ada, "And now?", conversation=(await imported(ada, IMPORTED.encode())).pk)
     assert sent_instructions(backend) == [BOTH] * 5
-    await run(bela, ask())
+    await answered(bela)
     assert sent_instructions(backend)[-1] == ["For all."]
     await database_sync_to_async(ada.groups.clear)()
-    await run(ada, ask(text="And now?", conversation=conversation))
+    await answered(ada, "And now?", conversation=conversation)
     assert sent_instructions(backend)[-1] == ["For all."], "from the next request on"
 
 
 @pytest.mark.usefixtures("_groups")
 async def test_nobody_reads_them(ada: User, backend: ScriptedBackend) -> None:
-    turn = await run(ada, ask())
+    turn = await answered(ada)
 
     def seen() -> str:
         client, place = signed_in(ada), f"/c/{turn.conversation_id}/"
-        paths = (place, f"{place}export/", f"{place}download/", "/export/", "/settings/", "/manage/settings/", "/manage/groups/", "/")
+        paths = (place, f"{place}export/", f"{place}download/", "/download/", "/settings/", "/manage/settings/", "/manage/groups/", "/")
         User.objects.filter(pk=ada.pk).update(is_staff=True, is_superuser=True)
         bodies = [client.get(path) for path in paths]
         return "".join(str(b"".join(body) if body.streaming else body.content) for body in bodies)  # type: ignore[attr-defined, call-overload]

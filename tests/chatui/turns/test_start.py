@@ -311,6 +311,13 @@ def test_a_turn_has_the_key_that_asks_unless_it_was_deleted_meanwhile(ada: User)
     assert [str(row.key_id or "") for row in ProgramAnswer.objects.order_by("turn__started_at")] == [kept, ""]
 
 
+def test_a_program_with_another_persons_client_id_gets_its_own_turn(ada: User, bela: User) -> None:
+    belas = store(bela, ask())
+    adas = store(ada, replace(of_program(), client_id=belas.turn.client_id))
+    assert adas.is_new and adas.turn.pk != belas.turn.pk
+    assert (adas.turn.conversation.owner, adas.turn.asked_by, adas.turn.client_id) == (ada, ada, belas.turn.client_id)
+
+
 def test_a_question_follows_the_messages_with_which_a_program_has_begun(ada: User) -> None:
     started = store(ada, of_program(EarlierMessage("Why?", is_person=True), EarlierMessage("Because.")))
     first = Message.objects.order_by("position")[0]

@@ -1,11 +1,15 @@
 """Temporary conversations: never listed or searchable; deleted when closed, left or expired, unless the user decides to keep them."""
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from datetime import datetime, timedelta
-from io import StringIO
-from uuid import UUID
+from io import BytesIO, StringIO
+from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
+from asgiref.sync import async_to_sync
 from channels.db import database_sync_to_async
 from django.core.management import call_command
 from django.db import IntegrityError, connection
@@ -15,19 +19,23 @@ from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.message import SearchEntry
 from chatui.models.user import User
-from chatui.store import erasure
-from chatui.transfer import exports
-from chatui.turns import reaping, running, titles
-from chatui.turns import temporary as turns_temporary
 from tests.chatui.conftest import OPENING, signed_in
+from tests.chatui.database.locks import needs_sqlite
 from tests.chatui.lifecycle.test_erasure import file_bytes
 from tests.chatui.store.long_conversations import MODELS, long_conversation
-from tests.chatui.turns.test_turns import ask, run
+from tests.support import constants
 from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.database import Database, Statements
+from tests.support.database import database as database
+from tests.support.database import statements as statements
+from tests.support.environment import change
+from tests.support.other_processes import reap
+from tests.support.page import Page, answered, settled
 from tests.support.scripted import ScriptedBackend, answer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+reap_now = async_to_sync(reap)
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 
 
@@ -82,21 +90,22 @@ async def test_a_flag_that_is_no_boolean_is_refused(ada: User, sent: object) -> 
 
 
 async def test_no_model_is_asked_for_a_title(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatui.store.titles.first_title", lambda text: "")
-    turn = await run(ada, ask(temporary=True))
-    await titles.settle()
+    change(monkeypatch, {"titles": True})
+    turn = await answered(ada, temporary=True)
     assert turn.conversation.title == "" and len(backend.requests) == 1
+    await answered(ada)
+    assert len(backend.requests) == 3, "the twin: another one is given a title"
 
 
 async def test_an_answer_that_ends_after_the_page_was_left_changes_nothing(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [gate, *answer()]
-    started = await running.ask(ada, ask(temporary=True))
-    await backend.waiting.wait()
-    assert await database_sync_to_async(tell)(ada, started.turn.conversation, "leave") == 200
-    gate.set()
-    await running.settle()
-    assert is_about(await database_sync_to_async(until)(started.turn.conversation), MINUTE)
+    async with Page(ada) as page:
+        row = (await page.ask(temporary=True)).conversation
+        assert await database_sync_to_async(tell)(ada, row, "leave") == 200
+        gate.set()
+        await page.ended()
+    assert is_about(await database_sync_to_async(until)(row), MINUTE)
 
 
 def test_leaving_ends_it_in_a_minute_unless_the_person_returns(ada: User) -> None:
@@ -117,7 +126,7 @@ async def test_an_expired_one_is_erased_and_its_pages_are_told(ada: User, backen
     async with BrowserSocket(ada) as socket:
         await socket.send("subscribe", conversation=str(over.pk))
         await socket.until("chatui:idle")
-        await reaping.reap()
+        await reap()
         assert (await socket.until("chatui:unlisted"))[-1]["conversation"] == str(over.pk)
     assert {row.pk async for row in Conversation.objects.all()} == {still.pk, kept_one.pk}
 
@@ -128,33 +137,23 @@ def test_signing_out_ends_it_in_a_minute(ada: User, bela: User) -> None:
     assert is_about(until(row), MINUTE) and is_about(until(other), HOUR)
 
 
-def test_one_that_cannot_be_erased_blocks_no_other_and_the_batch_is_limited(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [temporary(ada) for _ in range(3)]
-    for row in rows:
-        set_until(row, -MINUTE)
-    erase = erasure.erase_conversation
-
-    def stuck(key: UUID) -> int:
-        if key == rows[0].pk:
-            raise IntegrityError
-        return erase(key)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(erasure, "erase_conversation", stuck)
-        assert turns_temporary.end_overdue() == 2 and Conversation.objects.get().pk == rows[0].pk
-    rows += [temporary(ada), temporary(ada)]
-    for row in rows[-2:]:
-        set_until(row, -MINUTE)
-    Conversation.objects.filter(pk=rows[0].pk).update(unfinished_until=timezone.now() - HOUR)
-    assert turns_temporary.end_overdue(0) == 1 and Conversation.objects.count() == 2
+def test_one_that_cannot_be_erased_blocks_no_other(ada: User, database: Database) -> None:
+    for _ in range(3):
+        set_until(temporary(ada), -MINUTE)
+    database.refuse("DELETE FROM chatui_message", IntegrityError())
+    reap_now()
+    assert len(database.met) == 1 and not Conversation.objects.exists(), "the one that was left is erased after the others"
 
 
-def test_erasing_it_ends_its_interpreter(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    row, forgotten = temporary(ada), list[UUID]()
-    monkeypatch.setattr("chatui.tools.python.tool.forget_from_thread", forgotten.append)
-    set_until(row, -MINUTE)
-    turns_temporary.end_overdue()
-    assert forgotten == [row.pk]
+def test_no_process_erases_for_long_what_has_expired(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    constants.change(monkeypatch, erasing_seconds=0)
+    for _ in range(3):
+        set_until(temporary(ada), -MINUTE)
+    left = []
+    while Conversation.objects.exists():
+        reap_now()
+        left.append(Conversation.objects.count())
+    assert left == [2, 1, 0]
 
 
 def test_purge_erases_expired_ones(ada: User) -> None:
@@ -182,72 +181,59 @@ def test_closing_erases_every_row_at_once_but_not_the_audit_log(ada: User, grace
 async def test_a_turn_running_in_it_may_not_write_any_more(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [gate, *answer()]
-    started = await running.ask(ada, ask(temporary=True))
-    await backend.waiting.wait()
-    assert await database_sync_to_async(tell)(ada, started.turn.conversation, "close") == 200
-    gate.set()
-    await running.settle()
+    async with Page(ada) as page:
+        turn = await page.ask(temporary=True)
+        await asyncio.wait_for(backend.waiting.wait(), 20)
+        assert await database_sync_to_async(tell)(ada, turn.conversation, "close") == 200
+        gate.set()
+        await settled()
     assert not await Conversation.objects.aexists()
 
 
-def test_one_that_was_kept_or_used_meanwhile_stays(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_was_kept_or_used_meanwhile_stays(ada: User, database: Database) -> None:
     rows = [temporary(ada), temporary(ada)]
     for row in rows:
         set_until(row, -MINUTE)
-    close = erasure.close
 
-    def and_be_late(key: UUID, only: object) -> bool:
+    def meanwhile() -> None:
         Conversation.objects.filter(pk=rows[0].pk).update(temporary_until=None)
         set_until(rows[1], HOUR)
-        return close(key, only)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(erasure, "close", and_be_late)
-    assert turns_temporary.end_overdue() == 0 and Conversation.objects.count() == 2
+    database.before("UPDATE chatui_conversation SET deleted_at", meanwhile)
+    reap_now()
+    assert len(database.met) == 1 and Conversation.objects.filter(deleted_at=None).count() == 2
 
 
 def test_an_interrupted_erasure_is_completed(ada: User) -> None:
     row = temporary(ada)
-    assert erasure.close(row.pk)
+    Conversation.objects.filter(pk=row.pk).update(deleted_at=timezone.now(), unfinished_until=timezone.now())
     assert signed_in(ada).get(f"/c/{row.pk}/").status_code == 404 and Conversation.objects.exists()
-    assert turns_temporary.end_overdue() == 1 and not Conversation.objects.exists()
+    reap_now()
+    assert not Conversation.objects.exists()
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL keeps deleted rows until VACUUM")
 async def test_none_of_its_text_remains_in_the_database_files(ada: User, backend: ScriptedBackend) -> None:
     backend.script = answer("Zymurgycanary is brewing.", "what is zymurgycanary")
-    row = (await run(ada, ask(text="What is zymurgycanary?", temporary=True))).conversation
+    row = (await answered(ada, "What is zymurgycanary?", temporary=True)).conversation
     assert b"zymurgycanary" in await database_sync_to_async(file_bytes)(), "the premise"
     assert await database_sync_to_async(tell)(ada, row, "close") == 200
     assert b"ymurgycanary" not in await database_sync_to_async(file_bytes)()
 
 
-def test_the_log_is_truncated_later_if_somebody_is_reading(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    commands: list[str] = []
-
-    class Cursor:
-        def __enter__(self) -> "Cursor":
-            return self
-
-        def __exit__(self, *_: object) -> None: ...
-
-        def execute(self, sql: str) -> "Cursor":
-            commands.append(sql)
-            return self
-
-        def fetchone(self) -> tuple[int]:
-            return (1,) if len(commands) < 4 else (0,)
-
-    class Connection:
-        vendor, in_atomic_block = "sqlite", False
-
-        def cursor(self) -> Cursor:
-            return Cursor()
-
-    monkeypatch.setattr(turns_temporary, "connection", Connection())
-    assert not turns_temporary.is_log_due(), "the premise"
-    turns_temporary.close(temporary(ada))
-    assert turns_temporary.end_overdue() == 0 and turns_temporary.end_overdue() == 0
-    assert [sql for sql in commands if "wal" in sql] == ["PRAGMA wal_checkpoint(TRUNCATE)"] * 2, "once more, and then never again"
+@needs_sqlite
+def test_the_log_is_truncated_later_if_somebody_is_reading(ada: User, statements: Statements) -> None:
+    name = str(connection.settings_dict["NAME"])
+    row, log, truncated = temporary(ada), Path(f"{name}-wal"), "PRAGMA wal_checkpoint(TRUNCATE)"
+    with closing(sqlite3.connect(name, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        assert reader.execute("SELECT count(*) FROM chatui_conversation").fetchone() == (1,)
+        assert tell(ada, row, "close") == 200
+        assert log.stat().st_size > 0, "the premise: what was erased is still in the log"
+    for _ in range(2):
+        reap_now()
+        assert log.stat().st_size == 0
+    assert statements.count(truncated) == 2, "once more, and then never again"
 
 
 def test_a_kept_one_is_listed_and_found(ada: User) -> None:
@@ -265,20 +251,18 @@ def test_a_kept_one_is_listed_and_found(ada: User) -> None:
 async def test_it_is_kept_once_its_answer_has_ended(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [gate, *answer()]
-    started = await running.ask(ada, ask(temporary=True))
-    await backend.waiting.wait()
-    row = started.turn.conversation
-    assert await database_sync_to_async(tell)(ada, row, "keep") == 409
-    gate.set()
-    await running.settle()
+    async with Page(ada) as page:
+        row = (await page.ask(temporary=True)).conversation
+        assert await database_sync_to_async(tell)(ada, row, "keep") == 409
+        gate.set()
+        await page.ended()
     assert await database_sync_to_async(tell)(ada, row, "keep") == 200
     assert await SearchEntry.objects.filter(conversation=row).acount() == 2
 
 
 def test_an_erased_one_cannot_be_kept(ada: User) -> None:
     row = temporary(ada)
-    assert tell(ada, row, "close") == 200
-    assert turns_temporary.keep(row) is False and not Conversation.objects.exists()
+    assert [tell(ada, row, what) for what in ("close", "keep")] == [200, 404] and not Conversation.objects.exists()
 
 
 def test_only_its_owner_can_close_keep_or_read_it(ada: User, bela: User, grace: User) -> None:
@@ -303,8 +287,15 @@ def test_its_page_says_that_it_is_temporary_and_has_no_title(ada: User) -> None:
     assert "Not listed, not searchable." not in ordinary and 'href="/?temporary=1"' in ordinary
 
 
+def exported(person: User) -> list[str]:
+    """The names of the files in the archive of all that is the person's."""
+    answer = signed_in(person).get("/download/")
+    with ZipFile(BytesIO(b"".join(answer))) as archive:
+        return archive.namelist()
+
+
 def test_an_export_of_everything_leaves_it_out(ada: User) -> None:
     row = temporary(ada)
-    assert [name for name, _ in exports.all_files(ada)] == ["READ-ME.txt", "account.json"]
+    assert exported(ada) == ["READ-ME.txt", "account.json"]
     assert tell(ada, row, "keep") == 200
-    assert [name.rpartition(".")[2] for name, _ in exports.all_files(ada)] == ["txt", "md", "ocml", "json", "json"]
+    assert [name.rpartition(".")[2] for name in exported(ada)] == ["txt", "md", "ocml", "json", "json"]

@@ -16,6 +16,7 @@ from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
+from chatui.models.conversation import Conversation
 from chatui.models.files import StoredFile
 from chatui.models.turn import Turn
 from chatui.models.user import User
@@ -39,6 +40,8 @@ from tests.chatui.turns.test_documents import edited, with_files
 from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support import environment
 from tests.support.new_process import forget
+from tests.support.other_processes import reap
+from tests.support.page import posted
 from tests.support.stub import DONE, chunk
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served]
@@ -139,13 +142,18 @@ async def test_stop_ends_the_interpreter_within_a_second(ada: User, monkeypatch:
     assert turn.state == "stopped"
 
 
-async def test_a_deleted_conversation_loses_its_interpreter(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_temporary", [False, True])
+async def test_a_deleted_conversation_loses_its_interpreter(is_temporary: bool, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat("x = 1")):
         offer(monkeypatch)
         turn = await run(ada, ask())
         sessions: Any = tool.executor()
         assert sessions.has(turn.conversation_id)
-        await asyncio.to_thread(tool.forget_from_thread, turn.conversation_id)
+        if is_temporary:
+            await Conversation.objects.aupdate(temporary_until="2020-01-01T00:00:00Z")
+            await reap()
+        else:
+            await posted(ada, f"/c/{turn.conversation_id}/delete/")
         while sessions.has(turn.conversation_id):
             await asyncio.sleep(0.01)
 
