@@ -108,7 +108,7 @@ def storable(value: Any) -> Any:
 
 
 def finite(value: Any) -> Any:
-    """A value of Python's own parser with numbers that JSON has: an infinite one is the largest, and what is no number is null."""
+    """A value of Python's own parser with numbers that JSON has: an infinite one becomes the largest, and NaN null."""
     match value:
         case float():
             return None if math.isnan(value) else max(min(value, _LARGEST), -_LARGEST)

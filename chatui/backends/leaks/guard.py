@@ -278,7 +278,7 @@ class _Judge:
         self.spans.append(TextSpan(False, text, is_withheld=is_withheld))
 
     def _take_back(self) -> None:
-        """What was shown is no answer, for that begins only here."""
+        """What was shown before was not the answer: that begins only here."""
         self.takes_back |= self._has_shown and not self._is_own
         self._hide_shown()
 

@@ -254,7 +254,7 @@ class Speech:
         return self._withdraw(item, "".join(span.text for span in spans if span.visible) if item.status != "incomplete" else "")
 
     def withdraw_part(self, item: OutputItem, rest: str) -> list[RawEvent]:
-        """A part of a message is no answer: withdraw the message, and show its ``rest`` again, as far as the guard lets it."""
+        """A part of a message is no answer after all: withdraw the message, and show its ``rest`` again, as far as the guard lets it."""
         if item in self._held:
             self._held[item] = [rest]
         if item.guard is None:

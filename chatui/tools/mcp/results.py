@@ -27,7 +27,7 @@ NAME_CHARS = 100
 ADDRESS_CHARS = 500
 DESCRIBED_CHARS = 300
 MAX_OTHER_PARTS = 500
-"""The most parts that are named or marked one by one, which takes a while; further ones are counted. A text is no such part."""
+"""The most parts that are named or marked one by one, which takes a while; further ones are counted. Texts do not count as parts."""
 MAX_DEPTH = 100
 """How many levels a structure may have."""
 _NO_MORE = "The tool answered with a kind of result that is not known here."
