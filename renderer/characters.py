@@ -80,8 +80,8 @@ def escape(text: str, *, is_prose: bool = False) -> str:
     """
     needed = _needed(text) if is_prose and not text.isascii() else frozenset()
     shown, marks = [], 0
-    for place, each in enumerate(text):
-        if place in needed:
+    for index, each in enumerate(text):
+        if index in needed:
             shown.append(each)
             continue
         marks = marks + 1 if unicodedata.category(each) in ("Mn", "Me") else 0

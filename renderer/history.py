@@ -128,7 +128,7 @@ def trim(turns: Sequence[Sequence[Frame]], length_of: Callable[[Frame], float], 
     frames: list[Frame] = []
     left_out = 0
     for number, turn in enumerate(earlier):
-        messages = {place: frame for place, frame in enumerate(turn) if number >= first and not is_document(frame.header)}
+        messages = {index: frame for index, frame in enumerate(turn) if number >= first and not is_document(frame.header)}
         stays = [frame for _, frame in sorted((messages | documents[number]).items(), key=itemgetter(0))]
         left_out += 0 if stays == list(turn) else questions(turn)
         frames += stays

@@ -144,9 +144,9 @@ def _with_ignored(response: HttpResponseBase, body: Mapping[str, Any], model: ty
 
 
 def _items(given: list[Any]) -> SentItems:
-    for place, each in enumerate(given):
+    for index, each in enumerate(given):
         if is_reference(each):
-            raise invalid("Send the item itself: here nothing is referred to.", param=f"items[{place}]", code="unsupported_value")
+            raise invalid("Send the item itself: here nothing is referred to.", param=f"items[{index}]", code="unsupported_value")
     read = read_items(given, "items")
     check_length((*read.orders, *map(text_in, read.messages)), MAX_STORED_CHARS, "items")
     return SentItems(read.messages, list(zip(read.places, read.orders, strict=True)))

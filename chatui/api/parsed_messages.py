@@ -175,8 +175,8 @@ def take_reply(read: ParsedMessages, call_id: object, output: Any, where: str) -
 def take_tool_calls(read: ParsedMessages, calls: object, where: str) -> None:
     if not isinstance(calls, list):
         raise invalid("The calls have to be a list.", param=where)
-    for place, call in enumerate(calls):
-        at = f"{where}[{place}]"
+    for index, call in enumerate(calls):
+        at = f"{where}[{index}]"
         if not isinstance(call, Mapping) or call.get("type", "function") != "function":
             raise unsupported(at, "Only calls of functions can be gone on from.")
         take_call(read, call.get("id"), call.get("function"), at)

@@ -136,11 +136,11 @@ class Recording:
 
     def _forget_open(self) -> None:
         """Remove withdrawn text for later readers. The numbers stay the same: each delta remains, without text."""
-        opened = max((place for place, event in enumerate(self.events) if isinstance(event, Opened)), default=0)
-        for place in range(opened, len(self.events)):
-            event = self.events[place]
+        opened = max((index for index, event in enumerate(self.events) if isinstance(event, Opened)), default=0)
+        for index in range(opened, len(self.events)):
+            event = self.events[index]
             if isinstance(event, MoreProgramText):
-                self.events[place] = replace(event, text=NOTHING)
+                self.events[index] = replace(event, text=NOTHING)
 
 
 readers: Counter[UUID] = Counter()

@@ -72,7 +72,7 @@ async def resolved(key: LiveKey, wanted: ResponsesRequest) -> ResponsesRequest:
     stored = {item["id"]: item for item in map(item_of_input, parts)}
     room = MAX_REFERRED_CHARS
     items = []
-    for place, given in enumerate(wanted.input or ()):
+    for index, given in enumerate(wanted.input or ()):
         public_id = given.get("id") if is_reference(given) else None
         if not is_reference(given):
             items.append(given)
@@ -83,7 +83,7 @@ async def resolved(key: LiveKey, wanted: ResponsesRequest) -> ResponsesRequest:
                 raise invalid("The items that are referred to are too long in all.", param="input", code="body_too_large", status=413)
         elif not is_of(public_id, "reasoning", TOOL_CALL):
             sentence = "There is no such item to refer to, or it is not yours."
-            raise ApiError(404, NOT_FOUND, "item_not_found", sentence, param=f"input[{place}].id")
+            raise ApiError(404, NOT_FOUND, "item_not_found", sentence, param=f"input[{index}].id")
     return wanted.model_copy(update={"input": items})
 
 
@@ -166,7 +166,7 @@ def page_of(items: list[Item], query: QueryDict) -> Item:
     """A part of a list, which is in order of time: the latest first, unless the query says otherwise."""
     if query.get("order", "desc") == "desc":
         items = items[::-1]
-    after = next((place + 1 for place, item in enumerate(items) if item["id"] == query.get("after")), 0)
+    after = next((index + 1 for index, item in enumerate(items) if item["id"] == query.get("after")), 0)
     wished = query.get("limit", "20")
     limit = min(max(int(wished), 1), MAX_ITEMS) if wished.isdecimal() and len(wished) < 6 else 20
     return list_of(items[after : after + limit], has_more=len(items) > after + limit)

@@ -116,7 +116,7 @@ def _end_of(text: str, chars: int) -> str:
 
 
 def _without_last_reasoning(frames: list[Frame]) -> list[Frame]:
-    last = next((place for place in range(len(frames), 0, -1) if frames[place - 1].header != ANALYSIS), 0)
+    last = next((index for index in range(len(frames), 0, -1) if frames[index - 1].header != ANALYSIS), 0)
     return frames[:last]
 
 

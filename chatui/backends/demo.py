@@ -59,7 +59,7 @@ def _is_scripted(tool: FunctionTool) -> bool:
 
 
 def _question_place(request: SampleRequest) -> int:
-    return max((place for place, frame in enumerate(request.frames) if frame.header.role == Role.USER), default=0)
+    return max((index for index, frame in enumerate(request.frames) if frame.header.role == Role.USER), default=0)
 
 
 def _name(reply: Frame) -> str:
@@ -259,7 +259,7 @@ def _is_offered(parts: tuple[_Part, ...], offered: set[str]) -> bool:
 
 def _after_replies(parts: tuple[_Part, ...], replies: int) -> tuple[_Part, ...]:
     """The parts for the next sampling: up to the first call of a real tool, or what follows that many replies."""
-    calls = [place for place, part in enumerate(parts) if part.kind == "tool"]
+    calls = [index for index, part in enumerate(parts) if part.kind == "tool"]
     begins = [0, *calls, len(parts)]
     number = min(replies, len(calls))
     return parts[begins[number] : begins[number + 1]]

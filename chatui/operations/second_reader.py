@@ -451,7 +451,7 @@ def _message_like_ours(frame: Frame) -> SecondReaderMessage:
 def _segments(ids: Sequence[int], vocabulary: Vocabulary) -> list[tuple[int, ...]]:
     """The ids by message. No body contains a start token, so each one begins a message; a completion lacks the first one and the role."""
     opened = [*ids] if not ids or ids[0] == _START else [_START, *vocabulary.encode(Role.ASSISTANT.value), *ids]
-    starts = [place for place, number in enumerate(opened) if number == _START]
+    starts = [index for index, number in enumerate(opened) if number == _START]
     return [tuple(opened[start:end]) for start, end in itertools.pairwise([*starts, len(opened)])]
 
 
@@ -495,9 +495,9 @@ def _dropped(frames: Sequence[Frame], plain: WrittenTokens) -> Difference | None
     """The reasoning that openai-harmony drops by default when it writes a conversation."""
     if None in plain.ids or plain.whole == _joined(plain, range(len(frames))):
         return None
-    first_answer = next((place for place, frame in enumerate(frames) if frame.header.channel == Channel.FINAL), 0)
-    spent = [place for place in range(first_answer) if frames[place].header.channel == Channel.ANALYSIS]
-    if plain.whole != _joined(plain, [place for place in range(len(frames)) if place not in set(spent)]):
+    first_answer = next((index for index, frame in enumerate(frames) if frame.header.channel == Channel.FINAL), 0)
+    spent = [index for index in range(first_answer) if frames[index].header.channel == Channel.ANALYSIS]
+    if plain.whole != _joined(plain, [index for index in range(len(frames)) if index not in set(spent)]):
         return Difference(DifferenceKind.WRITTEN_OTHERWISE, 0, "the conversation as a whole differs from its messages")
     return Difference(DifferenceKind.REASONING_KEPT, 0, f"{len(spent)} of {len(frames)} messages")
 

@@ -104,13 +104,13 @@ def _fresh(found: Sequence[PromptText], own: Sequence[PromptText]) -> dict[int, 
     taken = {each.name.casefold() for each in own}
     known = {(each.name.casefold(), each.text) for each in own}
     fresh: dict[int, PromptText] = {}
-    for place, prompt in enumerate(found):
+    for index, prompt in enumerate(found):
         names = islice(saved_prompts.numbered(prompt.name), MAX_PROMPTS)
         if any((name.casefold(), prompt.text) in known for name in names):
             continue
-        fresh[place] = replace(prompt, name=saved_prompts.free_name(prompt.name, taken))
-        taken.add(fresh[place].name.casefold())
-        known.add((fresh[place].name.casefold(), prompt.text))
+        fresh[index] = replace(prompt, name=saved_prompts.free_name(prompt.name, taken))
+        taken.add(fresh[index].name.casefold())
+        known.add((fresh[index].name.casefold(), prompt.text))
     return fresh
 
 

@@ -240,10 +240,10 @@ def _is_last_answer(frames: Sequence[Finished], pieces: Sequence[Piece]) -> bool
 def _unread(pieces: Sequence[Piece]) -> Sequence[Piece]:
     """The pieces behind the end of the turn, which no reader looks at."""
     reader = HarmonyReader(str)
-    for place, piece in enumerate(pieces, start=1):
+    for index, piece in enumerate(pieces, start=1):
         _feed(reader, piece)
         if reader.ended:
-            return pieces[place:]
+            return pieces[index:]
     return ()
 
 
