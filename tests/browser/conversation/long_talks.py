@@ -1,6 +1,7 @@
 """Writes long conversations directly into a deployment's database, which is faster than asking thousands of questions."""
 
 import json
+from collections.abc import Mapping, Sequence
 
 from tests.support.served import Deployment
 
@@ -45,17 +46,24 @@ from chatui.models.message import Author
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
 ada = User.objects.get(username={name!r})
-row = Conversation.objects.create(owner=ada, title={title!r})
-last = None
-for place, text in enumerate(json.loads({texts!r})):
-    header, author = (Header("assistant", channel="final"), Author.MODEL) if place % 2 else (Header("user"), Author.PERSON)
-    last = transcripts.append(row, last, Frame(header, text), author)
-transcripts.activate(row, ada, last)
-print("made", row.pk)
+for title, texts in json.loads({talks!r}):
+    row = Conversation.objects.create(owner=ada, title=title)
+    last = None
+    for place, text in enumerate(texts):
+        header, author = (Header("assistant", channel="final"), Author.MODEL) if place % 2 else (Header("user"), Author.PERSON)
+        last = transcripts.append(row, last, Frame(header, text), author)
+    transcripts.activate(row, ada, last)
+    print("made", row.pk)
 """
 
 
 def make_talk(deployment: Deployment, name: str, *texts: str, title: str = "A talk") -> str:
     """A conversation of these questions and answers in turn, which a search finds. Returns its address."""
-    printed = deployment.manage("shell", "--no-imports", "-c", _SAY.format(name=name, title=title, texts=json.dumps(texts)))
-    return f"/c/{printed.split()[-1]}/"
+    [address] = make_talks(deployment, name, {title: texts})
+    return address
+
+
+def make_talks(deployment: Deployment, name: str, talks: Mapping[str, Sequence[str]]) -> list[str]:
+    """Several of them by title, in one process. Returns their addresses."""
+    printed = deployment.manage("shell", "--no-imports", "-c", _SAY.format(name=name, talks=json.dumps(list(talks.items()))))
+    return [f"/c/{line.split()[1]}/" for line in printed.splitlines() if line.startswith("made ")]

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.chat import Chat
-from tests.browser.conversation.long_talks import make_talk
+from tests.browser.conversation.long_talks import make_talk, make_talks
 from tests.browser.visits import Visits
 from tests.support.served import Deployment, Server
 
@@ -33,16 +33,15 @@ def place(page: Page) -> Locator:
     return page.locator(".search-place")
 
 
-def make_talks(deployment: Deployment, count: int) -> str:
-    """Conversations with a question each that has this word; the newest has the highest number."""
+def with_word(deployment: Deployment, count: int) -> str:
+    """Make conversations with a question each that has this word; the newest has the highest number."""
     word = f"quoll{uuid4().hex[:8]}"
-    for number in range(1, count + 1):
-        make_talk(deployment, "ada", f"Where do {word} {number} sleep?", "In dens.", title=f"Talk {number}")
+    make_talks(deployment, "ada", {f"Talk {number}": (f"Where do {word} {number} sleep?", "In dens.") for number in range(1, count + 1)})
     return word
 
 
 def test_results_stay_and_the_open_one_is_marked(demo_deployment: Deployment, demo: Server, visits: Visits) -> None:
-    word = make_talks(demo_deployment, 3)
+    word = with_word(demo_deployment, 3)
     page = visits.open(demo, "ada")
     hits = search_for(page, word)
     expect(hits).to_have_count(3)
@@ -77,7 +76,7 @@ def test_results_stay_and_the_open_one_is_marked(demo_deployment: Deployment, de
 
 
 def test_by_keyboard_and_where_results_end(demo_deployment: Deployment, demo: Server, visits: Visits) -> None:
-    word = make_talks(demo_deployment, 2)
+    word = with_word(demo_deployment, 2)
     page = visits.open(demo, "ada")
     search_for(page, word)
     page.keyboard.press("ArrowDown")
@@ -104,7 +103,7 @@ def test_by_keyboard_and_where_results_end(demo_deployment: Deployment, demo: Se
 def test_a_new_conversation_ends_the_search_and_another_person_finds_none_of_it(
     demo_deployment: Deployment, demo: Server, visits: Visits
 ) -> None:
-    word = make_talks(demo_deployment, 1)
+    word = with_word(demo_deployment, 1)
     page = visits.open(demo, "ada")
     search_for(page, word).first.click()
     expect(place(page)).to_have_text("Result 1 of 1")
@@ -129,7 +128,7 @@ def test_a_new_conversation_ends_the_search_and_another_person_finds_none_of_it(
 
 
 def test_on_a_phone_the_list_shows_where_one_is(demo_deployment: Deployment, demo: Server, visits: Visits) -> None:
-    word = make_talks(demo_deployment, 2)
+    word = with_word(demo_deployment, 2)
     page = visits.open(demo, "ada")
     page.set_viewport_size({"width": 390, "height": 740})
     opener = page.get_by_role("button", name="Open the list of conversations")

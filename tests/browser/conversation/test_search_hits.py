@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.chat import Chat
-from tests.browser.conversation.long_talks import make_talk
+from tests.browser.conversation.long_talks import make_talk, make_talks
 from tests.browser.visits import Visits
 from tests.support.served import Deployment, Server
 
@@ -55,10 +55,16 @@ def bar(page: Page) -> Locator:
 def test_the_words_are_seen_wherever_they_stand(demo_deployment: Deployment, demo: Server, visits: Visits, size: tuple[int, int]) -> None:
     page = visits.open(demo, "ada")
     page.set_viewport_size({"width": size[0], "height": size[1]})
+    words = {place: f"quokka{uuid4().hex[:8]}" for place in PLACES}
+    talks = {
+        f"About {place}": (f"A question.\n{LINES}\nAnd the {words[place]}?", "Yes.")
+        if not answer
+        else ("Where?", answer.replace("quokka", words[place]))
+        for place, answer in PLACES.items()
+    }
+    make_talks(demo_deployment, "ada", talks)
     for place, answer in PLACES.items():
-        word = f"quokka{uuid4().hex[:8]}"
-        texts = [f"A question.\n{LINES}\nAnd the {word}?", "Yes."] if not answer else ["Where?", answer.replace("quokka", word)]
-        make_talk(demo_deployment, "ada", *texts, title=f"About {place}")
+        word = words[place]
         if size[0] < 500:
             page.goto("/")
             page.get_by_role("button", name="Open the list of conversations").click()

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.browser.chat import Chat
 from tests.browser.content.writer import Writer
-from tests.browser.conversation.long_talks import make_talk
+from tests.browser.conversation.long_talks import make_talks
 from tests.browser.visits import Visits, still, until
 from tests.support.served import Deployment, Server
 
@@ -73,12 +73,19 @@ def link(address: str) -> str:
     return f'.conversation-link[href="{urlsplit(address).path}"]'
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def talks(demo_deployment: Deployment) -> tuple[str, str, str]:
-    """The addresses of three conversations: two long ones and a short one."""
-    one = make_talk(demo_deployment, "bela", "What of quokkas?", LINES, title="Quokkas")
-    two = make_talk(demo_deployment, "bela", "What of wombats?", RICH, title="Wombats")
-    return one, two, make_talk(demo_deployment, "bela", "What of echidnas?", "Spines.", title="Echidnas")
+    """The addresses of three conversations that no test changes: two long ones and a short one."""
+    one, two, three = make_talks(
+        demo_deployment,
+        "bela",
+        {
+            "Quokkas": ("What of quokkas?", LINES),
+            "Wombats": ("What of wombats?", RICH),
+            "Echidnas": ("What of echidnas?", "Spines."),
+        },
+    )
+    return one, two, three
 
 
 @pytest.fixture

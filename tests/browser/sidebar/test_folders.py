@@ -45,20 +45,24 @@ Conversation.objects.bulk_update(rows, ["active_at"])
 _CLEAR = 'from chatui.models import Folder; Folder.objects.filter(owner__username="sam").delete()'
 
 
-@pytest.fixture
-def page(demo_deployment: Deployment, visits: Visits, demo: Server) -> Iterator[Page]:
-    demo_deployment.manage("shell", "--no-imports", "-c", _MAKE)
-    yield visits.open(demo, "sam")
-    # Other tests use this list, too.
+@pytest.fixture(scope="module")
+def lists(demo_deployment: Deployment) -> Iterator[Deployment]:
+    """The deployment, whose folders are deleted in the end: tests of other modules use this list, too."""
+    yield demo_deployment
     demo_deployment.manage("shell", "--no-imports", "-c", _CLEAR)
 
 
 @pytest.fixture
-def filled(demo_deployment: Deployment, page: Page) -> Page:
-    """The page, with 150 conversations in one folder."""
-    demo_deployment.manage("shell", "--no-imports", "-c", _FILL)
-    page.reload()
-    return page
+def page(lists: Deployment, visits: Visits, demo: Server) -> Page:
+    lists.manage("shell", "--no-imports", "-c", _MAKE)
+    return visits.open(demo, "sam")
+
+
+@pytest.fixture
+def filled(lists: Deployment, visits: Visits, demo: Server) -> Page:
+    """A page with 150 conversations in one folder, beside three others."""
+    lists.manage("shell", "--no-imports", "-c", _MAKE + _FILL)
+    return visits.open(demo, "sam")
 
 
 def another(page: Page) -> Page:
