@@ -1,12 +1,16 @@
 """Labels beside a server's text: which of them hide it, and to which text of a stream they apply."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
-from chatui.backends.speaker import REASONING_FIELDS, Speaker, SpeakerLabel, label_of_envelope, other_label
 from chatui.env import BASE_DIR
+from tests.backends.chat_fields import REASONING_FIELDS
+from tests.backends.door import Door, Row, Told
+from tests.chatui.backends.wire import sse
 from tests.support.cases import for_each
+from tests.support.stub import DONE
 
 LONGEST = "x" * 20 + "commentary" + "x" * 20
 
@@ -14,6 +18,33 @@ LONGEST = "x" * 20 + "commentary" + "x" * 20
 def nested(depth: int, value: object) -> object:
     """``value`` in as many objects and lists, in turn."""
     return value if not depth else {"a": nested(depth - 1, value)} if depth % 2 else [nested(depth - 1, value)]
+
+
+HI = "Hello there."
+
+
+def told(*chunks: dict[str, Any]) -> Told:
+    stop = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    found = asyncio.run(Door().told(Row("", sse(*chunks, stop) + DONE, columns=("chat",)), "chat"))
+    assert found.visible or found.lines[-1] == "stop", "no error hides it"
+    return found
+
+
+def written(*messages: dict[str, Any], **around: Any) -> Told:
+    """What becomes of these pieces. ``choice``, ``envelope``: the fields around the last one."""
+    sent = [{"choices": [{"index": 0, "delta": message}]} for message in messages]
+    last = {**around.get("choice", {}), "index": 0, "delta": messages[-1]}
+    return told(*sent[:-1], {**around.get("envelope", {}), "choices": [last]})
+
+
+def visible(*messages: dict[str, Any], **around: Any) -> str:
+    return written(*messages, **around).visible
+
+
+AS_THOUGHT, OF_ANOTHER = [f"thought: {HI}", "stop"], [f"hidden: {HI} [E-PARSE-HEADER]", "stop"]
+"""What a label hides whose meaning is known: another role, and any other."""
+WITHHELD = [f"hidden: {HI} [E-X-WITHHELD]", "stop"]
+"""What a label hides that only speaks of reasoning."""
 
 
 # Beside the text itself
@@ -39,7 +70,7 @@ def nested(depth: int, value: object) -> object:
     {},
 ])  # fmt: skip
 def test_a_label_of_the_answer_hides_nothing(label: dict[str, Any]) -> None:
-    assert other_label(label) is None
+    assert visible({**label, "content": HI}).startswith(HI)
 
 
 @for_each([
@@ -55,8 +86,7 @@ def test_a_label_of_the_answer_hides_nothing(label: dict[str, Any]) -> None:
     {"name": {"a": None, "b": "x"}},
 ])  # fmt: skip
 def test_a_known_label_of_another_speaker_hides(label: dict[str, Any]) -> None:
-    [name] = label
-    assert other_label(label) == SpeakerLabel(name, is_known=True)
+    assert written({"content": HI, **label}).lines == (OF_ANOTHER if "role" in label else AS_THOUGHT)
 
 
 @for_each([
@@ -69,8 +99,7 @@ def test_a_known_label_of_another_speaker_hides(label: dict[str, Any]) -> None:
     {"annotations": [{"type": "thought"}]},
 ])  # fmt: skip
 def test_a_boolean_or_a_short_word_that_speaks_of_reasoning_hides_under_any_name(label: dict[str, Any]) -> None:
-    name = list(label)[-1]
-    assert other_label(label) == label_of_envelope(label) == SpeakerLabel(name, is_known=False)
+    assert written({"content": HI, **label}).lines == written({"content": HI}, envelope=label).lines == WITHHELD
 
 
 @for_each([
@@ -88,13 +117,13 @@ def test_a_boolean_or_a_short_word_that_speaks_of_reasoning_hides_under_any_name
     {"usage": {"reasoning_tokens": 7}},
 ])  # fmt: skip
 def test_other_values_and_texts_of_several_words_label_nothing(label: dict[str, Any]) -> None:
-    assert other_label(label) is label_of_envelope(label) is None
+    assert visible({"content": HI, **label}) == visible({"content": HI}, envelope=label) == HI
 
 
 @for_each(REASONING_FIELDS)
 def test_a_field_of_reasoning_is_a_label_only_if_it_is_a_boolean(name: str) -> None:
-    assert other_label({name: True}) == SpeakerLabel(name, is_known=True)
-    assert other_label({name: "thinking"}) is other_label({name: False}) is None
+    assert written({"content": HI, name: True}).lines == AS_THOUGHT
+    assert visible({"content": HI, name: "thinking"}) == visible({"content": HI, name: False}) == HI
 
 
 def test_the_documentation_lists_the_fields_of_reasoning_in_the_order_in_which_they_count() -> None:
@@ -102,27 +131,20 @@ def test_the_documentation_lists_the_fields_of_reasoning_in_the_order_in_which_t
     assert f"| {', '.join(f'`{name}`' for name in REASONING_FIELDS)} | a hidden `analysis` frame;" in page
 
 
-def test_the_first_label_that_hides_counts_and_the_caller_can_exclude_some() -> None:
-    labels = {"role": "assistant", "x_new": None, "channel": "analysis", "x_other": "thinking"}
-    assert other_label(labels) == SpeakerLabel("channel", is_known=True)
-    assert other_label(labels, besides=("channel",)) == SpeakerLabel("x_other", is_known=False)
-    assert other_label(labels, besides=("channel", "x_other")) is None
-
-
 # Around the choices
 
 
 @for_each([
-    ({"role": "tool"}, SpeakerLabel("role", is_known=True)),
-    ({"channel": "analysis"}, SpeakerLabel("channel", is_known=True)),
-    ({"phase": "commentary"}, SpeakerLabel("phase", is_known=True)),
-    ({"thought": 1}, SpeakerLabel("thought", is_known=True)),
-    ({"name": "critic"}, SpeakerLabel("name", is_known=True)),
-    *(({"type": kind}, SpeakerLabel("type", is_known=True)) for kind in ("reasoning", "Thought", "response.reasoning_text.delta")),
-    ({"status": "thinking"}, SpeakerLabel("status", is_known=True)),
+    {"role": "tool"},
+    {"channel": "analysis"},
+    {"phase": "commentary"},
+    {"thought": 1},
+    {"name": "critic"},
+    *({"type": kind} for kind in ("reasoning", "Thought", "response.reasoning_text.delta")),
+    {"status": "thinking"},
 ])  # fmt: skip
-def test_a_known_label_around_the_choices_hides(envelope: dict[str, Any], label: SpeakerLabel) -> None:
-    assert label_of_envelope(envelope) == label
+def test_a_known_label_around_the_choices_hides(envelope: dict[str, Any]) -> None:
+    assert written({"content": HI}, envelope=envelope).lines == (OF_ANOTHER if "role" in envelope else AS_THOUGHT)
 
 
 @for_each([
@@ -133,7 +155,7 @@ def test_a_known_label_around_the_choices_hides(envelope: dict[str, Any], label:
     {"id": "analysis-1", "model": "think-1"},
 ])  # fmt: skip
 def test_other_fields_around_the_choices_hide_nothing(envelope: dict[str, Any]) -> None:
-    assert label_of_envelope(envelope) is None
+    assert visible({"content": HI}, envelope=envelope) == HI
 
 
 REQUESTS: list[dict[str, Any]] = [
@@ -151,12 +173,8 @@ REQUESTS: list[dict[str, Any]] = [
 
 @for_each(REQUESTS)
 def test_what_repeats_the_request_around_a_live_answer_is_no_label_by_a_boolean(envelope: dict[str, Any]) -> None:
-    assert label_of_envelope(envelope) is None
-    assert other_label(envelope) is not None, "in a message, a part or an import the same hides"
-    speaker = Speaker()
-    assert speaker.label_of({"content": "x"}, {}, envelope, has_text=True) is None
-    assert speaker.label_of({"content": "x", **envelope}, {}, {}, has_text=True) is not None
-    assert speaker.label_of({"content": "x"}, envelope, {}, has_text=True) is not None
+    assert visible({"content": HI}, envelope=envelope) == HI
+    assert visible({"content": HI, **envelope}) == visible({"content": HI}, choice=envelope) == "", "elsewhere the same hides"
 
 
 @for_each([
@@ -172,24 +190,27 @@ def test_what_repeats_the_request_around_a_live_answer_is_no_label_by_a_boolean(
     *({name: True} for name in ("reasoning", "thinking", "is_thinking", "thinking_enabled")),
 ])  # fmt: skip
 def test_a_word_in_what_repeats_the_request_hides_and_so_does_a_boolean_anywhere_else(envelope: dict[str, Any]) -> None:
-    assert label_of_envelope(envelope) is not None
+    assert visible({"content": HI}, envelope=envelope) == ""
 
 
 # In a stream
 
 Piece = tuple[dict[str, Any], bool]
-ANALYSIS, THINKING = SpeakerLabel("channel", is_known=True), SpeakerLabel("segment", is_known=False)
 TEXT: Piece = ({"content": "x"}, True)
+ANALYSIS = THINKING = OTHER = True
+"""A label that hides, whichever."""
 
 
-def labels(*pieces: Piece, choice: dict[str, Any] | None = None) -> tuple[list[SpeakerLabel | None], SpeakerLabel | None]:
-    """The label of each piece with text, and the one that came after all text. ``choice``: the fields around the last piece."""
-    speaker = Speaker()
-    found = [
-        (speaker.label_of(message, (choice or {}) if number == len(pieces) else {}, {}, has_text=has_text), has_text)
-        for number, (message, has_text) in enumerate(pieces, 1)
-    ]
-    return [label for label, has_text in found if has_text], speaker.late_label()
+def shown(*pieces: Piece, choice: dict[str, Any] | None = None) -> str:
+    """What is seen of the pieces, whose texts are numbered."""
+    messages = [{**message, "content": f"x{number} "} if has_text else message for number, (message, has_text) in enumerate(pieces)]
+    return visible(*messages, choice=choice or {})
+
+
+def left(pieces: list[Piece], hidden: list[bool | None], late: bool | None) -> str:
+    """What is to be seen of the texts."""
+    texts = [f"x{number} " for number, (_, has_text) in enumerate(pieces) if has_text]
+    return "" if late else "".join(text for text, is_hidden in zip(texts, hidden, strict=True) if not is_hidden)
 
 
 def ahead(**message: object) -> Piece:
@@ -206,19 +227,17 @@ def ahead(**message: object) -> Piece:
     ([ahead(channel="analysis"), ahead(role="assistant"), TEXT], [None], None),
     ([ahead(channel="analysis"), ahead(role=None), TEXT], [ANALYSIS], None),
     ([ahead(role="assistant", channel="analysis"), ({"content": "x", "channel": None}, True)], [ANALYSIS], None),
-    ([ahead(role="tool"), TEXT, ahead(role="assistant"), TEXT], [SpeakerLabel("role", is_known=True), None], None),
-    ([ahead(role="tool"), ahead(role=""), TEXT], [SpeakerLabel("role", is_known=True)], None),
+    ([ahead(role="tool"), TEXT, ahead(role="assistant"), TEXT], [OTHER, None], None),
+    ([ahead(role="tool"), ahead(role=""), TEXT], [OTHER], None),
     ([ahead(segment="thinking"), TEXT], [THINKING], None),
-    ([ahead(x={"y": [{"kind": "thinking"}]}), TEXT], [SpeakerLabel("x", is_known=False)], None),
-    ([ahead(x=nested(8, "thinking")), TEXT], [SpeakerLabel("x", is_known=False)], None),
+    ([ahead(x={"y": [{"kind": "thinking"}]}), TEXT], [OTHER], None),
+    ([ahead(x=nested(8, "thinking")), TEXT], [OTHER], None),
     ([ahead(x_new=1), TEXT], [None], None),
     ([ahead(x_new={"is_thinking": False, "n": 1}), TEXT], [None], None),
     ([ahead(cot="Thinking"), ahead(cot=" of it"), TEXT], [None], None),
 ])  # fmt: skip
-def test_a_label_ahead_of_text_applies_until_the_next_role(
-    pieces: list[Piece], of_text: list[SpeakerLabel | None], late: SpeakerLabel | None
-) -> None:
-    assert labels(*pieces) == (of_text, late)
+def test_a_label_ahead_of_text_applies_until_the_next_role(pieces: list[Piece], of_text: list[bool | None], late: bool | None) -> None:
+    assert shown(*pieces) == left(pieces, of_text, late)
 
 
 @for_each([
@@ -226,8 +245,8 @@ def test_a_label_ahead_of_text_applies_until_the_next_role(
     ([TEXT, ahead(channel="analysis"), ahead()], ANALYSIS),
     ([TEXT, ahead(channel="analysis"), ahead(segment="thinking")], THINKING),
     ([TEXT, ahead(channel="analysis"), ({"content": "x", "role": "assistant"}, True)], None),
-    ([TEXT, ahead(role="tool")], SpeakerLabel("role", is_known=True)),
-    ([TEXT, ahead(role="tool", channel="analysis")], SpeakerLabel("role", is_known=True)),
+    ([TEXT, ahead(role="tool")], OTHER),
+    ([TEXT, ahead(role="tool", channel="analysis")], OTHER),
     ([TEXT, ahead(role="assistant")], None),
     ([({"content": "x", "role": "assistant"}, True), ahead(role="tool")], None),
     ([ahead(role="assistant"), TEXT, ahead(role="tool")], None),
@@ -239,27 +258,17 @@ def test_a_label_ahead_of_text_applies_until_the_next_role(
     ([TEXT, ahead(channel="analysis", refusal="no")], None),
     ([TEXT, ahead(channel="analysis", tool_calls=[], function_call=None, refusal="")], ANALYSIS),
 ])  # fmt: skip
-def test_a_label_after_all_text_applies_to_it(pieces: list[Piece], late: SpeakerLabel | None) -> None:
-    assert labels(*pieces)[1] == late
+def test_a_label_after_all_text_applies_to_it(pieces: list[Piece], late: bool | None) -> None:
+    assert shown(*pieces) == left(pieces, [None] * sum(has_text for _, has_text in pieces), late)
 
 
 @for_each([
     ({"segment": "thinking"}, THINKING),
-    ({"role": "tool"}, SpeakerLabel("role", is_known=True)),
+    ({"role": "tool"}, OTHER),
     ({"delta": {"kind": "thinking"}, "message": {"kind": "thinking"}, "finish_reason": "stop"}, None),
 ])  # fmt: skip
-def test_a_label_of_the_choice_applies_to_its_text_and_to_text_before_it(choice: dict[str, Any], late: SpeakerLabel | None) -> None:
-    assert labels(TEXT, ahead(), choice=choice) == ([None], late)
-    assert labels(TEXT, choice=choice) == ([late], None)
-
-
-def test_the_message_comes_before_the_choice_and_each_envelope_counts() -> None:
-    speaker, text = Speaker(), {"content": "x"}
-    assert speaker.label_of({**text, "channel": "analysis"}, {"role": "tool"}, {}, has_text=True) == ANALYSIS
-    assert speaker.label_of(text, {"role": "tool"}, {"channel": "analysis"}, has_text=True) == SpeakerLabel("role", is_known=True)
-    assert speaker.label_of(text, {}, {}, {"channel": "analysis"}, has_text=True) == ANALYSIS
-    assert speaker.label_of(text, {}, {"channel": "analysis"}, {"segment": "thinking"}, has_text=True) == ANALYSIS
-    assert speaker.label_of(text, {}, {"channel": "final"}, {"id": "1"}, has_text=True) is None
+def test_a_label_of_the_choice_applies_to_its_text_and_to_text_before_it(choice: dict[str, Any], late: bool | None) -> None:
+    assert shown(TEXT, ahead(), choice=choice) == shown(TEXT, choice=choice) == left([TEXT], [late], None)
 
 
 @pytest.mark.parametrize(("before", "then"), [
@@ -271,9 +280,6 @@ def test_the_message_comes_before_the_choice_and_each_envelope_counts() -> None:
     ({"hidden": [False], "segment": ""}, {"hidden": [False], "segment": "thinking"}),
 ])  # fmt: skip
 def test_an_envelope_that_changes_is_checked_again(before: dict[str, Any], then: dict[str, Any]) -> None:
-    speaker = Speaker()
-    for _ in range(2):
-        assert speaker.label_of({"content": "x"}, {}, before, has_text=True) is None
-    for _ in range(2):
-        assert speaker.label_of({"content": "x"}, {}, then, has_text=True) is not None
-    assert speaker.label_of({"content": "x"}, {}, before, has_text=True) is None
+    deltas = [({"choices": [{"index": 0, "delta": {"content": f"x{number} "}}]}, around) for number, around in enumerate(5 * [before])]
+    chunks = [chunk | (then if number in (2, 3) else around) for number, (chunk, around) in enumerate(deltas)]
+    assert told(*chunks).visible == "x0 x1 x4 "
