@@ -14,7 +14,6 @@ import pytest
 from chatui.backends import discovery, registry
 from chatui.backends.auto import AutoBackend
 from chatui.backends.base import BackendError, Endpoint, SampleLimits
-from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.discovery import Discovered, discover, own_name
 from chatui.backends.http import Upstream
 from chatui.codes import ProductCode
@@ -205,7 +204,7 @@ async def test_a_response_that_breaks_off_is_a_plain_error(limits: SampleLimits,
 
 async def test_models_are_requested_once_and_identify_the_server() -> None:
     async with stub.running(stub.plays(b""), models=listed("vllm", "gpt-oss-20b")) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url, limits=PATIENT))
+        backend = registry.build(Endpoint(server.url, limits=PATIENT))
         assert await backend.models() == await backend.models() == ("gpt-oss-20b",)
         assert backend.name.startswith("vLLM at 127.0.0.1")
         await backend.aclose()

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from chatui.answer_formats import AnswerFormat
+from chatui.backends import registry
 from chatui.backends.base import Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.chat.deltas import Deltas
 from chatui.backends.discovery import Discovered
-from chatui.backends.responses.backend import ResponsesBackend
 from chatui.backends.separation import MAX_UPSTREAMS, OwnProofs, Read, Separates, Separation, Separations, upstream_of
 from chatui.backends.sse import Decoder
 from renderer.frame_kinds import ANALYSIS, PREAMBLE
@@ -165,7 +165,7 @@ async def test_behind_a_gateway_only_the_upstream_counts_that_is_named_before_th
     told: list[str] = []
     answers = iter([named("one", reasoning="Hm.") + named("one", content="Hi") + END, stream + END])
     async with stub.running(lambda writer: stub.plays(next(answers))(writer)) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=PATIENT))
+        backend = registry.build(Endpoint(server.url, model="m", limits=PATIENT))
         for _ in range(2):
             told.clear()
             await outcome(backend, replace(sample_request("Hello!"), on_held=lambda: told.append("held")))
@@ -199,7 +199,7 @@ async def are_held(*answers: bytes) -> list[bool]:
     held: list[bool] = []
     coming = iter(answers)
     async with stub.running(lambda writer: stub.plays(next(coming))(writer)) as server:
-        backend = ResponsesBackend(Endpoint(server.url, model="m", limits=PATIENT))
+        backend = registry.build(Endpoint(server.url, model="m", limits=PATIENT), kind="responses")
         for _ in answers:
             told: list[str] = []
             got = await outcome(backend, replace(sample_request("Hello!"), on_held=partial(told.append, "held")))
@@ -249,7 +249,7 @@ async def test_reasoning_without_a_word_proves_nothing(way: str, thought: str) -
     told: list[str] = []
     async with stub.running(stub.plays(answer)) as server:
         endpoint = Endpoint(server.url, model="m", limits=PATIENT)
-        backend = ChatCompletionsBackend(endpoint) if way == "chat" else ResponsesBackend(endpoint)
+        backend = registry.build(endpoint, kind=way)
         got = await outcome(backend, replace(sample_request("Hello!"), on_held=partial(told.append, "held")))
         await backend.aclose()
     assert (got.visible, told) == ("Hi", ["held"])
@@ -269,7 +269,7 @@ async def test_a_thought_of_an_earlier_round_that_begins_the_answer_is_hidden(wa
         answer = chunk(content=text) + ends if way == "chat" else over_responses
         async with stub.running(stub.plays(answer)) as server:
             endpoint = Endpoint(server.url, model="m", limits=PATIENT, separates=separates)
-            backend = ChatCompletionsBackend(endpoint) if way == "chat" else ResponsesBackend(endpoint)
+            backend = registry.build(endpoint, kind=way)
             got = await outcome(backend, request)
             await backend.aclose()
         assert got.visible.strip() == shown
@@ -291,7 +291,7 @@ END = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndat
 ])  # fmt: skip
 async def test_reasoning_in_a_field_of_its_own_before_the_first_text_is_proof(deltas: list[Any], expected: Separation) -> None:
     async with stub.running(stub.plays(b"".join(chunk(**delta) for delta in deltas) + END)) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=PATIENT))
+        backend = registry.build(Endpoint(server.url, model="m", limits=PATIENT))
         await outcome(backend, sample_request("Hello!"))
         assert backend.known_separations()["m"].separation is expected
         await backend.aclose()
@@ -307,7 +307,7 @@ async def test_reasoning_in_an_item_of_its_own_is_proof(thought: Any, expected: 
     message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]}
     body = {"status": "completed", "output": [message] if thought is None else [thought, message]}
     async with stub.running(stub.responds("200 OK", json.dumps(body).encode())) as server:
-        backend = ResponsesBackend(Endpoint(server.url, model="m", limits=PATIENT))
+        backend = registry.build(Endpoint(server.url, model="m", limits=PATIENT), kind="responses")
         assert (await outcome(backend, sample_request("Hello!"))).visible == "Hi"
         assert backend.known_separations()["m"].separation is expected
         await backend.aclose()
@@ -321,7 +321,7 @@ async def test_reasoning_in_an_item_of_its_own_is_proof(thought: Any, expected: 
 async def test_a_request_is_told_once_that_an_answer_is_held(deltas: list[Any], times: int) -> None:
     told: list[str] = []
     async with stub.running(stub.plays(b"".join(chunk(**delta) for delta in deltas) + END)) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=PATIENT))
+        backend = registry.build(Endpoint(server.url, model="m", limits=PATIENT))
         await outcome(backend, replace(sample_request("Hello!"), on_held=lambda: told.append("held")))
         await backend.aclose()
     assert len(told) == times
@@ -353,7 +353,7 @@ THOUGHT = "The user says hello, so SECRET we greet."
 ])  # fmt: skip
 async def test_a_thought_that_the_answer_field_repeats_is_not_shown_with_the_answer(deltas: list[Any]) -> None:
     async with stub.running(stub.plays(b"".join(chunk(**delta) for delta in deltas) + END)) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=PATIENT))
+        backend = registry.build(Endpoint(server.url, model="m", limits=PATIENT))
         assert (await outcome(backend, sample_request("Hello!"))).visible.strip() == "Hi there"
         await backend.aclose()
 
@@ -364,7 +364,7 @@ async def test_a_message_item_that_repeats_the_thought_shows_only_its_answer(is_
     message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": f"{THOUGHT}\nHi there"}]}
     body = {"status": "completed", "output": [thought, message] if is_first else [message, thought]}
     async with stub.running(stub.responds("200 OK", json.dumps(body).encode())) as server:
-        backend = ResponsesBackend(Endpoint(server.url, model="m", limits=PATIENT))
+        backend = registry.build(Endpoint(server.url, model="m", limits=PATIENT), kind="responses")
         assert (await outcome(backend, sample_request("Hello!"))).visible.strip() == "Hi there"
         await backend.aclose()
 
@@ -372,7 +372,7 @@ async def test_a_message_item_that_repeats_the_thought_shows_only_its_answer(is_
 @pytest.mark.parametrize(("end", "visible"), [(END, "Hi"), (b"data: [DONE]\n\n", "")])
 async def test_what_no_server_says_has_ended_is_shown_only_where_separation_is_proved(end: bytes, visible: str) -> None:
     async with stub.running(stub.plays(chunk(content="Hi") + end)) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=PATIENT))
+        backend = registry.build(Endpoint(server.url, model="m", limits=PATIENT))
         assert (await outcome(backend, sample_request("Hello!"))).visible == visible
         await backend.aclose()
 
@@ -381,13 +381,13 @@ async def test_what_no_server_says_has_ended_is_shown_only_where_separation_is_p
 async def test_the_name_of_an_event_is_a_label(name: str, visible: str) -> None:
     events = f"event: {name}\n".encode() + chunk(content="SECRET") + chunk(content="Hi") + END
     async with stub.running(stub.plays(events)) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=PATIENT, separates="always"))
+        backend = registry.build(Endpoint(server.url, model="m", limits=PATIENT, separates="always"))
         assert (await outcome(backend, sample_request("Hello!"))).visible == visible
         await backend.aclose()
 
 
-@pytest.mark.parametrize("kind", [ChatCompletionsBackend, ResponsesBackend])
-async def test_json_that_was_asked_for_in_words_alone_may_have_any_key(kind: type[ChatCompletionsBackend | ResponsesBackend]) -> None:
+@pytest.mark.parametrize("kind", ["chat", "responses"])
+async def test_json_that_was_asked_for_in_words_alone_may_have_any_key(kind: str) -> None:
     answer = '{"reasoning": "it is even", "answer": 4}'
 
     message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": answer}]}
@@ -395,7 +395,7 @@ async def test_json_that_was_asked_for_in_words_alone_may_have_any_key(kind: typ
     refusal = stub.responds("400 Bad Request", b'{"error": {"message": "response_format is not supported"}}')
     answers = iter([refusal, stub.responds("200 OK", json.dumps(whole).encode())])
     async with stub.running(lambda writer: next(answers)(writer)) as server:
-        backend = kind(Endpoint(server.url, model="m", limits=PATIENT))
+        backend = registry.build(Endpoint(server.url, model="m", limits=PATIENT), kind=kind)
         wanted = replace(sample_request("Hello!"), answer_format=AnswerFormat("sum", None))
         assert (await outcome(backend, wanted)).visible == answer
         await backend.aclose()

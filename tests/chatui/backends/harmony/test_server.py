@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatui.backends import discovery
+from chatui.backends import discovery, registry
 from chatui.backends.base import BackendError, Endpoint, SampleRequest
 from chatui.backends.context_window import weight, weight_of
 from chatui.backends.discovery import Discovered
@@ -137,7 +137,7 @@ async def test_each_exchange_can_be_watched(vocabulary: Vocabulary) -> None:
         return Watched()
 
     async with stub.running(stub.plays(sse(vllm(*ids_of(vocabulary, "<|channel|>final<|message|>Hi<|return|>")))), **VLLM) as server:
-        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary)
+        backend = registry.build(Endpoint(server.url, limits=PATIENT), kind="harmony", vocabulary=lambda: vocabulary)
         backend.watch(asked)
         assert (await outcome(backend, sample_request("Hello!"))).visible == "Hi"
         await backend.aclose()
@@ -150,7 +150,7 @@ async def test_a_context_length_from_a_refusal_is_that_of_the_default_model(voca
     )
     answer = SSE_HEAD + sse(vllm(*ids_of(vocabulary, "<|channel|>final<|message|>Hi<|return|>")))
     async with stub.running(plays(refused.encode(), answer), **VLLM) as server:
-        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary)
+        backend = registry.build(Endpoint(server.url, limits=PATIENT), kind="harmony", vocabulary=lambda: vocabulary)
         turns = [frame for number in range(6) for frame in (Frame(Header("user"), "word " * 150), Frame(Header("assistant", "final"), "."))]
         assert (await outcome(backend, sample_request("Hello!", *turns))).visible == "Hi"
         assert [backend.known_context(name) for name in (None, "tiny", "other")] == [1000, 1000, 4096]
@@ -164,7 +164,7 @@ async def test_a_question_whose_answer_is_finished_in_words_is_never_left_out(
     answer = SSE_HEAD + sse(vllm(*ids_of(vocabulary, "<|channel|>final<|message|>Hi<|return|>")))
     turns = Frame(Header("user"), "first " * 150), Frame(Header("assistant", "final"), "."), Frame(Header("user"), "second " * 250)
     async with stub.running(plays(answer), models={"data": [{"id": "tiny", "owned_by": "vllm", "max_model_len": size}]}) as server:
-        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary)
+        backend = registry.build(Endpoint(server.url, limits=PATIENT), kind="harmony", vocabulary=lambda: vocabulary)
         request = SampleRequest(turns, cut_answer=Frame(Header("assistant", "final"), ""))
         assert (await outcome(backend, request)).visible == "Hi"
         await backend.aclose()
@@ -179,7 +179,7 @@ async def test_a_question_whose_answer_is_finished_in_words_is_never_left_out(
 async def test_an_answer_names_its_model(vocabulary: Vocabulary, reported: str | None, asked: str | None, expected: str) -> None:
     chunk = vllm(*ids_of(vocabulary, "<|channel|>final<|message|>Hi<|return|>")) | ({"model": reported} if reported else {})
     async with stub.running(stub.plays(sse(chunk)), **VLLM) as server:
-        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary)
+        backend = registry.build(Endpoint(server.url, limits=PATIENT), kind="harmony", vocabulary=lambda: vocabulary)
         ended = (await outcome(backend, replace(sample_request("Hello!"), model=asked))).ended
         await backend.aclose()
     assert ended is not None and ended.model == expected and server.posted["model"] == (asked or "tiny")
@@ -191,8 +191,8 @@ async def test_a_question_must_fit_with_one_token_for_its_answer(vocabulary: Voc
     prompt = Prompt([Frame(Header("user"), "word " * 200)], SystemMessage(date=DAY.isoformat()))
     size = len(build(prompt, vocabulary)) + 1 + failing
     async with stub.running(plays(answer), models={"data": [{"id": "tiny", "owned_by": "vllm", "max_model_len": size}]}) as server:
-        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary, today=lambda: DAY)
-        result = await outcome(backend, sample_request("word " * 200))
+        backend = registry.build(Endpoint(server.url, limits=PATIENT), kind="harmony", vocabulary=lambda: vocabulary)
+        result = await outcome(backend, replace(sample_request("word " * 200), today=DAY))
         await backend.aclose()
     if failing == -1:
         assert result.error is not None and result.error.code is ProductCode.QUESTION_TOO_LONG
@@ -206,7 +206,7 @@ async def test_a_question_must_fit_with_one_token_for_its_answer(vocabulary: Voc
 async def test_how_full_the_context_is_does_not_tell_how_much_was_thought(vocabulary: Vocabulary, thoughts: tuple[Frame, ...]) -> None:
     answer = SSE_HEAD + sse(vllm(*ids_of(vocabulary, "<|channel|>final<|message|>Hi there.<|return|>")))
     async with stub.running(plays(answer), **VLLM) as server:
-        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary)
+        backend = registry.build(Endpoint(server.url, limits=PATIENT), kind="harmony", vocabulary=lambda: vocabulary)
         ended = (await outcome(backend, sample_request("Hello!", Frame(Header("user"), "Hi."), *thoughts))).ended
         await backend.aclose()
     assert ended is not None and ended.context is not None and ended.context.size == 4096
@@ -222,7 +222,7 @@ async def test_without_a_time_zone_the_date_is_that_of_universal_time(vocabulary
 
     monkeypatch.setattr(backend_module, "datetime", Clock)
     async with stub.running(stub.plays(b""), **VLLM) as server:
-        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary)
+        backend = registry.build(Endpoint(server.url, limits=PATIENT), kind="harmony", vocabulary=lambda: vocabulary)
         await outcome(backend, sample_request("Hello!"))
         await backend.aclose()
     assert "Current date: 2026-01-02" in vocabulary.decode([number for number in server.posted["prompt"] if number < 199_998]).decode()
