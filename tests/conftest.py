@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
+from importlib import import_module
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -139,15 +140,13 @@ def _short_sign_ins() -> Iterator[None]:
     from django.http import HttpRequest
     from django.test import Client
 
-    from chatui.accounts.session_store import SessionStore
-
     whole: Any = vars(Client.__mro__[1])["_login"]
 
     def login(self: Any, user: Any, backend: str | None = None) -> None:
         if settings.SESSION_COOKIE_NAME in self.cookies:
             whole(self, user, backend)
             return
-        http, session = HttpRequest(), SessionStore()
+        http, session = HttpRequest(), import_module(settings.SESSION_ENGINE).SessionStore()
         session[auth.SESSION_KEY] = user._meta.pk.value_to_string(user)
         session[auth.BACKEND_SESSION_KEY] = backend or user.backend
         session[auth.HASH_SESSION_KEY] = user.get_session_auth_hash()

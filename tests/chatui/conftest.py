@@ -27,11 +27,12 @@ from chatui.models.tools import ToolSetting
 from chatui.models.user import User
 from chatui.observability.request_ids import request_id
 from chatui.tools import rules
-from chatui.turns import leases, opening, running, start
+from chatui.turns import running, start
 from chatui.turns.running_turn import RunningTurn
 from chatui.turns.start import Ask
 from chatui.usage import limits
 from chatui.wire.bus import PROCESS
+from tests.support.limits import limit
 from tests.support.new_process import begin_anew
 from tests.support.scripted import ScriptedBackend
 from tests.support.vocabulary import rank_file as rank_file
@@ -167,7 +168,7 @@ async def backend(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ScriptedBack
     await running.settle()
 
 
-def store(person: User, ask: Ask, lease_owner: str = leases.OWNER) -> RunningTurn:
+def store(person: User, ask: Ask, lease_owner: str = limit("chatui.turns", "OWNER")) -> RunningTurn:
     """Store a question and its turn as the product does, in a transaction; nothing runs it."""
     with transaction.atomic():
         return start.start(person, ask, lease_owner)
@@ -179,5 +180,7 @@ stored = database_sync_to_async(store)
 
 def loaded(running: RunningTurn) -> RunningTurn:
     """The turn with its branch, and what else a model needs."""
+    from chatui.turns import opening  # few tests need it
+
     opening.load_branch(running)
     return running

@@ -17,13 +17,16 @@ from django.middleware.security import SecurityMiddleware
 from django.utils.module_loading import import_string
 
 from chatui.checks import CONNECTIONS_OF_PROCESS, origins, postgresql_connections, redis_address, values, with_our_middleware
-from chatui.database import base, connections, pools
+from chatui.database import connections, pools
 from chatui.env import Environment
 from tests.services.databases import create_tables, own_server
 from tests.support.deployments import process
 from tests.support.environment import change
+from tests.support.limits import limit
 from tests.support.places import ROOT
 from tests.support.served import Deployment
+
+MAX_CONNECTIONS = limit("chatui.database", "MAX_CONNECTIONS")
 
 
 def test_https_without_a_trusted_proxy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +80,10 @@ def test_an_unknown_option_of_redis_is_said(url: str, is_said: bool, monkeypatch
 def test_the_connections_of_a_process_are_those_of_its_pools() -> None:
     own = [each for each in vars(pools).values() if isinstance(each, pools.Pool)]
     writer_and_readiness = 2
-    assert sum(each._threads._max_workers for each in own) + writer_and_readiness + base.MAX_CONNECTIONS == CONNECTIONS_OF_PROCESS
+    assert (
+        sum(each._threads._max_workers for each in own) + writer_and_readiness + limit("chatui.database", "MAX_CONNECTIONS")
+        == CONNECTIONS_OF_PROCESS
+    )
 
 
 @pytest.mark.parametrize(("allowed", "used", "is_said"), [(97, 59, True), (97, 58, False), (350, 311, False), (350, 312, True)])

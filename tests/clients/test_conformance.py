@@ -21,8 +21,7 @@ from llm_comply.tests.open_responses import OPEN_RESPONSES_TESTS
 from llm_comply.tests.openai_chat import OPENAI_CHAT_TESTS
 from openresponses_types import types
 
-from chatui.api.urls import urlpatterns
-from tests.chatui.api.asking import events_of
+from tests.chatui.api.asking import api_patterns, events_of
 from tests.chatui.api.deployed import key_at, served
 from tests.chatui.api.deployed import place as place
 from tests.clients.recorded_vllm import GREETING, RecordedVllm, recorded_vllm
@@ -86,7 +85,7 @@ def judged(name: str, server: Server, key: str, model: str, without: frozenset[s
     """
     tests, spec = SUITES[name]
     config = ComplianceConfig(f"{server.url}/v1", key, model=model, ignore_errors=UNKNOWN_TO_IT, verbose=True)
-    assert any("compact" in str(each.pattern) for each in urlpatterns), "the premise: what the format calls optional is served"
+    assert any("compact" in str(each.pattern) for each in api_patterns()), "the premise: what the format calls optional is served"
     tests = [replace(each, build_request=partial(_with_unit, each.build_request)) for each in tests if each.id not in without]
     suite = runner.TestRunner(config, tests, SpecLoader(str(SPECS / spec))).run_all()
     assert len(suite.results) > 6

@@ -11,13 +11,15 @@ from pathlib import Path
 import httpx
 import pytest
 
-from chatui.documents.inside.worker import READERS
 from tests.chatui.documents import samples
 from tests.chatui.documents.other_traps import book, notebook, rtf
 from tests.chatui.documents.test_workbooks import ods, open_cell, row
 from tests.processes.counting import Reader, counts
 from tests.support import stub
+from tests.support.limits import limit
 from tests.support.served import Deployment, LiveSocket, Server
+
+READERS = limit("chatui.documents.inside", "READERS")
 
 pytestmark = pytest.mark.served
 

@@ -11,11 +11,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from chatui.live.http_channel import HEAD_SECONDS
 from tests.chatui.api.deployed import key_at
 from tests.processes.test_one_stands_still import resident_megabytes
 from tests.support.cases import ROUNDS
+from tests.support.limits import limit
 from tests.support.served import Deployment, Server
+
+HEAD_SECONDS = limit("chatui.live", "HEAD_SECONDS")
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served, pytest.mark.faults]
 

@@ -10,10 +10,10 @@ import pytest
 from chatui.backends.base import Backend, EndReason, SampleEnded, SampleRequest, Taker
 from chatui.backends.spec import BackendSpec, split_choice
 from chatui.model_servers import connected
-from chatui.turns import summarizing
 from renderer.activities import lines
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Terminator
+from tests.support.limits import set_limits
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, Step, frame
 
 QUESTION = "Compare trains and bicycles: how do I get to work fastest when it rains?"
@@ -93,7 +93,7 @@ TICKS = tuple(0.3 * number for number in range(1, 9))
 def quick(patch: pytest.MonkeyPatch, ticks: Sequence[float] = TICKS) -> None:
     """Let lines appear at these seconds of a turn."""
     patch.setattr(lines, "TICKS", tuple(ticks))
-    patch.setattr(summarizing, "ASK_AHEAD", 0.2)
+    set_limits(patch, "chatui.turns", ASK_AHEAD=0.2)
 
 
 def install(patch: pytest.MonkeyPatch, model: ScriptedBackend, summarizer: Summarizer | None = None, **fields: object) -> None:

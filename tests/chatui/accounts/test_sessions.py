@@ -1,17 +1,18 @@
 """The list of a person's sessions: what it shows, and what ends with a session."""
 
 import re
+from importlib import import_module
 from io import StringIO
 from uuid import uuid4
 
 import pytest
+from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.test import Client
 
 from chatui.accounts import sessions
-from chatui.accounts.session_store import SessionStore
 from chatui.accounts.sessions import device_of
 from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import BegunSession
@@ -76,17 +77,18 @@ def test_what_is_stored_of_a_session_opens_none(ada: User) -> None:
 
 @pytest.mark.django_db(transaction=True)
 async def test_the_store_finds_saves_and_deletes_a_session_also_asynchronously() -> None:
-    store = SessionStore()
+    kind = import_module(settings.SESSION_ENGINE).SessionStore
+    store = kind()
     store["a"] = 1
     await store.acreate()
     key = store.session_key or ""
-    again = SessionStore(key)
+    again = kind(key)
     assert await again.aget("a") == 1 and await again.aexists(key)
     again["a"] = 2
     await again.asave()
-    assert await Session.objects.acount() == 1 and await SessionStore(key).aget("a") == 2
+    assert await Session.objects.acount() == 1 and await kind(key).aget("a") == 2
     await again.acycle_key()
-    assert await SessionStore(key).aget("a") is None and await SessionStore(again.session_key).aget("a") == 2
+    assert await kind(key).aget("a") is None and await kind(again.session_key).aget("a") == 2
     await again.adelete()
     assert await Session.objects.acount() == 0 and not await again.aexists(again.session_key or "")
 

@@ -6,6 +6,7 @@ from typing import Any
 from channels.db import database_sync_to_async
 from django.http import HttpResponseBase
 from django.test import AsyncClient
+from django.urls import get_resolver
 
 from chatui.accounts import api_keys
 from chatui.accounts.api_keys import NewKeyOptions
@@ -13,6 +14,14 @@ from chatui.audit_log.record import Visitor
 from chatui.models.user import User
 
 ADDRESS = "192.0.2.9"
+IGNORED = "x-chatui-ignored"
+"""The header with the names of the request's fields that changed nothing."""
+
+
+def api_patterns() -> list[Any]:
+    """The addresses below ``/v1/``, as Django has them."""
+    routers: list[Any] = get_resolver().url_patterns
+    return next(each.url_patterns for each in routers if str(each.pattern) == "v1/")
 
 
 def key_of(person: User, **options: Any) -> str:

@@ -20,6 +20,7 @@ from chatui.turns import running
 from renderer.events import FrameClosed, FrameWithdrawn
 from renderer.frames import Terminator
 from tests.chatui.api.asking import Program, events_of, json_of, new_key, text_of, whole
+from tests.support.limits import limit
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, frame
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -192,7 +193,7 @@ async def test_only_the_owner_resumes_a_stream_and_only_a_few_at_once(program: P
     assert (foreign.status_code, json_of(foreign)) == (nothing.status_code, json_of(nothing)) and foreign.status_code == 404
     assert (await program.get(f"{path}&starting_after=-1")).status_code == 400
     owner = (await Turn.objects.aget()).asked_by_id
-    recordings.readers[owner] = recordings.MAX_READERS
+    recordings.readers[owner] = limit("chatui.api", "MAX_READERS")
     try:
         assert (await program.get(path)).status_code == 429
         before = await Turn.objects.acount()

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from chatui.api.asking import IGNORED
 from renderer.frames import Terminator
-from tests.chatui.api.asking import Program, whole
+from tests.chatui.api.asking import IGNORED, Program, whole
 from tests.support.places import ROOT
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, ended, frame
 

@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from chatui.api.asking import IGNORED
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.programs import ProgramConversation
 from chatui.models.user import User
 from chatui.store import erasure
-from tests.chatui.api.asking import Program, json_of, new_key, text_of
+from tests.chatui.api.asking import IGNORED, Program, json_of, new_key, text_of
 from tests.chatui.api.functions import SECRET, WEATHER, calling, weather
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, frame
 

@@ -1,30 +1,39 @@
 """The API's OpenAPI description covers every path, method and field, and needs no key."""
 
 import json
+from typing import Any
 
 import jsonschema
 import pytest
 import pytest_django
 from django.test import Client
 
-from chatui.api.documentation import BODIES, document
-from chatui.api.request_parts import RAW_REASONING_FIELDS, ProgramRequest
-from chatui.api.urls import urlpatterns
+from chatui.api.documentation import BODIES
+from chatui.api.request_parts import ProgramRequest
 from chatui.models.user import User
+from tests.chatui.api.asking import api_patterns
 from tests.chatui.conftest import signed_in
+from tests.support.limits import limit
+
+RAW_REASONING_FIELDS = limit("chatui.api", "RAW_REASONING_FIELDS")
 
 pytestmark = pytest.mark.django_db
 
 
+def described() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Client().get("/v1/openapi.json").content)
+    return found
+
+
 def test_every_address_with_every_method_and_field_is_described() -> None:
-    described = document(urlpatterns)
-    documented = {(path, method) for path, operations in described["paths"].items() for method in operations}
+    found = described()
+    documented = {(path, method) for path, operations in found["paths"].items() for method in operations}
     assert ("/responses/{answer_id}", "delete") in documented and ("/chat/completions", "post") in documented
-    methods: list[int] = [len(pattern.callback.handlers) for pattern in urlpatterns]  # type: ignore[attr-defined]
+    methods: list[int] = [len(pattern.callback.handlers) for pattern in api_patterns()]
     assert len(documented) == sum(methods)
-    for operations in described["paths"].values():
+    for operations in found["paths"].values():
         assert all(operation["summary"] for operation in operations.values())
-    schemas = described["components"]["schemas"]
+    schemas = found["components"]["schemas"]
     for model in BODIES.values():
         fields = model.names() if issubclass(model, ProgramRequest) else {field.alias or name for name, field in model.model_fields.items()}
         described_fields = set(schemas[model.__name__]["properties"])
@@ -33,13 +42,13 @@ def test_every_address_with_every_method_and_field_is_described() -> None:
 
 
 def test_what_is_streamed_may_be_whole_as_well() -> None:
-    paths = document(urlpatterns)["paths"]
+    paths = described()["paths"]
     for path, method in (("/responses", "post"), ("/chat/completions", "post"), ("/messages", "post"), ("/responses/{answer_id}", "get")):
         assert set(paths[path][method]["responses"]["200"]["content"]) == {"application/json", "text/event-stream"}
 
 
 def test_the_described_requests_are_valid() -> None:
-    schemas = document(urlpatterns)["components"]["schemas"]
+    schemas = described()["components"]["schemas"]
     root = {"components": {"schemas": schemas}, "$ref": "#/components/schemas/ResponsesRequest"}
     jsonschema.Draft202012Validator.check_schema(root)
     jsonschema.validate({"model": "", "input": "?", "reasoning": {"effort": "high"}}, root)

@@ -7,10 +7,8 @@ from unittest.mock import AsyncMock
 
 import pytest
 
-from chatui.api.asking import IGNORED
 from chatui.api.chat_request import ChatRequest
 from chatui.api.messages_request import MessagesRequest
-from chatui.api.request_parts import WITHOUT
 from chatui.api.response_request import ResponsesRequest
 from chatui.backends.spec import SAMPLING
 from chatui.env import BASE_DIR
@@ -18,9 +16,12 @@ from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.turns import prefill, running
 from renderer.frames import Terminator
-from tests.chatui.api.asking import Program, json_of, new_key, whole
+from tests.chatui.api.asking import IGNORED, Program, json_of, new_key, whole
 from tests.support.environment import change
+from tests.support.limits import limit
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, ended, frame
+
+WITHOUT = limit("chatui.api", "WITHOUT")
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -8,10 +8,9 @@ import pytest
 from django.utils import timezone
 from pydantic import BaseModel, ValidationError
 
-from chatui.api.bodies import MAX_JSON_MARKS, checked, read_json
+from chatui.api.bodies import checked, read_json
 from chatui.api.chat_request import ChatRequest
 from chatui.api.errors import ApiError
-from chatui.api.parsed_messages import MAX_MESSAGES
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import ResponseHead
 from chatui.api.response_request import ResponsesRequest
@@ -22,13 +21,17 @@ from chatui.models.programs import ProgramAnswer
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import transcripts
-from chatui.turns import leases, reaping, running
+from chatui.turns import reaping, running
 from chatui.turns.streams.program import MoreProgramText, Opened, Withdrawn
 from renderer.frame_kinds import PREAMBLE
 from renderer.frames import Frame, Header, Role, Terminator
 from renderer.gate import Audience, show
 from tests.chatui.api.asking import Program, json_of, key_of
+from tests.support.limits import limit
 from tests.support.scripted import FINAL, ScriptedBackend, ended, frame
+
+MAX_JSON_MARKS = limit("chatui.api", "MAX_JSON_MARKS")
+MAX_MESSAGES = limit("chatui.api", "MAX_MESSAGES")
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -123,7 +126,7 @@ async def test_a_clients_turn_is_not_relaunched_without_its_client(program: Prog
     await program.ask({"input": "x"})
     await running.settle()
     late = timezone.now() + timedelta(seconds=9)
-    await Turn.objects.aupdate(state="running", lease_owner=leases.OWNER, lease_until=late)
+    await Turn.objects.aupdate(state="running", lease_owner=limit("chatui.turns", "OWNER"), lease_until=late)
     with monkeypatch.context() as patch:
         patch.setattr(running, "known", list)  # as if this process had never launched it
         await reaping.reap()

@@ -2,13 +2,15 @@
 
 import pytest
 
-from chatui.api.asking import MAX_CHARS
 from chatui.backends.base import BackendError, ContextUse
 from chatui.codes import ProductCode
 from chatui.env import environment
 from chatui.models.message import Message
 from tests.chatui.api.asking import Program, json_of
+from tests.support.limits import limit
 from tests.support.scripted import ScriptedBackend
+
+MAX_CHARS = limit("chatui.api", "MAX_CHARS")
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -9,13 +9,12 @@ from django.http import HttpResponseBase
 from django.test import RequestFactory
 
 from chatui.api import bodies
-from chatui.api.asking import IGNORED
 from chatui.backends.base import BackendError, ContextUse, EndReason
 from chatui.codes import ProductCode
 from chatui.models.audit import AuditEvent
 from chatui.models.user import User
 from renderer.frames import Terminator
-from tests.chatui.api.asking import Program, json_of, new_key, whole
+from tests.chatui.api.asking import IGNORED, Program, json_of, new_key, whole
 from tests.chatui.api.functions import SCHEMA, SECRET, calling, weather
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, ended, frame
 

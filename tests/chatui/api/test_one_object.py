@@ -15,7 +15,6 @@ from chatui.backends.base import EndReason
 from chatui.models.message import Message
 from chatui.models.user import User
 from chatui.turns import runner
-from chatui.turns.frame_recorder import MAX_UNSAVED
 from renderer.activities.activity import Activity
 from renderer.events import FrameClosed, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE
@@ -26,7 +25,10 @@ from tests.chatui.api.test_socket import connected
 from tests.chatui.api.test_summaries import FIRST, LINES, SECOND, THIRD, lines_of
 from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import RAN, call, fails, fetch
+from tests.support.limits import limit
 from tests.support.scripted import ScriptedBackend, Step, answer, ended, frame
+
+MAX_UNSAVED = limit("chatui.turns", "MAX_UNSAVED")
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -10,7 +10,10 @@ from uuid import uuid4
 import pytest
 
 from chatui.api import recordings, recordings_elsewhere
-from chatui.api.recordings_elsewhere import GROUP, FollowedElsewhere, LostError
+from chatui.api.recordings_elsewhere import FollowedElsewhere, LostError
+from tests.support.limits import limit, set_limits
+
+GROUP = limit("chatui.api", "GROUP")
 
 OTHER = "another process"
 
@@ -99,14 +102,14 @@ async def test_a_slow_reader_is_not_sent_more_than_it_reads(wire: FakeBus, writt
             if body is not None and body["sequence_number"] == 99:
                 await asyncio.sleep(0.3)
                 break
-    assert written.read_to < 2 * recordings_elsewhere.MAX_EVENTS
+    assert written.read_to < 2 * limit("chatui.api", "MAX_EVENTS")
 
 
 @pytest.mark.parametrize("lost", ["events", "key"])
 async def test_lost_messages_cost_time_but_no_events(
     lost: str, wire: FakeBus, written: RemoteRecording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recordings_elsewhere, "MAX_EVENTS", 50)
+    set_limits(monkeypatch, "chatui.api", MAX_EVENTS=50)
     written.most, seen = 1000, 0
 
     def loses(message: dict[str, Any]) -> bool:
@@ -120,7 +123,7 @@ async def test_lost_messages_cost_time_but_no_events(
 
 
 async def test_a_late_reply_repeats_no_events(wire: FakeBus, written: RemoteRecording, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recordings_elsewhere, "MAX_EVENTS", 50)
+    set_limits(monkeypatch, "chatui.api", MAX_EVENTS=50)
     written.most = 200
     recordings_elsewhere.listen()
     wire.repeats = True
@@ -128,7 +131,7 @@ async def test_a_late_reply_repeats_no_events(wire: FakeBus, written: RemoteReco
 
 
 async def test_a_process_that_answers_late_is_asked_again(wire: FakeBus, written: RemoteRecording, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recordings_elsewhere, "ASK_SECONDS", 0.05)
+    set_limits(monkeypatch, "chatui.api", ASK_SECONDS=0.05)
     wire.loses = lambda message: len(wire.sent) < 4  # as before it is connected to Redis
     recordings_elsewhere.listen()
     assert await recordings_elsewhere.found(uuid4(), OTHER, uuid4()) is not None
@@ -136,8 +139,8 @@ async def test_a_process_that_answers_late_is_asked_again(wire: FakeBus, written
 
 
 async def test_silence_does_not_mean_that_there_is_no_recording(wire: FakeBus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recordings_elsewhere, "ASK_SECONDS", 0.05)
-    monkeypatch.setattr(recordings_elsewhere, "ANSWER_SECONDS", 0.2)
+    set_limits(monkeypatch, "chatui.api", ASK_SECONDS=0.05)
+    set_limits(monkeypatch, "chatui.api", ANSWER_SECONDS=0.2)
     with pytest.raises(LostError):
         await recordings_elsewhere.found(uuid4(), OTHER, uuid4())
     recordings_elsewhere.listen()
@@ -155,7 +158,7 @@ async def test_a_reader_that_leaves_during_a_redis_request_is_cleaned_up(wire: F
 
 
 async def test_a_dead_process_ends_the_stream(wire: FakeBus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recordings_elsewhere, "SILENT_SECONDS", 0.2)
+    set_limits(monkeypatch, "chatui.api", SILENT_SECONDS=0.2)
     with pytest.raises(LostError):
         await read(followed(), wait=0.05)
     assert not wire.receivers

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from chatui.api import conversations, storage_jobs
+from chatui.api import conversations
 from chatui.models.user import User
 from chatui.turns.stored_program import stored_conversation
 from tests.chatui.api.asking import Program, json_of, new_key
+from tests.support.limits import limit, set_limits
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -46,11 +47,13 @@ async def test_nobody_waits_for_what_the_programs_of_another_read(
     try:
         await asyncio.sleep(0.3)
         other = await asyncio.wait_for(foreign.get(paths[2]), 5)
-        assert other.status_code == 200 and 0 < held.most <= storage_jobs.AT_ONCE, "of all keys of the person together"
+        assert other.status_code == 200 and 0 < held.most <= limit("chatui.api", "AT_ONCE"), "of all keys of the person together"
     finally:
         held.go.set()
         found = await asyncio.gather(*reads)
-    assert {response.status_code for response in found} == {200} and held.most <= storage_jobs.AT_ONCE, "they waited, and none was lost"
+    assert {response.status_code for response in found} == {200} and held.most <= limit("chatui.api", "AT_ONCE"), (
+        "they waited, and none was lost"
+    )
 
 
 async def test_no_key_waits_for_all_that_another_key_of_its_person_reads(
@@ -65,14 +68,14 @@ async def test_no_key_waits_for_all_that_another_key_of_its_person_reads(
     held.go.set()
     assert {response.status_code for response in await asyncio.gather(*reads)} == {200} and len(held.begun) == MANY + 1
     (place,) = [place for place, each in enumerate(held.begun) if held.begun.count(each) == 1]
-    assert place <= 2 * storage_jobs.AT_ONCE, "behind what had begun, and a few that stood before it"
+    assert place <= 2 * limit("chatui.api", "AT_ONCE"), "behind what had begun, and a few that stood before it"
 
 
 async def test_what_waits_too_long_is_told_to_come_again(program: Program, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage_jobs, "PATIENCE", 0.2)
+    set_limits(monkeypatch, "chatui.api", PATIENCE=0.2)
     held = HeldReads(monkeypatch, ada)
     path = f"/v1/conversations/{json_of(await program.post('/v1/conversations', {}))['id']}/items"
-    reads = [asyncio.create_task(program.get(path)) for _ in range(storage_jobs.AT_ONCE)]
+    reads = [asyncio.create_task(program.get(path)) for _ in range(limit("chatui.api", "AT_ONCE"))]
     try:
         await asyncio.sleep(0.1)
         refused = await program.get(path)

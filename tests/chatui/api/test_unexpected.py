@@ -8,10 +8,8 @@ import pytest
 from django.db import DataError, InterfaceError, OperationalError
 
 from chatui.accounts import key_admission
-from chatui.api import answering as key_watch
 from chatui.api import request_parts
 from chatui.api.answering import KeyWatch
-from chatui.api.asking import RESTART_SECONDS
 from chatui.api.chat_chunks import ChatChunks
 from chatui.api.response_events import ResponseEvents
 from chatui.codes import ProductCode
@@ -20,7 +18,10 @@ from chatui.models.user import User
 from chatui.turns.slots import slots
 from chatui.turns.streams.program import ProgramStream
 from tests.chatui.api.asking import Program, json_of
+from tests.support.limits import limit, set_limits
 from tests.support.scripted import FINAL, ScriptedBackend, frame
+
+RESTART_SECONDS = limit("chatui.api", "RESTART_SECONDS")
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -124,11 +125,11 @@ async def test_a_key_that_cannot_be_checked_stays_valid_for_a_while(ada: User, k
     from channels.db import database_sync_to_async
 
     watch = KeyWatch(await database_sync_to_async(key_admission.admit)(key, "192.0.2.9"))
-    monkeypatch.setattr(key_watch, "CHECK_SECONDS", 0.0)
+    set_limits(monkeypatch, "chatui.api", CHECK_SECONDS=0.0)
     monkeypatch.setattr(key_admission, "is_still_valid", raising(OperationalError("database is locked")))
     watch._next = 0.0
     assert await watch.why_over() is None
-    watch._checked_at -= 2 * key_watch.GRACE_SECONDS
+    watch._checked_at -= 2 * limit("chatui.api", "GRACE_SECONDS")
     assert await watch.why_over() is ProductCode.SERVER_BUSY
     monkeypatch.setattr(key_admission, "is_still_valid", raising(wrong_sql()))
     with pytest.raises(OperationalError):

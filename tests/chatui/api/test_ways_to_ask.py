@@ -7,12 +7,13 @@ from uuid import uuid4
 
 import pytest
 
-from chatui.api.request_parts import RAW_REASONING_FIELDS
-from chatui.api.urls import urlpatterns
 from chatui.models.audit import AuditEvent
 from chatui.models.user import User
-from tests.chatui.api.asking import Program, json_of, key_of, new_key, whole
+from tests.chatui.api.asking import Program, api_patterns, json_of, key_of, new_key, whole
+from tests.support.limits import limit
 from tests.support.scripted import ScriptedBackend, answer
+
+RAW_REASONING_FIELDS = limit("chatui.api", "RAW_REASONING_FIELDS")
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -62,7 +63,7 @@ def attempts(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 async def test_the_tables_name_every_way_and_every_address() -> None:
     assert IN_A_BODY.keys() == RAW_REASONING_FIELDS.keys()
     asked = {path.removeprefix("/v1/").replace("{}", "<slug:answer_id>").partition("?")[0] for path in (*BODIES, *READ)}
-    assert asked | WITHOUT_ANSWERS | {*OF_CONVERSATIONS} == {str(each.pattern) for each in urlpatterns}
+    assert asked | WITHOUT_ANSWERS | {*OF_CONVERSATIONS} == {str(each.pattern) for each in api_patterns()}
 
 
 @pytest.mark.parametrize("path", BODIES)

@@ -8,14 +8,14 @@ from unittest.mock import Mock
 import psycopg
 import pytest
 
-from chatui.database import base
 from chatui.database.base import PageConnections
+from tests.support.limits import set_limits
 
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "CONNECT_SECONDS", 1.0)
-    monkeypatch.setattr(base, "FIRST_SECONDS", 1.0)
+    set_limits(monkeypatch, "chatui.database", CONNECT_SECONDS=1.0)
+    set_limits(monkeypatch, "chatui.database", FIRST_SECONDS=1.0)
 
 
 def opening(*kinds: Callable[[], object]) -> PageConnections:

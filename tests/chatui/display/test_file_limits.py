@@ -8,12 +8,14 @@ from django.utils import translation
 
 from chatui.display import file_limits, files
 from chatui.documents import kinds
-from chatui.documents.inside.worker import READERS
 from chatui.documents.kinds import NoTextReason
 from chatui.documents.limits import BY_REASON, TABLE
 from chatui.env import BASE_DIR
 from chatui.models.user import User
 from tests.chatui.conftest import signed_in
+from tests.support.limits import limit
+
+READERS = limit("chatui.documents.inside", "READERS")
 
 NO_DOCUMENTS = {"bomb of memory", "bomb of time", "probes", "web page"}
 
@@ -54,5 +56,5 @@ def test_limits_are_in_the_person_s_language(language: str) -> None:
 def test_the_page_lists_all_limits(ada: User) -> None:
     page = signed_in(ada).get("/files/limits/").content.decode()
     assert files.accepted() in page
-    for limit in TABLE:
-        assert file_limits.words(limit) in page
+    for each in TABLE:
+        assert file_limits.words(each) in page

@@ -20,8 +20,12 @@ from twisted.web.http import HTTPFactory, Request
 
 from chatui.live import server
 from chatui.live import server as open_files
-from chatui.live.http_channel import HEAD_SECONDS, MIN_BYTES, protocol
+from chatui.live.http_channel import protocol
+from tests.support.limits import limit
 from tests.support.served import Server
+
+HEAD_SECONDS = limit("chatui.live", "HEAD_SECONDS")
+MIN_BYTES = limit("chatui.live", "MIN_BYTES")
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 

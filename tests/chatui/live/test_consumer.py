@@ -14,7 +14,7 @@ from django.utils import timezone
 from chatui.accounts import header_sign_in
 from chatui.audit_log.record import Visitor
 from chatui.database.faults import DatabaseBusyError
-from chatui.live import commands, consumer, snapshots
+from chatui.live import commands, snapshots
 from chatui.models.audit import AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
@@ -29,6 +29,7 @@ from renderer.markup import html
 from tests.chatui.conftest import refuse_log, stored
 from tests.chatui.turns.test_turns import ask
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
+from tests.support.limits import set_limits
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, frame
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -187,7 +188,7 @@ async def test_e_x_rate_a_flood_of_commands_closes_the_socket(ada: User) -> None
         for _ in range(60):
             await socket.send("nothing")
         events = await socket.until("closed")
-    assert events[-2]["code"] == "E-X-RATE" and socket.close_code == consumer.CLOSE_TOO_FAST
+    assert events[-2]["code"] == "E-X-RATE" and socket.close_code == 4429
 
 
 @pytest.mark.parametrize(
@@ -216,15 +217,15 @@ async def test_a_foreign_host_is_refused_even_if_origin_matches_it(ada: User) ->
 async def test_e_x_signed_out_an_anonymous_socket_is_told_and_closed(db: None) -> None:
     async with BrowserSocket(None) as socket:
         events = await socket.until("closed")
-    assert events[0]["code"] == "E-X-SIGNED-OUT" and socket.close_code == consumer.CLOSE_SIGNED_OUT
+    assert events[0]["code"] == "E-X-SIGNED-OUT" and socket.close_code == 4401
 
 
 async def test_e_x_too_many_pages_one_person_cannot_take_all_sockets(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consumer, "MAX_SOCKETS", 2)
+    set_limits(monkeypatch, "chatui.live", MAX_SOCKETS=2)
     async with BrowserSocket(ada), BrowserSocket(ada) as second:
         async with BrowserSocket(ada) as third:
             events = await third.until("closed")
-        assert events[-2]["code"] == "E-X-TOO-MANY-PAGES" and third.close_code == consumer.CLOSE_TOO_MANY
+        assert events[-2]["code"] == "E-X-TOO-MANY-PAGES" and third.close_code == 4408
         async with BrowserSocket(bela) as other:
             await other.send("subscribe", conversation=str(uuid4()))
             assert (await other.until("chatui:refused"))[-1]["code"] == "E-X-NOT-FOUND", "somebody else's socket is served"
@@ -245,10 +246,10 @@ async def test_an_ended_session_is_noticed_at_the_next_command(ada: User) -> Non
 
 
 async def test_an_ended_session_is_noticed_without_a_command(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consumer, "CHECK_SECONDS", 0.05)
+    set_limits(monkeypatch, "chatui.live", CHECK_SECONDS=0.05)
     async with BrowserSocket(ada) as socket:
         await User.objects.filter(pk=ada.pk).aupdate(is_active=False)
-        assert (await socket.until("closed"))[-1]["code"] == consumer.CLOSE_SIGNED_OUT
+        assert (await socket.until("closed"))[-1]["code"] == 4401
 
 
 @database_sync_to_async
@@ -256,7 +257,7 @@ def open_debug_view(person: User, conversation: str) -> None:
     debug_requests.open_debug_view(Visitor(person, "127.0.0.1", "page"), conversation, "a fault was reported")
 
 
-FINAL_CODES = {consumer.CLOSE_SIGNED_OUT, consumer.CLOSE_FORBIDDEN, consumer.CLOSE_TOO_MANY, consumer.CLOSE_OTHER_RELEASE}
+FINAL_CODES = {4401, 4403, 4408, 4426}
 
 
 def busy(*_: object) -> object:

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from chatui import wire
 from chatui.audit_log.record import Visitor
-from chatui.live import commands, consumer, snapshots
+from chatui.live import commands, snapshots
 from chatui.models.audit import AttemptWarning, AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
 from chatui.models.debug_requests import DebugRequest
@@ -29,6 +29,7 @@ from chatui.wire.bus import person as person_group
 from renderer.gate import Audience
 from tests.chatui.conftest import OPENING, PASSWORD, make_person, signed_in
 from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.limits import set_limits
 from tests.support.scripted import ANALYSIS, ScriptedBackend, answer, frame
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -77,7 +78,7 @@ async def test_a_snapshot_after_the_view_was_left_is_dropped(ada: User) -> None:
 async def test_e_x_opt_in_an_expired_view_is_closed_while_it_streams(
     ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consumer, "CHECK_SECONDS", 0.05)
+    set_limits(monkeypatch, "chatui.live", CHECK_SECONDS=0.05)
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "before"), gate, *frame(ANALYSIS, "CANARY-AFTER"), *answer()]
     async with BrowserSocket(ada) as owner_socket, BrowserSocket(grace) as watcher:
@@ -91,7 +92,7 @@ async def test_e_x_opt_in_an_expired_view_is_closed_while_it_streams(
         events = await watcher.until("closed")
         gate.set()
         await owner_socket.until(*ENDS)
-        assert events[-2]["code"] == "E-X-OPT-IN" and watcher.close_code == consumer.CLOSE_FORBIDDEN
+        assert events[-2]["code"] == "E-X-OPT-IN" and watcher.close_code == 4403
         assert "CANARY-AFTER" not in "".join(watcher.raw)
 
 
@@ -160,7 +161,7 @@ async def test_nothing_is_streamed_until_the_request_is_approved(
 async def test_a_permission_withdrawn_while_watching_closes_the_stream_and_is_no_attempt(
     how: str, ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consumer, "CHECK_SECONDS", 0.05 if how == "the regular check" else 600)
+    set_limits(monkeypatch, "chatui.live", CHECK_SECONDS=0.05 if how == "the regular check" else 600)
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "hm"), gate, *frame(ANALYSIS, "CANARY-AFTER"), *answer()]
     async with BrowserSocket(ada) as owner_socket, BrowserSocket(grace) as watcher:
@@ -185,7 +186,7 @@ async def test_a_permission_withdrawn_while_watching_closes_the_stream_and_is_no
             await owner_socket.send_message("And now?", conversation=accepted["conversation"])
         events = await watcher.until("closed")
         gate.set()
-        assert events[-2]["code"] == "E-PERM-VISIBILITY" and watcher.close_code == consumer.CLOSE_FORBIDDEN
+        assert events[-2]["code"] == "E-PERM-VISIBILITY" and watcher.close_code == 4403
         assert how == "another turn" or "CANARY-AFTER" not in "".join(watcher.raw)
     assert not await AuditEvent.objects.filter(code="E-PERM-VISIBILITY").aexists()
 

@@ -11,7 +11,6 @@ from uuid import uuid4
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from chatui.live import consumer
 from tests.support import stub
 from tests.support.served import Deployment, LiveSocket
 from tests.support.stub import DONE, SSE_HEAD, chunk
@@ -48,7 +47,7 @@ async def test_an_answer_is_finished_while_the_process_drains(drain: str, is_who
                         async with LiveSocket(server, client) as other:
                             await other.send("subscribe", conversation=accepted["conversation"])
                             await other.until("chatui:snapshot")
-            assert closed.value.rcvd is not None and closed.value.rcvd.code == consumer.CLOSE_RESTART
+            assert closed.value.rcvd is not None and closed.value.rcvd.code == 1012
             assert ("response.completed" in [event["type"] for event in events]) is is_whole
             with pytest.raises(OSError, match=r".*"):
                 async with LiveSocket(server, client):
@@ -96,7 +95,7 @@ async def test_a_question_that_comes_while_the_process_drains_is_answered_after_
             with pytest.raises(ConnectionClosed) as closed:
                 while True:
                     assert "delta" not in (await waiting.next())["type"], "it waits in the queue"
-            assert closed.value.rcvd is not None and closed.value.rcvd.code == consumer.CLOSE_RESTART
+            assert closed.value.rcvd is not None and closed.value.rcvd.code == 1012
             await asyncio.to_thread(server.process.wait, 80)
         server = deployment.start()
         client = server.sign_in("ada")

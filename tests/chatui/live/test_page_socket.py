@@ -23,6 +23,7 @@ from chatui.wire.bus import PROCESS, audience, bus
 from renderer.gate import Audience
 from tests.chatui.database.locks import needs_sqlite, write_lock
 from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.limits import set_limits
 from tests.support.scripted import ScriptedBackend, answer
 
 
@@ -168,7 +169,7 @@ async def test_a_closed_socket_is_no_longer_counted(fault: str, ada: User, monke
         raise asyncio.CancelledError if fault == "the task is cancelled" else BaseException("out of the blue")
 
     monkeypatch.setattr(consumer.ChatConsumer, "receive", broken)
-    monkeypatch.setattr(consumer, "MAX_SOCKETS", 1)
+    set_limits(monkeypatch, "chatui.live", MAX_SOCKETS=1)
     socket = BrowserSocket(ada)
     await socket.__aenter__()
     async with BrowserSocket(ada) as refused:
@@ -177,7 +178,7 @@ async def test_a_closed_socket_is_no_longer_counted(fault: str, ada: User, monke
     with pytest.raises(BaseException, match=r".*"):
         await socket._communicator.wait(timeout=5)
     monkeypatch.undo()
-    monkeypatch.setattr(consumer, "MAX_SOCKETS", 1)
+    set_limits(monkeypatch, "chatui.live", MAX_SOCKETS=1)
     async with BrowserSocket(ada) as another:
         await another.send("subscribe", conversation=str(uuid4()))
         assert (await another.until("chatui:refused"))[-1]["code"] == "E-X-NOT-FOUND"

@@ -18,7 +18,7 @@ from twisted.python.failure import Failure
 from twisted.web import http
 
 from chatui import wire
-from chatui.live import consumer, server
+from chatui.live import server
 from chatui.live.body_limits import max_bytes_read
 from chatui.live.server import MAX_FRAME_BYTES, WINDOW_BITS, SocketProtocol, accepted_compression
 from chatui.models.user import User
@@ -45,7 +45,7 @@ async def test_e_x_other_release_a_page_of_another_release_is_told_to_reload(que
     async with BrowserSocket(ada, path=f"/ws/{query}") as socket:
         if is_reported:
             events = await socket.until("closed")
-            assert events[-2]["code"] == "E-X-OTHER-RELEASE" and socket.close_code == consumer.CLOSE_OTHER_RELEASE
+            assert events[-2]["code"] == "E-X-OTHER-RELEASE" and socket.close_code == 4426
         else:
             await socket.send("subscribe", conversation="nobody's")
             assert (await socket.next())["code"] == "E-X-NOT-FOUND"

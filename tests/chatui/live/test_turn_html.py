@@ -15,10 +15,11 @@ from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.transfer.imports import import_transcript
-from chatui.turns import ending, running
+from chatui.turns import running
 from tests.chatui.conftest import signed_in
 from tests.support.answer_rows import rows_of
 from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.limits import set_limits
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -130,7 +131,7 @@ async def test_the_end_of_a_turn_does_not_wait_for_the_html_below_it(
     monkeypatch.setattr(fragments, "question", slow)
     monkeypatch.setattr(fragments, "answer_end", slow)
     monkeypatch.setattr(EndedTurn, "reads_nothing", how == "fails")  # the rendering alone takes almost no time
-    monkeypatch.setattr(ending, "SHOWN_SECONDS", 0.05)
+    set_limits(monkeypatch, "chatui.turns", SHOWN_SECONDS=0.05)
     async with BrowserSocket(ada) as socket:
         accepted, end = await turn(socket, **SENT)
     assert end["type"] == "response.completed" and "row" not in end and "html" not in accepted["begun"]

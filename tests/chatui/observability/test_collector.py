@@ -10,9 +10,10 @@ from uuid import uuid4
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
 
-from chatui.observability import collector, measures
+from chatui.observability import measures
 from chatui.observability.collector import Collector
 from tests.chatui.observability.peer import Way, attributes_of, collecting, drips, fails, floods, garbage, hangs, redirects, takes
+from tests.support.limits import set_limits
 
 SECRET = "what a model wrote"
 
@@ -25,9 +26,9 @@ def refuses_at_length(handler: BaseHTTPRequestHandler) -> None:
 
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(collector, "PAUSE_SECONDS", 0.05)
-    monkeypatch.setattr(collector, "SEND_SECONDS", 0.15)
-    monkeypatch.setattr(collector, "LATE_SECONDS", 0.25)
+    set_limits(monkeypatch, "chatui.observability", PAUSE_SECONDS=0.05)
+    set_limits(monkeypatch, "chatui.observability", SEND_SECONDS=0.15)
+    set_limits(monkeypatch, "chatui.observability", LATE_SECONDS=0.25)
     yield
     measures.set_tracer(None)
 
@@ -139,7 +140,7 @@ def test_an_unavailable_collector_is_reported_when_it_fails_and_when_it_is_back(
 
 
 def test_the_queue_of_spans_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collector, "MAX_WAITING", 500)
+    set_limits(monkeypatch, "chatui.observability", MAX_WAITING=500)
     with collecting(hangs) as peer:
         sender = start(peer.url)
         for _ in range(5000):

@@ -7,7 +7,7 @@ import pytest
 from chatui.backends.base import BackendError, SampleRequest
 from chatui.codes import Cause, ProductCode
 from chatui.models.user import User
-from chatui.observability import collector, measures
+from chatui.observability import measures
 from chatui.observability.collector import Collector
 from chatui.turns import sampling
 from renderer.frames import Frame, Header, Role
@@ -15,6 +15,7 @@ from tests.chatui.observability.peer import Peer, attributes_of, collecting
 from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import answered, call, fails, fetch
 from tests.chatui.turns.test_turns import ask, run
+from tests.support.limits import set_limits
 from tests.support.scripted import ScriptedBackend, answer
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -23,7 +24,7 @@ KEY = "what-the-model-passed"
 
 @pytest.fixture
 def peer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
-    monkeypatch.setattr(collector, "PAUSE_SECONDS", 0.05)
+    set_limits(monkeypatch, "chatui.observability", PAUSE_SECONDS=0.05)
     with collecting() as peer:
         sender = Collector(peer.url, {}, 1.0, propagates_to_model_servers=False)
         measures.set_tracer(sender)

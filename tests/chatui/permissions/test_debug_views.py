@@ -15,10 +15,11 @@ from chatui.models.audit import AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
 from chatui.models.debug_requests import DebugRequest
 from chatui.models.user import User
-from chatui.permissions import access, debug_requests, debug_views
+from chatui.permissions import access, debug_requests
 from chatui.store import erasure
 from tests.chatui.conftest import make_person, visitor
 from tests.support.environment import change
+from tests.support.limits import limit, set_limits
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +45,7 @@ def open_view(person: User, conversation: Conversation) -> None:
 
 def look(person: User, conversation: Conversation, *actions: str, address: str = "192.0.2.7") -> None:
     for action in actions:
-        way = "socket" if action == "debug stream" else "download" if action in debug_views.DOWNLOADS else "page"
+        way = "socket" if action == "debug stream" else "download" if action in limit("chatui.permissions", "DOWNLOADS") else "page"
         access.view_hidden(visitor(person, way, address), conversation.pk, action=action)
 
 
@@ -102,7 +103,7 @@ def test_a_reopened_view_is_another_debug_view(grace: User, conversation: Conver
 def test_downloads_get_separate_lines_up_to_a_limit_and_the_sum_line_counts_all(
     grace: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(debug_views, "LISTED_DOWNLOADS", 3)
+    set_limits(monkeypatch, "chatui.permissions", LISTED_DOWNLOADS=3)
     open_view(grace, conversation)
     for _ in range(5):
         look(grace, conversation, "whole download", "debug page")

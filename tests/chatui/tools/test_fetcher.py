@@ -7,16 +7,13 @@ import zlib
 import pytest
 
 from chatui.outbound.public_network import CheckedNetwork
-from chatui.tools.fetcher import (
-    ADDRESS_REFUSED,
-    NOT_LOADED,
-    Fetcher,
-    FetchError,
-    FetchLimits,
-    Hosts,
-)
+from chatui.tools.fetcher import Fetcher, FetchError, FetchLimits, Hosts
 from tests.chatui.tools.hostile import HOSTILE
 from tests.chatui.tools.peers import answers, fetcher, here, is_loopback_or_public, page, serving
+from tests.support.limits import limit
+
+ADDRESS_REFUSED = limit("chatui.tools", "ADDRESS_REFUSED")
+NOT_LOADED = limit("chatui.tools", "NOT_LOADED")
 
 
 async def test_no_hostile_address_reaches_this_machine() -> None:

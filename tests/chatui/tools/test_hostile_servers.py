@@ -16,15 +16,16 @@ import pytest
 from chatui.observability.error_reports import SafeTextFormatter
 from chatui.tools import execution, server_registry
 from chatui.tools.execution import Execution
-from chatui.tools.openapi.answers import MAX_MARKS
 from chatui.tools.openapi.server import OpenApiServer
-from chatui.tools.remote import exchange
 from chatui.tools.server_registry import ServerConnection, tool_of
 from chatui.tools.tool import CallingTurn, ToolError
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.calls import new_conversation
 from tests.chatui.tools.peer import Peer, PeerRequest, peer
 from tests.chatui.tools.wiki import offer, spec_of
+from tests.support.limits import limit, set_limits
+
+MAX_MARKS = limit("chatui.tools.openapi", "MAX_MARKS")
 
 TOKEN = "sk-very-secret-17"
 
@@ -185,7 +186,7 @@ def test_a_missing_credential_sends_nothing(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_server_that_is_down_is_not_called_until_it_recovers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "FIRST_SECONDS", 0.3)
+    set_limits(monkeypatch, "chatui.tools.remote", FIRST_SECONDS=0.3)
     with peer(peers.saying({"ok": 1})) as wiki:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))

@@ -6,12 +6,14 @@ import time
 import pytest
 
 from chatui.documents.inside.html import MAX_LINKS, WIDTH
-from chatui.documents.inside.web_pages import MAX_ENTRIES
 from chatui.tools import browser
 from chatui.tools.browser import TextPage
 from chatui.tools.fetcher import FetchedPage, FetchError
 from tests.chatui.documents import samples
 from tests.chatui.tools.peers import answers, fetcher, page, serving
+from tests.support.limits import limit
+
+MAX_ENTRIES = limit("chatui.documents.inside", "MAX_ENTRIES")
 
 RSS = """<?xml version="1.0" encoding="UTF-8"?>
 <rss version="2.0" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:content="http://purl.org/rss/1.0/modules/content/">

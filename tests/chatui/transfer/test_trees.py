@@ -10,6 +10,7 @@ from chatui.transfer.other_products import frames
 from chatui.transfer.other_products.conversation_tree import Counts, DroppedKind, ExportedConversation, Node, sentences
 from chatui.transfer.other_products.frames import sections
 from renderer.gate import Audience, may_see
+from tests.support.limits import set_limits
 
 
 def node(key: str, parent: str | None = None, *, count: int = 1, is_complete: bool = True) -> Node:
@@ -72,7 +73,7 @@ def test_whether_a_message_is_complete_is_kept() -> None:
 
 
 def test_an_answer_is_hidden_only_above_the_longest_that_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frames, "MAX_ANSWER_CHARS", 5)
+    set_limits(monkeypatch, "chatui.transfer.other_products", MAX_ANSWER_CHARS=5)
     for text, kinds in (("12345", []), ("123456", [DroppedKind.TOO_LONG])):
         counts = Counts()
         [frame] = frames.answer(text, counts)

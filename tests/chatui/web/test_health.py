@@ -18,12 +18,15 @@ from django.test import Client
 
 from chatui.checks import newer_database
 from chatui.database import connections, versions
-from chatui.database.base import MAX_CONNECTIONS, PageConnections
+from chatui.database.base import PageConnections
 from chatui.database.connections import ThreadConnection
 from chatui.display import readiness
 from chatui.model_servers import connected
 from tests.chatui.database.locks import write_lock
 from tests.support.environment import change
+from tests.support.limits import limit
+
+MAX_CONNECTIONS = limit("chatui.database", "MAX_CONNECTIONS")
 
 pytestmark = pytest.mark.django_db(transaction=True)
 GOOD = {

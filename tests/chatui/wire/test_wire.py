@@ -10,13 +10,15 @@ from typing import get_type_hints
 import pytest
 
 from chatui import wire
-from chatui.wire.commands import MAX_MARKS
 from renderer.frames import Frame, Header
 from renderer.gate import Audience, show
 from renderer.markup import html
 from tests.architecture.sources import all_sources, python_sources
 from tests.support.cases import for_each
+from tests.support.limits import limit
 from tests.tools import wire_types
+
+MAX_MARKS = limit("chatui.wire", "MAX_MARKS")
 
 MADE = "static/js/wire/wire.js"
 SWITCHES = {

@@ -9,10 +9,12 @@ import httpx
 import psycopg
 import pytest
 
-from chatui.database.base import MAX_CONNECTIONS
 from tests.services.databases import OwnServer, create_tables, own_server
 from tests.services.redis_server import Redis
+from tests.support.limits import limit
 from tests.support.served import Deployment, Server, served
+
+MAX_CONNECTIONS = limit("chatui.database", "MAX_CONNECTIONS")
 
 pytestmark = [pytest.mark.services, pytest.mark.faults]
 

@@ -7,10 +7,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
-from chatui.operations.doctor.trial import CUT_AT, Questions
+from chatui.operations.doctor.trial import Questions
 from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
 from renderer.harmony.vocabulary import Vocabulary
 from tests.support import stub
+from tests.support.limits import limit
+
+CUT_AT = limit("chatui.operations.doctor", "CUT_AT")
 
 WORDS = Questions(thought="heron-1111", first="lynx-2222", last="otter-3333")
 THOUGHT = f"Two and two, says the {WORDS.thought}, and that is small enough to be done without any paper."

@@ -12,13 +12,13 @@ from uuid import uuid4
 import pytest
 
 from chatui.tools import prompts, resources, server_registry
-from chatui.tools.mcp import messages
 from chatui.tools.tool import ToolError
 from renderer import characters
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.calls import ADD, Turn, listed, offer_of, server_of
 from tests.chatui.tools.mcp.scripted import SESSION, Mcp, called, events, result
 from tests.chatui.tools.peer import PeerRequest, peer
+from tests.support.limits import limit
 
 TOKEN = "sk-very-secret-18"
 KEY: dict[str, Any] = {"headers": {"Authorization": {"env": "DEMO_TOKEN", "prefix": "Bearer "}}}
@@ -68,7 +68,7 @@ async def _long_line(request: PeerRequest, writer: asyncio.StreamWriter) -> None
         await writer.drain()
 
 
-_MANY = b'{"jsonrpc": "2.0", "id": 1, "result": {"x": [' + b"[]," * messages.MAX_MARKS + b"[]]}}"
+_MANY = b'{"jsonrpc": "2.0", "id": 1, "result": {"x": [' + b"[]," * limit("chatui.tools.mcp", "MAX_MARKS") + b"[]]}}"
 _OTHER = {"jsonrpc": "2.0", "id": 999, "result": {"content": [{"type": "text", "text": "LIE"}]}}
 
 

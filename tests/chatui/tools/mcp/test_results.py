@@ -6,9 +6,13 @@ from typing import Any
 
 import pytest
 
-from chatui.tools.mcp.messages import MAX_MARKS
-from chatui.tools.mcp.results import ERROR_CHARS, MAX_OTHER_PARTS, read
+from chatui.tools.mcp.results import read
 from chatui.tools.tool import ToolError
+from tests.support.limits import limit
+
+ERROR_CHARS = limit("chatui.tools.mcp", "ERROR_CHARS")
+MAX_MARKS = limit("chatui.tools.mcp", "MAX_MARKS")
+MAX_OTHER_PARTS = limit("chatui.tools.mcp", "MAX_OTHER_PARTS")
 
 CSV = base64.b64encode("Größe,1\n".encode()).decode()
 PLAN = {"uri": "file:///plan.txt", "mimeType": "text/plain", "text": "The plan"}

@@ -18,6 +18,7 @@ from chatui.tools.mcp.server import STATE_IS_GONE
 from chatui.tools.tool import ToolError
 from tests.chatui.tools.mcp.calls import ADD, Turn, new_conversation
 from tests.chatui.tools.test_hostile_servers import logged
+from tests.support.limits import set_limits
 from tests.support.new_process import forget
 
 pytestmark = pytest.mark.served
@@ -207,7 +208,7 @@ def test_calls_that_end_the_program_stop_nobody_elses() -> None:
 
 
 def test_a_program_that_answers_neither_a_call_nor_a_ping_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stdio, "PING_SECONDS", 0.3)
+    set_limits(monkeypatch, "chatui.tools.mcp", PING_SECONDS=0.3)
     hangs = "def call(m):\n    if m['params']['arguments']['a'] == 1: time.sleep(600)\n"
     hangs += "    say({'id': m['id'], 'result': {'content': [{'type': 'text', 'text': '3'}]}})\n"
 
@@ -222,7 +223,7 @@ def test_a_program_that_answers_neither_a_call_nor_a_ping_is_replaced(monkeypatc
 
 def test_only_the_program_of_the_call_that_hangs_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     """With one for each conversation, the ping goes to that of the call, and a hanging one says nothing about the server."""
-    monkeypatch.setattr(stdio, "PING_SECONDS", 0.3)
+    set_limits(monkeypatch, "chatui.tools.mcp", PING_SECONDS=0.3)
     hangs = "def call(m):\n    if m['params']['arguments']['a'] == 1: time.sleep(600)\n"
     hangs += "    say({'id': m['id'], 'result': {'content': [{'type': 'text', 'text': str(os.getpid())}]}})\n"
 

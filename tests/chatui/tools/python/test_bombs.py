@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from chatui.tools.python import interpreter as module
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from tests.chatui.tools.python.sandbox import DATA_MEBIBYTES, answers, texts, within
+from tests.support.limits import set_limits
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +48,7 @@ def test_the_size_of_the_data_directory_is_limited() -> None:
 
 def test_the_number_of_files_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty file uses no limited disk space, but kernel memory."""
-    monkeypatch.setattr(module, "MAX_INODES", 500)
+    set_limits(monkeypatch, "chatui.tools.python", MAX_INODES=500)
 
     async def task(interpreter: Interpreter) -> None:
         with pytest.raises(InterpreterEndedError, match="more than 500 files"):

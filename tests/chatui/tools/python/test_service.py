@@ -25,14 +25,17 @@ from chatui.tools.file_access import ConversationFile, CreatedFile, StoredFileIn
 from chatui.tools.python import availability, tool
 from chatui.tools.python.answers import CodeOutcome, CodeRequest
 from chatui.tools.python.data_files import CopiedFiles
-from chatui.tools.python.service import MAX_BYTES, Service
+from chatui.tools.python.service import Service
 from chatui.tools.tool import CallingTurn, ToolError
 from chatui.transfer import files
 from tests.chatui.store.uploads import uploaded
 from tests.chatui.tools.python.sandbox import named_packages
 from tests.support.cases import for_each
 from tests.support.environment import change
+from tests.support.limits import limit
 from tests.support.new_process import forget
+
+MAX_BYTES = limit("chatui.tools.python", "MAX_BYTES")
 
 
 @dataclass

@@ -10,6 +10,7 @@ from chatui import json_schemas
 from chatui.json_schemas import UnusableError
 from chatui.tools.remote import schemas
 from tests.support.cases import for_each
+from tests.support.limits import limit
 
 
 def reduced(schema: Any) -> dict[str, Any]:
@@ -106,7 +107,7 @@ def test_exploding_external_or_invalid_schemas_are_refused_quickly(schema: Any) 
 def test_below_the_limit_of_levels_any_value_is_allowed(schema: dict[str, Any]) -> None:
     began = time.process_time()
     found = schemas.reduced(schema)
-    assert "deeper levels" in found.left_out[0] and len(json.dumps(found.schema)) < schemas.MAX_CHARS
+    assert "deeper levels" in found.left_out[0] and len(json.dumps(found.schema)) < limit("chatui.tools.remote", "MAX_CHARS")
     assert json_schemas.fault(found.schema, {}) is None
     assert time.process_time() - began < 1
 

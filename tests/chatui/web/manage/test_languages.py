@@ -17,9 +17,11 @@ from chatui.models.programs import ApiKey
 from chatui.models.usage import ModelPrice, UsageLimit
 from chatui.models.user import User
 from chatui.site.languages import LANGUAGES, SOURCE
-from chatui.web.manage.parts import PARTS
 from tests.chatui.conftest import signed_in
 from tests.chatui.web.manage.test_manage import failed_turn
+from tests.support.limits import limit
+
+PARTS = limit("chatui.web.manage", "PARTS")
 
 pytestmark = pytest.mark.django_db
 
