@@ -1,12 +1,15 @@
-"""Numbers of lists in the scripts that documents use."""
+"""Numbers of lists in the scripts that documents use: one text document with a list for each."""
 
-import pytest
+from html import escape
 
-from chatui.documents.inside.counting import beginning, counted
+from chatui.documents.reading import read
+from tests.chatui.documents import samples
+from tests.chatui.documents.open_traps import listed, p
+from tests.chatui.documents.word_traps import item, level, word
 
 CASES = {
     "decimalZero": {1: "01", 10: "10"},
-    "lowerLetter": {1: "a", 26: "z", 27: "aa", 53: "aaa"},
+    "lowerLetter": {1: "a", 26: "z", 27: "aa", 53: "aaa", 9999: "o" * 9},
     "upperRoman": {4: "IV", 1999: "MCMXCIX", 5000: "5000"},
     "ganada": {3: "다", 14: "하"},
     "chosung": {2: "ㄴ"},
@@ -26,11 +29,19 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("how", CASES)
-def test_a_number_is_written_as_a_list_shows_it(how: str) -> None:
-    assert {number: counted(number, how) for number in CASES[how]} == CASES[how]
-    assert counted(0, how) == "0"
-    assert len(counted(10**9, how)) < 20
+async def lines_of(name: str, data: bytes) -> list[str]:
+    [part] = (await read(name, data)).parts
+    return part.text.split("\n")
+
+
+async def test_a_number_is_written_as_a_list_shows_it() -> None:
+    shown = [(how, number, text) for how, numbers in CASES.items() for number, text in [(0, "0"), *numbers.items()]]
+    levels = [level(0, how, "%1.").replace('<w:start w:val="1"/>', f'<w:start w:val="{number}"/>') for how, number, _ in shown]
+    definitions = "".join(f'<w:abstractNum w:abstractNumId="{at}">{each}</w:abstractNum>' for at, each in enumerate(levels, 1))
+    lists = "".join(f'<w:num w:numId="{at}"><w:abstractNumId w:val="{at}"/></w:num>' for at in range(1, len(levels) + 1))
+    numbering = f'<w:numbering xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">{definitions}{lists}</w:numbering>'
+    data = word("".join(item("x", of=at) for at in range(1, len(levels) + 1)), {"numbering": numbering})
+    assert await lines_of("a.docx", data) == [f"{text}. x" for _, _, text in shown]
 
 
 SAMPLES = {
@@ -42,13 +53,16 @@ SAMPLES = {
     "①, ②, ③, ...": "③",
     "일, 이, 삼, ...": "삼",
     "א, י, ק, ...": "ג",
+    "": "",
 }
 
 
-@pytest.mark.parametrize(("sample", "third"), SAMPLES.items())
-def test_a_format_is_known_by_its_beginning(sample: str, third: str) -> None:
-    assert counted(3, beginning(sample)) == third
-
-
-def test_no_format_shows_no_number() -> None:
-    assert beginning("") == ""
+async def test_a_format_is_known_by_its_beginning() -> None:
+    styles = "".join(
+        f'<text:list-style style:name="L{at}"><text:list-level-style-number text:level="1" style:num-format="{escape(sample)}" '
+        'style:num-suffix="."/></text:list-style>'
+        for at, sample in enumerate(SAMPLES)
+    )
+    lists = "".join(listed(f"L{at}", p("x"), p("x"), p("x")) for at in range(len(SAMPLES)))
+    found = await lines_of("a.odt", samples.odt(lists, styles=styles))
+    assert found[2::3] == [f"{third}. x" if third else "x" for third in SAMPLES.values()]
