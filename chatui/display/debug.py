@@ -269,6 +269,7 @@ def kind(frame: ShownFrame) -> str:
 
 
 def _bars(frames: Sequence[ShownFrame], seconds: float | None) -> tuple[TimelineBar, ...]:
+    """The bars of the timeline: for each frame, when it was written, in per cent of the turn's time. ``seconds``: how long that was."""
     timed = [(frame, frame.offset, frame.took) for frame in frames if frame.offset is not None and frame.took is not None]
     whole = max([seconds or 0.0, *(offset for _, offset, _ in timed)])
     if not timed or whole <= 0:

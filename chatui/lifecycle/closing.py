@@ -135,6 +135,8 @@ def _check_permission(person: User, by: Visitor) -> None:
 
 
 def _close(person: User, cause: ClosingCause, by: Visitor, source: str) -> bool:
+    """Close the account, and end all access to it. Returns whether that is recorded as a new closing: not if it was closed before, unless
+    staff or the operator now close what a directory had closed."""
     if cause is ClosingCause.STAFF:
         _check_permission(person, by)
     if why := _why_not_closable(person, cause):

@@ -314,6 +314,7 @@ def _without_cut_header(ours: list[Frame], theirs: list[ReadMessage]) -> tuple[l
 
 
 def _differing(frame: Frame, message: ReadMessage) -> Iterator[tuple[DifferenceKind, str]]:
+    """How the two readings of one message differ, with the names of the fields that do, if that is not on purpose."""
     is_hidden = frame.header.intent == Intent.DEBUG
     if isinstance(message, Unreadable):
         if frame.header.role == Role.TOOL and frame.header.recipient is None and message.problem == "unknown-role":

@@ -207,6 +207,7 @@ def prepare(person_id: UUID, wanted: Sequence[QuestionFile], room: Room, in_ques
 
 
 def _given(file: StoredFile, use: QuestionFile, max_tokens: int) -> DocumentFrame:
+    """The document as the model gets it. Raises NoSuchFileError if no text was read from the file, and TooLargeError."""
     text: DocumentText | None = getattr(file.content, "document", None)
     if text is None or text.state != ReadingState.READ:
         raise NoSuchFileError

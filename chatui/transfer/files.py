@@ -206,6 +206,7 @@ def accept(place: FileDestination, name: str, load: Callable[[], bytes]) -> Stor
 
 
 def _stored(place: FileDestination, name: str, data: bytes) -> StoredFile:
+    """Check and scan a file, store it and read its text. A file that cannot be read is removed again."""
     detected = kinds.detect(file_names.clean(name), data)
     if detected.reason:
         raise UploadRefusedError(detected.reason)

@@ -123,6 +123,8 @@ class ActivityLines:
         return {line.doing for line in self._all()}
 
     def _about(self, doing: str, reading: PassageReading) -> tuple[str, ...]:
+        """What a line of this kind names: spans of the question, or a name of a file in it. Empty if nothing fits, or enough lines
+        name something already."""
         about = KINDS[doing].about
         if about == "pair":
             return self._pair

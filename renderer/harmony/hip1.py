@@ -281,6 +281,7 @@ def _body(body: str) -> list[Piece]:
 
 
 def _written(frames: Sequence[Frame], document: Mapping[str, object] | None, *, is_text: bool) -> tuple[list[Piece], SideRecord]:
+    """The frames in Harmony, and the side record of what it cannot hold. ``is_text``: they become text, in which bodies are escaped."""
     for frame in frames:
         check_frame(frame)
     completion = bool(frames) and frames[0].header.role == Role.ASSISTANT

@@ -386,6 +386,7 @@ def message_of(frame: Frame) -> dict[str, JsonValue]:
 
 
 def _messages(frames: tuple[Frame, ...], fold_thinking: bool) -> Iterator[dict[str, JsonValue]]:
+    """The frames as messages. With ``fold_thinking``, a plain thought is a field of the assistant's message that follows it."""
     thinking: Frame | None = None
     for frame in frames:
         takes = thinking is not None and frame.header.role == Role.ASSISTANT and frame.header.channel != Channel.ANALYSIS

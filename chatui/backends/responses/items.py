@@ -278,6 +278,8 @@ class Items:
         return matched
 
     def _same(self, data: Mapping[str, Any], index: int | None, *, pending_only: bool) -> OutputItem | None:
+        """The known item that ``data`` is about; None for a new one. By its id; else the one of which only text has come at that index;
+        else, unless ``pending_only``, an open one of its type: at that index, or, without an index, by its call id, or the oldest."""
         known = self._known(data)
         if known:
             return known

@@ -129,6 +129,8 @@ class Conductor:
         return replace(request, frames=frames, cut_answer=None, given_back=dict(self._given_back), must_call=must_call)
 
     async def _store_pages(self) -> None:
+        """Store the pages that were opened since the last time, so that later answers can cite them. Titles of documents are stored only
+        if replies are kept."""
         opened = {cursor: page for cursor, page in list(self._pages.items()) if cursor not in self._stored_pages}
         if not opened:
             return
