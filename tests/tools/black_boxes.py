@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.support.places import ROOT
 
-LEAST_PERCENT = 40
+LEAST_PERCENT = 42
 """Whoever makes the share fall below this says why in the commit that lowers it."""
 DOORS: dict[str, tuple[str, ...]] = {
     "tables, codes and settings": ("chatui.codes", "chatui.env", "chatui.models", "chatui.settings", "renderer.errors"),
