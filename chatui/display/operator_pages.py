@@ -14,7 +14,6 @@ from django.utils.translation import gettext_lazy as _
 from chatui.env import environment
 from chatui.site.languages import SOURCE
 from renderer.markup.html import SafeHtml
-from renderer.markup.operator_pages import render_page
 
 PAGES = {"help": _("Help"), "terms": _("Terms of use")}
 """The texts that have their own page, with their titles."""
@@ -65,6 +64,8 @@ def _file(name: str) -> _Version | None:
 
 @lru_cache(maxsize=64)
 def _render(version: _Version) -> SafeHtml | None:
+    from renderer.markup.operator_pages import render_page  # imported here: it takes 3 MB, needed only with pages
+
     text = _text(version)
     return render_page(text) if text.strip() else None
 
