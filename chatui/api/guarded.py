@@ -49,7 +49,7 @@ def nowhere(refusal: Callable[[str], ApiError]) -> Callable[..., Any]:
     """A view for addresses that are not served, with any method. ``refusal``: the error for an ``address``, which needs no key."""
 
     async def refused(request: HttpRequest, named: dict[str, Any], known: Counted) -> HttpResponseBase:
-        if key_in(_headers(request)):
+        if key_in(request.headers):
             with errors(), suppress(KeyRefusedError):
                 key = await _admitted(request, known)
                 if request.content_type == "application/json" and request.method not in ("GET", "HEAD"):
@@ -201,14 +201,10 @@ def _busy(error: Exception) -> ApiError:
 
 
 async def _key(request: HttpRequest) -> LiveKey:
-    text = key_in(_headers(request))
+    text = key_in(request.headers)
     if not text:
         raise ApiError(401, "invalid_request", "missing_api_key", "Send your key as a bearer token (Authorization: Bearer …).")
     return await pools.commands.run(key_admission.admit, text, request.META.get("REMOTE_ADDR") or "")
-
-
-def _headers(request: HttpRequest) -> dict[str, str]:
-    return {name.lower(): value for name, value in request.headers.items()}
 
 
 KEY_HEADERS = ("x-api-key", "api-key")
@@ -216,7 +212,7 @@ KEY_HEADERS = ("x-api-key", "api-key")
 
 
 def key_in(headers: Mapping[str, str]) -> str:
-    """The text of the key in these headers, by lower-case names; empty if there is none. A bearer token comes first."""
+    """The text of the key in these headers, which are asked for by lower-case names; empty if there is none. A bearer token comes first."""
     kind, _, text = headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer" and text.strip():
         return text.strip()
