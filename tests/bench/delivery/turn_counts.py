@@ -1,10 +1,11 @@
-"""Counts shared by two processes: the server increments them, the load reads them."""
+"""Counts shared by two processes: the server increments them, the load reads them. To count one takes few calls, for calls are counted."""
 
 import mmap
 from pathlib import Path
 from threading import Lock
 
 NAMES = ("statements", "calls", "writes", "hand_overs")
+_PLACES = {name: place for place, name in enumerate(NAMES)}
 _BYTES = 8
 
 
@@ -15,26 +16,19 @@ class TurnCounts:
         if not path.exists():
             path.write_bytes(bytes(_BYTES * len(NAMES)))
         with path.open("r+b") as file:
-            self._shared = mmap.mmap(file.fileno(), _BYTES * len(NAMES))
+            self._shared = memoryview(mmap.mmap(file.fileno(), _BYTES * len(NAMES))).cast("Q")
         self._lock = Lock()
 
     @property
     def values(self) -> dict[str, int]:
         """What was counted so far, by name."""
-        return {name: self._value(name) for name in NAMES}
+        return dict(zip(NAMES, self._shared, strict=True))
 
     def add(self, name: str) -> None:
         """Count one."""
         with self._lock:
-            self.put(name, self._value(name) + 1)
+            self._shared[_PLACES[name]] += 1
 
     def put(self, name: str, value: int) -> None:
         """Replace a count that was taken elsewhere."""
-        self._shared[self._place(name)] = value.to_bytes(_BYTES, "little")
-
-    def _value(self, name: str) -> int:
-        return int.from_bytes(self._shared[self._place(name)], "little")
-
-    def _place(self, name: str) -> slice:
-        start = NAMES.index(name) * _BYTES
-        return slice(start, start + _BYTES)
+        self._shared[_PLACES[name]] = value
