@@ -62,9 +62,9 @@ class Page(BrowserSocket):
         await self.send(command, conversation=str(self.turn.conversation_id), turn=str(self.turn.pk), **fields)
 
     async def heard(self) -> None:
-        """Wait until all is done that it told, while its turn still runs."""
+        """Wait until all is done that it told about its turn."""
         await self.follow(self.turn.conversation_id)
-        await self.until("chatui:snapshot")
+        await self.until("chatui:snapshot", "chatui:idle")
 
     async def follow(self, conversation: object) -> None:
         await self.send("subscribe", conversation=str(conversation))
@@ -74,6 +74,20 @@ async def answered(person: User, text: str = QUESTION, **fields: Any) -> Turn:
     """A whole turn, which the person's page asks for and follows."""
     async with Page(person) as page:
         return await page.answered(text, **fields)
+
+
+async def begun(person: User, text: str = QUESTION, **fields: Any) -> Turn:
+    """The same of a page that is left as soon as it has asked."""
+    async with Page(person) as page:
+        return await page.ask(text, **fields)
+
+
+async def told(person: User, turn: Turn, command: str) -> None:
+    """What a page that opens the conversation then tells about its running turn, such as ``stop``."""
+    async with Page(person) as page:
+        page.turn = turn
+        await page.tell(command)
+        await page.heard()
 
 
 @database_sync_to_async

@@ -43,9 +43,14 @@ LINE: list[RawEvent] = [FrameOpened(TOOL_LINE), FrameText("Searching the web"), 
 class Searching(ScriptedBackend):
     """A model server that searches the web when allowed, and cites a page."""
 
+    searches = True
+    """Whether it does so, or plays its script instead."""
+    searches_first = False
+    """Whether it does so only in its first answer, and plays its script, too."""
+
     async def sample(self, request: SampleRequest, take: Taker) -> SampleEnded:
-        if request.hosted is not None:
-            self.script = [*LINE, *answer("It rains.")]
+        if request.hosted is not None and self.searches and not (self.searches_first and self.requests):
+            self.script = self.script if self.searches_first else [*LINE, *answer("It rains.")]
             request.hosted.used("web_search_call")
             request.hosted.cite([{"type": "url_citation", "url": "https://weather.test/today", "title": "Today's <b>weather</b>"}])
         return await super().sample(request, take)
@@ -74,8 +79,8 @@ async def test_server_tool_use_and_citations_are_stored_and_shown_below_the_answ
     assert 'href="https://weather.test/today"' in html and "Today&#x27;s &lt;b&gt;weather&lt;/b&gt;" in html
 
 
-async def test_a_turn_without_server_tools_stores_nothing_of_them(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Searching, "sample", ScriptedBackend.sample)
+async def test_a_turn_without_server_tools_stores_nothing_of_them(ada: User, backend: Searching) -> None:
+    backend.searches = False
     turn = await run(ada, ask())
     assert asked_for(backend) == [[SEARCH]] and turn.by_server is None
     assert not await Turn.objects.filter(by_server__isnull=False).aexists()
@@ -147,7 +152,7 @@ async def test_an_outbound_tool_is_withdrawn_once_the_server_has_read_something(
 
 async def test_not_after_a_tool_of_ours_ran(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, lookup)
-    monkeypatch.setattr(Searching, "sample", ScriptedBackend.sample)
+    backend.searches = False
     backend.script, backend.following = calls(call("lookup", "c1", word="x")), [answer("Done.")]
     turn = await run(ada, ask())
     await run(ada, ask(text="And now?", conversation=turn.conversation_id))
@@ -155,21 +160,15 @@ async def test_not_after_a_tool_of_ours_ran(ada: User, backend: Searching, monke
 
 
 async def test_citations_before_a_second_request_are_no_sources(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def cites_only_once(self: Searching, request: Any, take: Taker) -> SampleEnded:
-        if not self.requests:
-            request.hosted.used("web_search_call")
-            request.hosted.cite([{"type": "url_citation", "url": "https://cut.test/", "title": "Cut"}])
-        return await ScriptedBackend.sample(self, request, take)
-
     offer(monkeypatch, lookup)
-    monkeypatch.setattr(Searching, "sample", cites_only_once)
+    backend.searches_first = True
     backend.script, backend.following = calls(call("lookup", "c1", word="x")), [answer("Done.")]
     turn = await run(ada, ask())
     assert turn.by_server == {"tools": ["web_search_call"], "sources": []}
 
 
 async def test_a_running_turn_counts_as_one_that_used_server_tools(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Searching, "sample", ScriptedBackend.sample)
+    backend.searches = False
     backend.script = [*LINE, asyncio.Event()]
     started = await begin(ada, ask())
     await asyncio.wait_for(backend.waiting.wait(), 10)

@@ -12,6 +12,8 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from tests.support import constants
 from tests.support.browser_socket import ENDS
+from tests.support.database import Database
+from tests.support.database import database as database
 from tests.support.environment import change
 from tests.support.other_processes import as_another, leave, reap
 from tests.support.page import Page, settled
@@ -109,11 +111,14 @@ async def test_a_turn_is_marked_while_it_waits_and_not_once_its_model_is_asked(
             assert (await page.ended()).state == "completed" and not await is_queued(page)
 
 
-async def test_a_question_for_which_there_is_no_slot_is_stored_as_queued(ada: User, backend: ScriptedBackend, gate: asyncio.Event) -> None:
+async def test_a_question_for_which_there_is_no_slot_is_stored_as_queued(
+    ada: User, backend: ScriptedBackend, gate: asyncio.Event, database: Database
+) -> None:
     """Its process may be killed before it has launched the turn: then another launches it."""
     async with answering(ada, backend) as first, Page(ada) as second:
         assert not first.turn.is_queued
-        assert (await second.ask()).is_queued, "as soon as it is accepted"
+        with database.holding("UPDATE chatui_turn SET is_queued"):
+            assert (await second.ask()).is_queued, "from the start, not only once it waits"
         gate.set()
         for page in (first, second):
             assert (await page.ended()).state == "completed" and not await is_queued(page)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import time
 from typing import Any
 from uuid import UUID
@@ -9,8 +10,8 @@ from uuid import UUID
 import pytest
 from channels.db import database_sync_to_async
 from django.test import Client
+from django.utils import timezone
 
-from chatui.display.conversation_list import shown_list
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
@@ -18,18 +19,15 @@ from chatui.models.shares import ShareLink
 from chatui.models.tools import ToolApproval, ToolCall, ToolRule
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.store import erasure
-from chatui.turns import running, sweep
-from chatui.turns.running import TurnPlace
-from chatui.wire.bus import PROCESS
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.formats import format_of
 from tests.chatui.backends.wire import posts
 from tests.chatui.turns.calls.calling import RAN, World, call, calls, fetch, hangs, ran, replies
 from tests.chatui.turns.calls.test_wire_formats import model_of, transcript
-from tests.chatui.turns.test_turns import ask, begin
 from tests.support import constants
 from tests.support.browser_socket import BrowserSocket
+from tests.support.other_processes import reap
+from tests.support.page import begun, opened, posted, settled, told
 from tests.support.scripted import answer
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -70,7 +68,7 @@ async def decide(person: User, row: ToolApproval, decision: str, conversation: U
 
 async def start_turn(world: World, *steps: Any, conversation: UUID | None = None) -> UUID:
     world.backend.script, world.backend.following = calls(*steps), [answer("Done.")]
-    return (await begin(world.ada, ask(conversation=conversation))).turn.pk
+    return (await begun(world.ada, conversation=conversation)).pk
 
 
 async def waiting(world: World, key: str) -> tuple[UUID, ToolApproval]:
@@ -82,7 +80,7 @@ async def waiting(world: World, key: str) -> tuple[UUID, ToolApproval]:
 
 
 async def ended(turn_id: UUID) -> tuple[Turn, dict[str, dict[str, Any]]]:
-    await running.settle()
+    await settled()
     turn = await Turn.objects.select_related("conversation").aget(pk=turn_id)
     return turn, await replies(turn)
 
@@ -156,12 +154,12 @@ async def test_a_tool_switched_off_during_an_answer_does_not_run(world: World) -
     offer(world)
     world.backend.script = calls(call("send", "c1", key="a"))
     world.backend.following = [calls(call("send", "c2", key="b")), answer()]
-    turn_id = (await begin(world.ada, ask())).turn.pk
+    turn_id = (await begun(world.ada)).pk
     await decide(world.ada, (await wait_for_approvals(turn_id))[0], "never")
     turn, found = await ended(turn_id)
     assert [reply["error"]["code"] for reply in found.values()] == ["E-X-TOOL-DECLINED"] * 2 and RAN == []
     await start_turn(world, conversation=turn.conversation_id)
-    await running.settle()
+    await settled()
     assert "send" not in {tool.name for tool in world.backend.requests[-1].tools}, "and it is not offered any more"
 
 
@@ -169,7 +167,7 @@ async def test_an_undecided_call_expires_and_waiting_does_not_count_as_tool_time
     offer(world, tool_approval_seconds=0.5, tool_turn_seconds=0.4)
     world.backend.script = calls(call("send", "c1", key="a"))
     world.backend.following = [calls(call("fetch", "c2", key="b")), answer()]
-    turn_id = (await begin(world.ada, ask())).turn.pk
+    turn_id = (await begun(world.ada)).pk
     [row] = await wait_for_approvals(turn_id)
     turn, found = await ended(turn_id)
     assert found["c1"]["error"]["code"] == "E-X-TOOL-DECLINED" and "in time" in found["c1"]["error"]["message"]
@@ -216,7 +214,7 @@ async def test_stop_and_deletion_end_the_wait_within_a_second(world: World) -> N
         await ran("hangs")
         started = time.monotonic()
         if way == "stop":
-            await running.stop(TurnPlace(turn_id, PROCESS))
+            await told(world.ada, await Turn.objects.aget(pk=turn_id), "stop")
         else:
             await Conversation.objects.filter(turns=turn_id).aupdate(deleted_at="2026-01-01T00:00:00Z")
         turn, found = await ended(turn_id)
@@ -235,7 +233,7 @@ async def lapsed(row: ToolApproval) -> None:
 
 async def test_answer_now_declines_waiting_calls(world: World) -> None:
     turn_id, row = await waiting(world, "a")
-    running.answer_now(TurnPlace(turn_id, PROCESS))
+    await told(world.ada, await Turn.objects.aget(pk=turn_id), "answer_now")
     turn, found = await ended(turn_id)
     assert turn.state == "completed" and found["c1"]["error"]["code"] == "E-X-TOOL-DECLINED" and RAN == []
     assert world.backend.requests[-1].tools == () and (await ToolApproval.objects.aget(pk=row.pk)).decision == "lapsed"
@@ -244,9 +242,9 @@ async def test_answer_now_declines_waiting_calls(world: World) -> None:
 async def test_a_decision_made_in_another_process_is_noticed_without_a_message(world: World) -> None:
     offer(world)
     constants.change(world.monkeypatch, decision_seconds=0.1)
-    world.monkeypatch.setattr(running, "decided_from_thread", lambda place: None)
     turn_id = await start_turn(world, call("send", "c1", key="a"))
-    await decide(world.ada, (await wait_for_approvals(turn_id))[0], "once")
+    [row] = await wait_for_approvals(turn_id)
+    await ToolApproval.objects.filter(pk=row.pk).aupdate(decision="once", decided_at=timezone.now())
     _, found = await ended(turn_id)
     assert found["c1"]["ok"] and RAN == ["send a"]
 
@@ -254,9 +252,10 @@ async def test_a_decision_made_in_another_process_is_noticed_without_a_message(w
 async def test_a_waiting_call_of_a_dead_process_is_declined(world: World) -> None:
     turn_id, row = await waiting(world, "a")
     await Turn.objects.filter(pk=turn_id).aupdate(lease_owner="dead", lease_until="2020-01-01T00:00:00Z")
-    await running.settle()  # as if this process had never had it: it notices that it has lost it, and writes nothing
+    await settled()  # as if this process had never had it: it notices that it has lost it, and writes nothing
     await ToolApproval.objects.filter(pk=row.pk).aupdate(decision="waiting")
-    assert [turn.pk for turn in await database_sync_to_async(sweep.interrupt_abandoned)()] == [turn_id]
+    await reap()
+    assert (await Turn.objects.aget(pk=turn_id)).state == "interrupted"
     assert (await ToolApproval.objects.aget(pk=row.pk)).decision == "lapsed"
     assert await decide(world.ada, row, "once") == 409 and RAN == []
 
@@ -277,13 +276,13 @@ async def test_events_announce_waiting_calls_without_their_content(world: World)
         events += await socket.until("response.completed")
         assert [event["count"] for event in events if event["type"] == "chatui:calls_wait"] == [1, 0]
         assert "SECRETKEY" not in json.dumps(socket.raw) and RAN == ["send SECRETKEY"]
-    await running.settle()
+    await settled()
 
 
-@database_sync_to_async
-def waiting_in_list(person: User) -> list[bool]:
+async def waiting_in_list(person: User) -> list[bool]:
     """For each conversation of the person's list, whether it is marked as waiting, as after a reload."""
-    return [link.waits for link in shown_list(person).conversations]
+    page = await opened(person, "/conversations/")
+    return ["conversation-waits" in link for link in re.findall(r"<a [^>]*href=\"/c/.*?</a>", page, re.DOTALL)]
 
 
 @pytest.mark.parametrize("decision", ["once", "declined", ""], ids=["allowed", "declined", "lapsed"])
@@ -296,14 +295,14 @@ async def test_every_page_of_the_person_learns_that_an_answer_waits_and_nothing_
         [answer("Done.")],
     )
     async with BrowserSocket(world.ada) as aside, BrowserSocket(bela) as stranger:
-        turn_id = (await begin(world.ada, ask())).turn.pk
+        turn_id = (await begun(world.ada)).pk
         rows = await wait_for_approvals(turn_id, 2)
         events = await aside.until("chatui:waits")
         assert await waiting_in_list(world.ada) == [True] and await waiting_in_list(bela) == []
         for row in rows if decision else ():
             await decide(world.ada, row, decision)
         events += await aside.until("chatui:answered")
-        await running.settle()
+        await settled()
         assert await waiting_in_list(world.ada) == [False]
         conversation = str((await Turn.objects.aget(pk=turn_id)).conversation_id)
         told = [event for event in events if event["type"] == "chatui:waits"]
@@ -319,8 +318,8 @@ async def test_the_list_marks_no_call_whose_process_died_or_whose_time_is_over(w
     await ToolApproval.objects.filter(pk=row.pk).aupdate(lapses_at="2020-01-01T00:00:00Z")
     assert await waiting_in_list(world.ada) == [False]
     await ToolApproval.objects.filter(pk=row.pk).aupdate(lapses_at=row.lapses_at)
-    await running.stop(TurnPlace(turn_id, PROCESS))
-    await running.settle()
+    await told(world.ada, await Turn.objects.aget(pk=turn_id), "stop")
+    await settled()
     assert await waiting_in_list(world.ada) == [False]
 
 
@@ -356,7 +355,8 @@ async def test_a_conversation_with_calls_and_decisions_can_be_erased(world: Worl
     await decide(world.ada, row, "always")
     turn, _ = await ended(turn_id)
     assert await ToolCall.objects.acount() == await ToolApproval.objects.acount() == await ToolRule.objects.acount() == 1
-    await database_sync_to_async(erasure.erase_conversation)(turn.conversation_id)
+    for step in ("delete", "erase"):
+        assert await posted(world.ada, f"/c/{turn.conversation_id}/{step}/") == 302
     left = [await rows.objects.acount() for rows in (ToolCall, ToolApproval, ToolRule, Turn, Conversation)]
     assert left == [0] * 5
 
@@ -370,7 +370,7 @@ async def test_over_each_wire_format_nothing_runs_before_the_decision_and_the_re
     of = format_of(vocabulary, kind)
     async with model_of(world.monkeypatch, of, of.called("send", {"key": "a"}, thought="I send it."), of.says("Done.")) as server:
         offer(world)
-        turn_id = (await begin(world.ada, ask())).turn.pk
+        turn_id = (await begun(world.ada)).pk
         [row] = await wait_for_approvals(turn_id)
         assert (RAN, len(posts(server))) == ([], 1)
         assert await decide(world.ada, row, decision) == 200
