@@ -48,7 +48,7 @@ class Device:
 def opened(visits: Visits, server: Server, *, offers: bool = False, **options: Any) -> Page:
     """The sign-in page at ``localhost``, where passkeys work. ``offers``: the browser offers them by itself (conditional UI), and the
     virtual authenticator accepts immediately."""
-    page = visits.open(server, path="/pages/help/", base_url=server.url.replace("127.0.0.1", "localhost"), own=True, **options)
+    page = visits.open(server, path="about:blank", base_url=server.url.replace("127.0.0.1", "localhost"), own=True, **options)
     if not offers:
         page.context.add_init_script("PublicKeyCredential.isConditionalMediationAvailable = () => Promise.resolve(false)")
     page.goto("/sign-in/")

@@ -71,7 +71,7 @@ class Reader:
     def __init__(self, server: Server, visits: Visits, player: Player, person: str) -> None:
         self._server, self._player = server, player
         self.cable = Cable(server.port)
-        self.chat = Chat(visits.open(server, person))
+        self.chat = Chat(visits.open(server, person, "about:blank"))
         self.chat.page.goto(self.cable.url)
         self.seen: list[tuple[int, object]] = []
         self._chance, self._script, self._seed = random.Random(), Script([]), 0

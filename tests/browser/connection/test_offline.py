@@ -39,7 +39,7 @@ def cable(demo: Server, visits: Visits) -> Iterator[Cable]:
 @pytest.fixture
 def chat(demo: Server, visits: Visits, cable: Cable) -> Chat:
     """A conversation of one turn, behind the cable."""
-    chat = Chat(visits.open(demo, "ada"))
+    chat = Chat(visits.open(demo, "ada", "about:blank"))
     chat.page.goto(cable.url)
     chat.ask_and_wait("Hello!")
     chat.settle()
@@ -91,7 +91,7 @@ def test_what_a_silent_connection_swallowed_is_sent_again_and_counts_once(cable:
 
 
 def test_a_message_that_was_not_sent_can_be_taken_back_and_changed(demo: Server, visits: Visits, cable: Cable) -> None:
-    chat = Chat(visits.open(demo, "bela"))
+    chat = Chat(visits.open(demo, "bela", "about:blank"))
     chat.page.goto(cable.url)
     expect(chat.page.locator(".stage")).to_have_attribute("data-empty", "")
     cable.cut()
@@ -191,7 +191,7 @@ def half_written(written: Server, visits: Visits, writer: Writer) -> Iterator[tu
     visits.allow("WebSocket connection to .* failed|ERR_(CONNECTION|EMPTY)|Failed to load resource")
     cable = Cable(written.port)
     try:
-        chat = Chat(visits.open(written, "ada"))
+        chat = Chat(visits.open(written, "ada", "about:blank"))
         chat.page.goto(cable.url)
         writer.write("1, 2, 3, 4, and so on.", pause_after="1, 2, 3, 4")
         chat.ask("Count from 1 to 200.")
@@ -227,6 +227,5 @@ def test_a_page_at_an_address_that_is_not_set_up_says_so_and_not_that_it_reconne
     visits.allow("WebSocket connection to .* failed|Failed to load resource")
     with served(Deployment(tmp_path, CHATUI_ORIGINS="http://localhost:1"), "ada") as server:
         page = visits.open(server, "ada")
-        page.goto(server.url)
         sentence = "This site or its proxy is not set up for this address. Its operator finds the reason in the server's log."
         expect(page.locator(".banner-connection")).to_have_text(sentence, timeout=60_000)

@@ -17,7 +17,7 @@ NEW_RULES = FilePayload(name="rules.txt", mimeType="text/plain", buffer=b"Holida
 @pytest.fixture
 def page(demo_deployment: Deployment, visits: Visits, demo: Server) -> Page:
     demo_deployment.manage("shell", "--no-imports", "-c", _CLEAR)
-    return visits.open(demo, "bela")
+    return visits.open(demo, "bela", "about:blank")
 
 
 def make(page: Page) -> None:

@@ -38,11 +38,11 @@ globalThis.setInterval = (run, ...rest) => repeat((...given) => {{
 
 
 def test_a_message_passes_the_scripts_of_the_walk_in_their_order(demo: Server, visits: Visits) -> None:
-    page = visits.open(demo, "ada", own=True)
+    page = visits.open(demo, "ada", "about:blank", own=True)
     page.context.route("**/*.js", recording_scripts)
     page.add_init_script(WATCH)
+    page.goto("/")
     chat = Chat(page)
-    chat.page.reload()
     chat.ask_and_wait("Hello")
     chat.settle()
     page.evaluate("globalThis.passed = []")

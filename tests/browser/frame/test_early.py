@@ -4,23 +4,24 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from tests.browser.chat import Chat
-from tests.browser.visits import Visits
+from tests.browser.visits import Visits, until
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
 
 
 def test_enter_before_the_scripts_are_there_sends_the_message_once_they_are(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "ada"))
+    chat = Chat(visits.open(demo, "ada", "about:blank"))
     page = chat.page
     held: list[Route] = []
     page.route("**/js/chat/page.*", lambda route: held.append(route))
-    page.reload(wait_until="commit")
+    page.goto("/", wait_until="commit")
+    until(page, lambda: held)
     chat.box.fill("I could not wait")
     chat.box.press("Enter")
     chat.box.press("Enter")
     expect(chat.box).to_have_value("I could not wait")
-    assert page.url == f"{demo.url}/" and held, "the premise: the page has no scripts yet"
+    assert page.url == f"{demo.url}/", "the premise: the page has no scripts yet"
     for route in held:
         route.continue_()
 
@@ -31,10 +32,11 @@ def test_enter_before_the_scripts_are_there_sends_the_message_once_they_are(demo
 
 
 def test_what_was_typed_before_the_scripts_are_there_stays_in_the_box(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "ada"))
+    chat = Chat(visits.open(demo, "ada", "about:blank"))
     held: list[Route] = []
     chat.page.route("**/js/chat/page.*", lambda route: held.append(route))
-    chat.page.reload(wait_until="commit")
+    chat.page.goto("/", wait_until="commit")
+    until(chat.page, lambda: held)
     chat.box.fill("Two\nlines")
     for route in held:
         route.continue_()

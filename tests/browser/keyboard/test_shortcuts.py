@@ -21,7 +21,7 @@ def away(chat: Chat) -> None:
 
 
 def test_each_shortcut_does_what_the_page_offers(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "sam"))
+    chat = Chat(visits.open(demo, "sam", "about:blank"))
     for question in ("The first one", "The second one"):
         chat.page.goto("/")
         chat.ask_and_wait(question)

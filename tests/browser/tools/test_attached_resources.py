@@ -83,7 +83,6 @@ def test_a_resource_is_picked_with_keys_alone_and_read_like_a_file(
 ) -> None:
     _, server = place
     chat = Chat(visits.open(server, "ada", **options))
-    chat.page.goto("/")
     chat.box.fill("What was decided?")
     dialog = opened(chat.page)
     expect(dialog.get_by_label("Tool server").get_by_role("option")).to_have_text(["library"])
@@ -117,7 +116,6 @@ def test_a_resource_is_picked_with_keys_alone_and_read_like_a_file(
 def test_more_of_a_list_and_a_template_and_what_cannot_be_attached(place: tuple[Deployment, Server], visits: Visits) -> None:
     _, server = place
     page = visits.open(server, "bela", color_scheme="dark")
-    page.goto("/")
     page.get_by_role("textbox", name="Message").fill("PooledProgram")
     dialog = opened(page)
     entries, status = dialog.get_by_role("listitem"), dialog.get_by_role("status")

@@ -108,7 +108,7 @@ def test_a_link_hides_nothing_in_what_it_fills_in(demo: Server, visits: Visits) 
 
 
 def test_a_link_fills_the_box_below_a_draft_and_sends_nothing(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "ada"))
+    chat = Chat(visits.open(demo, "ada", "about:blank"))
     hidden = "\N{TAG LATIN SMALL LETTER A}\x1b"
     shared = {"title": "A page", "q": f"What is  this?{hidden}\r\nAnd that?", "url": "https://example.org/"}
     filled = "A page\nWhat is  this?\nAnd that?\nhttps://example.org/"

@@ -67,7 +67,7 @@ def test_the_next_message_is_sent_once_when_the_answer_ends_also_with_two_tabs(c
 def test_of_two_pages_that_send_at_once_the_message_of_one_waits_for_the_other(
     hears: str, written: Server, visits: Visits, writer: Writer
 ) -> None:
-    winner, loser = (Chat(visits.open(written, "ada")) for _ in range(2))
+    winner, loser = (Chat(visits.open(written, "ada", path)) for path in ("/", "about:blank"))
     writer.write("Zero.")
     winner.ask_and_wait("Begin.")
     winner.settle()
