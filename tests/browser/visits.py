@@ -249,6 +249,11 @@ def _session(server: Server, name: str) -> dict[str, str]:
     """The session cookies of a person, from one sign-in per server, because hashing a password is slow by design. A test may have signed
     the person out: then from another one."""
     known = _sessions.get((server.url, name))
-    if known is None or httpx.get(f"{server.url}/sign-in/", cookies=known, trust_env=False, verify=False).status_code != 302:
+    if known is None or not _is_signed_in(server, known):
         _sessions[server.url, name] = dict(server.sign_in(name).cookies)
     return _sessions[server.url, name]
+
+
+def _is_signed_in(server: Server, cookies: dict[str, str]) -> bool:
+    answer = httpx.get(f"{server.url}/sign-in/", cookies=cookies, trust_env=False, verify=False, timeout=LONGEST_MS / 1000)
+    return answer.status_code == 302

@@ -299,14 +299,14 @@ def test_answers_that_are_being_written_go_on_in_the_conversation_that_is_left_a
     assert is_same(chat.page)
 
 
-def test_nothing_listens_twice_after_twenty_conversations(chat: Chat, talks: tuple[str, str, str]) -> None:
+def test_nothing_listens_twice_after_ten_conversations(chat: Chat, talks: tuple[str, str, str]) -> None:
     page = chat.page
     page.reload()
     still(page)
     page.evaluate(COUNT_LISTENERS)
     stays(page)
     live: list[list[int]] = []
-    for number in range(20):
+    for number in range(10):
         address = talks[(number + 1) % 3]
         page.locator(link(address)).click()
         expect(page.locator(".conversation-link[aria-current]")).to_have_attribute("href", address)
