@@ -61,7 +61,14 @@ def test_every_bus_message_to_sockets_is_reviewed() -> None:
 
 
 def test_every_event_is_reviewed_for_one_audience() -> None:
-    assert fields_of(wire.END_USER_EVENTS) == END_USER_EVENTS, WHAT_TO_DO
+    sent = fields_of(wire.END_USER_EVENTS)
+    changed = {
+        name: f"{sorted(sent.get(name, set()) - END_USER_EVENTS.get(name, set()))} are new, "
+        f"{sorted(END_USER_EVENTS.get(name, set()) - sent.get(name, set()))} are gone"
+        for name in sorted({*sent, *END_USER_EVENTS})
+        if sent.get(name) != END_USER_EVENTS.get(name)
+    }
+    assert not changed, f"{WHAT_TO_DO} Of the fields of {changed}"
     assert set(fields_of(wire.DEBUG_EVENTS)) == DEBUG_EVENTS, WHAT_TO_DO
     assert not set(END_USER_EVENTS) & DEBUG_EVENTS
 
