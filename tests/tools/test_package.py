@@ -9,7 +9,6 @@ import subprocess
 import sys
 import sysconfig
 import time
-import venv
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,11 +50,11 @@ def program(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return installed(wheel, tmp_path_factory.mktemp("package"))
 
 
-def installed(wheel: Path, top: Path) -> Path:
-    """The command ``chatui`` of an environment with the wheel, and what it needs from that of the tests."""
-    venv.create(top / "venv", symlinks=True, with_pip=False)
+def installed(wheel: Path, top: Path, base: str = sys.executable, packages: str = sysconfig.get_path("purelib")) -> Path:
+    """The command ``chatui`` of an environment of the Python ``base`` with the wheel, and what it needs from the directory ``packages``."""
+    subprocess.run([base, "-m", "venv", "--without-pip", top / "venv"], check=True)
     python = top / "venv" / "bin" / "python"
-    Path(site_packages(python), "of-the-tests.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    Path(site_packages(python), "needed.pth").write_text(packages, encoding="utf-8")
     install(python, wheel)
     return top / "venv" / "bin" / "chatui"
 
@@ -67,8 +66,14 @@ def site_packages(python: Path) -> str:
 
 def install(python: Path, wheel: Path) -> None:
     """Install it there as README.md says for a new version, but take no package from elsewhere."""
-    options = ("install", "--upgrade", "--no-deps", "--no-index")
-    subprocess.run([*PIP[:3], "--python", str(python), *PIP[3:], *options, str(wheel)], check=True)
+    subprocess.run([python, *PIP[1:], "install", "--upgrade", "--no-deps", "--no-index", wheel], check=True)
+
+
+def directory(place: Path) -> Path:
+    """A directory to serve from, whose database has its tables already: the test of the empty directory makes them."""
+    (place / "var").mkdir(parents=True)
+    shutil.copyfile(prepared.migrated(), place / "var" / "chatui.sqlite3")
+    return place
 
 
 @contextlib.contextmanager
@@ -133,25 +138,23 @@ def test_it_serves_from_an_empty_directory_with_all_of_its_files(program: Path, 
 
 
 def test_two_directories_are_two_products_and_one_directory_is_served_once(program: Path, tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-    with serving(program, tmp_path / "one", USUAL) as one, serving(program, tmp_path / "two", USUAL) as two:
+    places = [directory(tmp_path / name) for name in ("one", "two")]
+    with serving(program, places[0], USUAL) as one, serving(program, places[1], USUAL) as two:
         codes = {found[1] for server in (one, two) if (found := re.search(r"code for the first one: (\S+)", server.console))}
         assert len(codes) == 2
-        for directory, port, word in (
+        for name, port, word in (
             ("one", free_port(), "already serves"),
             ("three", two.port, f"port (chatui serve --port {two.port + 1})."),
         ):
-            (tmp_path / directory).mkdir(exist_ok=True)
+            (tmp_path / name).mkdir(exist_ok=True)
             command = [str(program), "serve", "--port", str(port)]
-            done = subprocess.run(command, env=USUAL, cwd=tmp_path / directory, capture_output=True, text=True, check=False)
+            done = subprocess.run(command, env=USUAL, cwd=tmp_path / name, capture_output=True, text=True, check=False)
             assert done.returncode == 1 and word in done.stderr and "Traceback" not in done.stderr
 
 
 async def test_a_later_wheel_goes_over_it_and_finds_its_data(wheel: Path, tmp_path: Path) -> None:
     program = installed(wheel, tmp_path)
-    there = tmp_path / "there"
-    there.mkdir()
+    there = directory(tmp_path / "there")
     without_home = {"PATH": USUAL["PATH"], "CHATUI_DEMO_TOKENS_PER_SECOND": "0"}
     with serving(program, there, without_home) as server:
         await first_answer(server)
@@ -185,19 +188,29 @@ def listed() -> list[ParameterSet]:
     return [*(pytest.param(path, marks=pytest.mark.extended) for path in earlier), pytest.param(newest, marks=absent)]
 
 
+def required(base: str) -> str:
+    """The directory of the requirements, installed for this Python once for each state of the lock file, whose hashes say what they are."""
+    asked = [base, "-c", "import platform; print(platform.python_version())"]
+    version = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    with prepared.kept(f"requirements-{version}") as place:
+        python = place / "venv" / "bin" / "python"
+        if not (place / "made").exists():
+            subprocess.run([base, "-m", "venv", "--clear", place / "venv"], check=True)
+            pip = [str(python), *PIP[1:]]
+            if subprocess.run([*pip, "download", "--no-deps", "--dest", str(place), "segno"], capture_output=True, check=False).returncode:
+                pytest.skip(f"no package registry from which {base} could get the requirements")
+            subprocess.run([*pip, "install", "--require-hashes", "--requirement", str(ROOT / "requirements.txt")], check=True)
+            (place / "made").touch()
+        return site_packages(python)
+
+
+@pytest.mark.timeout(1200)  # the first time, on a busy machine
 @pytest.mark.parametrize("other", listed(), ids=os.path.basename)
 async def test_it_answers_with_each_python_of_the_machine(other: str, wheel: Path, tmp_path: Path) -> None:
-    subprocess.run([other, "-m", "venv", tmp_path / "venv"], check=True)
-    python = tmp_path / "venv" / "bin" / "python"
-    pip = [str(python), *PIP[1:]]
-    one = [*pip, "download", "--no-deps", "--dest", str(tmp_path), "segno"]
-    if subprocess.run(one, capture_output=True, check=False).returncode:
-        pytest.skip(f"no package registry from which {other} could get the requirements")
-    subprocess.run([*pip, "install", "--require-hashes", "--requirement", str(ROOT / "requirements.txt")], check=True)
-    subprocess.run([*pip, "install", "--no-deps", "--no-index", str(wheel)], check=True)
+    program = installed(wheel, tmp_path, other, required(other))
     empty = tmp_path / "empty"
     empty.mkdir()
-    with serving(python.parent / "chatui", empty, USUAL | {"CHATUI_DEMO_TOKENS_PER_SECOND": "0"}) as server:
+    with serving(program, empty, USUAL | {"CHATUI_DEMO_TOKENS_PER_SECOND": "0"}) as server:
         await first_answer(server)
 
 
@@ -248,7 +261,7 @@ def test_its_other_commands_work_there_and_name_themselves(program: Path, tmp_pa
     environment = USUAL | {"CHATUI_DATA_DIR": str(tmp_path / "elsewhere")}
     early = subprocess.run([program, "audit", "verify"], env=environment, cwd="/", capture_output=True, text=True, check=False)
     assert "run chatui migrate, or correct the setting" in early.stderr, early.stderr
-    subprocess.run([program, "migrate", "--verbosity", "0"], env=environment, cwd="/", check=True)
+    shutil.copyfile(prepared.migrated(), tmp_path / "elsewhere" / "chatui.sqlite3")
     said = subprocess.run([program, "--version"], env=environment, cwd="/", capture_output=True, text=True, check=True).stdout.strip()
     assert (Path(site_packages(program.parent / "python")) / f"chatui-{said}.dist-info").is_dir(), said
     for arguments in (("check",), ("migrate", "--check"), ("doctor", "--help"), ("transcript", "check", str(ROOT / "README.md"))):
