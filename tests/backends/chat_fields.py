@@ -3,14 +3,13 @@
 import json
 from typing import Any
 
+from chatui.backends.speaker import REASONING_FIELDS
 from tests.backends.door import SECRET, Row
 from tests.support.stub import DONE, chunk
 
 STOP = chunk("stop") + DONE
 CALLED = chunk("tool_calls") + DONE
 THOUGHT = chunk(reasoning_content=SECRET)
-REASONING_FIELDS = ("reasoning", "reasoning_content", "reasoning_details", "thinking")
-"""As docs/back-ends/reading.md lists them."""
 
 
 def row(field: str, state: str, said: bytes, *told: str, **more: Any) -> Row:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from chatui.backends.speaker import REASONING_FIELDS
 from chatui.env import BASE_DIR
-from tests.backends.chat_fields import REASONING_FIELDS
 from tests.backends.door import Door, Row, Told
 from tests.chatui.backends.wire import sse
 from tests.support.cases import for_each
