@@ -128,6 +128,7 @@ def test_a_link_is_copied_and_taken_back(visits: Visits, demo: Server) -> None:
 
 def test_a_hidden_tab_shows_that_an_answer_is_ready_and_no_text_of_it(visits: Visits, demo: Server) -> None:
     chat = talk(visits, demo, "Hello there")
+    expect(chat.page).to_have_title(re.compile("^Hello there"))
     title = chat.page.title()
     chat.page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true })")
     chat.ask_and_wait("And again")
