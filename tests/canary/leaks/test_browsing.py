@@ -49,7 +49,7 @@ async def test_only_cited_pages_of_what_was_searched_or_read_become_visible(
 
     async def web(writer: asyncio.StreamWriter, requested: str) -> None:
         if requested.startswith("/search?"):
-            found = [{"url": f"http://tea.example:{peer.port}/{path}", "title": name, "content": about}]
+            found = [{"url": f"http://tea.example/{path}", "title": name, "content": about}]
             writer.write(page(json.dumps({"results": found}).encode(), "application/json"))
         else:
             writer.write(page(f"<title>{title}</title><p>{text}</p>".encode(), "text/html; charset=utf-8"))

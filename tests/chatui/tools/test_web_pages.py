@@ -1,18 +1,18 @@
 """Feeds, JSON and PDF as the browser shows them: whole, or with a mark in their place, in bounded time."""
 
+import asyncio
 import json
 import time
 
 import pytest
 
-from chatui.documents.inside.html import MAX_LINKS, WIDTH
-from chatui.tools import browser
-from chatui.tools.browser import TextPage
-from chatui.tools.fetcher import FetchedPage, FetchError
 from tests.chatui.documents import samples
-from tests.chatui.tools.peers import answers, fetcher, page, serving
+from tests.chatui.tools.browsing import Shown, opened
 from tests.support.limits import limit
+from tests.support.tool_calls import RefusedError
 
+MAX_LINKS = limit("chatui.documents.inside", "MAX_LINKS")
+WIDTH = limit("chatui.documents.inside", "WIDTH")
 MAX_ENTRIES = limit("chatui.documents.inside", "MAX_ENTRIES")
 
 RSS = """<?xml version="1.0" encoding="UTF-8"?>
@@ -38,19 +38,22 @@ RDF = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns=
 <item><title>Entry</title><link>https://o.example/e</link><description>Text</description></item></rdf:RDF>"""
 
 
-def read(body: str | bytes, kind: str, charset: str = "") -> TextPage:
-    return browser.read(FetchedPage("https://www.tea.example/a/b%20c.pdf", kind, charset, body.encode() if isinstance(body, str) else body))
+def read(body: str | bytes, kind: str, charset: str = "", path: str = "/a/b%20c.pdf") -> Shown:
+    return asyncio.run(opened(body, kind, charset, path))
 
 
-def text_of(page: TextPage) -> str:
-    return "\n".join(page.lines)
+def links(page: Shown, count: int) -> list[str]:
+    """Where the links of the page lead, of which there are so many."""
+    with pytest.raises(RefusedError, match="no link"):
+        page.leads_to(count)
+    return [page.leads_to(number) for number in range(count)]
 
 
 @pytest.mark.parametrize("kind", ["application/rss+xml", "text/xml", "application/xml"])
 def test_a_feed_is_shown_as_its_entries(kind: str) -> None:
     found = read(RSS, kind)
-    text = text_of(found)
-    assert found.title == "Tea & news" and found.links == ("https://tea.example/1", "https://www.tea.example/more")
+    text = found.text
+    assert found.title == "Tea & news" and links(found, 2) == ["https://tea.example/1", "http://www.tea.example/more"]
     for expected in (
         "# Tea & news",
         "All about tea",
@@ -66,8 +69,8 @@ def test_a_feed_is_shown_as_its_entries(kind: str) -> None:
 
 def test_atom_and_older_feeds_are_read_as_well() -> None:
     found = read(ATOM, "application/atom+xml")
-    text = text_of(found)
-    assert found.title == "Releases" and found.links == ("https://o.example/1.2", "https://o.example/t")
+    text = found.text
+    assert found.title == "Releases" and links(found, 2) == ["https://o.example/1.2", "https://o.example/t"]
     for expected in (
         "Of a program",
         "2026-11-02T10:00:00Z · Grace",
@@ -76,22 +79,22 @@ def test_atom_and_older_feeds_are_read_as_well() -> None:
     ):
         assert expected in text
     assert "In a 【1†tree†o.example】" in text and "## 1.1" in text and "1 < 2, as text" in text
-    assert "## 【0†Entry†o.example】" in text_of(read(RDF, "application/rdf+xml"))
+    assert "## 【0†Entry†o.example】" in read(RDF, "application/rdf+xml").text
 
 
 def test_a_feed_in_another_encoding_and_xml_that_is_no_feed() -> None:
     russian = (
         "<?xml version='1.0' encoding='windows-1251'?><rss><channel><title>Чай</title><item><title>Зелёный</title></item></channel></rss>"
     )
-    assert "Зелёный" in text_of(read(russian.encode("cp1251"), "text/xml"))
-    assert "Зелёный" in text_of(read(russian.encode("utf-16"), "text/xml"))
-    assert "Зелёный" in text_of(read(russian.encode(), "text/xml", "utf-8"))
+    assert "Зелёный" in read(russian.encode("cp1251"), "text/xml").text
+    assert "Зелёный" in read(russian.encode("utf-16"), "text/xml").text
+    assert "Зелёный" in read(russian.encode(), "text/xml", "utf-8").text
     for other in ("<a><b>tea</b></a>", "<!DOCTYPE rss [<!ENTITY x 'tea'>]><rss>&x;</rss>", "<rss><tea"):
-        assert "tea" in text_of(read(other, "text/xml"))
+        assert "tea" in read(other, "text/xml").text
 
 
 def test_a_long_feed_says_how_many_entries_it_has() -> None:
-    text = text_of(read(f"<rss><channel>{'<item><title>x</title></item>' * (MAX_ENTRIES + 5)}</channel></rss>", "text/xml"))
+    text = read(f"<rss><channel>{'<item><title>x</title></item>' * (MAX_ENTRIES + 5)}</channel></rss>", "text/xml").text
     assert f"[The feed has {MAX_ENTRIES + 5} entries. The first {MAX_ENTRIES} are shown.]" in text
 
 
@@ -99,31 +102,31 @@ def test_json_has_a_value_on_each_line_and_loses_nothing() -> None:
     body = '{"name":"T\\u00e9a","n":1.50e400,"big":123456789012345678901234567890,"name":"twice",'
     body += '"list":[1,[],{}],"url":"https://o.example/x?a=1"}'
     found = read(body, "application/vnd.api+json")
-    assert text_of(found) == (
+    assert found.text == (
         '{\n  "name": "Téa",\n  "n": 1.50e400,\n  "big": 123456789012345678901234567890,\n  "name": "twice",\n'
         '  "list": [\n    1,\n    [],\n    {}\n  ],\n  "url": "【0†https://o.example/x?a=1†o.example】"\n}'
     )
-    assert found.links == ("https://o.example/x?a=1",)
+    assert links(found, 1) == ["https://o.example/x?a=1"]
 
 
 @pytest.mark.parametrize(
     "body", ['{"a":', '{"a" "b"}', "[1,2", '{"a":1}\n{"b":2}', '"tea"', "tea", '["\\ud800"]', '[1]]]]{"a":"x', "[" * 50]
 )
 def test_broken_json_and_lines_of_json_are_shown_too(body: str) -> None:
-    text = text_of(read(body, "application/json"))
+    text = read(body, "application/json").text
     assert [sign for sign in text if not sign.isspace()] == [sign for sign in body if not sign.isspace()] or "ud800" in body
     assert text.count("\n{") == body.count("\n{") + body.count("]{")
 
 
 def test_whatever_json_says_is_data() -> None:
     found = read(json.dumps({"a": "【0†x】", "\u202eb": "javascript:alert(1)", "c": "see https://o.example/x"}), "application/json")
-    assert found.links == () and "〖0‡x〗" in text_of(found) and "\u202e" not in text_of(found)
+    assert links(found, 0) == [] and "〖0‡x〗" in found.text and "\u202e" not in found.text
 
 
 def test_a_pdf_is_read_page_by_page() -> None:
     found = read(samples.pdf_of(["Green tea", "", "Black"]), "application/pdf")
-    assert found.title == "b c.pdf" and found.links == ()
-    assert text_of(found) == ("# page 1\n\nGreen tea\n\n# page 2\n\n[This page has no text. It may be a picture.]\n\n# page 3\n\nBlack")
+    assert found.title == "b c.pdf" and links(found, 0) == []
+    assert found.text == ("# page 1\n\nGreen tea\n\n# page 2\n\n[This page has no text. It may be a picture.]\n\n# page 3\n\nBlack")
 
 
 @pytest.mark.parametrize(
@@ -131,34 +134,34 @@ def test_a_pdf_is_read_page_by_page() -> None:
     [(samples.pdf_of([""] * 2), "only pictures of pages"), (b"%PDF-1.7\nnonsense", "cannot be read"), (b"<p>tea", "cannot be read")],
 )
 def test_a_pdf_without_text_says_why(body: bytes, why: str) -> None:
-    with pytest.raises(FetchError, match=why):
+    with pytest.raises(RefusedError, match=why):
         read(body, "application/pdf")
 
 
-async def test_a_pdf_may_be_larger_than_a_page_but_not_be_cut() -> None:
-    whole = samples.pdf_of(["tea"]) + b"\n" * 3_000_000
-    for headers, path in (("application/pdf", "/a"), ("application/x-pdf", "/a"), ("application/octet-stream", "/a.PDF?x=1")):
-        async with serving(answers(page(whole, headers))) as peer:
-            fetched = await fetcher(peer).fetch(f"http://tea.example:{peer.port}{path}")
-            assert fetched.kind == "application/pdf" and len(fetched.body) == len(whole) and not fetched.is_cut
-    async with serving(answers(page(b"%PDF" + b" " * 20_000_001, "application/pdf"))) as peer:
-        with pytest.raises(FetchError, match="larger than 20 MB"):
-            await fetcher(peer).fetch(f"http://tea.example:{peer.port}/")
+def test_a_pdf_may_be_larger_than_a_page_but_not_be_cut() -> None:
+    small = samples.pdf_of(["tea"])
+    large = small + b"%" + b"x" * 2_000_000
+    for whole, kind, path in (
+        (large, "application/pdf", "/a"),
+        (small, "application/x-pdf", "/a"),
+        (small, "application/octet-stream", "/a.PDF?x=1"),
+    ):
+        assert read(whole, kind, path=path).text == "# page 1\n\ntea"
+    with pytest.raises(RefusedError, match="larger than 20 MB"):
+        read(b"%PDF" + b" " * 20_000_001, "application/pdf")
 
 
 @pytest.mark.parametrize(
     "kind", ["application/feed+json", "application/ld+json", "application/atom+xml", "application/x-ndjson", "text/json"]
 )
-async def test_feeds_and_json_of_any_name_are_fetched(kind: str) -> None:
-    async with serving(answers(page(b"{}", kind))) as peer:
-        assert (await fetcher(peer).fetch(f"http://tea.example:{peer.port}/")).kind == kind
+def test_feeds_and_json_of_any_name_are_read(kind: str) -> None:
+    assert "tea" in read('"tea"', kind).text
 
 
 @pytest.mark.parametrize("kind", ["image/svg+xml", "application/zip", "application/octet-stream", "video/mp4", "application/jsonx"])
-async def test_other_content_is_refused(kind: str) -> None:
-    async with serving(answers(page(b"x", kind))) as peer:
-        with pytest.raises(FetchError, match="cannot be read as text"):
-            await fetcher(peer).fetch(f"http://tea.example:{peer.port}/x.pdfs")
+def test_other_content_is_refused(kind: str) -> None:
+    with pytest.raises(RefusedError, match="cannot be read as text"):
+        read(b"x", kind, path="/x.pdfs")
 
 
 HOSTILE = {
@@ -178,10 +181,12 @@ def test_hostile_pages_give_bounded_text_in_bounded_time(name: str) -> None:
     started = time.process_time()
     try:
         found = read(*HOSTILE[name])
-    except FetchError:
+    except RefusedError:
         return
-    assert sum(map(len, found.lines)) <= 1_500_000 and len(found.links) <= MAX_LINKS and max(map(len, found.lines)) <= WIDTH + 60
+    assert sum(map(len, found.lines)) <= 1_500_000 and max(map(len, found.lines)) <= WIDTH + 60
     assert time.process_time() - started < 5
+    with pytest.raises(RefusedError, match="no link"):
+        found.leads_to(MAX_LINKS)
 
 
 def test_a_page_that_is_longer_than_what_is_shown_says_so() -> None:

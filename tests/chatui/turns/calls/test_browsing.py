@@ -60,7 +60,7 @@ async def test_a_citation_over_each_wire_format(kind: str, ada: User, monkeypatc
         monkeypatch.setattr("chatui.turns.publisher.Publisher.is_watched", True)
         turn = await run(ada, ask())
         assert (turn.state, turn.error_code) == ("completed", "")
-        tea = f"http://tea.example:{peer.port}/tea"
+        tea = "http://tea.example/tea"
     frames, seen = await transcript(turn)
     assert [text for _, text in seen[1:]] == ["Searching the web", "Reading a web page", CITING]
     replies = [frame for frame in frames if frame.header.role == "tool"]

@@ -85,7 +85,7 @@ async def test_search_and_pages_name_who_receives_what(ada: User, monkeypatch: p
         [search] = await decided(ada, turn_id, "search")
         assert search.startswith(f"Search the web? 127.0.0.1:{peer.port} will receive these words. Words green\\u202e tea")
         [opened] = await decided(ada, turn_id, "open")
-        tea = f"tea.example:{peer.port}"
+        tea = "tea.example"
         assert opened.startswith(f"Open this page? {tea} will receive the address that you see.")
         assert f"Address http://{tea}/tea " in opened, "not the number of a link, which says nothing"
         [found] = await decided(ada, turn_id, "find")
@@ -93,12 +93,12 @@ async def test_search_and_pages_name_who_receives_what(ada: User, monkeypatch: p
         [match] = await decided(ada, turn_id, "match")
         assert match.startswith("Look at an open page again?")
         [milk] = await decided(ada, turn_id, "milk")
-        assert milk.startswith(f"Open this page? other.example:{peer.port} will receive")
+        assert milk.startswith("Open this page? other.example will receive")
         await running.settle()
         turn = await Turn.objects.select_related("conversation").aget(pk=turn_id)
         last = await page_of(ada, turn_id, reload=True)
     assert turn.state == "completed"
-    assert f"Read web pages ( other.example:{peer.port} ) · You allowed this call." in words_of(last)
+    assert "Read web pages ( other.example ) · You allowed this call." in words_of(last)
     frames, _seen = await transcript(turn)
     replies = [frame.body for frame in frames if frame.header.role == "tool"]
     assert len(replies) == 5 and "milk" in replies[-1] and "roasted" in replies[3]
@@ -124,7 +124,7 @@ async def test_the_page_that_opens_is_the_one_on_the_card(ada: User, monkeypatch
         await decide(ada, second, "once")
         await running.settle()
     receivers = [row.receiver async for row in ToolApproval.objects.filter(turn=turn_id).order_by("asked_at", "pk")]
-    assert receivers[1:] == [f"tea.example:{peer.port}"] * 2 and "/black" in peer.requested
+    assert receivers[1:] == ["tea.example"] * 2 and "/black" in peer.requested
 
 
 def test_an_engine_is_named_in_letters_that_look_like_no_others() -> None:
