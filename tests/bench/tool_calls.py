@@ -50,10 +50,10 @@ def main() -> int:
 
 async def _measured(person: Any) -> tuple[float, float]:
     from chatui.turns import running
-    from tests.chatui.turns.test_turns import ask
+    from tests.support.turns import ask, begin
 
     async def turn() -> None:
-        await running.ask(person, ask())
+        await begin(person, ask())
         await running.settle()
 
     with scripted() as script:

@@ -10,11 +10,10 @@ import pytest
 # A conftest named on the command line is loaded before pytest-django sets up Django, and models cannot be imported before that.
 django.setup()
 
-from channels.db import database_sync_to_async
 from django.contrib.auth.models import Permission
 from django.core.cache import cache
 from django.core.management import call_command
-from django.db import OperationalError, transaction
+from django.db import OperationalError
 from django.test import Client
 
 from chatui.audit_log.record import Visitor
@@ -27,12 +26,9 @@ from chatui.models.tools import ToolSetting
 from chatui.models.user import User
 from chatui.observability.request_ids import request_id
 from chatui.tools import rules
-from chatui.turns import running, start
-from chatui.turns.running_turn import RunningTurn
-from chatui.turns.start import Ask
+from chatui.turns import running
 from chatui.usage import limits
 from chatui.wire.bus import PROCESS
-from tests.support.limits import limit
 from tests.support.new_process import begin_anew
 from tests.support.scripted import ScriptedBackend
 from tests.support.vocabulary import rank_file as rank_file
@@ -166,21 +162,3 @@ async def backend(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ScriptedBack
     for key in running.known():
         await running.stop(running.TurnPlace(key, PROCESS))  # a failed test may have left one that waits forever
     await running.settle()
-
-
-def store(person: User, ask: Ask, lease_owner: str = limit("chatui.turns", "OWNER")) -> RunningTurn:
-    """Store a question and its turn as the product does, in a transaction; nothing runs it."""
-    with transaction.atomic():
-        return start.start(person, ask, lease_owner)
-
-
-stored = database_sync_to_async(store)
-"""The same for a test with an event loop."""
-
-
-def loaded(running: RunningTurn) -> RunningTurn:
-    """The turn with its branch, and what else a model needs."""
-    from chatui.turns import opening  # few tests need it
-
-    opening.load_branch(running)
-    return running

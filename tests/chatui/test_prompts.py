@@ -1,7 +1,5 @@
 """A folder's instructions are read for each request, come after the operator's, and cannot pass for them."""
 
-from uuid import uuid4
-
 import pytest
 import pytest_django
 from channels.db import database_sync_to_async
@@ -15,10 +13,10 @@ from chatui.models.user import User
 from chatui.prompts import format_assistant_instructions, format_preferences, format_program_instructions
 from chatui.store import transcripts
 from chatui.transfer.imports import import_transcript
-from chatui.turns.asks import Ask, AskKind
+from chatui.turns.asks import AskKind
 from tests.chatui.turns.test_instructions import IMPORTED, say, sent_instructions
-from tests.chatui.turns.test_turns import ask, run
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, ended, frame
+from tests.support.turns import ask, run
 
 LATIN = "Answer in Latin."
 
@@ -37,9 +35,9 @@ async def test_each_question_in_a_folder_is_sent_with_the_instructions_of_that_t
     turn = await run(ada, ask(folder=folder.pk))
     question, conversation = turn.question_id, turn.conversation_id
     await Folder.objects.aupdate(instructions="Answer in verse.")
-    await run(ada, Ask(AskKind.EDIT, uuid4(), "low", conversation, question=question, text="What is 3 + 3?"))
-    await run(ada, Ask(AskKind.REGENERATE, uuid4(), "low", conversation, question=question))
-    await run(ada, Ask(AskKind.CONTINUE, uuid4(), "", conversation, continued_turn=turn.pk))
+    await run(ada, ask(AskKind.EDIT, "What is 3 + 3?", effort="low", conversation=conversation, question=question))
+    await run(ada, ask(AskKind.REGENERATE, "", effort="low", conversation=conversation, question=question))
+    await run(ada, ask(AskKind.CONTINUE, "", effort="", conversation=conversation, continued_turn=turn.pk))
     await database_sync_to_async(own_data.move)(ada, [conversation], "")
     await run(ada, ask(text="And 4 + 4?", conversation=conversation))
     verse = ["Be kind.", format_preferences("Answer in verse.")]

@@ -18,8 +18,7 @@ from chatui.display import assistants
 from chatui.display.assistants import AssistantText
 from chatui.models import Conversation, User
 from chatui.models.assistants import AssistantVersion
-from chatui.turns import start
-from tests.chatui.turns.test_turns import ask
+from tests.support.turns import ask, store
 ada = User.objects.get(username="ada")
 visitor = Visitor(ada, "", "page")
 editor = assistants.create(visitor, AssistantText("Editor", instructions="Answer in Latin."))
@@ -40,7 +39,7 @@ def while_it_changes(words, work):
 def taken(key):
     return AssistantVersion.objects.get(conversations=key).instructions
 
-begun = while_it_changes("Answer in verse.", lambda: start.start(ada, ask(assistant=UUID(editor)), "here")).turn.conversation_id
+begun = while_it_changes("Answer in verse.", lambda: store(ada, ask(assistant=UUID(editor)), "here")).turn.conversation_id
 first = taken(begun)
 change("Answer in prose.")
 while_it_changes("Answer in song.", lambda: assistants.use_newest(Conversation.objects.get(pk=begun)))

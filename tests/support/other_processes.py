@@ -4,20 +4,19 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
-from django.db import transaction
 from django.utils import timezone
 
 from chatui.database import connections
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.turns import leases, reaping, running, start
-from chatui.turns.asks import Ask, AskKind
+from chatui.turns import leases, reaping, running
+from chatui.turns.asks import AskKind
 from chatui.turns.running import TurnPlace
 from chatui.wire.bus import PROCESS
+from tests.support.turns import ask, store
 
 DEAD = "a process that died"
 """An owner of leases that nobody is."""
@@ -27,9 +26,7 @@ DEAD = "a process that died"
 def stored_by_another(person: User, kind: str = "send", text: str = "What is 2 + 2?", owner: str = DEAD, **fields: Any) -> Turn:
     """The running turn of a question that a process stored which died before it launched it. ``fields``: as in ``Ask``."""
     effort = "" if kind == "continue" else "medium"
-    asked = Ask(AskKind(kind), uuid4(), effort, text="" if kind == "continue" else text, **fields)
-    with transaction.atomic():
-        return start.start(person, asked, owner).turn
+    return store(person, ask(AskKind(kind), "" if kind == "continue" else text, effort=effort, **fields), owner).turn
 
 
 async def stored_here(person: User, kind: str = "send", **fields: Any) -> Turn:

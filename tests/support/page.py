@@ -14,8 +14,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import running, titles
 from tests.support.browser_socket import ENDS, BrowserSocket
-
-QUESTION = "What is 2 + 2?"
+from tests.support.turns import QUESTION
 
 
 class Page(BrowserSocket):

@@ -29,10 +29,9 @@ from renderer.markup.growing import GrowingMarkdown
 from tests.canary.leaks.test_streaming import begin, reached
 from tests.canary.listening import assert_allowed, hidden_steps
 from tests.canary.markers import Canary
-from tests.chatui.conftest import stored
-from tests.chatui.turns.test_turns import ask
 from tests.support.browser_socket import BrowserSocket, shown_text
 from tests.support.scripted import FINAL, PREAMBLE, ScriptedBackend, frame
+from tests.support.turns import ask, stored
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 

@@ -15,9 +15,9 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import running
 from tests.chatui.api.asking import Program, events_of, json_of, new_key, whole
-from tests.chatui.turns.test_turns import ask, begin
 from tests.support.environment import change
 from tests.support.scripted import ANALYSIS, ScriptedBackend, answer, frame
+from tests.support.turns import ask, begin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -240,8 +240,7 @@ async def test_only_the_key_that_began_it_adds_and_only_keys_that_read_all_read(
 async def test_what_a_person_adds_on_a_page_is_not_a_programs(program: Program, ada: User, backend: ScriptedBackend) -> None:
     from channels.db import database_sync_to_async
 
-    from tests.chatui.conftest import store
-    from tests.chatui.turns.test_turns import ask
+    from tests.support.turns import ask, store
 
     conversation = await begun(program, items=[USER])
     row = await Conversation.objects.aget()
@@ -270,8 +269,7 @@ async def _asked_on_a_page(person: User, **asked: Any) -> None:
     from channels.db import database_sync_to_async
 
     from chatui.models.turn import Turn
-    from tests.chatui.conftest import store
-    from tests.chatui.turns.test_turns import ask
+    from tests.support.turns import ask, store
 
     await database_sync_to_async(store)(person, ask(conversation=(await Conversation.objects.aget()).pk, **asked))
     await Turn.objects.aupdate(state="completed")
@@ -312,8 +310,7 @@ async def test_a_persons_answer_goes_on_when_a_program_deletes_the_conversation(
     from channels.db import database_sync_to_async
 
     from chatui.turns import running
-    from tests.chatui.conftest import store
-    from tests.chatui.turns.test_turns import ask
+    from tests.support.turns import ask, store
 
     stopped: list[object] = []
     monkeypatch.setattr(running, "stop_from_thread", stopped.append)

@@ -33,11 +33,11 @@ from tests.chatui.backends.formats import KINDS, SECRET, WORDS, Format, format_o
 from tests.chatui.backends.test_route import certificate
 from tests.chatui.backends.wire import posts
 from tests.chatui.conftest import signed_in
-from tests.chatui.turns.test_turns import ask, run
 from tests.support import stub
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.cases import extended, is_drawn
 from tests.support.sampling import PATIENT
+from tests.support.turns import ask, run
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 

@@ -1,7 +1,7 @@
 """Plain statements write and read the same as the ORM, and rows are the same as those of Django's constructor."""
 
 import asyncio
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 from django.conf import settings
@@ -16,10 +16,11 @@ from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import transcripts
-from chatui.turns.asks import Ask, AskKind, AskRefusedError
+from chatui.turns.asks import AskRefusedError
 from renderer.frames import Frame, Header
-from tests.chatui.conftest import signed_in, store
+from tests.chatui.conftest import signed_in
 from tests.support import written_rows
+from tests.support.turns import ask, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -123,13 +124,13 @@ def test_a_revoked_permission_takes_effect_at_the_next_question(ada: User, bela:
     client = signed_in(ada)
     session = sessions.signed_in({settings.SESSION_COOKIE_NAME: client.cookies[settings.SESSION_COOKIE_NAME].value})
 
-    def ask(conversation: UUID | None) -> Turn:
-        started = store(ada, Ask(AskKind.SEND, uuid4(), "low", conversation=conversation, text="What is 2 + 2?", session=session))
+    def asked(conversation: UUID | None) -> Turn:
+        started = store(ada, ask(effort="low", conversation=conversation, session=session))
         Turn.objects.update(state=TurnState.COMPLETED)
         return started.turn
 
-    key = ask(None).conversation_id
-    assert ask(key).conversation_id == key, "the premise: they may"
+    key = asked(None).conversation_id
+    assert asked(key).conversation_id == key, "the premise: they may"
     match lost:
         case "session":
             client.logout()
@@ -140,5 +141,5 @@ def test_a_revoked_permission_takes_effect_at_the_next_question(ada: User, bela:
         case "conversation":
             Conversation.objects.update(owner=bela)
     with pytest.raises(access.NotFoundError if lost == "conversation" else AskRefusedError):
-        ask(key)
+        asked(key)
     assert Turn.objects.count() == 2

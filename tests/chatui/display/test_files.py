@@ -27,10 +27,10 @@ from tests.chatui.conftest import OPENING, signed_in
 from tests.chatui.store.pictures import png
 from tests.chatui.turns.calls.calling import call, calls
 from tests.chatui.turns.test_continue import continued
-from tests.chatui.turns.test_turns import ask, run
 from tests.support import environment
 from tests.support.browser_socket import BrowserSocket
 from tests.support.scripted import ScriptedBackend, answer, ended
+from tests.support.turns import ask, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

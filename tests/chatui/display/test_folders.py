@@ -4,18 +4,16 @@ import json
 import threading
 from collections.abc import Callable
 from typing import Any
-from uuid import uuid4
 
 import pytest
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, connection
 
 from chatui.display import folders, own_data
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.transfer import exports
-from chatui.turns import start
-from chatui.turns.asks import Ask, AskKind
+from tests.support.turns import ask, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -31,8 +29,7 @@ def put_in(person: User, folder: Folder) -> None:
 
 
 def begin_in(person: User, folder: Folder) -> None:
-    with transaction.atomic():
-        start.start(person, Ask(AskKind.SEND, uuid4(), "medium", folder=folder.pk, text="A"), "a process")
+    store(person, ask(text="A", folder=folder.pk), "a process")
 
 
 def rename(person: User, folder: Folder) -> None:

@@ -15,8 +15,8 @@ from chatui.turns.asks import AskKind
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in
 from tests.chatui.turns.test_continue import SECRET, ask_and_continue, continuation_steps, cut_answer
-from tests.chatui.turns.test_turns import ask, run
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, ended, frame
+from tests.support.turns import ask, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -4,7 +4,6 @@ import asyncio
 import re
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
@@ -36,12 +35,12 @@ from chatui.store import assistants, erasure, files
 from chatui.store.files import FileDestination, NewFile
 from chatui.transfer import exports
 from chatui.turns import running
-from chatui.turns.asks import Ask, AskKind
-from tests.chatui.conftest import make_person, output_of, signed_in, stored
+from tests.chatui.conftest import make_person, output_of, signed_in
 from tests.chatui.store import pieces
 from tests.chatui.store.long_conversations import MODELS, long_conversation
 from tests.support.places import ROOT
 from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
+from tests.support.turns import ask, begin
 
 pytestmark = pytest.mark.django_db
 
@@ -238,8 +237,8 @@ async def test_an_answer_that_is_being_written_is_stopped_and_writes_nothing_mor
     gate = asyncio.Event()
     backend.script = [*frame(FINAL, "one two"), gate, *answer()]
     row = await Conversation.objects.acreate(owner=ada)
-    question = Ask(kind=AskKind.SEND, client_id=uuid4(), effort="low", text="Go on", conversation=row.pk)
-    running.launch(await stored(ada, question))
+    question = ask(text="Go on", effort="low", conversation=row.pk)
+    await begin(ada, question)
     await asyncio.wait_for(backend.waiting.wait(), 10)
     await database_sync_to_async(lifecycle_erasure.erase)(SHELL, ada)
     await asyncio.wait_for(running.settle(), 10)

@@ -26,11 +26,11 @@ from chatui.wire import bus
 from chatui.wire.commands import Subscribe
 from renderer.events import FrameText
 from renderer.markup import html
-from tests.chatui.conftest import refuse_log, stored
-from tests.chatui.turns.test_turns import ask
+from tests.chatui.conftest import refuse_log
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
 from tests.support.limits import set_limits
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, frame
+from tests.support.turns import ask, stored
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

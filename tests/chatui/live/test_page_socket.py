@@ -18,13 +18,13 @@ from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.turns import running
-from chatui.turns.asks import Ask, AskKind
 from chatui.wire.bus import PROCESS, audience, bus
 from renderer.gate import Audience
 from tests.chatui.database.locks import needs_sqlite, write_lock
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.limits import set_limits
 from tests.support.scripted import ScriptedBackend, answer
+from tests.support.turns import ask, begin
 
 
 def sender(*texts: str) -> Any:
@@ -151,7 +151,7 @@ async def test_a_refusal_that_nobody_waits_for_is_no_error(
     monkeypatch.setattr(running, "ASK_PATIENCE", 0.3)
     known = asyncio.all_tasks()
     with write_lock():
-        asking = asyncio.create_task(running.ask(ada, Ask(kind=AskKind.SEND, client_id=uuid4(), effort="low", text="Anybody?")))
+        asking = asyncio.create_task(begin(ada, ask(text="Anybody?", effort="low")))
         await asyncio.sleep(0.05)
         asking.cancel()
         others = asyncio.all_tasks() - known

@@ -12,10 +12,9 @@ from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import reaping
-from tests.chatui.conftest import stored
-from tests.chatui.turns.test_turns import ask
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import ScriptedBackend, answer
+from tests.support.turns import ask, stored
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -10,11 +10,12 @@ from chatui import checks
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
-from tests.chatui.model_servers.test_several import ask, run
+from tests.chatui.model_servers.test_several import ask
 from tests.support import stub
 from tests.support.several import Configure, constant_answer
 from tests.support.several import closing as closing
 from tests.support.several import configure as configure
+from tests.support.turns import run
 
 FILE = """
 [[backend]]

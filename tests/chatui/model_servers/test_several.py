@@ -2,7 +2,6 @@
 
 import asyncio
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
@@ -20,14 +19,15 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import running
 from chatui.turns.asks import Ask, AskKind, AskRefusedError
-from tests.chatui.conftest import signed_in, store, stored
-from tests.support import stub
+from tests.chatui.conftest import signed_in
+from tests.support import stub, turns
 from tests.support.answer_rows import rows_of
 from tests.support.html_text import collapsed
 from tests.support.sampling import outcome, sample_request
 from tests.support.several import Configure, constant_answer, until_closed
 from tests.support.several import closing as closing
 from tests.support.several import configure as configure
+from tests.support.turns import run, store, stored
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -48,14 +48,7 @@ FOR_READERS = (
 
 
 def ask(kind: AskKind = AskKind.SEND, **fields: Any) -> Ask:
-    return Ask(kind=kind, client_id=uuid4(), effort="medium", text="" if kind is AskKind.REGENERATE else "Who are you?", **fields)
-
-
-async def run(person: User, question: Ask) -> Turn:
-    started = await stored(person, question)
-    running.launch(started)
-    await running.settle()
-    return await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
+    return turns.ask(kind, "" if kind is AskKind.REGENERATE else "Who are you?", **fields)
 
 
 def begin(person: User, question: Ask) -> Turn:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from html import unescape
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
@@ -22,13 +21,14 @@ from chatui.models.model_servers import StoredBackend
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import running
-from chatui.turns.asks import Ask, AskKind, AskRefusedError
-from tests.chatui.conftest import make_person, signed_in, stored
+from chatui.turns.asks import AskKind, AskRefusedError
+from tests.chatui.conftest import make_person, signed_in
 from tests.support import stub
 from tests.support.html_text import collapsed
 from tests.support.several import Configure, constant_answer
 from tests.support.several import closing as closing
 from tests.support.several import configure as configure
+from tests.support.turns import ask, stored
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -157,7 +157,7 @@ async def asked(person: User, **fields: Any) -> str:
     kind = fields.pop("kind", AskKind.SEND)
     text = "" if kind is AskKind.REGENERATE else "Who are you?"
     try:
-        started = await stored(person, Ask(kind=kind, client_id=uuid4(), effort="medium", text=text, **fields))
+        started = await stored(person, ask(kind, text, **fields))
     except AskRefusedError as refused:
         return refused.code.value
     running.launch(started)

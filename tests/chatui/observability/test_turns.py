@@ -14,9 +14,9 @@ from renderer.frames import Frame, Header, Role
 from tests.chatui.observability.peer import Peer, attributes_of, collecting
 from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import answered, call, fails, fetch
-from tests.chatui.turns.test_turns import ask, run
 from tests.support.limits import set_limits
 from tests.support.scripted import ScriptedBackend, answer
+from tests.support.turns import ask, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 KEY = "what-the-model-passed"

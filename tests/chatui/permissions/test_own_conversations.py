@@ -18,8 +18,7 @@ from chatui.permissions import access, files
 from chatui.permissions.access import ListedConversation, NotFoundError
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
-from tests.chatui.conftest import store
-from tests.chatui.turns.test_turns import ask
+from tests.support.turns import ask, store
 
 pytestmark = pytest.mark.django_db
 

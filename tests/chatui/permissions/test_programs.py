@@ -18,9 +18,8 @@ from chatui.models.user import User
 from chatui.permissions import programs
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.programs import answer_of
-from tests.chatui.conftest import store
-from tests.chatui.turns.test_turns import ask
 from tests.support.environment import change
+from tests.support.turns import ask, store
 
 pytestmark = pytest.mark.django_db
 

@@ -15,9 +15,9 @@ from chatui.permissions import ratings
 from chatui.permissions.access import HiddenViewRefusedError, NotFoundError
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
-from tests.chatui.conftest import make_person, store, visitor
-from tests.chatui.turns.test_turns import ask
+from tests.chatui.conftest import make_person, visitor
 from tests.support.environment import change
+from tests.support.turns import ask, store
 
 pytestmark = pytest.mark.django_db
 

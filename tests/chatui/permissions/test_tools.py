@@ -14,9 +14,9 @@ from chatui.permissions import access
 from chatui.permissions import tools as permissions_tools
 from chatui.store import passages
 from chatui.tools.document_search import FIND
-from tests.chatui.conftest import store, visitor
+from tests.chatui.conftest import visitor
 from tests.chatui.tools.offering import offer
-from tests.chatui.turns.test_turns import ask
+from tests.support.turns import ask, store
 
 pytestmark = pytest.mark.django_db
 

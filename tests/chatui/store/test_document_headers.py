@@ -2,7 +2,6 @@
 
 import json
 from typing import Any
-from uuid import uuid4
 
 import pytest
 import yaml
@@ -14,14 +13,13 @@ from chatui.models.user import User
 from chatui.store import document_headers, transcripts
 from chatui.transfer.imports import import_transcript
 from chatui.transfer.upload import ImportRefusedError
-from chatui.turns import running
-from chatui.turns.asks import Ask, AskKind
 from renderer.frames import Frame, Header, Terminator
 from renderer.gate import Audience
 from renderer.ocml import document, interchange
-from tests.chatui.conftest import signed_in, stored
+from tests.chatui.conftest import signed_in
 from tests.support.environment import change
 from tests.support.scripted import PREAMBLE, ScriptedBackend, answer, frame
+from tests.support.turns import ask, run
 
 pytestmark = pytest.mark.django_db
 
@@ -115,10 +113,8 @@ def test_of_imported_settings_only_harmless_ones_of_the_right_type_and_range_hol
     assert document_headers.sampling_of(imported(ada, f"version: 2.2\ngeneration_settings: {settings}\n")) == held
 
 
-async def ask(person: User, row: Conversation, effort: str = "low") -> None:
-    question = Ask(kind=AskKind.SEND, client_id=uuid4(), effort=effort, text="And now?", conversation=row.pk)
-    running.launch(await stored(person, question))
-    await running.settle()
+async def asked(person: User, row: Conversation, effort: str = "low") -> None:
+    await run(person, ask(text="And now?", effort=effort, conversation=row.pk))
 
 
 @pytest.mark.django_db(transaction=True)
@@ -127,7 +123,7 @@ async def test_imported_settings_hold_unless_the_person_chooses_others(
 ) -> None:
     change(monkeypatch, {"max_answer_tokens": 700})
     row = await database_sync_to_async(imported)(ada, HEADER)
-    await ask(ada, row)
+    await asked(ada, row)
     header = values(await database_sync_to_async(downloaded)(ada, row))
     request = backend.requests[0]
     assert (dict(request.sampling), request.effort) == ({"temperature": 0.7}, "low")
@@ -140,13 +136,13 @@ async def test_imported_settings_hold_unless_the_person_chooses_others(
 @pytest.mark.django_db(transaction=True)
 async def test_the_header_states_the_used_settings_not_the_requested_ones(ada: User, backend: ScriptedBackend) -> None:
     row = await Conversation.objects.acreate(owner=ada)
-    await ask(ada, row, "high")
+    await asked(ada, row, "high")
     backend.script = [RuntimeError("the server is not there")]
-    await ask(ada, row, "low")
+    await asked(ada, row, "low")
     header = values(await database_sync_to_async(downloaded)(ada, row))
     assert header["generation_settings"] == {"reasoning_effort": "high"}, "nothing was sampled with low effort"
     backend.script = answer()
-    await ask(ada, row, "low")
+    await asked(ada, row, "low")
     assert values(await database_sync_to_async(downloaded)(ada, row))["generation_settings"] == {"reasoning_effort": "low"}
 
 
@@ -239,7 +235,7 @@ async def test_capabilities_are_checked_when_sampling_and_include_additions(
     row = await database_sync_to_async(imported)(ada, header)
     assert values(await database_sync_to_async(downloaded)(ada, row))["capabilities"]["channels"] == ["final", "SECRET-CHANNEL"]
     backend.script = [*frame(PREAMBLE, "I look."), *answer("It is four.")]
-    await ask(ada, row)
+    await asked(ada, row)
     [line] = [record.getMessage() for record in caplog.records if "capabilities list channels" in record.getMessage()]
     assert "channels that are not known here" in line and "an answer uses" in line and "SECRET" not in caplog.text
     assert values(await database_sync_to_async(downloaded)(ada, row))["capabilities"] == {

@@ -4,7 +4,6 @@ import zlib
 from collections.abc import Iterable
 from datetime import timedelta
 from io import StringIO
-from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
@@ -21,18 +20,17 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import hidden_text, transcripts
 from chatui.store.transcripts import FrameMetadata
-from chatui.turns import reaping, running
-from chatui.turns.asks import Ask, AskKind
+from chatui.turns import reaping
 from renderer import frame_kinds
 from renderer.activities.activity import Activity
 from renderer.frames import Frame, Header, Intent, Role, Terminator
 from renderer.gate import Audience, may_see
 from renderer.history import frames_for_prompt
 from renderer.ocml import document
-from tests.chatui.conftest import stored
 from tests.chatui.store import pieces
 from tests.support.environment import change
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, REPLY, ScriptedBackend, Step, answer, frame
+from tests.support.turns import ask, run, stored
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -54,10 +52,7 @@ def named(header: Header) -> str:
 
 
 async def ask_question(person: User, text: str = "What is 2 + 2?", conversation: Conversation | None = None) -> Turn:
-    key = conversation and conversation.pk
-    started = await running.ask(person, Ask(kind=AskKind.SEND, client_id=uuid4(), effort="medium", text=text, conversation=key))  # type: ignore[arg-type]
-    await running.settle()
-    return await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
+    return await run(person, ask(text=text, conversation=conversation and conversation.pk))
 
 
 @database_sync_to_async
@@ -157,7 +152,7 @@ async def test_reasoning_of_a_dead_process_is_deleted_when_its_turn_is_closed(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change(monkeypatch, {"hidden_days": 0})
-    turn = (await stored(ada, Ask(kind=AskKind.SEND, client_id=uuid4(), effort="medium", text="Hello"), "a process that died")).turn
+    turn = (await stored(ada, ask(text="Hello"), "a process that died")).turn
     for channel, text in (("analysis", SECRET), ("final", "Half")):
         await database_sync_to_async(pieces.leave)(turn.pk, text, f"assistant<|channel|>{channel}")
     await reaping.reap()

@@ -1,7 +1,6 @@
 """Reasoning summaries in uploaded transcripts: our own sentences become a summary again, anything else is a note that no model reads."""
 
 import html
-from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
@@ -15,8 +14,6 @@ from chatui.store import transcripts
 from chatui.transfer import exports, imports
 from chatui.transfer.exports import DownloadFormat
 from chatui.transfer.imports import import_transcript
-from chatui.turns import running
-from chatui.turns.asks import Ask, AskKind
 from renderer.activities.activity import Activity
 from renderer.activities.frame import lines_in
 from renderer.activities.kinds import KINDS
@@ -24,8 +21,9 @@ from renderer.activities.lines import MOST_LINES
 from renderer.frame_kinds import SUMMARY, TOOL_LINE
 from renderer.frames import Frame
 from renderer.gate import Audience
-from tests.chatui.conftest import signed_in, stored
+from tests.chatui.conftest import signed_in
 from tests.support.scripted import ScriptedBackend
+from tests.support.turns import ask, run
 
 pytestmark = pytest.mark.django_db
 
@@ -136,8 +134,7 @@ async def test_no_model_reads_either(body: str, name: str, channel: str, ada: Us
     # Nothing follows it: reasoning above an answer would be left out anyway.
     text = f"version: 2.2\n<|start|>user<|message|>Hi<|end|>\n<|start|>{header}<|message|>{body}<|end|>"
     row = (await database_sync_to_async(import_transcript)(ada, text.encode())).conversation
-    running.launch(await stored(ada, Ask(kind=AskKind.SEND, client_id=uuid4(), effort="low", text="And?", conversation=row.pk)))
-    await running.settle()
+    await run(ada, ask(text="And?", effort="low", conversation=row.pk))
     assert [frame.body for frame in backend.requests[0].frames] == ["Hi", "And?"]
 
 

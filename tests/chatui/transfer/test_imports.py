@@ -14,17 +14,16 @@ from chatui.transfer import exports
 from chatui.transfer import upload as transfer_upload
 from chatui.transfer.imports import import_transcript
 from chatui.transfer.upload import ImportRefusedError
-from chatui.turns import running
-from chatui.turns.asks import Ask, AskKind
 from renderer.frames import Frame
 from renderer.gate import Audience
 from renderer.ocml import document as ocml
 from renderer.ocml import interchange
-from tests.chatui.conftest import signed_in, stored
+from tests.chatui.conftest import signed_in
 from tests.chatui.transfer.other_products import samples
 from tests.renderer.any_transcripts import any_frames, visible_words, words
 from tests.support.cases import example_count
 from tests.support.scripted import ScriptedBackend
+from tests.support.turns import ask, run
 
 pytestmark = pytest.mark.django_db
 
@@ -211,11 +210,9 @@ def test_an_answer_without_a_question_is_shown(ada: User) -> None:
 @pytest.mark.django_db(transaction=True)
 async def test_a_model_gets_no_instructions_from_an_uploaded_file(ada: User, backend: ScriptedBackend) -> None:
     imported = await database_sync_to_async(import_transcript)(ada, DOCUMENT.encode())
-    from uuid import uuid4
 
-    question = Ask(kind=AskKind.SEND, client_id=uuid4(), effort="low", text="And tomorrow?", conversation=imported.conversation.pk)
-    running.launch(await stored(ada, question))
-    await running.settle()
+    question = ask(text="And tomorrow?", effort="low", conversation=imported.conversation.pk)
+    await run(ada, question)
     assert [(frame.header.role, frame.header.channel) for frame in backend.requests[0].frames] == [
         ("user", None),
         ("assistant", "commentary"),

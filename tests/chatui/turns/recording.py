@@ -13,7 +13,6 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.turns import frame_recorder
-from chatui.turns.asks import Ask, AskKind
 from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.running_turn import RunningTurn
 from chatui.turns.stages import ModelFrames, WayBack
@@ -21,6 +20,7 @@ from renderer.activities.activity import Activity
 from renderer.errors import ErrorCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Header, Terminator
+from tests.support.turns import ask
 
 Post = tuple[str, list[str], tuple[UUID, ...], list[UUID]]
 """What was to be stored: how, the texts, the possible parents and the keys."""
@@ -31,7 +31,7 @@ def unstored(choice: str = "", effort: str = "high", program: Any = None, **fiel
     row = Turn(conversation=Conversation(), question_id=uuid4(), asked_by_id=uuid4(), started_at=datetime(2026, 1, 1, tzinfo=UTC))
     row.lease_owner, row.choice, row.effort = "owner", choice, effort
     request = SampleRequest(**{"frames": ()} | {name: fields.pop(name) for name in fields.keys() - RunningTurn.__slots__})
-    return RunningTurn(row, None, Ask(AskKind.SEND, uuid4(), effort, program=program), request=request, **fields)
+    return RunningTurn(row, None, ask(text="", effort=effort, program=program), request=request, **fields)
 
 
 class Recording:

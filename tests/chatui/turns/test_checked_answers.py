@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from uuid import uuid4
 
 import pytest
 
@@ -14,7 +13,7 @@ from chatui.models.message import Author
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import running
-from chatui.turns.asks import Ask, AskKind, ProgramAsk
+from chatui.turns.asks import AskKind, ProgramAsk
 from chatui.turns.streams.program import Closed, Ended, MoreProgramText, Opened, ProgramEvent, ProgramStream
 from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameText
@@ -22,8 +21,9 @@ from renderer.frames import Header, Role, Terminator
 from renderer.gate import Audience, show
 from renderer.ocml import document
 from tests.chatui.turns.calls import calling
-from tests.chatui.turns.test_turns import ask, run, stored_messages
+from tests.chatui.turns.test_turns import stored_messages
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, Step, answer, ended, frame
+from tests.support.turns import ask, begin, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -146,8 +146,8 @@ async def test_reasoning_is_not_checked_and_calls_go_on(ada: User, backend: Scri
 
 async def by_program(ada: User, answer_format: AnswerFormat) -> tuple[Turn, list[ProgramEvent]]:
     stream = ProgramStream()
-    program_ask = Ask(AskKind.SEND, uuid4(), "low", text="What is 2 + 2?", answer_format=answer_format, program=ProgramAsk(stream))
-    started = await running.ask(ada, program_ask)
+    program_ask = ask(effort="low", answer_format=answer_format, program=ProgramAsk(stream))
+    started = await begin(ada, program_ask)
     events: list[ProgramEvent] = []
     while not events or not isinstance(events[-1], Ended):
         event = await stream.next()

@@ -31,11 +31,11 @@ from chatui.turns.calls.file_access import DocumentsOfTurn
 from tests.chatui.conftest import make_person, signed_in
 from tests.chatui.store.uploads import pages, uploaded
 from tests.chatui.turns.calls.calling import call, calls
-from tests.chatui.turns.test_turns import ask, run
 from tests.support import environment
 from tests.support.browser_socket import ENDS as ENDED
 from tests.support.browser_socket import BrowserSocket
 from tests.support.scripted import ScriptedBackend, answer
+from tests.support.turns import ask, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

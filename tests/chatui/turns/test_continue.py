@@ -33,12 +33,13 @@ from renderer.frame_kinds import SUMMARY
 from renderer.frames import Frame, Header, Terminator
 from renderer.markup import html
 from renderer.ocml import document as ocml
-from tests.chatui.conftest import loaded, signed_in, store, stored
+from tests.chatui.conftest import signed_in
 from tests.chatui.store import pieces
-from tests.chatui.turns.test_turns import ask, begin, run, stored_messages
+from tests.chatui.turns.test_turns import stored_messages
 from tests.support.answer_rows import rows_of
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
+from tests.support.turns import ask, begin, loaded, run, store, stored
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -58,7 +59,7 @@ def continuation_steps(text: str = "two are four.") -> list[Step]:
 
 
 def continued(turn: Turn, **fields: object) -> Ask:
-    return Ask(AskKind.CONTINUE, uuid4(), "", turn.conversation_id, continued_turn=turn.pk, **fields)  # type: ignore[arg-type]
+    return ask(AskKind.CONTINUE, "", **({"effort": "", "conversation": turn.conversation_id, "continued_turn": turn.pk} | fields))
 
 
 async def ask_and_continue(person: User, backend: ScriptedBackend, *scripts: Sequence[Step]) -> list[Turn]:
@@ -422,7 +423,7 @@ async def test_losing_access_to_the_model_refuses_the_continuation(
 def opened(turn: Turn) -> RunningTurn:
     """The turn as it is loaded to be continued."""
     row = Turn.objects.select_related("conversation", "question", "continued_message").get(pk=turn.pk)
-    job = RunningTurn(row, None, Ask(AskKind.CONTINUE, uuid4(), "low"))
+    job = RunningTurn(row, None, ask(AskKind.CONTINUE, "", effort="low"))
     opening.load_branch(job)
     return job
 

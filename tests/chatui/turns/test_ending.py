@@ -23,9 +23,9 @@ from chatui.turns.running_turn import LeaseLostError, RunningTurn, TokenAccount
 from chatui.turns.sampling import Sampling
 from chatui.turns.stages import ModelFrames, Stage
 from chatui.wire.bus import PROCESS
-from tests.chatui.conftest import loaded, store
-from tests.chatui.turns.test_turns import ask, of_another, run
+from tests.chatui.turns.test_turns import of_another
 from tests.support.scripted import ScriptedBackend, answer
+from tests.support.turns import ask, begin, loaded, run, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -110,7 +110,7 @@ async def test_an_ended_turn_is_freed(is_stopped: bool, ada: User, backend: Scri
     backend.script = [gate, *answer("Four.")]
     gc.collect()
     before = {id(each) for each in _parts_of_turns()}
-    started = await running.ask(ada, ask())
+    started = await begin(ada, ask())
     await asyncio.wait_for(backend.waiting.wait(), 20)
     place = TurnPlace(started.turn.pk, PROCESS)
     del started

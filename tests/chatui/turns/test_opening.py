@@ -26,13 +26,13 @@ from chatui.turns.running_turn import RunningTurn
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frame_kinds import ANSWER, TOOL_LINE
 from renderer.frames import Frame, Terminator
-from tests.chatui.conftest import signed_in, store
+from tests.chatui.conftest import signed_in
 from tests.chatui.store.uploads import uploaded
 from tests.chatui.tools.offering import install, offer
 from tests.chatui.turns.calls.calling import call, calls
-from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support import environment
 from tests.support.scripted import ScriptedBackend, answer, connect
+from tests.support.turns import ask, begin, run, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -28,12 +28,12 @@ from chatui.turns.slot_waits import LeftToOthersError, SlotWait
 from chatui.turns.slots import Slots, slots
 from chatui.turns.streams.program import ProgramStream
 from renderer.frames import Frame, Header
-from tests.chatui.conftest import signed_in, store
+from tests.chatui.conftest import signed_in
 from tests.chatui.database.locks import needs_sqlite, write_lock
 from tests.chatui.store import pieces
-from tests.chatui.turns.test_turns import ask, begin
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import ScriptedBackend
+from tests.support.turns import ask, begin, store
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
 
@@ -245,7 +245,7 @@ def test_those_that_were_asked_first_are_launched_first(ada: User) -> None:
 async def stored_before(draining: Coroutine[Any, Any, None], ada: User) -> RunningTurn:
     """A question that is still being stored when the process begins to end, and delays that."""
     with write_lock():
-        asking = asyncio.create_task(running.ask(ada, ask()))
+        asking = asyncio.create_task(begin(ada, ask()))
         await asyncio.sleep(0.1)
         ending = asyncio.create_task(draining)
         await asyncio.sleep(0.5)

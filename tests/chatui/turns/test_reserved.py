@@ -13,8 +13,7 @@ from chatui.turns import start
 from chatui.usage import counting, reserving
 from chatui.usage.limits import UsageLimits
 from chatui.usage.reserving import Reserved
-from tests.chatui.conftest import store
-from tests.chatui.turns.test_turns import ask
+from tests.support.turns import ask, store
 
 pytestmark = pytest.mark.django_db
 

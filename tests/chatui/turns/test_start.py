@@ -31,12 +31,12 @@ from chatui.usage.limits import LimitLine
 from chatui.usage.reserving import Reserved
 from renderer.frames import Frame, Header
 from tests.chatui.accounts.test_api_keys import create_key
-from tests.chatui.conftest import signed_in, store
+from tests.chatui.conftest import signed_in
 from tests.chatui.store.uploads import uploaded
-from tests.chatui.turns.test_turns import ask
 from tests.support.environment import change
 from tests.support.several import Configure
 from tests.support.several import configure as configure
+from tests.support.turns import ask, store
 
 pytestmark = pytest.mark.django_db
 
@@ -81,8 +81,9 @@ def test_e_x_empty_only_a_regeneration_has_no_text(text: str, ada: User) -> None
 
 @pytest.mark.parametrize("kind", [AskKind.SEND, AskKind.EDIT, AskKind.REGENERATE])
 def test_an_unknown_effort_is_refused(kind: AskKind, ada: User) -> None:
-    started = answered(ada, ask())
-    assert refusal(ada, Ask(kind, uuid4(), "huge", started.turn.conversation_id, started.turn.question_id, text="x")) is ProductCode.COMMAND
+    turn = answered(ada, ask()).turn
+    refused = ask(kind, "x", effort="huge", conversation=turn.conversation_id, question=turn.question_id)
+    assert refusal(ada, refused) is ProductCode.COMMAND
     assert Turn.objects.count() == 1
 
 
@@ -220,7 +221,8 @@ def test_a_cut_answer_is_continued_with_the_settings_of_its_turn(ada: User) -> N
     before = timezone.now() - timedelta(days=1)
     Conversation.objects.update(active_at=before, archived_at=before, has_news=True)
     transcripts.activate(first.turn.conversation, ada, first.turn.question)
-    started = store(ada, Ask(AskKind.CONTINUE, uuid4(), "", first.turn.conversation_id, continued_turn=first.turn.pk, choice="small"))
+    place = {"conversation": first.turn.conversation_id, "continued_turn": first.turn.pk}
+    started = store(ada, ask(AskKind.CONTINUE, "", effort="", choice="small", **place))
     turn = Turn.objects.get(pk=started.turn.pk)
     assert (turn.question, turn.continued_message, turn.effort, turn.choice) == (
         first.turn.question,
@@ -263,7 +265,7 @@ def test_an_exchange_continues_after_its_last_message_with_the_settings_of_the_r
     Conversation.objects.update(archived_at=timezone.now())
     before = first.turn.pk if has_answer else None
     place: dict[str, Any] = {"conversation": first.turn.conversation_id, "question": first.turn.question_id, "continued_turn": before}
-    started = store(ada, Ask(AskKind.CONTINUE, uuid4(), "high", choice=choice, **place))
+    started = store(ada, ask(AskKind.CONTINUE, "", effort="high", choice=choice, **place))
     turn, row = Turn.objects.get(pk=started.turn.pk), Conversation.objects.get()
     assert (turn.question, turn.effort, turn.choice) == (first.turn.question, "high", choice or "large")
     assert turn.continued_message == (last_message(first) if has_answer else None)
@@ -292,7 +294,7 @@ def test_an_answer_of_another_model_alone_leaves_the_conversation_with_its_own(a
 
 
 def of_program(*before: EarlierMessage) -> Ask:
-    return Ask(AskKind.SEND, uuid4(), "high", choice="large", text="And then?", program=ProgramAsk(ProgramStream(), before=before))
+    return ask(text="And then?", effort="high", choice="large", program=ProgramAsk(ProgramStream(), before=before))
 
 
 def test_a_conversation_that_a_program_begins_is_archived_with_its_settings(ada: User) -> None:

@@ -20,7 +20,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import titles, transcripts
 from chatui.turns import ledger, running
-from chatui.turns.asks import Ask, AskKind, AskRefusedError
+from chatui.turns.asks import AskKind, AskRefusedError
 from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import LeaseLostError, RunningTurn
 from chatui.wire.bus import PROCESS
@@ -29,26 +29,13 @@ from renderer.events import Finished, FrameClosed, FrameOpened, FrameText
 from renderer.frames import Frame, Header, Terminator, Transcript
 from renderer.gate import Audience, show
 from renderer.ocml import document
-from tests.chatui.conftest import loaded, signed_in, store, stored
+from tests.chatui.conftest import signed_in
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.environment import change
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, REPLY, ScriptedBackend, answer, ended, frame
+from tests.support.turns import ask, begin, loaded, run, store, stored
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def ask(kind: AskKind = AskKind.SEND, text: str = "What is 2 + 2?", **fields: object) -> Ask:
-    return Ask(kind=kind, client_id=uuid4(), effort="medium", text=text, **fields)  # type: ignore[arg-type]
-
-
-async def begin(person: User, question: Ask) -> RunningTurn:
-    return await running.ask(person, question)
-
-
-async def run(person: User, question: Ask) -> Turn:
-    started = await begin(person, question)
-    await running.settle()
-    return await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
 
 
 def of_another(running: RunningTurn) -> RunningTurn:

@@ -8,18 +8,17 @@ from chatui.models.message import Author
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import transcripts
-from chatui.turns.asks import Ask, AskKind
 from chatui.usage import counting
 from renderer.frames import Frame, Header
-from tests.chatui.conftest import store
 from tests.support.scripted import FINAL, REPLY
+from tests.support.turns import ask, store
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def turn(ada: User) -> Turn:
-    return store(ada, Ask(AskKind.SEND, uuid4(), "medium", text="What is 2 + 2?"), "another process").turn
+    return store(ada, ask(), "another process").turn
 
 
 def keep(turn: Turn, header: Header, author: Author, key: UUID | None = None) -> None:

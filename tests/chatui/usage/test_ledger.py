@@ -27,21 +27,17 @@ from chatui.models.user import User
 from chatui.store import erasure
 from chatui.turns import ledger, running, sweep
 from chatui.turns import sampling as turns_sampling
-from chatui.turns.asks import Ask, AskKind, AskRefusedError
+from chatui.turns.asks import AskRefusedError
 from chatui.turns.sampling import Sampling, account_of
 from chatui.usage import limits, settling
 from chatui.usage.counting import MAX_TOKENS, Attribution, Charge, Spent, spent_on
 from chatui.wire.bus import PROCESS
 from renderer.frames import Frame, Header, Terminator
-from tests.chatui.conftest import store
 from tests.support.cases import example_count
 from tests.support.scripted import FINAL, ScriptedBackend, Step, answer, frame
+from tests.support.turns import ask, begin, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def ask(text: str = "What is 2 + 2?", **fields: Any) -> Ask:
-    return Ask(AskKind.SEND, uuid4(), "medium", text=text, **fields)
 
 
 async def set_limit() -> None:
@@ -57,7 +53,7 @@ async def entries() -> list[UsageEntry]:
 async def test_a_finished_turn_is_one_line_with_what_the_server_counted(ada: User, backend: ScriptedBackend) -> None:
     await set_limit()
     backend.script = [*answer()[:-1], SampleEnded(EndReason.STOP, Usage(10, 20, 4), "scripted-model")]
-    await running.ask(ada, ask())
+    await begin(ada, ask())
     await running.settle()
     [entry] = await entries()
     assert (entry.input_tokens, entry.cached_tokens, entry.output_tokens, entry.is_estimate) == (10, 4, 20, False)
@@ -69,7 +65,7 @@ async def test_a_finished_turn_is_one_line_with_what_the_server_counted(ada: Use
 
 async def test_counts_that_a_server_does_not_report_are_estimated_and_marked(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [*answer("word " * 100)[:-1], SampleEnded(EndReason.STOP)]
-    await running.ask(ada, ask())
+    await begin(ada, ask())
     await running.settle()
     [entry] = await entries()
     assert entry.is_estimate and 100 < entry.output_tokens < 300 and 5 < entry.input_tokens < 500
@@ -84,7 +80,7 @@ async def test_an_implausible_token_count_is_ignored(usage: Usage, ada: User, ba
 @pytest.mark.parametrize("usage", [Usage(-5, -1), Usage(10**15, 2**31)])
 async def test_counts_that_no_column_holds_do_not_keep_a_turn_from_its_end(usage: Usage, ada: User, backend: ScriptedBackend) -> None:
     backend.script = [*answer()[:-1], SampleEnded(EndReason.STOP, usage, "m\x00<|end|>")]
-    await running.ask(ada, ask())
+    await begin(ada, ask())
     await running.settle()
     turn = await Turn.objects.aget()
     assert (turn.state, turn.input_tokens, turn.output_tokens) == ("completed", None, None)
@@ -111,7 +107,7 @@ async def test_a_request_of_the_product_itself_books_a_model_name_that_can_be_st
 
 async def test_a_stopped_turn_is_booked_with_an_estimate(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [*frame(FINAL, "one two three four")[:-1], asyncio.Event()]
-    started = await running.ask(ada, ask())
+    started = await begin(ada, ask())
     await asyncio.wait_for(backend.waiting.wait(), 20)
     await running.stop(running.TurnPlace(started.turn.pk, PROCESS))
     await running.settle()
@@ -162,12 +158,12 @@ async def test_a_turn_whose_process_died_is_booked_by_the_sweep_once(ada: User) 
 
 
 async def test_erasing_a_conversation_books_what_still_runs_and_keeps_what_was_booked(ada: User, backend: ScriptedBackend) -> None:
-    await running.ask(ada, ask())
+    await begin(ada, ask())
     await running.settle()
 
     @database_sync_to_async
     def erase_conversation() -> None:
-        store(ada, ask("And now?", conversation=Conversation.objects.get().pk), "another process")
+        store(ada, ask(text="And now?", conversation=Conversation.objects.get().pk), "another process")
         erasure.erase_conversation(Conversation.objects.get().pk)
 
     await erase_conversation()
@@ -189,7 +185,7 @@ async def test_the_end_of_a_turn_locks_the_count_before_the_conversation_as_its_
     first = await database_sync_to_async(store)(ada, ask(), "here")
     order = ["chatui_usagecount", "chatui_conversation"]
     assert await changed_tables(partial(ledger.finish, first)) == order
-    again = partial(store, ada, ask("And now?", conversation=first.turn.conversation_id), "here")
+    again = partial(store, ada, ask(text="And now?", conversation=first.turn.conversation_id), "here")
     assert await changed_tables(again) == order, "the premise"
 
 
@@ -227,31 +223,31 @@ async def test_a_turn_that_ends_after_midnight_counts_for_the_day_of_its_questio
 
 async def test_without_limits_the_ledger_alone_has_what_was_used_and_the_first_limit_finds_it(ada: User, backend: ScriptedBackend) -> None:
     limits.clear_cache()
-    await running.ask(ada, ask())
+    await begin(ada, ask())
     await running.settle()
     assert not await UsageCount.objects.aexists()
     rule = await database_sync_to_async(UsageLimit.objects.create)(day_turns=2)
     limits.clear_cache()
     [line] = await database_sync_to_async(limits.status_of)(ada)
     assert line.used == 1
-    await running.ask(ada, ask())
+    await begin(ada, ask())
     await running.settle()
     with pytest.raises(AskRefusedError):
-        await running.ask(ada, ask())
+        await begin(ada, ask())
     await rule.adelete()
     limits.clear_cache()
-    await running.ask(ada, ask())
+    await begin(ada, ask())
     await running.settle()
     await database_sync_to_async(UsageLimit.objects.create)(day_turns=3)
     limits.clear_cache()
     with pytest.raises(AskRefusedError):
-        await running.ask(ada, ask())
+        await begin(ada, ask())
     assert [entry.turns for entry in await entries()] == [1, 1, 1], "the one without a limit counts, too"
 
 
 async def test_a_person_who_is_erased_leaves_numbers_without_a_name(ada: User, backend: ScriptedBackend) -> None:
     await set_limit()
-    await running.ask(ada, ask())
+    await begin(ada, ask())
     await running.settle()
     await database_sync_to_async(erase)(SHELL, ada)
     [entry] = await entries()
@@ -293,7 +289,7 @@ async def test_the_ledger_is_what_the_server_counted_over_many_turns(ada: User, 
     await set_limit()
     crashed = 0
     for number in range(example_count(100)):
-        turns = [(await running.ask(ada, ask(f"Question {number}"))).turn for _ in range(4)]
+        turns = [(await begin(ada, ask(text=f"Question {number}"))).turn for _ in range(4)]
         for turn in turns:
             for _ in range(200):
                 if server.waiting.is_set() or not await Turn.objects.filter(pk=turn.pk, state="running").aexists():
@@ -317,7 +313,7 @@ async def test_the_ledger_is_what_the_server_counted_over_many_turns(ada: User, 
 
 def crash(person: User) -> int:
     """A turn whose process has crashed."""
-    store(person, ask("It dies"), "gone")
+    store(person, ask(text="It dies"), "gone")
     Turn.objects.filter(lease_owner="gone", state="running").update(lease_until=timezone.now() - timedelta(minutes=5))
     try:
         return len(sweep.interrupt_abandoned())

@@ -2,8 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime
-from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 from channels.db import database_sync_to_async
@@ -18,13 +17,13 @@ from chatui.models.turn import Turn, TurnState
 from chatui.models.usage import UsageCount, UsageEntry, UsageKind, UsageLimit
 from chatui.models.user import User
 from chatui.turns import running, start
-from chatui.turns.asks import Ask, AskKind, AskRefusedError
+from chatui.turns.asks import AskRefusedError
 from chatui.usage import limits, reserving, settling
 from chatui.usage.counting import Attribution, Charge, Spent
 from chatui.usage.limits import UsageLimits, UsagePeriod, limits_of
 from chatui.usage.reserving import LimitReachedError
-from tests.chatui.conftest import store
 from tests.support.scripted import ScriptedBackend, answer
+from tests.support.turns import ask, begin, store
 
 DAY = UsagePeriod(datetime(2026, 11, 21, tzinfo=UTC).date())
 
@@ -38,10 +37,6 @@ def today(monkeypatch: pytest.MonkeyPatch) -> None:
 def limit(group: Group | None = None, **numbers: int | None) -> UsageLimit:
     limits.clear_cache()
     return UsageLimit.objects.create(group=group, **numbers)
-
-
-def ask(**fields: Any) -> Ask:
-    return Ask(AskKind.SEND, uuid4(), "medium", text="What is 2 + 2?", **fields)
 
 
 def take(person: User, held: UsageLimits, tokens: int = 100) -> reserving.Reserved:
@@ -215,7 +210,7 @@ def test_a_person_who_has_used_most_of_a_limit_is_told_how_much(ada: User, today
 async def test_twenty_tabs_against_a_limit_of_one_answer_get_one(ada: User, backend: ScriptedBackend) -> None:
     await database_sync_to_async(limit)(day_turns=1)
     backend.script = [asyncio.Event()]
-    results = await asyncio.gather(*(running.ask(ada, ask()) for _ in range(20)), return_exceptions=True)
+    results = await asyncio.gather(*(begin(ada, ask()) for _ in range(20)), return_exceptions=True)
     refused = [each.code for each in results if isinstance(each, AskRefusedError)]
     assert refused == [ProductCode.QUOTA_DAY] * 19
     assert await Turn.objects.acount() == 1 and await Conversation.objects.acount() == 1
@@ -224,20 +219,20 @@ async def test_twenty_tabs_against_a_limit_of_one_answer_get_one(ada: User, back
 @pytest.mark.django_db(transaction=True)
 async def test_an_answer_is_never_cut_for_a_limit_but_the_next_question_is_refused(ada: User, backend: ScriptedBackend) -> None:
     await database_sync_to_async(limit)(day_tokens=5)
-    started = await running.ask(ada, ask())
+    started = await begin(ada, ask())
     await running.settle()
     turn = await Turn.objects.aget(pk=started.turn.pk)
     assert (turn.state, turn.output_tokens) == ("completed", 20)
     with pytest.raises(AskRefusedError):
-        await running.ask(ada, ask())
+        await begin(ada, ask())
 
 
 @pytest.mark.django_db(transaction=True)
 async def test_an_answer_that_failed_without_text_does_not_count(ada: User, backend: ScriptedBackend) -> None:
     await database_sync_to_async(limit)(day_turns=1)
     backend.script = [BackendError(ProductCode.BACKEND_UNREACHABLE)]
-    await running.ask(ada, ask())
+    await begin(ada, ask())
     await running.settle()
     backend.script = answer()
-    assert (await running.ask(ada, ask())).is_new
+    assert (await begin(ada, ask())).is_new
     await running.settle()

@@ -30,9 +30,9 @@ from tests.chatui.conftest import signed_in
 from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import fetch
 from tests.chatui.turns.test_instructions import say, sent_instructions
-from tests.chatui.turns.test_turns import ask, run
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import ScriptedBackend
+from tests.support.turns import ask, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

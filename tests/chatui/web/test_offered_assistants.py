@@ -26,9 +26,9 @@ from chatui.prompts import format_assistant_instructions
 from chatui.store import transcripts
 from tests.chatui.conftest import make_person, signed_in
 from tests.chatui.turns.test_instructions import sent_instructions
-from tests.chatui.turns.test_turns import ask, run
 from tests.support.environment import change as change_setting
 from tests.support.scripted import ScriptedBackend
+from tests.support.turns import ask, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

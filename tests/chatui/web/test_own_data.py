@@ -5,7 +5,6 @@ import re
 import zipfile
 from datetime import timedelta
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
@@ -21,10 +20,10 @@ from chatui.models.shares import ShareLink
 from chatui.models.user import User
 from chatui.store import erasure, transcripts
 from chatui.transfer import exports
-from chatui.turns.asks import Ask, AskKind
 from renderer.frames import Frame, Header
-from tests.chatui.conftest import signed_in, store
+from tests.chatui.conftest import signed_in
 from tests.support.browser_socket import BrowserSocket
+from tests.support.turns import ask, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -48,7 +47,7 @@ def rows(ada: User, work: Folder) -> dict[str, Conversation]:
         "temporary": {"temporary_until": NOW + timedelta(hours=1)},
     }
     made = {title: Conversation.objects.create(owner=ada, title=title, **place) for title, place in places.items()}
-    asked = store(ada, Ask(AskKind.SEND, uuid4(), "medium", text="Why?"))
+    asked = store(ada, ask(text="Why?"))
     Conversation.objects.filter(pk=asked.turn.conversation_id).update(title="running")
     return made | {"running": asked.turn.conversation}
 

@@ -13,16 +13,15 @@ from chatui.lifecycle import closing
 from chatui.model_servers import connected
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation, Folder
-from chatui.models.keys import new_key
 from chatui.models.provisioning import ProvisionedAccount
 from chatui.models.user import ClosingCause, User
 from chatui.transfer import exports
-from chatui.turns.asks import Ask, AskKind
 from chatui.turns.opening import first_request
 from chatui.turns.running_turn import RunningTurn
 from renderer.frames import Role
-from tests.chatui.conftest import PASSWORD, confirmed, loaded, make_person, signed_in, store
+from tests.chatui.conftest import PASSWORD, confirmed, make_person, signed_in
 from tests.support.environment import change
+from tests.support.turns import ask, loaded, store
 
 pytestmark = pytest.mark.django_db
 
@@ -52,8 +51,8 @@ def sign_in_with_form(name: str) -> Client:
 
 def job(person: User, conversation: Conversation | None = None) -> RunningTurn:
     """The request that a model gets for a question of this user."""
-    ask = Ask(AskKind.SEND, new_key(), "medium", conversation.pk if conversation else None, text="Hello")
-    return loaded(store(User.objects.get(pk=person.pk), ask))
+    question = ask(text="Hello", conversation=conversation.pk if conversation else None)
+    return loaded(store(User.objects.get(pk=person.pk), question))
 
 
 def instruction_texts(found: RunningTurn) -> list[str]:

@@ -21,11 +21,11 @@ from chatui.turns import running
 from chatui.turns.asks import Ask, AskKind, AskRefusedError, QuestionFile
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.store.uploads import uploaded
-from tests.chatui.turns.test_turns import ask, run
 from tests.llama.asked import LIMITS
 from tests.llama.documents.recording_proxy import RecordingProxy, recording_proxy
 from tests.llama.fixture import CONTEXT
 from tests.support import environment
+from tests.support.turns import ask, run
 
 pytestmark = [pytest.mark.llama, pytest.mark.django_db(transaction=True)]
 

@@ -13,15 +13,13 @@ AT_ONCE = """
 import json
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
-from uuid import uuid4
 from django.db import connection, transaction
 from chatui.models import Turn, UsageCount, UsageEntry, UsageLimit, User
-from chatui.turns import start
-from chatui.turns.start import Ask, AskRefusedError
+from chatui.turns.asks import AskRefusedError
 from chatui.usage import limits, reserving, settling
 from chatui.usage.counting import Attribution, Charge, Spent
-from chatui.turns.asks import AskKind
 from chatui.usage.limits import UsageLimits
+from tests.support.turns import ask, store
 
 def twenty(work):
     ready = Barrier(20)
@@ -42,7 +40,7 @@ ada, bela = (User.objects.get(username=name) for name in ("ada", "bela"))
 ASK = """
 UsageLimit.objects.create(day_turns=1)
 limits.clear_cache()
-asked = twenty(lambda: start.start(ada, Ask(AskKind.SEND, uuid4(), "medium", text="Hello?"), "here"))
+asked = twenty(lambda: store(ada, ask(text="Hello?"), "here"))
 print("ANSWER" + json.dumps([asked.count(True), asked.count("E-X-QUOTA-DAY"), Turn.objects.count()]))
 """
 HOLD = """
@@ -72,8 +70,7 @@ UsageLimit.objects.all().delete()
 limits.clear_cache()
 today = limits.now()
 UsageCount.objects.update_or_create(person=bela, defaults={"day": today.day, "month": today.month})
-with transaction.atomic():
-    start.start(bela, Ask(AskKind.SEND, uuid4(), "medium", text="Hello?"), "here")
+store(bela, ask(text="Hello?"), "here")
 turn = Turn.objects.get(asked_by=bela)
 is_held = Event()
 

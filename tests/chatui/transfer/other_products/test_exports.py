@@ -14,15 +14,14 @@ from chatui.models.user import User
 from chatui.transfer import export_imports, exports, imports
 from chatui.transfer.export_imports import import_export
 from chatui.transfer.other_products.conversation_tree import DroppedKind
-from chatui.turns import running
 from chatui.turns.asks import AskKind as AskKind
-from chatui.turns.start import Ask
 from renderer.gate import Audience
-from tests.chatui.conftest import signed_in, stored
+from tests.chatui.conftest import signed_in
 from tests.chatui.transfer.other_products import samples
 from tests.chatui.transfer.other_products.samples import EXPORTS, VISIBLE, as_json, gpt_mapping, gpt_message
 from tests.support.cases import mostly_slow
 from tests.support.scripted import ScriptedBackend
+from tests.support.turns import ask, run
 
 pytestmark = pytest.mark.django_db
 products = pytest.mark.parametrize("product", EXPORTS)
@@ -192,11 +191,9 @@ async def test_a_model_sees_only_visible_messages_and_no_instructions_of_an_expo
     product: str, ada: User, backend: ScriptedBackend
 ) -> None:
     result = await database_sync_to_async(import_export)(ada, as_json(EXPORTS[product]))
-    from uuid import uuid4
 
-    question = Ask(kind=AskKind.SEND, client_id=uuid4(), effort="low", text="And now?", conversation=result.conversations[0].pk)
-    running.launch(await stored(ada, question))
-    await running.settle()
+    question = ask(text="And now?", effort="low", conversation=result.conversations[0].pk)
+    await run(ada, question)
     sent = backend.requests[0].frames
     assert {frame.header.role for frame in sent} == {"user", "assistant"} and len(sent) >= 3
     assert "SECRET" not in "".join(frame.body for frame in sent if frame.header.channel != "analysis")

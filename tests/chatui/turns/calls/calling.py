@@ -22,8 +22,8 @@ from renderer.errors import Code
 from renderer.frames import Header, Terminator
 from renderer.ocml import document
 from tests.chatui.tools import offering
-from tests.chatui.turns.test_turns import ask, run
 from tests.support.scripted import ScriptedBackend, Step, answer, ended, frame
+from tests.support.turns import ask, run
 
 LATE = failed(Code.TOOL_TIMEOUT, "late", Provenance("tests"))
 RAN: list[str] = []

@@ -29,9 +29,9 @@ from renderer.ocml import document
 from tests.chatui.turns.calls.calling import World, call, calls, replies, rows_of
 from tests.chatui.turns.calls.test_approval import audit_lines, decide, start_turn
 from tests.chatui.turns.calls.test_person import page, waiting_form
-from tests.chatui.turns.test_turns import ask, begin
 from tests.support import environment
 from tests.support.scripted import answer, frame
+from tests.support.turns import ask, begin
 
 SIZE = {"question": "Which size?", "choices": ["S", "M", "L"]}
 COLOURS = {"question": "Which colours?", "choices": ["red", "blue"], "several": True}

@@ -22,7 +22,7 @@ from tests.chatui.backends.wire import posts
 from tests.chatui.tools.browsing import SECRET, set_up, web
 from tests.chatui.tools.offering import install
 from tests.chatui.turns.calls.test_wire_formats import model_of, transcript
-from tests.chatui.turns.test_turns import ask, run
+from tests.support.turns import ask, run
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served]
 

@@ -19,10 +19,10 @@ from tests.chatui.backends.formats import format_of
 from tests.chatui.backends.wire import DAY, VLLM, ids_of, posts, sse, vllm
 from tests.chatui.tools.offering import install
 from tests.chatui.turns.calls.test_wire_formats import ANSWER, model, model_of, transcript
-from tests.chatui.turns.test_turns import ask, run
 from tests.renderer.harmony.test_prompt import of_oracle
 from tests.support import environment
 from tests.support.stub import DONE
+from tests.support.turns import ask, run
 
 TURNS: list[CallingTurn] = []
 

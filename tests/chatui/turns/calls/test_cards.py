@@ -28,9 +28,9 @@ from tests.chatui.tools.offering import install
 from tests.chatui.tools.peers import Peer
 from tests.chatui.turns.calls.test_approval import decide, wait_for_approvals
 from tests.chatui.turns.calls.test_wire_formats import model_of, transcript
-from tests.chatui.turns.test_turns import ask, begin
 from tests.support import environment
 from tests.support.stub import DONE, chunk
+from tests.support.turns import ask, begin
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served]
 

@@ -1,7 +1,5 @@
 """Imported and transferred conversations: their text does not count as the user's own words, and no tool may send it out."""
 
-from uuid import uuid4
-
 import pytest
 from channels.db import database_sync_to_async
 
@@ -12,13 +10,13 @@ from chatui.models.user import User
 from chatui.store import ownership_transfer
 from chatui.tools import catalogue
 from chatui.transfer.imports import import_transcript
-from chatui.turns.asks import Ask, AskKind
+from chatui.turns.asks import AskKind
 from chatui.turns.running_turn import RunningTurn
-from tests.chatui.conftest import loaded, signed_in
+from tests.chatui.conftest import signed_in
 from tests.chatui.tools.offering import offer
 from tests.chatui.turns.calls.calling import call, calls, replies
-from tests.chatui.turns.test_turns import ask, run
 from tests.support.scripted import ScriptedBackend, answer
+from tests.support.turns import ask, loaded, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -52,7 +50,7 @@ def imported(person: User) -> Conversation:
 def mentioned_names(turn: Turn) -> tuple[str, ...]:
     """The names that count as mentioned by the user in a turn."""
     row = Turn.objects.select_related("conversation", "question", "continued_message", "asked_by").get(pk=turn.pk)
-    job = loaded(RunningTurn(row, None, Ask(AskKind.SEND, uuid4(), "low")))
+    job = loaded(RunningTurn(row, None, ask(text="", effort="low")))
     assert any("evil.example" in frame.body for frame in job.request.frames), "the premise: the model reads it"
     return job.own_questions
 

@@ -41,8 +41,8 @@ from tests.chatui.turns.calls.calling import (
     replies,
     rows_of,
 )
-from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support.scripted import ANALYSIS, CALL, PREAMBLE, Step, answer, frame
+from tests.support.turns import ask, begin, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

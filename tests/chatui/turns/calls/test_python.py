@@ -37,12 +37,12 @@ from tests.chatui.tools.python.sandbox import recorded, sandbox
 from tests.chatui.tools.python.test_interpreter import PNG, state_of
 from tests.chatui.turns.calls.test_wire_formats import ANSWER, model, model_of, transcript
 from tests.chatui.turns.test_documents import edited, with_files
-from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support import environment
 from tests.support.new_process import forget
 from tests.support.other_processes import reap
 from tests.support.page import posted
 from tests.support.stub import DONE, chunk
+from tests.support.turns import ask, begin, run
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served]
 

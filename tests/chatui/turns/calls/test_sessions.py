@@ -25,10 +25,10 @@ from tests.chatui.api.asking import Program, key_of
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.stateful import IN_A_FILE, offered, programs
 from tests.chatui.turns.calls.calling import call, calls, replies
-from tests.chatui.turns.test_turns import ask, run
 from tests.support import constants
 from tests.support.new_process import forget
 from tests.support.scripted import ScriptedBackend, answer
+from tests.support.turns import ask, run
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served]
 TRANSPORTS = pytest.mark.parametrize("transport", ["http", "stdio"])

@@ -24,12 +24,12 @@ from renderer.ocml import document
 from tests.chatui.backends.formats import Format
 from tests.chatui.backends.wire import DAY, VLLM, event, ids_of, one_after_the_other, posts, sse, vllm
 from tests.chatui.tools import offering
-from tests.chatui.turns.test_turns import ask, run
 from tests.renderer.harmony.test_prompt import of_oracle
 from tests.support import stub
 from tests.support.sampling import PATIENT
 from tests.support.scripted import connect
 from tests.support.stub import DONE, SSE_HEAD, Stub, chunk
+from tests.support.turns import ask, run
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served]
 

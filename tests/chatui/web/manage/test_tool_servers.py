@@ -23,10 +23,10 @@ from chatui.tools.execution import tools_loop
 from chatui.tools.remote.offers import ServerError
 from chatui.tools.tool import CallingTurn, ToolError
 from chatui.turns.calls import claims
-from tests.chatui.conftest import make_person, signed_in, store
+from tests.chatui.conftest import make_person, signed_in
 from tests.chatui.tools.registry import forget_servers
-from tests.chatui.turns.test_turns import ask
 from tests.support import environment
+from tests.support.turns import ask, store
 
 pytestmark = pytest.mark.django_db
 
