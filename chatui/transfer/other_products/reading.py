@@ -80,17 +80,17 @@ def _wanted(entries: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
     wanted = [entry for entry in usable if _CONVERSATIONS.search(entry.filename)] or [
         entry for entry in usable if entry.filename.lower().endswith(".json")
     ]
-    if _is_ours(wanted):
+    if _is_ours(entries):
         # Its other files, such as those of a folder, would be read as conversations that are damaged.
         own = [entry for entry in usable if entry.filename.endswith(_VERSIONS) and "/" not in entry.filename]
         if not own and not any(entry.filename in (ASSISTANTS, PROMPTS) for entry in usable):
             refuse(ProductCode.EMPTY, gettext("the archive has no conversation outside the bin"))
         return sorted(own, key=lambda entry: entry.filename)
-    if wanted and all(entry.filename.startswith(_TAKEOUT) for entry in wanted):
+    if entries and all(entry.filename.startswith(_TAKEOUT) for entry in entries):
         refuse(
             ProductCode.EMPTY,
             upload.gemini()
-            if any("Gemini" in entry.filename for entry in wanted)
+            if any("Gemini" in entry.filename for entry in entries)
             else gettext("this is an export of Google’s, which has no conversations that can be imported"),
         )
     if not wanted:
