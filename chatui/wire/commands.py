@@ -57,9 +57,9 @@ class Send(AskCommand):
     folder: Reference | None
     """Where to put the conversation."""
     assistant: Reference | None
-    """With which it begins."""
+    """The assistant with which it begins."""
     collections: str | None
-    """The ids of those that it asks, separated by commas."""
+    """The ids of the collections that it asks, separated by commas."""
     text: str
     effort: str
     """The reasoning effort."""

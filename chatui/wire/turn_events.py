@@ -93,8 +93,8 @@ class ThoughtEnded(TurnEvent):
 
     types = ("chatui:thought",)
     seconds: int
-    """How long the hidden work took, with that of an answer that the turn continues, but without the time in which calls waited for the
-    person."""
+    """How long the hidden work took, in whole seconds: with that of an answer that the turn continues, but without the time in which calls
+    waited for the person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +198,7 @@ class ToolProgress(TurnEvent):
     server: VisibleText
     """Its name."""
     percent: int | None = None
+    """How far the call is, in per cent; absent if the server has not said."""
     words: VisibleText | None = None
     """The server's own, if the operator allows it to speak to people."""
 
