@@ -252,10 +252,10 @@ class _Parent:
 
     def _hear(self, slot: _Slot, channel: socket.socket) -> None:
         try:
-            signal_sent = channel.recv(1)
+            received = channel.recv(1)
         except OSError:
-            signal_sent = b""
-        if signal_sent != _SERVES:  # it ends
+            received = b""
+        if received != _SERVES:  # it ends
             channel.close()
             slot.channel = None
             return

@@ -299,7 +299,7 @@ def _is_storable(value: object) -> bool:
 
 
 _LAST_TIME = 253_402_300_799
-"""The end of the year 9999, in seconds since 1970. JSON also has numbers that are too large for a date, and NaN."""
+"""The end of the year 9999, in seconds since 1970. A token may also have numbers that are too large for a date, and NaN."""
 
 
 def _check_times(claims: Mapping[str, Any]) -> None:

@@ -49,7 +49,7 @@ class GivenReasoning:
     fields: dict[str, Any] = field(default_factory=dict, repr=False)
     """The fields of a message (Chat Completions)."""
     items: tuple[dict[str, Any], ...] = field(default=(), repr=False)
-    """Whole ones (Responses)."""
+    """Whole output items (Responses)."""
 
 
 def _ignored(*arguments: object) -> None:

@@ -316,7 +316,7 @@ _TLS_RECORD = re.compile(r"\\x1[56]\\x03")
 def lost(name: str, message: str, *, has_begun: bool = False) -> BackendError:
     """The error for a request that did not reach a server, or whose answer did not arrive whole or in time.
 
-    ``name``: what the transport calls it, such as ``ConnectError``; ``message``: its own. ``has_begun``: events had come.
+    ``name``: what the transport calls it, such as ``ConnectError``; ``message``: what it says about it. ``has_begun``: events had come.
     """
     if name == "ReadTimeout":
         return BackendError(ProductCode.TIMEOUT, "the server was silent, or slow, for too long").with_cause(Cause.SILENT)

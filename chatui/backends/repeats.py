@@ -128,7 +128,7 @@ class Repeats:
         return is_known and any(form.startswith(self._words) for form in self._forms)
 
     def finish(self, *, complete: bool) -> list[tuple[str, bool]]:
-        """What was held. If the answer is cut, it is hidden: it might have become the whole thought."""
+        """What was held. It is hidden if it is the whole thought, or if the answer is cut: it might have become the thought."""
         if self._held and (not complete or self._held.split() == self._thought.split()):
             self.is_past = self.has_hidden = True
             return [(self._held, True)]

@@ -65,7 +65,7 @@ def answer_end(ended: EndedTurn, language: str, sources: Sequence[CitableSource]
 
 
 def _in_language(language: str) -> AbstractContextManager[None]:
-    """Mostly it is that of the instance, in which a turn is anyway."""
+    """Have texts in this language. Nothing needs to change if it is in force already, as that of the instance mostly is."""
     return nullcontext() if translation.get_language() == language else translation.override(language)
 
 

@@ -198,7 +198,7 @@ class _Request(WebRequest):  # type: ignore[misc]
     _is_refused = _is_of_programs = _has_no_room = False
     _received = _holds = 0
     _max_bytes = 0
-    __hash__ = object.__hash__  # Daphne's is asked for each piece of a reply, and is no other
+    __hash__ = object.__hash__  # Daphne's is the same in Python, which each piece of a reply pays for
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """See Daphne. Twisted would also parse every posted form: on the event loop, with a parser for mails, which takes half a minute for
