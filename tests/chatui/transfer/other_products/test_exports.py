@@ -14,7 +14,6 @@ from chatui.models.user import User
 from chatui.transfer import export_imports, exports, imports
 from chatui.transfer.export_imports import import_export
 from chatui.transfer.other_products.conversation_tree import DroppedKind
-from chatui.turns.asks import AskKind as AskKind
 from renderer.gate import Audience
 from tests.chatui.conftest import signed_in
 from tests.chatui.transfer.other_products import samples
