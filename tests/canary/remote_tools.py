@@ -7,15 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from chatui.tools.openapi.server import OpenApiServer
-from chatui.tools.server_registry import ServerConnection, tool_of
 from chatui.tools.tool import Tool
 from tests.canary.markers import Canary
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.calls import Turn, offer_of
 from tests.chatui.tools.mcp.scripted import Mcp, result
 from tests.chatui.tools.peer import PeerRequest, peer
-from tests.chatui.tools.wiki import listing, spec_of
+from tests.chatui.tools.wiki import document
 
 WAYS = ("works", "refuses", "fails", "breaks")
 """The behaviours of the servers, selected by the argument of a call."""
@@ -86,7 +84,5 @@ def _api_tool(canary: Canary, url: str, directory: Path) -> Tool:
         "parameters": [how | {"description": canary.plant("description of a parameter of an operation")}],
     }
     path = f"/{canary.plant('path of an operation')}"
-    found = listing(directory, operation, path, url=url)
-    document = {"openapi": "3.0.3", "paths": {path: {"get": {"operationId": "op", **operation}}}}
-    spec = spec_of(directory, document, operations=["op"], url=url)
-    return _named(tool_of(found.offers["op"], ServerConnection(spec, OpenApiServer(spec))), canary, "OpenAPI")
+    content = {"openapi": "3.0.3", "paths": {path: {"get": {"operationId": "op", **operation}}}}
+    return _named(document(directory, content, url, operations=["op"]).tools["op"].tool, canary, "OpenAPI")

@@ -44,14 +44,18 @@ class ToolTurn:
 
     def __post_init__(self) -> None:
         turn = CallingTurn(uuid4(), uuid4(), self.person_id, self.questions, pages=self.pages)
-        offered = catalogue.offered_to((), is_demo=False) if self.tools is None else self.tools
+        self._offered = catalogue.offered_to((), is_demo=False) if self.tools is None else self.tools
         self._turn = turn
-        self._tools = {name: tool.for_turn(turn) for name, tool in offered.items()}
+        self._tools = {name: tool.for_turn(turn) for name, tool in self._offered.items()}
 
     @property
     def names(self) -> list[str]:
         """By which a model calls what is offered."""
         return [tool.recipient or name for name, tool in self._tools.items()]
+
+    def of(self, person_id: UUID) -> "ToolTurn":
+        """Another person's turn, who is offered the same."""
+        return ToolTurn(person_id=person_id, tools=self._offered)
 
     async def call(self, name: str, seconds: float = 60, **arguments: Any) -> Any:
         """What the tool returns, or a text of the built-in ones. ``name``: as in ``names``.

@@ -110,20 +110,20 @@ def test_access_closed_or_revoked_since_is_not_restored(database: Path, backup: 
     options = api_keys.NewKeyOptions(name="a key", for_responses=True, for_chat=False)
     valid, revoked = (api_keys.create(SHELL.of(people["bela"]), options).id for _ in range(2))
     links = [link_of(people["bela"]) for _ in range(2)]
-    tools = [wiki.offer(tmp_path, operation) for operation in ("searchPages", "getPage")]
+    tools = [wiki.of_wiki(tmp_path, operation) for operation in ("searchPages", "getPage")]
     for tool in tools:
-        confirmations.confirm(tool)
+        tool.confirm()
     output_of("backup", database.parent / "later")
     assert close_account(people["ada"], ClosingCause.STAFF, SHELL)
     api_keys.revoke_own(SHELL.of(people["bela"]), UUID(revoked))
     ShareLink.objects.filter(pk=links[1].pk).update(revoked_at=timezone.now())
-    for name in (tools[1].name, "never_confirmed"):
+    for name in (tools[1].tool.name, "never_confirmed"):
         confirmations.withdraw(name)
     assert "closed or revoked again, as since the backup: 4" in output_of("restore", database.parent / "later")
     assert not User.objects.get(username="ada").is_active and User.objects.get(username="bela").is_active
     assert set(ApiKey.objects.filter(revoked_at=None).values_list("pk", flat=True)) == {UUID(valid)}
     assert [ShareLink.objects.get(pk=link.pk).revoked_at is None for link in links] == [True, False]
-    assert list(confirmations.stored()) == [tools[0].name]
+    assert list(confirmations.stored()) == [tools[0].tool.name]
     assert ToolConfirmation.objects.filter(name="never_confirmed").exists(), "no file brings it back"
     assert [line.owner_name for line in rows(LineFilters(action="account closed"))] == ["ada"]
 

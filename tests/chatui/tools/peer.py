@@ -118,13 +118,13 @@ async def half(_: PeerRequest, writer: asyncio.StreamWriter) -> None:
 
 
 @contextmanager
-def peer(answer: Any) -> Iterator[Peer]:
-    """Run the server until the block ends."""
+def peer(answer: Any, port: int = 0) -> Iterator[Peer]:
+    """Run the server until the block ends. ``port``: 0 for any."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     created = Peer(answer)
-    server = asyncio.run_coroutine_threadsafe(asyncio.start_server(created.accept, "127.0.0.1", 0), loop).result()
+    server = asyncio.run_coroutine_threadsafe(asyncio.start_server(created.accept, "127.0.0.1", port), loop).result()
     created.port = server.sockets[0].getsockname()[1]
     try:
         yield created

@@ -8,29 +8,14 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from chatui.tools.openapi.documents import read_document
-from chatui.tools.openapi.requests import written
-from chatui.tools.openapi.server import OpenApiServer, listed
-from chatui.tools.remote.exchange import HttpRequest
-from chatui.tools.remote.offers import ToolOffer
-from chatui.tools.tool import ToolError
-from tests.chatui.tools.wiki import WIKI, spec_of
+from tests.chatui.tools.wiki import WIKI, Operation, document, lister, operation
+from tests.support.tool_calls import RefusedError
 
 STRING, FORM = {"type": "string"}, "application/x-www-form-urlencoded"
-URL = "https://wiki.example/api"
 
 
-def offer_of(tmp_path: Path, operation: dict[str, Any], path: str = "/x", method: str = "post", **root: Any) -> ToolOffer:
-    """The operation as a tool, by its method and path."""
-    document = {"openapi": "3.1.0", "paths": {path: {method: operation}}, **root}
-    name = f"{method.upper()} {path}"
-    found = listed(spec_of(tmp_path, document, operations=[name]))
-    assert not found.problems, found.problems
-    return found.offers[name]
-
-
-def sent(offer: ToolOffer, **arguments: Any) -> HttpRequest:
-    return written(URL, offer, arguments, {}, {})
+def offer_of(tmp_path: Path, definition: dict[str, Any], path: str = "/x", method: str = "post", **root: Any) -> Operation:
+    return operation(tmp_path, definition, path, method, **root)
 
 
 def body(kind: str, schema: Any, **media: Any) -> dict[str, Any]:
@@ -39,33 +24,33 @@ def body(kind: str, schema: Any, **media: Any) -> dict[str, Any]:
 
 def test_an_operation_without_an_id_is_named_by_its_method_and_path(tmp_path: Path) -> None:
     offer = offer_of(tmp_path, {}, "/characters/{id}", "get")
-    assert (offer.name, offer.remote) == ("wiki_get_characters_id", "GET /characters/{id}")
-    assert offer.description == "GET /characters/:id." and offer.parameters["required"] == ["id"]
-    assert sent(offer, id="a b").url == f"{URL}/characters/a%20b"
+    assert (offer.tool.name, offer.remote) == ("wiki_get_characters_id", "GET /characters/{id}")
+    assert offer.tool.description == "GET /characters/:id." and offer.required == ["id"]
+    assert offer.sent(id="a b").path == "/api/characters/a%20b"
 
 
 def test_an_operation_without_a_summary_is_described_by_its_id(tmp_path: Path) -> None:
-    assert offer_of(tmp_path, {"operationId": "getMyApplication_v2"}).description == "Get my application v2 (POST /x)."
+    assert offer_of(tmp_path, {"operationId": "getMyApplication_v2"}).tool.description == "Get my application v2 (POST /x)."
 
 
 def test_what_is_in_another_file_is_said_to_be_there(tmp_path: Path) -> None:
-    document = {"openapi": "3.0.0", "paths": {"/a": {"get": {"$ref": "a.yaml"}}, "/b": {"$ref": "b.yaml"}}}
-    assert "2 of its operations or paths are in other files" in listed(spec_of(tmp_path, document)).problems["searchPages"]
+    content = {"openapi": "3.0.0", "paths": {"/a": {"get": {"$ref": "a.yaml"}}, "/b": {"$ref": "b.yaml"}}}
+    assert "2 of its operations or paths are in other files" in document(tmp_path, content).problems["searchPages"]
 
 
 @pytest.mark.parametrize("kind", ["application/merge-patch+json", "application/vnd.api+json", "application/json-patch+json", "text/json"])
 def test_a_body_of_any_json_type_is_sent_as_that(kind: str, tmp_path: Path) -> None:
     offer = offer_of(tmp_path, body(f"{kind}; charset=utf-8", {"type": "object", "properties": {"a": {"type": ["string", "null"]}}}))
-    request = sent(offer, body={"a": None})
-    assert (json.loads(request.body), request.headers["Content-Type"]) == ({"a": None}, kind)
+    request = offer.sent(body={"a": None})
+    assert (json.loads(request.body), request.headers["content-type"]) == ({"a": None}, kind)
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/xml", "text/markdown", "application/octet-stream"])
 def test_a_body_of_text_is_a_text(kind: str, tmp_path: Path) -> None:
     offer = offer_of(tmp_path, body(kind, {"type": "object"}))
-    assert offer.parameters["properties"]["body"]["type"] == "string"
-    request = sent(offer, body="<a>ö</a>")
-    assert request.body.decode() == "<a>ö</a>" and request.headers["Content-Type"].startswith(kind)
+    assert offer.arguments["body"]["type"] == "string"
+    request = offer.sent(body="<a>ö</a>")
+    assert request.body.decode() == "<a>ö</a>" and request.headers["content-type"].startswith(kind)
 
 
 NESTED = {"type": "object", "properties": {"n": STRING, "o": {"type": "object"}, "l": {"type": "array", "items": STRING}}}
@@ -86,14 +71,14 @@ VALUE: dict[str, Any] = {"n": "a b", "o": {"k": ["x", {"y": 1}]}, "l": ["p", "q"
     ],
 )  # fmt: skip
 def test_a_form_is_written_by_its_encoding(encoding: dict[str, Any], fields: list[tuple[str, str]], tmp_path: Path) -> None:
-    request = sent(offer_of(tmp_path, body(FORM, NESTED, encoding=encoding)), body=VALUE)
-    assert parse_qsl(request.body.decode()) == fields and request.headers["Content-Type"] == FORM
+    request = offer_of(tmp_path, body(FORM, NESTED, encoding=encoding)).sent(body=VALUE)
+    assert parse_qsl(request.body.decode()) == fields and request.headers["content-type"] == FORM
 
 
 def test_a_multipart_form_has_its_fields_and_files(tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"purpose": STRING, "file": {"type": "string", "format": "binary"}}, "required": ["file"]}
-    request = sent(offer_of(tmp_path, body("multipart/form-data", schema)), body={"purpose": "x", "file": "a,b\r\n--ö"})
-    message = message_from_bytes(b"Content-Type: " + request.headers["Content-Type"].encode() + b"\r\n\r\n" + request.body)
+    request = offer_of(tmp_path, body("multipart/form-data", schema)).sent(body={"purpose": "x", "file": "a,b\r\n--ö"})
+    message = message_from_bytes(b"Content-Type: " + request.headers["content-type"].encode() + b"\r\n\r\n" + request.body)
     parts: Any = message.get_payload()
     assert (parts[0].get_param("name", header="content-disposition"), parts[0].get_payload()) == ("purpose", "x")
     assert parts[1].get_filename() == "file.txt" and parts[1].get_payload(decode=True).decode() == "a,b\r\n--ö"
@@ -101,7 +86,7 @@ def test_a_multipart_form_has_its_fields_and_files(tmp_path: Path) -> None:
 
 def test_no_field_of_a_form_adds_another_header(tmp_path: Path) -> None:
     schema = {"type": "object", "additionalProperties": True}
-    request = sent(offer_of(tmp_path, body("multipart/form-data", schema)), body={'x"\r\nX-Evil: 1': "y"})
+    request = offer_of(tmp_path, body("multipart/form-data", schema)).sent(body={'x"\r\nX-Evil: 1': "y"})
     assert b'name="x%22%0D%0AX-Evil: 1"' in request.body
 
 
@@ -119,7 +104,7 @@ def test_an_optional_parameter_that_cannot_be_carried_is_left_out_and_listed(
     parameter: dict[str, Any], reason: str, tmp_path: Path
 ) -> None:
     offer = offer_of(tmp_path, {"parameters": [{"name": "odd", **parameter}, {"name": "q", "in": "query", "schema": STRING}]})
-    assert list(offer.parameters["properties"]) == ["q"]
+    assert list(offer.arguments) == ["q"]
     [line] = offer.left_out
     assert line.startswith("odd (") and reason in line
 
@@ -127,14 +112,14 @@ def test_an_optional_parameter_that_cannot_be_carried_is_left_out_and_listed(
 def test_the_needed_parameters_stay_of_too_many(tmp_path: Path) -> None:
     parameters = [{"name": f"p{n}", "in": "query", "required": n > 60, "schema": STRING} for n in range(70)]
     offer = offer_of(tmp_path, {"parameters": parameters})
-    assert len(offer.places) == 50 and set(offer.parameters["required"]) == {f"p{n}" for n in range(61, 70)} and len(offer.left_out) == 20
+    assert len(offer.arguments) == 50 and set(offer.required) == {f"p{n}" for n in range(61, 70)} and len(offer.left_out) == 20
 
 
 def test_optional_parameters_are_left_out_of_a_schema_that_is_too_large(tmp_path: Path) -> None:
     large = {"type": "object", "properties": {f"f{n}": {"type": "string", "description": "x" * 280} for n in range(35)}}
     parameters = [{"name": f"p{n}", "in": "query", "description": "y" * 280, "schema": STRING} for n in range(30)]
     offer = offer_of(tmp_path, {"parameters": parameters, **body("application/json", large)})
-    assert "body" in offer.places and "16000 characters" in offer.left_out[-1] and 5 < len(offer.places) < 31
+    assert "body" in offer.arguments and "16000 characters" in offer.left_out[-1] and 5 < len(offer.arguments) < 31
 
 
 @pytest.mark.parametrize(
@@ -148,13 +133,13 @@ def test_optional_parameters_are_left_out_of_a_schema_that_is_too_large(tmp_path
 )
 def test_a_parameter_is_written_in_its_style(parameter: dict[str, Any], value: Any, query: list[tuple[str, str]], tmp_path: Path) -> None:
     offer = offer_of(tmp_path, {"parameters": [{"name": "q", "in": "query", **parameter}]})
-    assert parse_qsl(urlsplit(sent(offer, q=value).url).query) == query
+    assert parse_qsl(urlsplit(offer.sent(q=value).path).query) == query
 
 
 def test_what_a_path_says_of_the_query_is_sent_and_what_is_behind_a_hash_is_not(tmp_path: Path) -> None:
     offer = offer_of(tmp_path, {"parameters": [{"name": "q", "in": "query", "schema": STRING}]}, "/messages?beta=true")
-    assert sent(offer, q="&beta=false").url == f"{URL}/messages?beta=true&q=%26beta%3Dfalse"
-    assert sent(offer_of(tmp_path, {}, "/oauth2/token#refresh")).url == f"{URL}/oauth2/token"
+    assert offer.sent(q="&beta=false").path == "/api/messages?beta=true&q=%26beta%3Dfalse"
+    assert offer_of(tmp_path, {}, "/oauth2/token#refresh").sent().path == "/api/oauth2/token"
 
 
 SWAGGER: dict[str, Any] = {
@@ -184,39 +169,36 @@ SWAGGER: dict[str, Any] = {
 
 
 def test_swagger_2_is_read(tmp_path: Path) -> None:
-    found = listed(spec_of(tmp_path, SWAGGER, operations=["list", "add", "send", "upload"]))
+    found = document(tmp_path, SWAGGER, operations=["list", "add", "send", "upload"])
     assert not found.problems
-    lists, adds, sends, uploads = (found.offers[name] for name in ("list", "add", "send", "upload"))
-    assert lists.parameters["properties"]["limit"]["maximum"] == 9 and "token" not in lists.places
-    url = sent(lists, tags=["a", "b"], ids=[1, 2], kinds=["c", "d"], limit=3).url
+    lists, adds, sends, uploads = (found.tools[name] for name in ("list", "add", "send", "upload"))
+    assert lists.arguments["limit"]["maximum"] == 9 and "token" not in lists.arguments
+    url = lists.sent(tags=["a", "b"], ids=[1, 2], kinds=["c", "d"], limit=3).path
     assert sorted(parse_qsl(urlsplit(url).query)) == [("ids", "1|2"), ("kinds", "c,d"), ("limit", "3"), ("tags", "a"), ("tags", "b")]
-    assert url.startswith(f"{URL}/pets?"), "the operator's address takes the place of the host and the base path"
-    assert adds.parameters["properties"]["body"]["required"] == ["name"] and json.loads(sent(adds, body={"name": "x"}).body) == {
-        "name": "x"
-    }
-    assert parse_qsl(sent(sends, body={"name": "x", "tags": ["a", "b"]}).body.decode()) == [("name", "x"), ("tags", "a"), ("tags", "b")]
-    assert uploads.content_type == "multipart/form-data" and b'filename="f.txt"' in sent(uploads, body={"f": "text"}).body
+    assert url.startswith("/api/pets?"), "the operator's address takes the place of the host and the base path"
+    assert adds.arguments["body"]["required"] == ["name"] and json.loads(adds.sent(body={"name": "x"}).body) == {"name": "x"}
+    assert parse_qsl(sends.sent(body={"name": "x", "tags": ["a", "b"]}).body.decode()) == [("name", "x"), ("tags", "a"), ("tags", "b")]
+    upload = uploads.sent(body={"f": "text"})
+    assert upload.headers["content-type"].startswith("multipart/form-data;") and b'filename="f.txt"' in upload.body
 
 
 def test_a_large_document_is_read_for_a_few_operations(tmp_path: Path) -> None:
     paths = {f"/p{n}": {"get": {"operationId": f"p{n}", "summary": "x" * 2000}} for n in range(3000)}
-    spec = spec_of(tmp_path, {**WIKI, "paths": {**WIKI["paths"], **paths}}, operations=["p2999"])
-    assert spec.document.stat().st_size > 6_000_000 and set(listed(spec).offers) == {"p2999"}
+    found = document(tmp_path, {**WIKI, "paths": {**WIKI["paths"], **paths}}, operations=["p2999"])
+    assert (tmp_path / "wiki.json").stat().st_size > 6_000_000 and set(found.tools) == {"p2999"}
 
 
-async def test_a_document_is_read_again_only_if_it_has_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = spec_of(tmp_path, operations=["searchPages"])
-    server = OpenApiServer(spec)
-    first = await server.listed()
-    assert await server.listed() is first
-    spec.document.write_text(json.dumps({**WIKI, "paths": {}}))
-    assert (await server.listed()).problems
+def test_a_document_is_read_again_only_if_it_has_changed(tmp_path: Path) -> None:
+    listed = lister(tmp_path)
+    first = listed()
+    assert listed() is first
+    (tmp_path / "wiki.json").write_text(json.dumps({**WIKI, "paths": {}}))
+    assert listed() is not first
 
 
 def test_aliases_of_yaml_are_read_within_the_limit_of_size(tmp_path: Path) -> None:
-    path = tmp_path / "a.yaml"
-    path.write_text("openapi: '3.0.0'\nx: &x {get: {operationId: a, summary: Does}}\npaths: {/a: *x}\n")
-    assert read_document(path).operation("a").path == "/a"
+    yaml = "openapi: '3.0.0'\nx: &x {get: {operationId: a, summary: Does}}\npaths: {/a: *x}\n"
+    assert document(tmp_path, yaml, operations=["a"]).tools["a"].sent().path == "/api/a"
 
 
 def test_a_value_that_is_nested_too_deeply_for_a_form_is_refused(tmp_path: Path) -> None:
@@ -224,5 +206,5 @@ def test_a_value_that_is_nested_too_deeply_for_a_form_is_refused(tmp_path: Path)
     for _ in range(20):
         value = {"a": value}
     offer = offer_of(tmp_path, {"parameters": [{"name": "q", "in": "query", "style": "deepObject", "schema": {"type": "object"}}]})
-    with pytest.raises(ToolError, match="too deeply"):
-        sent(offer, q=value)
+    with pytest.raises(RefusedError, match="too deeply"):
+        offer.sent(q=value)

@@ -7,7 +7,6 @@ import pytest
 
 from chatui.models.user import User
 from chatui.tools.mcp.server import McpServer
-from chatui.tools.openapi.server import OpenApiServer
 from chatui.tools.server_registry import ServerConnection, tool_of
 from renderer.harmony.prompt import DeveloperMessage
 from tests.chatui.tools import peer as peers
@@ -16,8 +15,7 @@ from tests.chatui.tools.mcp.calls import spec_of as mcp_spec
 from tests.chatui.tools.mcp.scripted import Mcp
 from tests.chatui.tools.offering import install
 from tests.chatui.tools.peer import Peer, peer
-from tests.chatui.tools.wiki import offer as wiki_offer
-from tests.chatui.tools.wiki import spec_of as wiki_spec
+from tests.chatui.tools.wiki import of_wiki
 from tests.chatui.turns.calls.calling import answered, call
 from tests.support import environment
 from tests.support.scripted import ScriptedBackend
@@ -27,12 +25,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def offer_both(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wiki: Peer, demo: Peer) -> None:
     """Offer the search of a wiki and the sums of an MCP server, with a limit of one second for each call."""
-    openapi = wiki_spec(tmp_path, url=wiki.url, labels={"searchPages": "Searching the wiki for {q}"}, seconds=1)
+    search = of_wiki(tmp_path, "searchPages", url=wiki.url, labels={"searchPages": "Searching the wiki for {q}"}, seconds=1)
     mcp = mcp_spec(url=demo.url, seconds=1)
-    tools = [
-        tool_of(wiki_offer(tmp_path, "searchPages"), ServerConnection(openapi, OpenApiServer(openapi))),
-        tool_of(offer_of(), ServerConnection(mcp, McpServer(mcp))),
-    ]
+    tools = [search.tool, tool_of(offer_of(), ServerConnection(mcp, McpServer(mcp)))]
     install(monkeypatch, *tools)
     names = [tool.name for tool in tools]
     settings = {"backend_url": "http://127.0.0.1:9", "tools": dict.fromkeys(names, ()), "tools_without_approval": names}
