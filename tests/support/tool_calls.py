@@ -11,12 +11,14 @@ from uuid import UUID, uuid4
 
 from chatui.env import environment
 from chatui.tools import catalogue
-from chatui.tools.execution import Execution, ToolFailedError, ToolsBusyError
+from chatui.tools.execution import Execution, ToolFailedError, ToolsBusyError, cancel_all, is_cancelled
 from chatui.tools.functions import tool_of
 from chatui.tools.tool import CallingTurn, Tool, ToolError
 from chatui.turns.calls.requested import Requested, requested
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.markup.citations import CitableSource
+
+__all__ = ["BusyError", "FailedError", "RefusedError", "ToolTurn", "end_process", "is_cancelled", "turn_with"]
 
 
 class RefusedError(Exception):
@@ -95,3 +97,8 @@ class ToolTurn:
 def turn_with(function: Callable[..., Any], **turn: Any) -> ToolTurn:
     """A turn that is offered nothing but this function of a package, under its own name."""
     return ToolTurn(tools={function.__name__: tool_of(function, function.__name__, "tests")}, **turn)
+
+
+def end_process() -> None:
+    """Cancel what runs, as a process does that ends."""
+    cancel_all()

@@ -1,13 +1,14 @@
 """Web servers on loopback for tests of the fetcher, which is configured to treat loopback as the public internet."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from chatui.outbound.addresses import is_public
 from chatui.outbound.public_network import CheckedNetwork
-from chatui.tools.fetcher import Fetcher, FetchLimits, Hosts
+from chatui.tools.fetcher import FetchedPage, Fetcher, FetchError, FetchLimits, Hosts
 
 Answer = Callable[[asyncio.StreamWriter, str], Awaitable[None]]
 
@@ -61,11 +62,41 @@ async def here(host: str, port: int) -> list[str]:
     return ["127.0.0.1"]
 
 
+class NotFetchedError(Exception):
+    """What the model is told of a page that could not be fetched."""
+
+
+@dataclass(frozen=True)
+class Fetching:
+    """The product's fetcher, for which every name is this machine unless ``resolver`` knows better.
+
+    Whoever changes how a fetcher is made or asked changes it here, and in no test.
+    """
+
+    ports: tuple[int, ...]
+    allowed: Sequence[str] = ()
+    denied: Sequence[str] = ()
+    seconds: float = 10.0
+    bytes: int = 100_000
+    resolver: Callable[[str, int], Awaitable[list[str]]] | None = here
+    """None: the system's."""
+    may_be_loopback: bool = True
+
+    async def fetch(self, url: str) -> FetchedPage:
+        """Raises NotFetchedError."""
+        limits = FetchLimits(seconds=self.seconds, bytes=self.bytes, ports=(80, 443, *self.ports))
+        permits = is_loopback_or_public if self.may_be_loopback else is_public
+        network = CheckedNetwork(permits=permits) if self.resolver is None else CheckedNetwork(self.resolver, permits)
+        try:
+            return await Fetcher(Hosts(self.allowed, self.denied), limits, network=network).fetch(url)
+        except FetchError as error:
+            raise NotFetchedError(str(error)) from None
+
+
 def is_loopback_or_public(address: str) -> bool:
     return address == "127.0.0.1" or is_public(address)
 
 
-def fetcher(peer: Peer, hosts: Hosts = Hosts(), *, seconds: float = 10.0, most: int = 100_000) -> Fetcher:  # noqa: B008 - a value
-    """A fetcher that finds this peer under every name."""
-    limits = FetchLimits(seconds=seconds, bytes=most, ports=(80, 443, peer.port))
-    return Fetcher(hosts, limits, network=CheckedNetwork(here, is_loopback_or_public))
+def fetcher(peer: Peer, **values: Any) -> Fetching:
+    """A fetcher that may ask this peer, with ``values`` of Fetching."""
+    return Fetching((peer.port,), **values)

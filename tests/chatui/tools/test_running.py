@@ -9,55 +9,61 @@ from typing import Any
 
 import pytest
 
-from chatui.tools import execution, replies
-from chatui.tools.execution import Execution, ToolFailedError, ToolsBusyError
-from chatui.tools.functions import tool_of
-from chatui.tools.replies import Provenance
-from renderer.errors import Code
-from renderer.frames import Frame, Header
-from renderer.ocml.calls import read_reply
+from tests.support import environment
 from tests.support.cases import for_each
+from tests.support.limits import limit
+from tests.support.tool_calls import BusyError, FailedError, end_process, is_cancelled, turn_with
+
+THREADS = limit("chatui.tools", "THREADS")
 
 
-def run(function: Callable[..., Any], seconds: float = 5, max_chars: int = 1000) -> Any:
-    return json.loads(asyncio.run(Execution(tool_of(function, "under_test"), {}, max_chars).result(seconds)))
+def run(function: Callable[..., Any], seconds: float = 5) -> Any:
+    return asyncio.run(turn_with(function).call(function.__name__, seconds))
+
+
+def told(value: object, chars: int = 1000) -> Any:
+    """What the model is told of this result, of which it may read about so many characters."""
+
+    def says() -> Any:
+        """Returns it."""
+        return value
+
+    with pytest.MonkeyPatch.context() as patch:
+        environment.change(patch, {"tool_reply_chars": chars})
+        return run(says, 60)
+
+
+def length(value: object) -> int:
+    return len(json.dumps(value, ensure_ascii=False))
 
 
 @for_each([{"a": [1, 2.5, None, True]}, "words", [], 3, None])
-def test_the_result_of_a_tool_is_stored_as_json(value: object) -> None:
-    assert json.loads(replies.bounded_json(value, 1000)) == value
+def test_the_model_reads_the_result_of_a_tool(value: object) -> None:
+    assert told(value) == value
 
 
 @for_each(["x" * 10**6, ["x" * 10**6] * 100, {"a": "x" * 10**6}, list(range(10**6)), {str(n): n for n in range(10**5)}])
 def test_a_long_result_is_truncated_while_it_is_serialized(value: object) -> None:
-    started = time.thread_time()
-    cut = replies.bounded_json(value, 1000)
-    assert len(cut) < 2200 and ("cut here" in cut or "left out here" in cut) and time.thread_time() - started < 0.5
-    json.loads(cut)
+    cut, seconds = cost_of(lambda: told(value))
+    text = json.dumps(cut, ensure_ascii=False)
+    assert len(text) < 2200 and ("cut here" in text or "left out here" in text) and seconds < 0.7
+
+
+def cost_of(work: Callable[[], Any]) -> tuple[Any, float]:
+    """What comes of it, and the processor time of all threads of this process."""
+    started = time.process_time()
+    return work(), time.process_time() - started
 
 
 def test_of_a_long_list_whole_rows_are_left_out_and_what_is_beside_it_is_kept() -> None:
     rows = [{"id": number, "name": "x" * 20} for number in range(1000)]
-    found = json.loads(replies.bounded_json({"page": 1, "items": rows, "total": 1000}, 4000))
+    found = told({"page": 1, "items": rows, "total": 1000}, 4000)
     assert (found["page"], found["total"]) == (1, 1000) and found["items"][:-1] == rows[: len(found["items"]) - 1]
     left = 1000 - (len(found["items"]) - 1)
-    assert found["items"][-1] == f"[{left:,} of 1,000 rows left out here]" and 3000 < len(json.dumps(found)) <= 4100
-    assert json.loads(replies.bounded_json(rows, 4000))[-1].endswith("of 1,000 rows left out here]")
-    assert "cut here" in json.loads(replies.bounded_json([["x" * 100] * 1000], 4000)), "no row fits"
-    assert replies.bounded_json("x" * 17_000, 16_000).endswith('cut here: 1,000 more characters]"')
-
-
-def test_an_envelope_follows_the_specification() -> None:
-    envelope = json.loads(replies.succeeded('{"a": 1}', Provenance("wiki:search", 7)).text)
-    assert (envelope["ok"], envelope["content"], envelope["error"]) == (True, {"a": 1}, None)
-    assert (envelope["provenance"]["source"], envelope["provenance"]["duration_ms"]) == ("wiki:search", 7)
-
-
-@for_each([Code.TOOL_TIMEOUT, Code.TOOL_CANCELLED])
-def test_a_failure_is_recognizable_in_the_transcript(code: Code) -> None:
-    reply = replies.failed(code, 'It said "no".', Provenance("chatui"))
-    assert read_reply(Frame(Header("tool", name="functions.x", call_id="c"), reply.text)).error is code
-    assert reply.error is code and "no" not in repr(reply)
+    assert found["items"][-1] == f"[{left:,} of 1,000 rows left out here]" and 3000 < length(found) <= 4100
+    assert told(rows, 4000)[-1].endswith("of 1,000 rows left out here]")
+    assert "cut here" in told([["x" * 100] * 1000], 4000), "no row fits"
+    assert told("x" * 17_000, 16_000).endswith("cut here: 1,000 more characters]")
 
 
 def test_a_coroutine_that_cancels_itself_failed_and_was_not_stopped() -> None:
@@ -65,7 +71,7 @@ def test_a_coroutine_that_cancels_itself_failed_and_was_not_stopped() -> None:
         """Raises what Stop raises."""
         raise asyncio.CancelledError
 
-    with pytest.raises(ToolFailedError, match="CancelledError"):
+    with pytest.raises(FailedError, match="CancelledError"):
         run(cancels)
 
 
@@ -75,7 +81,7 @@ def test_any_exception_of_a_tool_is_its_own_failure(error: type[BaseException]) 
         """Raises."""
         raise error
 
-    with pytest.raises(ToolFailedError, match=error.__name__):
+    with pytest.raises(FailedError, match=error.__name__):
         run(raises)
 
 
@@ -86,7 +92,7 @@ def test_a_result_that_is_not_json_is_a_failure() -> None:
         found.append(found)
         return found
 
-    with pytest.raises(ToolFailedError, match="ValueError"):
+    with pytest.raises(FailedError, match="ValueError"):
         run(circles)
 
 
@@ -97,7 +103,7 @@ def test_a_blocking_coroutine_blocks_neither_the_server_nor_its_deadline() -> No
 
     async def beats() -> int:
         count = 0
-        task = asyncio.create_task(Execution(tool_of(blocks, "blocks"), {}, 100).result(0.3))
+        task = asyncio.create_task(turn_with(blocks).call("blocks", 0.3))
         while not task.done():
             await asyncio.sleep(0.01)
             count += 1
@@ -110,17 +116,17 @@ def test_a_blocking_coroutine_blocks_neither_the_server_nor_its_deadline() -> No
 
 def test_threads_are_limited_and_a_late_one_keeps_its_place_until_it_ends(caplog: Any) -> None:
     release = threading.Event()
-    caplog.set_level("INFO", "chatui.tools.execution")
+    caplog.set_level("INFO", "chatui.tools")
 
     def blocked() -> str:
         """Waits, deaf to everything."""
         release.wait(10)
         return "late"
 
-    for _ in range(execution.THREADS):
+    for _ in range(THREADS):
         with pytest.raises(TimeoutError):
             run(blocked, seconds=0.05)
-    with pytest.raises(ToolsBusyError):
+    with pytest.raises(BusyError):
         run(blocked, seconds=0.1)
     release.set()
     assert run(blocked) == "late", "the place is free again"
@@ -133,15 +139,15 @@ def test_a_process_that_ends_cancels_its_tools() -> None:
     def blocked() -> str:
         """Waits until nobody waits for it."""
         started.set()
-        while not execution.is_cancelled():
+        while not is_cancelled():
             time.sleep(0.01)
         cancelled.set()
         return ""
 
     async def ends() -> None:
-        task = asyncio.create_task(Execution(tool_of(blocked, "waits"), {}, 100).result(30))
+        task = asyncio.create_task(turn_with(blocked).call("blocked", 30))
         await asyncio.to_thread(started.wait, 5)
-        execution.cancel_all()
+        end_process()
         assert await asyncio.to_thread(cancelled.wait, 1), "within a second"
         await asyncio.wait([task])
 

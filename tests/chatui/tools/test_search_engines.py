@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from chatui.tools import browser
-from chatui.tools import search_engines as engines
-from chatui.tools.search_engines import Result
 from tests.chatui.tools.peers import page, serving
 from tests.support import environment as changed
+from tests.support.tool_calls import ToolTurn
+
+OFFERED = {"tools": {"browser": ()}, "backend_url": "http://127.0.0.1:9"}
 
 ONE = {"url": "https://tea.example/", "title": "Tea", "content": "About", "description": "About", "text": "About"}
 
@@ -29,9 +29,9 @@ async def test_an_engine(name: str, answer: dict[str, Any], path: str, header: s
         writer.write(page(json.dumps(answer).encode(), "application/json"))
 
     async with serving(reply) as peer:
-        changed.change(monkeypatch, {"search": name, "search_key": "k3y", "search_url": f"http://127.0.0.1:{peer.port}/"})
-        assert engines.is_configured()
-        assert await engines.search("green tea", 3) == [Result("https://tea.example/", "Tea", "About")]
+        changed.change(monkeypatch, {**OFFERED, "search": name, "search_key": "k3y", "search_url": f"http://127.0.0.1:{peer.port}/"})
+        found = await ToolTurn().call("browser.search", query="green tea", topn=3)
+        assert found.partition("**\n\n")[2].split("\n")[:2] == ["L0: 【0†Tea†tea.example】", "L1: About"] and "【1" not in found
         assert peer.requested == [path] and header.lower() in peer.heads[0].lower()
 
 
@@ -40,6 +40,5 @@ async def test_without_an_engine_pages_can_be_opened_but_not_searched(monkeypatc
         ({"search": "none"}, False), ({"search": "searxng"}, False), ({"search": "exa"}, False),
         ({"search": "exa", "search_key": "k"}, True), ({"search": "searxng", "search_url": "http://search"}, True),
     ):  # fmt: skip
-        changed.change(monkeypatch, {"search": "none", "search_url": "", "search_key": "", **values})
-        offered = [each.recipient for each in browser.browser_tools() if each.is_usable]
-        assert offered == [*(["browser.search"] if is_offered else []), "browser.open", "browser.find"]
+        changed.change(monkeypatch, {**OFFERED, "search": "none", "search_url": "", "search_key": "", **values})
+        assert set(ToolTurn().names) == {*(["browser.search"] if is_offered else []), "browser.open", "browser.find"}
