@@ -1,5 +1,6 @@
 """Faults inside the product that nothing from outside brings about: what shows a turn fails, or what hears of it does."""
 
+import asyncio
 from typing import Any
 from uuid import UUID
 
@@ -23,9 +24,16 @@ def break_display(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(EndUserStream, "take", fail)
 
 
-def break_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page that joins cannot be told what there is so far."""
-    monkeypatch.setattr(EndUserStream, "snapshot", fail)
+def break_snapshots(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """A page that joins cannot be told what there is so far. Returns what is set as soon as that was tried."""
+    tried = asyncio.Event()
+
+    def snapshot(*_: Any, **__: Any) -> Any:
+        tried.set()
+        fail()
+
+    monkeypatch.setattr(EndUserStream, "snapshot", snapshot)
+    return tried
 
 
 def add_failing_listeners(conversation: UUID, turn: UUID) -> None:

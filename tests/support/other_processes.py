@@ -22,11 +22,13 @@ DEAD = "a process that died"
 """An owner of leases that nobody is."""
 
 
-@database_sync_to_async
-def stored_by_another(person: User, kind: str = "send", text: str = "What is 2 + 2?", owner: str = DEAD, **fields: Any) -> Turn:
+def store_as_another(person: User, kind: str = "send", text: str = "What is 2 + 2?", owner: str = DEAD, **fields: Any) -> Turn:
     """The running turn of a question that a process stored which died before it launched it. ``fields``: as in ``Ask``."""
     effort = "" if kind == "continue" else "medium"
     return store(person, ask(AskKind(kind), "" if kind == "continue" else text, effort=effort, **fields), owner).turn
+
+
+stored_by_another = database_sync_to_async(store_as_another)
 
 
 async def stored_here(person: User, kind: str = "send", **fields: Any) -> Turn:

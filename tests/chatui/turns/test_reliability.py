@@ -1,14 +1,15 @@
 """Recovery after a fault: a database or Redis that fails for a moment, a Stop at a bad moment, a process that ends."""
 
 import asyncio
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
-from django.db import DataError, InterfaceError, OperationalError
+from django.db import DataError, IntegrityError, InterfaceError, OperationalError
 
-from chatui.models.conversation import ActiveLeaf
+from chatui.models.conversation import ActiveLeaf, Conversation
 from chatui.models.message import Message
 from chatui.models.turn import Turn, TurnPiece
 from chatui.models.usage import UsageEntry
@@ -20,7 +21,7 @@ from tests.support.browser_socket import ENDS, shown_text
 from tests.support.database import Database
 from tests.support.database import database as database
 from tests.support.environment import change
-from tests.support.other_processes import DEAD, as_another, leave, reap
+from tests.support.other_processes import DEAD, as_another, leave, reap, store_as_another
 from tests.support.page import Page, answered, opened, posted, rows_of, settled
 from tests.support.scripted import (
     ANALYSIS,
@@ -240,7 +241,7 @@ async def test_a_failing_receiver_does_not_stop_a_turn_from_receiving(ada: User,
 
 
 async def test_an_answer_completes_and_is_visible_while_redis_is_away(
-    ada: User, backend: ScriptedBackend, gate: asyncio.Event, monkeypatch: pytest.MonkeyPatch
+    ada: User, backend: ScriptedBackend, gate: asyncio.Event, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     change(monkeypatch, {"redis_url": "redis://127.0.0.1:1/0"})
     backend.script = [*frame(ANALYSIS, "thinking"), gate, *answer("All of it.")]
@@ -251,6 +252,7 @@ async def test_an_answer_completes_and_is_visible_while_redis_is_away(
         gate.set()
         assert "All of it." in shown_text(await page.until(*ENDS, timeout=5))
         assert (await first.ended()).state == "completed"
+    assert "Redis is away" in caplog.text, "the premise"
 
 
 async def test_a_turn_that_cannot_be_rendered_still_ends(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,12 +265,13 @@ async def test_a_turn_that_cannot_be_rendered_still_ends(ada: User, backend: Scr
 
 
 async def test_stop_works_when_a_snapshot_cannot_be_made(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    faults.break_snapshots(monkeypatch)
+    tried = faults.break_snapshots(monkeypatch)
     backend.script = [*open_frame(FINAL, "Half"), asyncio.Event()]
     async with Page(ada) as page, Page(ada) as late:
         turn = await page.ask()
         await waits(backend)
         await late.follow(turn.conversation_id)
+        await asyncio.wait_for(tried.wait(), 20)
         assert "chatui:snapshot" not in [event["type"] for event in await late.silence(0.1)], "the premise"
         await page.tell("stop")
         assert (await page.ended()).state == "stopped"
@@ -301,6 +304,35 @@ async def test_the_same_ask_through_two_sockets_is_one_turn(ada: User, backend: 
         await settled()
     assert {event["type"] for event in replies} == {"chatui:accepted"} and len({event["turn"] for event in replies}) == 1
     assert await Turn.objects.acount() == len(backend.requests) == 1
+
+
+async def test_the_same_ask_that_another_process_stored_at_that_moment_is_one_turn(
+    ada: User, backend: ScriptedBackend, database: Database
+) -> None:
+    """This process looked for it before the other one had committed, so only the database tells it."""
+    client_id = uuid4()
+    database.refuse("INSERT INTO chatui_turn ", IntegrityError())
+    database.before("SELECT chatui_turn.* AND chatui_turn.client_id = ", partial(store_as_another, ada, client_id=client_id))
+    async with Page(ada) as page:
+        accepted = await page.tried(client_id=client_id)
+        await settled()
+    assert len(database.met) == 2, "the premise"
+    turn = await Turn.objects.aget()
+    assert (accepted["type"], accepted.get("turn"), turn.lease_owner) == ("chatui:accepted", str(turn.pk), DEAD)
+    assert await Conversation.objects.acount() == 1 and backend.requests == [], "nothing is left of the second, and the first is asked"
+
+
+async def test_a_question_whose_commit_was_not_confirmed_is_asked_once_and_shown_in_the_language_of_its_page(
+    ada: User, backend: ScriptedBackend, database: Database
+) -> None:
+    database.lose_confirmation("INSERT INTO chatui_turn ")
+    async with Page(ada, path="/ws/?language=de") as page:
+        await page.ask()
+        begun = (await page.until("response.created"))[-1]
+        assert (await page.ended()).state == "completed"
+    assert len(database.met) == 1, "the premise"
+    assert await Turn.objects.acount() == len(backend.requests) == 1
+    assert begun["language"] == "de" and "Sie schrieben" in begun["html"]
 
 
 async def test_a_running_answer_does_not_move_the_reader_off_another_branch(
