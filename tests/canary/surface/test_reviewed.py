@@ -54,8 +54,10 @@ def test_every_socket_command_is_reviewed() -> None:
 def test_every_bus_message_to_sockets_is_reviewed() -> None:
     socket: Any = routing.websocket_urlpatterns[0].callback
     tree = ast.parse(inspect.getsource(socket.consumer_class))
-    patterns = [case.pattern for case in ast.walk(tree) if isinstance(case, ast.match_case)]
-    others = [pattern.name for pattern in patterns if isinstance(pattern, ast.MatchAs) and pattern.name]
+    matches = [[case.pattern for case in node.cases] for node in ast.walk(tree) if isinstance(node, ast.Match)]
+    of_messages = [each for each in matches if any(isinstance(pattern, ast.MatchValue) for pattern in each)]
+    patterns = [pattern for each in of_messages for pattern in each]
+    others = [getattr(pattern, "name", None) for pattern in patterns if not isinstance(pattern, ast.MatchValue)]
     assert others == ["signal"], "one match of messages passes all others to a second, which passes none"
     assert {pattern.value.value for pattern in patterns if isinstance(pattern, ast.MatchValue)} == set(BUS_MESSAGES), WHAT_TO_DO  # type: ignore[attr-defined]
 
