@@ -34,14 +34,25 @@ async def lines_of(name: str, data: bytes) -> list[str]:
     return part.text.split("\n")
 
 
-async def test_a_number_is_written_as_a_list_shows_it() -> None:
-    shown = [(how, number, text) for how, numbers in CASES.items() for number, text in [(0, "0"), *numbers.items()]]
-    levels = [level(0, how, "%1.").replace('<w:start w:val="1"/>', f'<w:start w:val="{number}"/>') for how, number, _ in shown]
+async def beginning_with(*numbers: tuple[str, int]) -> list[str]:
+    """The lines of a document with a list for each of these formats and numbers."""
+    levels = [level(0, how, "%1.").replace('<w:start w:val="1"/>', f'<w:start w:val="{number}"/>') for how, number in numbers]
     definitions = "".join(f'<w:abstractNum w:abstractNumId="{at}">{each}</w:abstractNum>' for at, each in enumerate(levels, 1))
     lists = "".join(f'<w:num w:numId="{at}"><w:abstractNumId w:val="{at}"/></w:num>' for at in range(1, len(levels) + 1))
     numbering = f'<w:numbering xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">{definitions}{lists}</w:numbering>'
     data = word("".join(item("x", of=at) for at in range(1, len(levels) + 1)), {"numbering": numbering})
-    assert await lines_of("a.docx", data) == [f"{text}. x" for _, _, text in shown]
+    return await lines_of("a.docx", data)
+
+
+async def test_a_number_is_written_as_a_list_shows_it() -> None:
+    shown = {(how, number): text for how, numbers in CASES.items() for number, text in {0: "0", **numbers}.items()}
+    assert await beginning_with(*shown) == [f"{text}. x" for text in shown.values()]
+
+
+async def test_no_number_is_longer_than_a_word() -> None:
+    """In whatever it counts, and however large a document says that it is."""
+    for number in (99_999, 99_999_999, 10**9):
+        assert max(map(len, await beginning_with(*((how, number) for how in CASES)))) < 20 + len(". x")
 
 
 SAMPLES = {
