@@ -343,6 +343,7 @@ def test_an_unquoted_word_has_the_type_that_yaml_1_2_gives_it(word: str, value: 
 def test_only_the_version_and_the_model_of_the_document_itself_are_names() -> None:
     read = document.parse("version: 2.20\nmodel: 1e3\na: 1e3\nb: {version: 2.20, model: 1e3}\n")
     assert (read.version, read.model, read.extra) == ("2.20", "1e3", {"a": 1000.0, "b": {"version": 2.2, "model": 1000.0}})
+    assert document.parse('"version": "2.20"\n').version == "2.20"
     for odd in ("version:\n", "version: [2.2]\n", "version: 2.2\nmodel: {a: b}\n"):
         with pytest.raises(ParseHeaderError):
             document.parse(odd)
