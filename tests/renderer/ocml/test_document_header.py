@@ -6,6 +6,7 @@ It is read and written as the beginning of a document without frames.
 import json
 import math
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -21,6 +22,7 @@ from renderer.gate import Audience, may_see
 from renderer.ocml import document
 from renderer.tokens import TOKEN_RUN
 from tests.renderer.examples import header_values
+from tests.renderer.refusing import refused as refused_with
 from tests.support.cases import for_each
 
 LIMIT = 64 * 1024
@@ -140,6 +142,11 @@ def test_a_profile_says_which_channels_a_message_may_have(rules: str, frame: str
         report = document.check(under(f"enabled: {enabled}, {rules}") + frame)
         found = [problem.code for problem in report.problems if problem.is_refused]
         assert found == ([refused] if refused and enabled == "true" else [])
+    free = document.parse(under(f"enabled: false, {rules}") + frame)
+    held = replace(free, extra=document.parse(under(f"enabled: true, {rules}")).extra)
+    document.dump(free)
+    with refused_with(refused) if refused else nullcontext():
+        document.dump(held)  # what would be refused is not written
 
 
 @pytest.mark.parametrize(
