@@ -243,3 +243,13 @@ async def test_capabilities_are_checked_when_sampling_and_include_additions(
         "roles": ["user", "assist*"],
         "tokens": "all",
     }
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("listing", ["all", "{roles: user, channels: [final, 1]}", "{}"])
+async def test_capabilities_that_list_nothing_stay_as_they_are(listing: str, ada: User, backend: ScriptedBackend) -> None:
+    row = await database_sync_to_async(imported)(ada, f"version: 2.2\ncapabilities: {listing}\n")
+    before = values(await database_sync_to_async(downloaded)(ada, row))["capabilities"]
+    await asked(ada, row)
+    assert len(backend.requests) == 1
+    assert values(await database_sync_to_async(downloaded)(ada, row))["capabilities"] == before == yaml.safe_load(listing)
