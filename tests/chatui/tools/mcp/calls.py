@@ -2,19 +2,22 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from copy import copy
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from chatui.tools.execution import Execution
+from chatui.tools.execution import Execution, ToolsBusyError
 from chatui.tools.file_access import SessionPlace
 from chatui.tools.mcp.server import McpServer, offered
 from chatui.tools.remote import offers
 from chatui.tools.remote.definition import McpSpec
 from chatui.tools.remote.offers import Listing, ToolOffer
 from chatui.tools.server_registry import ServerConnection, tool_of
-from chatui.tools.tool import CallingTurn
+from chatui.tools.tool import CallingTurn, Tool, ToolError
+from tests.support.tool_calls import BusyError, RefusedError
 
 ADD = {
     "name": "add",
@@ -76,6 +79,12 @@ def new_conversation() -> CallingTurn:
     return CallingTurn(uuid4(), uuid4(), uuid4(), sessions=Remembered())
 
 
+def served_tool(fields: dict[str, Any] | None = None, **values: Any) -> Tool:
+    """The confirmed tool of a server, as it is offered. ``values``: of its table in the tools file."""
+    spec = spec_of(**values)
+    return tool_of(offer_of(fields), ServerConnection(spec, McpServer(spec)))
+
+
 class Turn:
     """Calls one server on the event loop of tools, as the product does."""
 
@@ -90,5 +99,33 @@ class Turn:
     def call(self, seconds: float = 10, **arguments: Any) -> Any:
         return json.loads(asyncio.run(self.result(seconds, **arguments)))
 
-    async def result(self, seconds: float = 10, **arguments: Any) -> str:
-        return await Execution(self.tool, arguments or {"a": 1}, 16_000).result(seconds)
+    async def result(self, seconds: float = 10, left: Callable[[], float] | None = None, **arguments: Any) -> str:
+        """``left``: how much time is left for all calls of the turn. Raises as ``ToolTurn.call``."""
+        limits = (seconds, left) if left else (seconds,)
+        try:
+            return await Execution(self.tool, arguments or {"a": 1}, 16_000).result(*limits)
+        except ToolError as error:
+            raise RefusedError(str(error)) from None
+        except ToolsBusyError:
+            raise BusyError from None
+
+    async def called(self, seconds: float = 60, turn: CallingTurn | None = None, **arguments: Any) -> Any:
+        """The same on the loop of the test, perhaps in another conversation's ``turn``; a failure is returned as a value."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await self.watched.call(self.offer, turn or self.turn, arguments or {"a": 1})
+        except ToolError as error:
+            return RefusedError(str(error))
+        except TimeoutError as error:
+            return error
+
+    def for_person(self, person: Any) -> "Turn":
+        """The same server in the turn of this ``TurnPerson``."""
+        other = copy(self)
+        other.turn = replace(self.turn, person=person)
+        other.tool = tool_of(self.offer, self.watched).for_turn(other.turn)
+        return other
+
+    def is_changed(self) -> bool:
+        """Whether the server is known to have changed or removed the tool."""
+        return self.watched.changed(self.offer)

@@ -4,22 +4,20 @@ import asyncio
 import json
 import sys
 import time
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from chatui.tools import server_registry
-from chatui.tools.execution import Execution, ToolsBusyError
 from chatui.tools.forms import Form
 from chatui.tools.mcp.beside import WORDS_CHARS, Beside
 from chatui.tools.person import FormAnswer
 from chatui.tools.remote.offers import ServerError
-from chatui.tools.server_registry import tool_of
 from tests.chatui.tools import peer as peers
-from tests.chatui.tools.mcp.calls import ADD, Turn, listed, offer_of
+from tests.chatui.tools.mcp.calls import ADD, Turn, listed
 from tests.chatui.tools.mcp.scripted import Mcp, called, events
 from tests.chatui.tools.peer import PeerRequest, peer
+from tests.support.limits import set_limits
+from tests.support.tool_calls import BusyError
 
 CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
 
@@ -89,14 +87,14 @@ def test_a_call_asks_for_progress_if_a_person_sees_it() -> None:
 
 
 def test_a_changed_list_is_listed_again_and_waits_for_confirmation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_registry, "RELIST_SECONDS", 0.2)
+    set_limits(monkeypatch, "chatui.tools", RELIST_SECONDS=0.2)
     mcp = Mcp(is_stateless=False, on={"tools/call": events(*[CHANGED] * 500)})
 
     async def run(turn: Turn) -> None:
         await turn.result()
         mcp.tools = [{**ADD, "description": "Adds two numbers, and more."}]
         async with asyncio.timeout(10):
-            while not turn.watched.changed(offer_of()):
+            while not turn.is_changed():
                 await asyncio.sleep(0.02)
 
     with peer(mcp) as server:
@@ -121,7 +119,7 @@ def test_the_older_transport_is_named() -> None:
 
 
 def test_waiting_for_a_place_is_not_timed_and_what_was_never_sent_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_registry, "MAX_CALLS", 3)
+    set_limits(monkeypatch, "chatui.tools", MAX_CALLS=3)
 
     pauses = [0.6]
 
@@ -140,8 +138,8 @@ def test_waiting_for_a_place_is_not_timed_and_what_was_never_sent_says_so(monkey
             while len(server.requests) < before + 3:
                 await asyncio.sleep(0.01)
         began = time.monotonic()
-        with pytest.raises(ToolsBusyError):
-            await Execution(turn.tool, {"a": 1}, 1000).result(0.2, lambda: began + 0.5 - time.monotonic())
+        with pytest.raises(BusyError):
+            await turn.result(0.2, lambda: began + 0.5 - time.monotonic())
         assert time.monotonic() - began >= 0.5, "the limit of the answer, and not its own"
         assert len(server.requests) == before + 3
         for each in held:
@@ -186,10 +184,9 @@ class Slow(Heard):
 def test_the_forms_of_a_program_end_with_its_call() -> None:
     slow = Slow()
     turn = Turn(command=[sys.executable, "-c", IMPATIENT % json.dumps(ADD)], speaks_to_person=True)
-    tool = tool_of(offer_of(), turn.watched).for_turn(replace(turn.turn, person=slow))
 
     async def run() -> str:
-        found = await Execution(tool, {"a": 1}, 1000).result(20)
+        found = await turn.for_person(slow).result(20)
         async with asyncio.timeout(5):
             while slow.open:
                 await asyncio.sleep(0.02)

@@ -11,14 +11,14 @@ from uuid import uuid4
 
 import pytest
 
-from chatui.tools import prompts, resources, server_registry
-from chatui.tools.tool import ToolError
+from chatui.tools import prompts, resources
 from renderer import characters
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.calls import ADD, Turn, listed, offer_of, server_of
 from tests.chatui.tools.mcp.scripted import SESSION, Mcp, called, events, result
 from tests.chatui.tools.peer import PeerRequest, peer
-from tests.support.limits import limit
+from tests.support.limits import limit, set_limits
+from tests.support.tool_calls import RefusedError
 
 TOKEN = "sk-very-secret-18"
 KEY: dict[str, Any] = {"headers": {"Authorization": {"env": "DEMO_TOKEN", "prefix": "Bearer "}}}
@@ -107,7 +107,7 @@ def test_a_misbehaving_server_gives_an_error_reply_to_its_own_call(answer: Any, 
     mcp = Mcp(on={"tools/call": answer})
     with peer(mcp) as server:
         turn = Turn(url=server.url, **KEY)
-        with pytest.raises(ToolError, match=expected) as found:
+        with pytest.raises(RefusedError, match=expected) as found:
             turn.call()
         assert len(called(mcp, "tools/call")) == 1, "a call is made once"
         for text in (str(found.value), caplog.text):
@@ -142,7 +142,7 @@ def test_a_lost_connection_and_a_stalled_call_leave_parallel_calls_alone() -> No
 
     with peer(Mcp(on={"tools/call": by_argument})) as server:
         lost, late, fine = asyncio.run(three(Turn(url=server.url)))
-    assert isinstance(lost, ToolError) and isinstance(late, TimeoutError) and fine == '"fine"'
+    assert isinstance(lost, RefusedError) and isinstance(late, TimeoutError) and fine == '"fine"'
 
 
 def test_a_sampling_request_is_declined_and_the_server_may_still_answer() -> None:
@@ -158,7 +158,7 @@ def test_a_sampling_request_is_declined_and_the_server_may_still_answer() -> Non
 def test_a_server_that_only_sends_requests_is_dropped() -> None:
     with (
         peer(Mcp(is_stateless=False, on={"tools/call": events(*[SAMPLING] * 50)})) as server,
-        pytest.raises(ToolError, match="requests instead"),
+        pytest.raises(RefusedError, match="requests instead"),
     ):
         Turn(url=server.url).call()
 
@@ -193,15 +193,15 @@ def test_a_stopped_call_is_cancelled_explicitly_where_needed() -> None:
     ],
 )
 def test_a_tool_that_changes_while_offered_is_no_longer_called(changed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_registry, "LISTED_SECONDS", 0.0)
+    set_limits(monkeypatch, "chatui.tools", LISTED_SECONDS=0.0)
     mcp = Mcp()
     with peer(mcp) as server:
         turn = Turn(url=server.url)
-        assert turn.call() == "3" and not turn.watched.changed(offer_of())
+        assert turn.call() == "3" and not turn.is_changed()
         mcp.tools = [changed]
-        with pytest.raises(ToolError, match="has changed"):
+        with pytest.raises(RefusedError, match="has changed"):
             turn.call()
-        assert turn.watched.changed(offer_of()) and len(called(mcp, "tools/call")) == 1
+        assert turn.is_changed() and len(called(mcp, "tools/call")) == 1
 
 
 def test_irrelevant_parts_of_a_tool_may_change() -> None:
@@ -236,7 +236,7 @@ def test_a_session_that_always_expires_fails_its_call_after_few_requests(gone: s
             mcp.on = dict.fromkeys(("server/discover", "initialize", "tools/list"), _gone)
         mcp.on["tools/call"] = _gone
         mcp.got.clear()
-        with pytest.raises(ToolError):
+        with pytest.raises(RefusedError):
             turn.call()
         assert len(called(mcp, "tools/call")) <= 2 and len(called(mcp, "initialize")) <= 1 and len(mcp.got) <= 6
         mcp.on, mcp.sessions = {}, {SESSION}
@@ -246,7 +246,7 @@ def test_a_session_that_always_expires_fails_its_call_after_few_requests(gone: s
 def test_a_failed_call_that_may_have_run_is_not_repeated() -> None:
     for status in (400, 409, 410, 500, 502):
         mcp = Mcp(is_stateless=False, on={"tools/call": partial(_status, status)})
-        with peer(mcp) as server, pytest.raises(ToolError):
+        with peer(mcp) as server, pytest.raises(RefusedError):
             Turn(url=server.url).call()
         assert len(called(mcp, "tools/call")) == 1
 

@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 from chatui.tools.mcp import stdio
-from chatui.tools.mcp.server import STATE_IS_GONE
-from chatui.tools.tool import ToolError
 from tests.chatui.tools.mcp.calls import ADD, Turn, new_conversation
 from tests.chatui.tools.test_hostile_servers import logged
-from tests.support.limits import set_limits
+from tests.support.limits import limit, set_limits
 from tests.support.new_process import forget
+from tests.support.tool_calls import RefusedError
+
+STATE_IS_GONE = limit("chatui.tools.mcp", "STATE_IS_GONE")
 
 pytestmark = pytest.mark.served
 
@@ -71,13 +72,8 @@ def run_with_server(values: dict[str, Any], run: Callable[[Turn], Any]) -> Any:
         return asyncio.run(body())
 
 
-async def called(turn: Turn, seconds: float = 60, **arguments: Any) -> Any:
-    """Call the tool on this loop; a failure is returned as a value."""
-    try:
-        async with asyncio.timeout(seconds):
-            return await turn.watched.call(turn.offer, turn.turn, arguments or {"a": 1})
-    except (ToolError, TimeoutError) as error:
-        return error
+async def called(turn: Turn, *given: Any, **arguments: Any) -> Any:
+    return await turn.called(*given, **arguments)
 
 
 STARTED: list[Any] = []
@@ -130,7 +126,7 @@ def test_a_process_that_ends_floods_or_lies_fails_its_call_and_is_replaced(call:
         return await called(turn), await called(turn)
 
     first, second = run_with_server(program(once), run)
-    assert isinstance(first, ToolError) and second == "3"
+    assert isinstance(first, RefusedError) and second == "3"
 
 
 BOTH = """
@@ -229,7 +225,7 @@ def test_only_the_program_of_the_call_that_hangs_is_replaced(monkeypatch: pytest
 
     async def run(turn: Turn) -> None:
         hers = new_conversation()
-        of_his, of_hers = await called(turn, a=2), await turn.watched.call(turn.offer, hers, {"a": 2})
+        of_his, of_hers = await called(turn, a=2), await turn.called(turn=hers, a=2)
         assert of_his != of_hers
         for _ in range(4):
             assert isinstance(await called(turn, 0.6, a=1), TimeoutError)
@@ -237,7 +233,7 @@ def test_only_the_program_of_the_call_that_hangs_is_replaced(monkeypatch: pytest
             again = await called(turn, a=2)
             assert again.note == STATE_IS_GONE and again.value != of_his
             of_his = again.value
-        assert await turn.watched.call(turn.offer, hers, {"a": 2}) == of_hers
+        assert await turn.called(turn=hers, a=2) == of_hers
 
     run_with_server({**program(hangs), "seconds": 0.6, "sessions": "conversation"}, run)
 
@@ -347,7 +343,7 @@ def test_a_process_that_does_not_start_or_respond_gives_an_error_reply(values: d
     async def run(turn: Turn) -> Any:
         return await called(turn)
 
-    assert isinstance(run_with_server(values, run), ToolError)
+    assert isinstance(run_with_server(values, run), RefusedError)
 
 
 def test_a_process_that_does_not_read_its_input_is_given_up() -> None:
@@ -359,8 +355,8 @@ def test_a_process_that_does_not_read_its_input_is_given_up() -> None:
         '    elif method == "tools/call":\n        call(message)', '    elif method == "tools/call":\n        time.sleep(600)'
     )
     output = run_with_server(program(loop=deaf), run)
-    assert all(isinstance(each, ToolError | TimeoutError) for each in output)
-    assert "does not read" in str(next(each for each in output if isinstance(each, ToolError)))
+    assert all(isinstance(each, RefusedError | TimeoutError) for each in output)
+    assert "does not read" in str(next(each for each in output if isinstance(each, RefusedError)))
 
 
 def test_private_directories_that_a_killed_process_left_are_deleted_and_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

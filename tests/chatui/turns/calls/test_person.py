@@ -19,13 +19,11 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import hidden_text
 from chatui.tools.mcp import messages
-from chatui.tools.mcp.server import McpServer
-from chatui.tools.server_registry import ServerConnection, tool_of
 from chatui.turns import running
 from chatui.turns.calls.person import MAX_FORMS, MAX_NOTICES, NOTICE_CHARS
 from chatui.turns.running import TurnPlace
 from chatui.wire.bus import PROCESS
-from tests.chatui.tools.mcp.calls import offer_of, spec_of
+from tests.chatui.tools.mcp.calls import served_tool
 from tests.chatui.tools.mcp.scripted import Mcp, result
 from tests.chatui.tools.offering import install
 from tests.chatui.tools.peer import Peer, PeerRequest, peer
@@ -51,8 +49,7 @@ def telling(*texts: str) -> Mcp:
 
 
 def offer(monkeypatch: pytest.MonkeyPatch, server: Peer, **spec: Any) -> None:
-    values = spec_of(url=server.url, **spec)
-    tool = tool_of(offer_of(), ServerConnection(values, McpServer(values)))
+    tool = served_tool(url=server.url, **spec)
     install(monkeypatch, tool)
     settings = {"backend_url": "http://127.0.0.1:9", "tools": {tool.name: ()}, "tools_without_approval": [tool.name]}
     environment.change(monkeypatch, settings)
