@@ -233,6 +233,8 @@ _running: set[Execution] = set()
 
 
 def _failure(error: BaseException) -> Exception:
+    if isinstance(error, replies.TooDeepError):
+        return ToolError(str(error))
     return error if isinstance(error, ToolError) else ToolFailedError(type(error).__name__)
 
 

@@ -19,6 +19,8 @@ from renderer.frame_kinds import addresses_tool
 from renderer.frames import Role
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
+MAX_DEPTH = 50
+"""How many levels a result may have."""
 MAX_DEPTH_OF_ROWS = 3
 _MARK_CHARS = 80
 
@@ -46,11 +48,16 @@ class Provenance:
         return {"source": self.source, "timestamp": datetime.now(UTC).isoformat(timespec="seconds"), **took}
 
 
+class TooDeepError(ValueError):
+    """A result has more levels than are read. The text is for the model."""
+
+
 def bounded_json(value: object, max_chars: int) -> str:
     """A tool's result as JSON, of about ``max_chars`` characters at most. Of a longer one with a list, whole rows of the longest list are
     left out, and everything beside it is kept; anything else is cut. What is missing is said.
 
     Raises:
+        TooDeepError: it has more than MAX_DEPTH levels.
         TypeError, ValueError, RecursionError: the result cannot be encoded as JSON.
     """
     if isinstance(value, str):
@@ -154,8 +161,8 @@ def failed(code: ErrorCode, sentence: str, provenance: Provenance) -> ToolReply:
 def _shortened(value: Any, max_chars: int, depth: int = 0) -> Any:
     if isinstance(value, str):
         return _cut(value, max_chars)
-    if depth > 50:
-        raise ValueError("too deep")
+    if depth > MAX_DEPTH:
+        raise TooDeepError(f"The tool answered, but its result has more than {MAX_DEPTH} levels, which is too deep to be read here.")
     if isinstance(value, dict):
         return {str(key): _shortened(each, max_chars, depth + 1) for key, each in list(value.items())[:max_chars]}
     if isinstance(value, (list, tuple)):

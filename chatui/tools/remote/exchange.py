@@ -22,6 +22,7 @@ from chatui.tools.remote.offers import Moment, ServerError, sent
 MAX_BYTES = 2_000_000
 CONNECT_SECONDS = 10.0
 _REDIRECTS = range(300, 400)
+_REFUSALS = range(400, 500)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,8 @@ class StatusError(ServerError):
     ``ServerError``."""
 
     def __init__(self, status: int, challenge: str = "", server_words: str = "") -> None:
-        moment = Moment.NOT_RUN if status < 500 else Moment.LOST if status in _GATEWAYS else Moment.ANSWERED
+        # A server that says 202 or 204 to a call has accepted it, though it gave no result.
+        moment = Moment.NOT_RUN if status in _REFUSALS else Moment.LOST if status in _GATEWAYS else Moment.ANSWERED
         super().__init__(f"the server answered with status {status}{_REMEDIES.get(status, '')}", moment, server_words)
         self.status = status
         self.challenge = challenge

@@ -12,7 +12,7 @@ import pytest
 from tests.support import environment
 from tests.support.cases import for_each
 from tests.support.limits import limit
-from tests.support.tool_calls import BusyError, FailedError, end_process, is_cancelled, turn_with
+from tests.support.tool_calls import BusyError, FailedError, RefusedError, end_process, is_cancelled, turn_with
 
 THREADS = limit("chatui.tools", "THREADS")
 
@@ -85,14 +85,14 @@ def test_any_exception_of_a_tool_is_its_own_failure(error: type[BaseException]) 
         run(raises)
 
 
-def test_a_result_that_is_not_json_is_a_failure() -> None:
+def test_a_result_that_is_nested_too_deeply_is_named() -> None:
     def circles() -> list[Any]:
         """Returns a list that holds itself."""
         found: list[Any] = []
         found.append(found)
         return found
 
-    with pytest.raises(FailedError, match="ValueError"):
+    with pytest.raises(RefusedError, match="The tool answered, but its result has more than 50 levels"):
         run(circles)
 
 
