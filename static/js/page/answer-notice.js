@@ -78,16 +78,16 @@ export class AnswerNotice {
     const began = this.#began;
     this.#began = this.#composer.isRunning ? (began ?? performance.now()) : null;
     if (this.#began !== null || began === null || performance.now() - began < LONG_MS) return;
-    const state = this.#transcript.exchanges.at(-1)?.state;
+    const { state, turn } = this.#transcript.exchanges.at(-1) ?? {};
     if (!document.hidden || !this.#isOn || state === "stopped") return;
-    void tell(state === "completed" ? READY : NOT_FINISHED, "chatui-ready");
+    void tell(state === "completed" ? READY : NOT_FINISHED, `chatui-ready-${turn}`);
   };
 
   /** @param {Event} event */
   #waits = async (event) => {
     if (!(event instanceof CustomEvent && event.detail) || !document.hidden || !this.#isOn) return;
     const { held = [] } = (await navigator.locks?.query()) ?? {};
-    if (!held.some(({ name }) => name === LOOKING)) void tell(WAITS, "chatui-waits");
+    if (!held.some(({ name }) => name === LOOKING)) void tell(WAITS, `chatui-waits-${event.detail}`);
   };
 }
 
@@ -101,7 +101,11 @@ function look(signal) {
   void navigator.locks?.request(LOOKING, { mode: "shared" }, left);
 }
 
-/** @param {string} words @param {string} tag two tabs with the same answer show one notice */
+/**
+ * @param {string} words
+ * @param {string} tag of this answer: two tabs with it show one notice. Browsers put a second notice of one tag in the
+ *   place of the first without a sound, so another answer has another tag.
+ */
 async function tell(words, tag) {
   const options = { tag };
   try {

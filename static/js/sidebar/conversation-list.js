@@ -104,7 +104,7 @@ export class ConversationList extends HTMLElement {
   waits({ conversation, waits }) {
     const item = this.item(conversation);
     if (item) mark(item, "waits", waits);
-    document.dispatchEvent(new CustomEvent("chat:waits", { detail: waits }));
+    document.dispatchEvent(new CustomEvent("chat:waits", { detail: waits ? conversation : null }));
   }
 
   /** @param {string} conversation whose new answer the person has seen */
