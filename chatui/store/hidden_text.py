@@ -12,7 +12,7 @@ behind reasoning that came in a place of its own: then the sign speaks of the co
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import reduce
@@ -82,7 +82,7 @@ def forget_old(now: datetime | None = None) -> str:
             repeating = Turn.objects.filter(Q(request__isnull=False) | ~Q(error_detail=""), pk__in=turns)
             repeating.update(request=None, error_detail="")
             TurnPiece.objects.filter(turn__in=turns).delete()
-            ToolApproval.objects.filter(turn__in=turns).exclude(arguments="").update(arguments="", receiver="", answer="")
+            empty_cards(turns)
         last = turns[-1]
     count, last = 0, _FIRST
     while messages := _older(_hidden().exclude(turn__state=TurnState.RUNNING), before, last):
@@ -90,6 +90,11 @@ def forget_old(now: datetime | None = None) -> str:
             count += _empty(Message.objects.filter(pk__in=messages))
         last = messages[-1]
     return f"took hidden text out of {count} messages stored before {before:%Y-%m-%d %H:%M}"
+
+
+def empty_cards(turns: Sequence[UUID] | QuerySet[Turn]) -> None:
+    """Remove the text of the cards of tools below the answers of these turns. What was decided stays, for staff."""
+    ToolApproval.objects.filter(turn__in=turns).exclude(arguments="").update(arguments="", receiver="", answer="")
 
 
 def too_old(now: datetime | None = None) -> datetime | None:

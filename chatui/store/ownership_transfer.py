@@ -20,7 +20,7 @@ from chatui.models.shares import ShareLink
 from chatui.models.tools import ToolRule
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.store import passages, search_index, temporary, titles, transcripts
+from chatui.store import hidden_text, passages, search_index, temporary, titles, transcripts
 
 _FOLDER_CHARS = 60
 _CHANGED = ("owner", "folder", "import_key", "is_pinned", "handed_over_at")
@@ -31,7 +31,8 @@ def transfer(person: User, heir: User, *, with_summaries: bool) -> int:
 
     Can be repeated. ``with_summaries``: whether the heir gets reasoning summaries. Otherwise existing summaries are hidden, and only staff
     with the permission can see them. Deleted and temporary conversations are not transferred, and will be erased. Folder instructions are
-    personal, and are not transferred. Share links are revoked: the person responsible for them has left.
+    personal, and are not transferred. Share links are revoked: the person responsible for them has left. The cards of tools below answers
+    were for the person alone, and are emptied.
 
     Assistants and collections that are offered to groups become the heir's, so that whoever uses them keeps them. The others are personal,
     and will be erased: the transferred conversations that began with such an assistant go on without it, and say so.
@@ -78,6 +79,8 @@ def _transfer(key: UUID, person: User, folder: Folder, *, with_summaries: bool) 
         ShareLink.objects.filter(conversation=row).delete()
         # The heir has never allowed tools to run without approval. Tools that are switched off stay off.
         ToolRule.objects.filter(conversation=row, is_allowed=True).delete()
+        # What a tool's server said to the person alone, and what they filled in or decided about, was for nobody else.
+        hidden_text.empty_cards(Turn.objects.filter(conversation=row))
         ActiveLeaf.objects.filter(conversation=row, person=person).update(person=folder.owner)
         Turn.objects.filter(conversation=row, asked_by=person).update(asked_by=folder.owner)
         to_index = _transfer_files(StoredFile.objects.filter(conversation=row, owner=person), folder.owner)

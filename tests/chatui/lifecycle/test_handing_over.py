@@ -1,20 +1,25 @@
 """Transferred conversations: files are transferred with few queries, and summaries only if the heir may see any."""
 
+import json
 from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import Group
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from chatui.models.conversation import Conversation
 from chatui.models.files import DocumentPart, DocumentText, FileContent, FilePiece, FileSource, StoredFile
 from chatui.models.message import Author, Message
+from chatui.models.tools import CardKind, Decision, ToolApproval
+from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import shares
 from chatui.store import files as store_files
 from chatui.store import ownership_transfer, transcripts
 from chatui.store.transcripts import FrameMetadata
+from chatui.tools.forms import form_of
 from renderer.activities.activity import Activity
 from renderer.activities.frame import frame_of
 from tests.chatui.conftest import signed_in
@@ -63,6 +68,31 @@ def test_an_heir_without_summaries_reads_none_of_the_former_owners(ada: User, be
     summary = Message.objects.get(conversation=row, name="reasoning_summary")
     assert STEP in summary.text and not summary.is_visible, "staff with the permission still find it"
     assert "Thought for 12" in readable_pages(bela, row.pk)[0]
+
+
+def test_an_heir_is_shown_nothing_that_a_tool_said_to_the_former_owner_alone_or_was_told_by_them(ada: User, bela: User) -> None:
+    row = long_conversation(ada, 2)
+    turn = Turn.objects.filter(conversation=row).latest("pk")
+    form = form_of("FOR-ADA: where to?", {"type": "object", "properties": {"city": {"type": "string"}}})
+    cards = [
+        (CardKind.TEXT, Decision.NONE, json.dumps({"text": "FOR-ADA: your number is 12"}), ""),
+        (CardKind.FORM, Decision.ANSWERED, form.model_dump_json(), json.dumps({"city": "FOR-ADA"})),
+        (CardKind.CALL, Decision.ONCE, json.dumps({"note": "FOR-ADA"}), ""),
+        (CardKind.ACCOUNT, Decision.NONE, json.dumps({"server": "FOR-ADA"}), ""),
+    ]
+    for kind, decision, arguments, answer in cards:
+        about = {"kind": kind, "decision": decision, "arguments": arguments, "answer": answer}
+        ToolApproval.objects.create(turn=turn, call_id=kind, title="tickets", lapses_at=timezone.now(), **about)
+
+    def pages(person: User) -> list[str]:
+        return [*readable_pages(person, row.pk), signed_in(person).get(f"/c/{row.pk}/turns/{turn.pk}/calls/").content.decode()]
+
+    assert pages(ada)[-1].count("FOR-ADA") >= len(cards), "the premise: its owner is shown it"
+    handed_over(ada, bela)
+    assert not any("FOR-ADA" in text for text in pages(bela))
+    assert not any("You allowed" in text or "You sent" in text for text in pages(bela)), "they did not"
+    kept = ToolApproval.objects.filter(turn=turn).values_list("kind", "decision")
+    assert set(kept) == {(kind, decision) for kind, decision, *_ in cards}, "staff still see what was decided"
 
 
 @pytest.mark.parametrize("is_for_all", [True, False])
