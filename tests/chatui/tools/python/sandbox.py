@@ -14,10 +14,28 @@ import pytest
 from chatui.env import BASE_DIR
 from chatui.tools.python import launch, packages, tool
 from chatui.tools.python.answers import CodeOutcome
-from chatui.tools.python.interpreter import Interpreter
+from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from chatui.tools.python.launch import LaunchLimits, SandboxLaunch
 from tests.support.places import CACHE
 from tests.tools import fault_programs, not_run
+
+__all__ = [
+    "DATA_MEBIBYTES",
+    "MEMORY_MEBIBYTES",
+    "NOBODY",
+    "Interpreter",
+    "InterpreterEndedError",
+    "answers",
+    "as_nobody",
+    "change_code",
+    "named_packages",
+    "recorded",
+    "sandbox",
+    "sandbox_with_packages",
+    "started",
+    "texts",
+    "within",
+]
 
 T = TypeVar("T")
 
@@ -85,11 +103,16 @@ def change_code(monkeypatch: pytest.MonkeyPatch, change: Callable[[str], str]) -
     monkeypatch.setattr(Interpreter, "run", lambda interpreter, code, *given: run(interpreter, change(code), *given))
 
 
+async def started(how: SandboxLaunch | None = None) -> Interpreter:
+    """A new interpreter, which the test ends. ``how``: of another sandbox."""
+    return await Interpreter.start(how or sandbox())
+
+
 def within(task: Callable[[Interpreter], Awaitable[T]], how: SandboxLaunch | None = None) -> T:
     """The result of a task with an interpreter. ``how``: of another sandbox."""
 
     async def run() -> T:
-        interpreter = await Interpreter.start(how or sandbox())
+        interpreter = await started(how)
         try:
             return await task(interpreter)
         finally:

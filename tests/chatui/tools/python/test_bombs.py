@@ -5,8 +5,7 @@ import time
 
 import pytest
 
-from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
-from tests.chatui.tools.python.sandbox import DATA_MEBIBYTES, answers, texts, within
+from tests.chatui.tools.python.sandbox import DATA_MEBIBYTES, Interpreter, InterpreterEndedError, answers, texts, within
 from tests.support.limits import set_limits
 
 pytestmark = pytest.mark.slow

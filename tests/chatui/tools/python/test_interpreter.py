@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from chatui.env import BASE_DIR
-from chatui.tools.python import interpreter as module
-from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
-from tests.chatui.tools.python.sandbox import answers, sandbox, texts, within
+from tests.chatui.tools.python.sandbox import Interpreter, InterpreterEndedError, answers, started, texts, within
+from tests.support.limits import set_limits
 
 pytestmark = pytest.mark.slow
 
@@ -73,7 +72,7 @@ def test_created_or_changed_files_are_named() -> None:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine an interrupt takes effect late, because the code in the sandbox comes last."""
-    monkeypatch.setattr(module, "GRACE_SECONDS", 120.0)
+    set_limits(monkeypatch, "chatui.tools.python", GRACE_SECONDS=120.0)
 
 
 def interrupted(seconds: float, times: int = 1) -> list[str]:
@@ -94,7 +93,7 @@ def test_slow_code_is_interrupted_and_keeps_its_state(patient: None) -> None:
 
 def test_code_that_is_interrupted_as_soon_as_it_is_sent_is_answered(patient: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if it has not begun, as on a busy machine: the interrupt waits for it."""
-    monkeypatch.setattr(module, "LOOK_SECONDS", 0.001)
+    set_limits(monkeypatch, "chatui.tools.python", LOOK_SECONDS=0.001)
     *said, after = interrupted(0, times=30)
     assert all(one.endswith("KeyboardInterrupt\n\n[Interrupted after 0 seconds.]") for one in said) and after == "True\n"
 
@@ -151,7 +150,7 @@ def test_a_call_that_is_cancelled_ends_at_once() -> None:
 
 def test_a_cancelled_start_leaves_nothing_behind() -> None:
     async def run(moments: int) -> None:
-        starting = asyncio.create_task(Interpreter.start(sandbox()))
+        starting = asyncio.create_task(started())
         for _ in range(moments):
             await asyncio.sleep(0.001)
         starting.cancel()
@@ -191,10 +190,9 @@ def test_leftover_threads_do_not_run_between_calls() -> None:
 def test_a_killed_server_leaves_nothing_behind() -> None:
     """Neither while code runs nor between calls, when the sandbox is paused."""
     code = (
-        "import asyncio, sys; from tests.chatui.tools.python.sandbox import sandbox;"
-        "from chatui.tools.python.interpreter import Interpreter\n"
+        "import asyncio, sys; from tests.chatui.tools.python.sandbox import started\n"
         "async def main():\n"
-        "    idle, busy = [await Interpreter.start(sandbox()) for _ in range(2)]\n"
+        "    idle, busy = [await started() for _ in range(2)]\n"
         "    print(idle.first_process, busy.first_process, flush=True)\n"
         "    await busy.run('while True: pass', 100, 100)\n"
         "asyncio.run(main())"
