@@ -18,11 +18,10 @@ from chatui.models.conversation import Conversation
 from chatui.models.model_servers import StoredBackend
 from chatui.models.user import User
 from chatui.operations.canary import fixtures, run
+from tests.chatui.operations.canary.made import BACKENDS, made
 from tests.support.environment import change
 
 pytestmark = pytest.mark.django_db
-
-BACKENDS = {"chat": ("http://127.0.0.1:9/secret/chat", ("fields", "paused"))}
 
 
 def counts() -> tuple[int, ...]:
@@ -34,7 +33,7 @@ def set_age(run: str, **ago: float) -> None:
 
 
 def test_only_the_people_of_a_run_may_use_its_back_ends() -> None:
-    fixture = fixtures.make(fixtures.new_run(), BACKENDS)
+    fixture = made()
     row = StoredBackend.objects.get()
     assert row.name == f"{fixture.run}-chat" and row.model_names.splitlines() == ["fields", "paused"] and not row.key_name
     members = User.objects.filter(groups__in=row.groups.all())
@@ -46,9 +45,9 @@ def test_only_the_people_of_a_run_may_use_its_back_ends() -> None:
 
 
 def test_everything_of_a_run_is_removed_and_nothing_else() -> None:
-    neighbour, group = fixtures.make(fixtures.new_run(), BACKENDS), Group.objects.create(name="readers")
+    neighbour, group = made(), Group.objects.create(name="readers")
     before = counts()
-    fixture = fixtures.make(fixtures.new_run(), BACKENDS)
+    fixture = made()
     fixture.owner.groups.add(group)
     Conversation.objects.create(owner=fixture.owner, title="Planted")
     AttemptWarning.objects.create(person_name=fixture.owner.get_username(), day=timezone.now().date(), attempts=5)
@@ -64,23 +63,23 @@ def test_everything_of_a_run_is_removed_and_nothing_else() -> None:
 
 def test_rows_are_made_all_or_none() -> None:
     before = counts()
-    fixture = fixtures.make(fixtures.new_run(), BACKENDS)
+    fixture = made()
     with pytest.raises(IntegrityError), transaction.atomic():
-        fixtures.make(fixture.run, {"responses": BACKENDS["chat"]})
+        made({"responses": BACKENDS["chat"]}, fixture.run)
     fixtures.remove(fixture.run)
     assert counts() == before
 
 
 def test_what_a_run_left_that_died_is_removed_after_an_hour() -> None:
     before = counts()
-    old = fixtures.make(fixtures.new_run(), BACKENDS)
+    old = made()
     set_age(old.run, hours=1, minutes=1)
     assert fixtures.remove_left_over() == 1
     assert counts() == before
 
 
 def test_a_run_that_may_still_go_on_is_left_alone() -> None:
-    young = fixtures.make(fixtures.new_run(), BACKENDS)
+    young = made()
     set_age(young.run, minutes=59)
     assert fixtures.remove_left_over() == 0
     assert User.objects.filter(pk=young.owner.pk).exists()
@@ -104,7 +103,7 @@ def test_a_person_who_is_called_like_one_of_a_run_but_is_not_of_its_group_is_lef
 
 
 def test_a_back_end_that_is_summarized_names_its_summarizer_in_the_same_run() -> None:
-    fixture = fixtures.make(fixtures.new_run(), {"summarized": ("http://127.0.0.1:9/", ("thinker", "copier"))})
+    fixture = made({"summarized": ("http://127.0.0.1:9/", ("thinker", "copier"))})
     row = StoredBackend.objects.get()
     assert (row.summaries, row.summarizer) == ("model", f"{fixture.run}-summarized/copier")
     assert of_row(row, [fixture.run]).summarizer == fixtures.choice(fixture.run, "summarized", "copier"), (
@@ -119,7 +118,7 @@ def test_the_owner_of_a_run_is_in_the_groups_whose_members_get_what_is_looked_at
     change(monkeypatch, {"share_groups": ["sharers", "gone"], "summary_groups": ["summed"], "group_instructions_file": place} | demanding)
     for name in ("sharers", "summed", "sworn", "careful", "others"):
         Group.objects.create(name=name)
-    fixture = fixtures.make(fixtures.new_run(), BACKENDS)
+    fixture = made()
     assert set(fixture.owner.groups.values_list("name", flat=True)) == {fixture.run, "sharers", "summed", "sworn"}
     for person in (fixture.stranger, fixture.trusted):
         assert person.groups.get().name == fixture.run, "somebody without a permission reads none of it"

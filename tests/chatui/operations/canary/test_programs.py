@@ -8,12 +8,12 @@ from typing import Any
 import httpx
 import pytest
 
-from chatui.operations.canary import fixtures, programs
+from chatui.operations.canary import programs
 from chatui.operations.canary.browser import Deployment
 from chatui.operations.canary.programs import OTHER, PROGRAM, REVOKED, TRUSTED, ProgramVisitor
 from chatui.operations.canary.scripts import PAUSE, Script
 from chatui.operations.canary.watch import Canary, Clock, LeakWatch
-from tests.chatui.operations.canary.test_fixtures import BACKENDS
+from tests.chatui.operations.canary.made import made
 
 pytestmark = pytest.mark.django_db
 
@@ -40,7 +40,7 @@ class Played:
 def visited(statuses: Mapping[str, int]) -> tuple[LeakWatch, list[str], dict[str, Played]]:
     watch, problems = LeakWatch(Canary(), Canary(), {}), list[str]()
     deployment = Deployment("http://127.0.0.1:9", watch, Clock(5))
-    fixture: Any = fixtures.make(fixtures.new_run(), BACKENDS)
+    fixture: Any = made()
     visit = ProgramVisitor(fixture, deployment, None, problems)  # type: ignore[arg-type]
     played = {viewer: Played(viewer, statuses) for viewer in (PROGRAM, TRUSTED, REVOKED, OTHER)}
     visit._ask_for(played, "model")  # type: ignore[arg-type]
