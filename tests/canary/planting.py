@@ -14,9 +14,10 @@ from chatui.models.tools import ToolSession
 from chatui.models.turn import Turn, TurnPiece
 from chatui.models.user import User
 from chatui.operations.canary.hidden_frames import hidden_headers
-from chatui.store import requests, transcripts
+from chatui.store import requests
 from renderer.frames import Frame, Header, Terminator
 from tests.canary.markers import Canary
+from tests.support.messages import add_message, add_messages, open_branch
 
 VISIBLE = "Here is the visible answer."
 QUESTION = "What is the visible question?"
@@ -63,13 +64,7 @@ def new_turn(question: Message, canary: Canary, state: str = "completed", code: 
 
 def append(conversation: Conversation, parent: Message | None, header: Header, body: str, turn: Turn | None = None) -> Message:
     """Store a frame, as the product does."""
-    return transcripts.append(
-        conversation,
-        parent,
-        Frame(header, body, Terminator.END),
-        _author(header),
-        transcripts.FrameMetadata(turn_id=turn.pk if turn else None),
-    )
+    return add_message(conversation, parent, Frame(header, body, Terminator.END), _author(header), turn_id=turn.pk if turn else None)
 
 
 def plant(owner: User, canary: Canary, *, deleted: bool = False) -> Planted:
@@ -92,7 +87,7 @@ def plant(owner: User, canary: Canary, *, deleted: bool = False) -> Planted:
     append(row, thought, Header("assistant", channel="final"), "Another answer.", other_turn)
     failed = new_turn(question, canary, "failed", "E-X-BACKEND")
     _hide(row, question, canary, Header("assistant", channel="analysis"), "analysis of a failed turn", hidden, failed)
-    transcripts.activate(row, owner, final)
+    open_branch(row, owner, final)
     link = ShareLink.objects.create(token=secrets.token_urlsafe(16), conversation=row, leaf=final, title=row.title, created_by=owner)
     ToolSession.objects.create(server="notes", person=owner, conversation=row, session=canary.plant("session with a tool server"))
     if deleted:
@@ -104,16 +99,14 @@ def plant_abandoned(owner: User, canary: Canary) -> Turn:
     """A turn whose process died in the middle of hidden text."""
     row = Conversation.objects.create(owner=owner, title="A second title")
     question = append(row, None, Header("user"), "Are you there?")
-    transcripts.activate(row, owner, question)
+    open_branch(row, owner, question)
     return new_turn(question, canary, "running", lease_until=timezone.now() - timedelta(seconds=5))
 
 
 def _hide_all(row: Conversation, parent: Message, canary: Canary, headers: dict[str, Header], hidden: list[Message], turn: Turn) -> Message:
     """Like ``_hide`` for each header, one under another, in a few statements: most tests of the canary begin with this."""
     frames = [Frame(header, _body(canary, header, what), Terminator.END) for what, header in headers.items()]
-    *_, last = transcripts.append_chain(
-        row, parent, [(frame, _author(frame.header), transcripts.FrameMetadata(turn_id=turn.pk)) for frame in frames]
-    )
+    *_, last = add_messages(row, parent, [(frame, _author(frame.header)) for frame in frames], turn_id=turn.pk)
     rows = list(Message.objects.filter(turn=turn, position__gt=parent.position).order_by("position"))
     assert len(rows) == len(headers) and rows[-1] == last
     for what, message in zip(headers, rows, strict=True):

@@ -11,10 +11,10 @@ from chatui.display import folders, own_data
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.user import User
 from chatui.prompts import format_assistant_instructions, format_preferences, format_program_instructions
-from chatui.store import transcripts
 from chatui.transfer.imports import import_transcript
 from chatui.turns.asks import AskKind
 from tests.chatui.turns.test_instructions import IMPORTED, say, sent_instructions
+from tests.support.messages import branch_of
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, ended, frame
 from tests.support.turns import ask, run
 
@@ -87,7 +87,7 @@ async def test_the_transcript_keeps_the_operators_words_and_none_of_the_folder(
     @database_sync_to_async
     def stored_text() -> str:
         row = Conversation.objects.get(pk=turn.conversation_id)
-        return "".join(message.text for message in transcripts.branch(row, transcripts.active_leaf(row, ada)))
+        return "".join(message.text for message in branch_of(row, ada))
 
     text = await stored_text()
     assert "Be kind." in text and "Latin" not in text

@@ -11,21 +11,21 @@ from tests.support.served import Deployment
 pytestmark = pytest.mark.services
 
 FILL = """
-from chatui.store import transcripts
 from chatui.models import Conversation, User
 from renderer.frames import Frame, Header
+from tests.support.messages import add_message
 ada, bela = (User.objects.get(username=name) for name in ("ada", "bela"))
 for owner in (ada, bela):
     row = Conversation.objects.create(owner=owner, title="Talk")
     parent = None
     for number in range(300):
-        parent = transcripts.append(row, parent, Frame(Header("user"), f"Cabbage number {number} of {owner.username}"), "person")
-    thought = transcripts.append(row, parent, Frame(Header("assistant", channel="analysis"), "walruses"), "model")
+        parent = add_message(row, parent, Frame(Header("user"), f"Cabbage number {number} of {owner.username}"), "person")
+    thought = add_message(row, parent, Frame(Header("assistant", channel="analysis"), "walruses"), "model")
     header = Header("assistant", channel="final")
     short = "Mietvertrag \\uc815\\uae30\\ud68c\\uc758\\ub85d\\uc5d0\\uc11c R\\u00e9sum\\u00e9 \\u6771\\u4eac\\u90fd\\u5e81 'quoted' "
     short += "x" * 5000
-    final = transcripts.append(row, thought, Frame(header, short), "model")
-    transcripts.append(row, final, Frame(header, " ".join(f"w\\u00f6rd{n}" for n in range(70000))), "model")
+    final = add_message(row, thought, Frame(header, short), "model")
+    add_message(row, final, Frame(header, " ".join(f"w\\u00f6rd{n}" for n in range(70000))), "model")
 """
 ASK = """
 import json

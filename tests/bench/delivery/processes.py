@@ -45,15 +45,15 @@ for number in range({count}):
 MAKE_CONVERSATIONS = """
 from chatui.models import Conversation, User
 from chatui.models.message import Author
-from chatui.store import transcripts
 from renderer.frames import Frame, Header
+from tests.support.messages import add_message, open_branch
 person = User.objects.get(username="{person}")
 Conversation.objects.bulk_create([Conversation(owner=person, title=f"Talk {{number}}") for number in range(100)])
 row, last = Conversation.objects.create(owner=person, title="A long talk"), None
 for place in range(200):
     header, author = (Header("assistant", channel="final"), Author.MODEL) if place % 2 else (Header("user"), Author.PERSON)
-    last = transcripts.append(row, last, Frame(header, f"Message {{place}} of *this* talk."), author)
-transcripts.activate(row, person, last)
+    last = add_message(row, last, Frame(header, f"Message {{place}} of *this* talk."), author)
+open_branch(row, person, last)
 print(f"/c/{{row.pk}}/")
 """
 

@@ -43,16 +43,16 @@ _SAY = """
 import json
 from chatui.models import Conversation, User
 from chatui.models.message import Author
-from chatui.store import transcripts
 from renderer.frames import Frame, Header
+from tests.support.messages import add_message, open_branch
 ada = User.objects.get(username={name!r})
 for title, texts in json.loads({talks!r}):
     row = Conversation.objects.create(owner=ada, title=title)
     last = None
     for place, text in enumerate(texts):
         header, author = (Header("assistant", channel="final"), Author.MODEL) if place % 2 else (Header("user"), Author.PERSON)
-        last = transcripts.append(row, last, Frame(header, text), author)
-    transcripts.activate(row, ada, last)
+        last = add_message(row, last, Frame(header, text), author)
+    open_branch(row, ada, last)
     print("made", row.pk)
 """
 

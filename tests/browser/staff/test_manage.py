@@ -24,8 +24,8 @@ from chatui.audit_log.record import Visitor
 from chatui.models import Conversation, Turn, User
 from chatui.models.message import Author
 from chatui.permissions import debug_requests
-from chatui.store import transcripts
 from renderer.frames import Frame, Header
+from tests.support.messages import add_message
 group = Group.objects.create(name="debuggers")
 group.permissions.set(Permission.objects.filter(codename="view_hidden_channels"))
 User.objects.filter(username="root").update(is_superuser=True)
@@ -33,7 +33,7 @@ ada = User.objects.get(username="ada")
 User.objects.create(username="<b>" + "long" * 36, first_name="\\u202eevil")
 for code, cause in (("E-X-BACKEND-SETUP", "key-refused: HTTP 401, invalid_api_key"), ("E-X-TIMEOUT", "")):
     talk = Conversation.objects.create(owner=ada, title="Private")
-    asked = transcripts.append(talk, None, Frame(Header("user"), "Private"), Author.PERSON)
+    asked = add_message(talk, None, Frame(Header("user"), "Private"), Author.PERSON)
     Turn.objects.create(conversation=talk, question=asked, asked_by=ada, client_id=uuid4(), state="failed", effort="low",
         lease_until=timezone.now(), choice="demo", error_code=code, error_cause=cause)
 grace = User.objects.get(username="grace")

@@ -18,13 +18,13 @@ from chatui.models.message import Author
 from chatui.models.shares import ShareLink
 from chatui.models.sign_in import BegunSession, OutsideIdentity
 from chatui.models.user import User
-from chatui.store import transcripts
 from renderer.frames import Frame, Header
 from tests.chatui.accounts.conftest import configure, sign_in_with_provider
 from tests.chatui.accounts.people import is_in
 from tests.chatui.accounts.scripted_provider import ScriptedProvider, running
 from tests.chatui.conftest import PASSWORD, signed_in
 from tests.support.environment import change
+from tests.support.messages import add_message
 
 ADDRESS = "192.0.2.7"
 TABLE = {"/chat": "people", "/chat/admins": ["people", "debuggers"]}
@@ -47,7 +47,7 @@ def works(key: str) -> bool:
 
 def new_link(person: User) -> str:
     row = Conversation.objects.create(owner=person)
-    leaf = transcripts.append(row, None, Frame(Header("user"), "A question"), Author.PERSON)
+    leaf = add_message(row, None, Frame(Header("user"), "A question"), Author.PERSON)
     return ShareLink.objects.create(token="t" * 22, conversation=row, leaf=leaf, created_by=person).token
 
 

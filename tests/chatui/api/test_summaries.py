@@ -14,8 +14,6 @@ from chatui.display import activities
 from chatui.models.keys import new_key as new_key_of_row
 from chatui.models.message import Author, Message
 from chatui.models.programs import ProgramAnswer
-from chatui.store import transcripts
-from chatui.store.transcripts import FrameMetadata
 from chatui.turns.streams.program import Ended, ProgramStream
 from renderer.activities.activity import Activity
 from renderer.activities.frame import frame_of
@@ -23,6 +21,7 @@ from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE, SUMMARY
 from renderer.frames import Frame, Header, Terminator
 from tests.chatui.api.asking import Program, json_of
+from tests.support.messages import add_message
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -118,12 +117,9 @@ def store(lines: tuple[Activity, ...] | None) -> str:
     turn = row.turn
     turn.messages.all().delete()
     summary = frame_of(lines) if lines is not None else Frame(SUMMARY, "- Weighed MARMALADE")
-    frames = [
-        (Frame(PREAMBLE, "I look."), Author.MODEL, FrameMetadata(turn.pk)),
-        (summary, Author.PRODUCT, FrameMetadata(turn.pk, activities=lines)),
-        (Frame(ANSWER, "By train.", Terminator.RETURN), Author.MODEL, FrameMetadata(turn.pk)),
-    ]
-    transcripts.append_chain(turn.conversation, turn.question, frames)
+    looking = add_message(turn.conversation, turn.question, Frame(PREAMBLE, "I look."), Author.MODEL, turn_id=turn.pk)
+    stored = add_message(turn.conversation, looking, summary, Author.PRODUCT, turn_id=turn.pk, activities=lines)
+    add_message(turn.conversation, stored, Frame(ANSWER, "By train.", Terminator.RETURN), Author.MODEL, turn_id=turn.pk)
     return f"/v1/responses/resp_{row.pk.hex}"
 
 

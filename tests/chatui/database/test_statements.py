@@ -20,15 +20,16 @@ from chatui.turns.asks import AskRefusedError
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in
 from tests.support import written_rows
+from tests.support.messages import add_messages, open_branch
 from tests.support.turns import ask, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def questions(conversation: Conversation, count: int) -> list[Message]:
-    frames = [(Frame(Header("user"), f"Question {number}?"), Author.PERSON, transcripts.FrameMetadata()) for number in range(count)]
+    frames = [(Frame(Header("user"), f"Question {number}?"), Author.PERSON) for number in range(count)]
     with transaction.atomic():
-        transcripts.append_chain(conversation, None, frames)
+        add_messages(conversation, None, frames)
     return list(Message.objects.filter(conversation=conversation).order_by("position"))
 
 
@@ -57,7 +58,7 @@ def test_rows_are_inserted_unchanged(conversation: Conversation, count: int) -> 
 def test_an_existing_row_is_updated_instead(ada: User, conversation: Conversation) -> None:
     first, second = questions(conversation, 2)
     for leaf in (first, second):
-        transcripts.activate(conversation, ada, leaf)
+        open_branch(conversation, ada, leaf)
     assert list(ActiveLeaf.objects.values_list("message", flat=True)) == [second.pk]
 
 

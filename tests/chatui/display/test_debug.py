@@ -16,11 +16,12 @@ from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
-from chatui.store import hidden_text, requests, transcripts
+from chatui.store import hidden_text, requests
 from renderer.frame_kinds import DOCUMENT
 from renderer.frames import Frame, Header, Terminator
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 from tests.support import environment
+from tests.support.messages import add_message, open_branch
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
@@ -71,7 +72,7 @@ class Talk:
         self.last: Message | None = None
 
     def ask(self, text: str, parent: Message | None = None) -> Message:
-        self.last = transcripts.append(self.row, parent or self.last, Frame(Header("user"), text), Author.PERSON)
+        self.last = add_message(self.row, parent or self.last, Frame(Header("user"), text), Author.PERSON)
         return self.last
 
     def turn(self, question: Message, state: str = "completed", **fields: object) -> Turn:
@@ -95,15 +96,13 @@ class Talk:
 
     def write(self, turn: Turn, header: Header, body: str, after: float, terminator: Terminator = Terminator.END) -> Message:
         author = Author.PRODUCT if header.role == "tool" else Author.MODEL
-        self.last = transcripts.append(
-            self.row, self.last, Frame(header, body, terminator), author, transcripts.FrameMetadata(turn_id=turn.pk)
-        )
+        self.last = add_message(self.row, self.last, Frame(header, body, terminator), author, turn_id=turn.pk)
         Message.objects.filter(pk=self.last.pk).update(created_at=self.started_at + timedelta(seconds=after))
         return self.last
 
     def open(self) -> None:
         assert self.last is not None
-        transcripts.activate(self.row, self.row.owner, self.last)
+        open_branch(self.row, self.row.owner, self.last)
 
     def view(self, person: User, leaf: object | None = None) -> View:
         return debug.view(self.row, person, leaf)
@@ -117,7 +116,7 @@ def talk(conversation: Conversation) -> Talk:
 @pytest.fixture
 def answered(talk: Talk) -> Turn:
     """A conversation of instructions, a question, and an answer with a tool call."""
-    talk.last = transcripts.append(talk.row, None, Frame(Header("developer"), "Be kind."), Author.PRODUCT)
+    talk.last = add_message(talk.row, None, Frame(Header("developer"), "Be kind."), Author.PRODUCT)
     turn = talk.turn(
         talk.ask("What is it?"), request=requests.pack("/v1/chat/completions", b'{"messages": [{"role": "user"}], "stream": true}')
     )
@@ -145,9 +144,9 @@ def test_a_turn_is_a_question_and_answer_with_state_times_and_usage(talk: Talk, 
 
 def test_the_files_of_a_question_are_in_its_turn(talk: Talk, grace: User) -> None:
     def attach(text: str) -> None:
-        talk.last = transcripts.append(talk.row, talk.last, Frame(DOCUMENT, text), Author.PERSON)
+        talk.last = add_message(talk.row, talk.last, Frame(DOCUMENT, text), Author.PERSON)
 
-    talk.last = transcripts.append(talk.row, None, Frame(Header("developer"), "Be kind."), Author.PRODUCT)
+    talk.last = add_message(talk.row, None, Frame(Header("developer"), "Be kind."), Author.PRODUCT)
     attach("The first file.")
     attach("The second.")
     answered = talk.turn(talk.ask("What is in them?"))
@@ -213,9 +212,7 @@ def test_the_time_of_an_answer_excludes_the_summary_before_it(talk: Talk, grace:
     turn = talk.turn(talk.ask("And then?"))
     talk.write(turn, ANALYSIS, "Let me think.", 2)
     summary = Header("assistant", "commentary", name="reasoning_summary", intent="preamble")
-    talk.last = transcripts.append(
-        talk.row, talk.last, Frame(summary, "- Thought about it"), Author.PRODUCT, transcripts.FrameMetadata(turn_id=turn.pk)
-    )
+    talk.last = add_message(talk.row, talk.last, Frame(summary, "- Thought about it"), Author.PRODUCT, turn_id=turn.pk)
     Message.objects.filter(pk=talk.last.pk).update(created_at=talk.started_at + timedelta(seconds=9.9))
     talk.write(turn, FINAL, "That.", 10, Terminator.RETURN)
     talk.open()
@@ -227,8 +224,8 @@ def test_the_time_of_an_answer_excludes_the_summary_before_it(talk: Talk, grace:
 def test_e_x_summary_blocked_a_line_that_an_earlier_version_blocked_is_there_for_staff_alone(talk: Talk, grace: User) -> None:
     turn = talk.turn(talk.ask("And then?"))
     blocked = Frame(Header("assistant", channel="analysis", intent="debug"), "It copies hidden text:\n\nthe tonsured yak")
-    metadata = transcripts.FrameMetadata(turn_id=turn.pk, error_code="E-X-SUMMARY-BLOCKED")
-    talk.last = transcripts.append(talk.row, talk.last, blocked, Author.PRODUCT, metadata)
+    stored = {"turn_id": turn.pk, "error_code": "E-X-SUMMARY-BLOCKED"}
+    talk.last = add_message(talk.row, talk.last, blocked, Author.PRODUCT, **stored)
     assert not talk.last.is_visible
     talk.open()
     frame = all_frames(talk.view(grace))[-1]
@@ -308,7 +305,7 @@ def test_only_the_latest_of_many_branches_are_listed(talk: Talk, grace: User, mo
 @pytest.mark.parametrize("key", ["x", uuid4(), ""])
 def test_a_branch_or_frame_of_another_conversation_is_not_found(key: object, talk: Talk, answered: Turn, ada: User) -> None:
     other = Conversation.objects.create(owner=ada)
-    foreign = transcripts.append(other, None, Frame(Header("user"), "Elsewhere"), Author.PERSON)
+    foreign = add_message(other, None, Frame(Header("user"), "Elsewhere"), Author.PERSON)
     for wrong in (key, foreign.pk):
         with pytest.raises(NotFoundError):
             debug.view(talk.row, ada, wrong)

@@ -10,17 +10,17 @@ from chatui.display.search import matching_messages, messages_with_words
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
 from chatui.models.user import User
-from chatui.store import transcripts
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in
 from tests.support.cost import python_calls
+from tests.support.messages import add_message, open_branch
 
 pytestmark = pytest.mark.django_db
 
 
 def say(row: Conversation, parent: Message | None, text: str, header: Header | None = None) -> Message:
     author = Author.PERSON if header is None else Author.MODEL
-    return transcripts.append(row, parent, Frame(header or Header("user"), text), author)
+    return add_message(row, parent, Frame(header or Header("user"), text), author)
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def talk(conversation: Conversation, ada: User) -> list[Message]:
     thought = say(conversation, question, "The person mentions walruses.", Header("assistant", channel="analysis"))
     final = say(conversation, thought, "Stop the server, then restore the file. Größe", Header("assistant", channel="final"))
     say(conversation, question, "Restore it elsewhere.", Header("assistant", channel="final"))
-    transcripts.activate(conversation, ada, final)
+    open_branch(conversation, ada, final)
     return [question, thought, final]
 
 
@@ -47,7 +47,7 @@ def test_a_text_is_found_as_people_see_it(conversation: Conversation, ada: User,
     marked = say(
         conversation, talk[-1], "Then **re**start [the `server`](https://example.org/walrus).", Header("assistant", channel="final")
     )
-    transcripts.activate(conversation, ada, marked)
+    open_branch(conversation, ada, marked)
     assert matching_messages(conversation, ada, "restart the server.") == [marked.pk]
     assert matching_messages(conversation, ada, "walrus") == []
     assert messages_with_words(conversation, ada, "server restart") == [marked.pk]
@@ -72,7 +72,7 @@ def test_only_messages_with_the_text_are_parsed_and_more_cost_no_more_each(conve
     for number in range(300):
         last = say(conversation, last, f"Of the *tides*, part {number}.")
         if number in {99, 299}:
-            transcripts.activate(conversation, ada, last)
+            open_branch(conversation, ada, last)
             calls += [python_calls(partial(matching_messages, conversation, ada, wanted)) for wanted in ("part 77", "tides")]
     few, each, few_of_more, each_of_more = calls
     assert each > 100 * 20, "the premise: a message that has it is read"

@@ -7,7 +7,6 @@ from chatui.models.audit import AuditEvent
 from chatui.models.message import Message
 from chatui.models.ratings import Rating
 from chatui.models.user import User
-from chatui.store import transcripts
 from chatui.transfer.imports import import_transcript
 from renderer.errors import Code
 from renderer.frames import Header
@@ -15,6 +14,7 @@ from tests.canary.markers import Canary
 from tests.canary.planting import Planted, append, new_turn, plant
 from tests.chatui.conftest import signed_in
 from tests.support.answer_rows import rows_of
+from tests.support.messages import open_branch
 
 pytestmark = pytest.mark.django_db
 
@@ -103,7 +103,7 @@ def test_a_rating_belongs_to_its_version_of_the_answer(ada: User, talk: Planted)
     client.post(path(talk), {"verdict": "up"})
     again = new_turn(talk.question, Canary())
     other = append(talk.conversation, talk.question, Header("assistant", channel="final"), "Another try.", again)
-    transcripts.activate(talk.conversation, ada, other)
+    open_branch(talk.conversation, ada, other)
     assert pressed(page_of(client, talk)) == [""]
     client.post(f"/c/{talk.conversation.pk}/branch/", {"message": talk.final.pk})
     assert pressed(page_of(client, talk)) == ["up"]

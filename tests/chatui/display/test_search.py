@@ -17,13 +17,14 @@ from chatui.transfer import imports
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in
 from tests.support.cost import costs_at_most
+from tests.support.messages import add_message, open_branch
 
 pytestmark = pytest.mark.django_db
 
 
 def say(row: Conversation, parent: Message | None, text: str, header: Header | None = None) -> Message:
     author = Author.PERSON if header is None else Author.MODEL
-    return transcripts.append(row, parent, Frame(header or Header("user"), text), author)
+    return add_message(row, parent, Frame(header or Header("user"), text), author)
 
 
 def answer(row: Conversation, parent: Message, text: str) -> Message:
@@ -47,7 +48,7 @@ def talk(conversation: Conversation, ada: User) -> Message:
     question = say(conversation, None, "How do I restore a backup of the garden?")
     thought = say(conversation, question, "The person mentions walruses.", Header("assistant", channel="analysis"))
     final = answer(conversation, thought, "Stop the server, then **restore** the file.\n\nRésumé: 東京都庁へ行く。")
-    transcripts.activate(conversation, ada, final)
+    open_branch(conversation, ada, final)
     return final
 
 

@@ -18,9 +18,6 @@ from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.site.languages import LANGUAGES
 from chatui.store import documents as store_documents
-from chatui.store import transcripts
-from chatui.store.context_use import Room
-from chatui.store.transcripts import FrameMetadata, TreePosition
 from renderer.activities.activity import Activity
 from renderer.activities.frame import frame_of
 from renderer.activities.kinds import KINDS, Kind
@@ -29,6 +26,7 @@ from renderer.frames import Frame, Header, Role, Terminator
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.uploads import uploaded
 from tests.support.cases import for_each
+from tests.support.messages import add_documents, add_message, open_branch
 
 pytestmark = pytest.mark.django_db
 
@@ -39,16 +37,13 @@ LINES = (Activity("compare", ("Trains", "O'Hare")), Activity("review", ("plan.py
 def turn(ada: User) -> Turn:
     """A turn that compared two things and read a file."""
     row = Conversation.objects.create(owner=ada, title="Ways", effort="low")
-    sent = store_documents.prepare(ada.pk, [store_documents.QuestionFile(uploaded(ada, "plan.py", "print()").pk)], Room(10**6))
-    place = store_documents.put(row, TreePosition(None, 0), sent)
-    question = transcripts.append_at(row, place, Frame(Header(Role.USER), "Trains or O'Hare?"), Author.PERSON)
+    plan = add_documents(row, uploaded(ada, "plan.py", "print()"))
+    question = add_message(row, plan, Frame(Header(Role.USER), "Trains or O'Hare?"), Author.PERSON)
     fields = {"lease_until": timezone.now(), "effort": "low", "thought_seconds": 12, "finished_at": timezone.now()}
     turn = Turn.objects.create(conversation=row, question=question, asked_by=ada, client_id=uuid4(), state=TurnState.COMPLETED, **fields)
-    frames = [
-        (frame_of(LINES), Author.PRODUCT, FrameMetadata(turn.pk, activities=LINES)),
-        (Frame(ANSWER, "By train.", Terminator.RETURN), Author.MODEL, FrameMetadata(turn.pk)),
-    ]
-    transcripts.activate(row, ada, transcripts.append_chain(row, question, frames)[-1])
+    summary = add_message(row, question, frame_of(LINES), Author.PRODUCT, turn_id=turn.pk, activities=LINES)
+    answer = add_message(row, summary, Frame(ANSWER, "By train.", Terminator.RETURN), Author.MODEL, turn_id=turn.pk)
+    open_branch(row, ada, answer)
     return turn
 
 

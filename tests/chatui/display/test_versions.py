@@ -10,11 +10,11 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.store import transcripts
 from chatui.turns.asks import AskKind
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in
 from tests.chatui.turns.test_continue import SECRET, ask_and_continue, continuation_steps, cut_answer
+from tests.support.messages import add_message
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, ended, frame
 from tests.support.turns import ask, run
 
@@ -89,7 +89,7 @@ async def test_an_attempt_without_an_answer_shows_its_outcome(ada: User, backend
 def test_imported_answers_are_versions_up_to_the_next_question(ada: User, conversation: Conversation) -> None:
     def stored(parent: Message | None, header: Header, text: str) -> Message:
         author = Author.PERSON if header.role == "user" else Author.IMPORT
-        return transcripts.append(conversation, parent, Frame(header, text), author)
+        return add_message(conversation, parent, Frame(header, text), author)
 
     user = Header("user")
     question = stored(None, user, "What is 2 + 2?")

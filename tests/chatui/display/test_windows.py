@@ -23,6 +23,7 @@ from tests.chatui.conftest import signed_in
 from tests.chatui.store.long_conversations import long_conversation
 from tests.chatui.web.test_pages import keep, turn_for
 from tests.support.cost import relative_cost
+from tests.support.messages import open_branch
 from tests.support.scripted import ANALYSIS, FINAL
 
 pytestmark = pytest.mark.django_db
@@ -98,7 +99,7 @@ def test_a_message_near_the_end_or_on_another_branch_opens_the_end(ada: User, ta
     leaf = message(talk, f"Yes, {LONG}.")
     old = message(talk, "Number 3?")
     add(talk, parent(old), 1, "Another")
-    transcripts.activate(talk, ada, leaf)
+    open_branch(talk, ada, leaf)
     other = message(talk, "Another 1?")
     assert questions(windows.around(talk, other)) == end
     with pytest.raises(NotFoundError):
@@ -182,7 +183,7 @@ def test_switching_a_version_far_above_opens_its_window(ada: User, talk: Convers
     hidden_child = message(talk, "HIDDEN 5")
     client = signed_in(ada)
     for asked_for in (old, hidden_child):
-        transcripts.activate(talk, ada, message(talk, "Another 1?"))
+        open_branch(talk, ada, message(talk, "Another 1?"))
         response = client.post(f"/c/{talk.pk}/branch/", {"message": str(asked_for.pk)})
         assert response["Location"] == f"/c/{talk.pk}/?at={old.pk}#m-{old.pk}"
         page = client.get(response["Location"]).content.decode()

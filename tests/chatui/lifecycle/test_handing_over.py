@@ -17,8 +17,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import shares
 from chatui.store import files as store_files
-from chatui.store import ownership_transfer, transcripts
-from chatui.store.transcripts import FrameMetadata
+from chatui.store import ownership_transfer
 from chatui.tools.forms import form_of
 from renderer.activities.activity import Activity
 from renderer.activities.frame import frame_of
@@ -26,6 +25,7 @@ from tests.chatui.conftest import signed_in
 from tests.chatui.store.long_conversations import long_conversation
 from tests.chatui.store.test_many_files import fill
 from tests.support.environment import change
+from tests.support.messages import add_message, open_branch
 
 pytestmark = pytest.mark.django_db
 
@@ -39,9 +39,8 @@ def summed_up(owner: User) -> Conversation:
     last = Message.objects.filter(conversation=row).exclude(turn=None).order_by("position").last()
     assert last is not None and last.turn is not None
     type(last.turn).objects.filter(pk=last.turn.pk).update(thought_seconds=12)
-    metadata = FrameMetadata(turn_id=last.turn.pk, activities=LINES)
-    summary = transcripts.append(row, last, frame_of(LINES), Author.PRODUCT, metadata)
-    transcripts.activate(row, owner, summary)
+    summary = add_message(row, last, frame_of(LINES), Author.PRODUCT, turn_id=last.turn.pk, activities=LINES)
+    open_branch(row, owner, summary)
     return row
 
 

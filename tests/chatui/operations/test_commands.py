@@ -10,16 +10,16 @@ from chatui.accounts import sign_in
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
 from chatui.models.user import User
-from chatui.store import transcripts
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import output_of
+from tests.support.messages import add_message
 
 pytestmark = pytest.mark.django_db
 
 
 def test_purge_removes_what_was_deleted_long_ago_and_nothing_else(ada: User, conversation: Conversation) -> None:
-    question = transcripts.append(conversation, None, Frame(Header("user"), "old"), Author.PERSON)
-    transcripts.append(conversation, question, Frame(Header("assistant", channel="final"), "older"), Author.MODEL)
+    question = add_message(conversation, None, Frame(Header("user"), "old"), Author.PERSON)
+    add_message(conversation, question, Frame(Header("assistant", channel="final"), "older"), Author.MODEL)
     fresh = Conversation.objects.create(owner=ada, deleted_at=timezone.now())
     remaining = Conversation.objects.create(owner=ada)
     Conversation.objects.filter(pk=conversation.pk).update(deleted_at=timezone.now() - timedelta(days=31))

@@ -16,9 +16,9 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access, administration, debug_requests, offers, ratings
 from chatui.permissions.access import HiddenViewRefusedError, NotFoundError, OptInNeededError
-from chatui.store import transcripts
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import make_person, refuse_log, visitor
+from tests.support.messages import add_message
 
 pytestmark = pytest.mark.django_db
 
@@ -50,7 +50,7 @@ def test_any_other_id_is_not_found(key: object, ada: User) -> None:
 
 def say(row: Conversation, body: str, channel: str | None = None) -> Message:
     header = Header("assistant", channel=channel) if channel else Header("user")
-    return transcripts.append(row, None, Frame(header, body), Author.MODEL if channel else Author.PERSON)
+    return add_message(row, None, Frame(header, body), Author.MODEL if channel else Author.PERSON)
 
 
 def test_requests_for_a_hidden_message_are_recorded_unless_the_person_may_see_it(

@@ -16,8 +16,8 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access, files
 from chatui.permissions.access import ListedConversation, NotFoundError
-from chatui.store import transcripts
 from renderer.frames import Frame, Header
+from tests.support.messages import add_message
 from tests.support.turns import ask, store
 
 pytestmark = pytest.mark.django_db
@@ -93,7 +93,7 @@ def test_a_conversation_that_is_opened_is_found_as_by_a_look_up(ada: User, bela:
 
 
 def say(row: Conversation) -> Message:
-    return transcripts.append(row, None, Frame(Header("user"), "Why?"), Author.PERSON)
+    return add_message(row, None, Frame(Header("user"), "Why?"), Author.PERSON)
 
 
 def test_messages_are_found_only_in_listed_conversations(ada: User, rows: dict[str, Conversation]) -> None:

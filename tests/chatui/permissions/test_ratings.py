@@ -13,10 +13,10 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import ratings
 from chatui.permissions.access import HiddenViewRefusedError, NotFoundError
-from chatui.store import transcripts
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import make_person, visitor
 from tests.support.environment import change
+from tests.support.messages import add_message
 from tests.support.turns import ask, store
 
 pytestmark = pytest.mark.django_db
@@ -34,7 +34,7 @@ def turn(ada: User) -> Turn:
 
 def written(turn: Turn, header: Header = ANSWER, author: Author = Author.MODEL) -> Message:
     """A message of the turn."""
-    row = transcripts.append(turn.conversation, turn.question, Frame(header, "Four."), author)
+    row = add_message(turn.conversation, turn.question, Frame(header, "Four."), author)
     Message.objects.filter(pk=row.pk).update(turn=turn)
     return row
 
@@ -61,7 +61,7 @@ def test_only_its_owner_rates_a_finished_answer(ada: User, bela: User, turn: Tur
 
 def test_what_no_model_of_this_server_answered_cannot_be_rated(ada: User, turn: Turn) -> None:
     imported, preamble = written(turn, author=Author.IMPORT), written(turn, Header("assistant", channel="commentary", intent="preamble"))
-    without_turn = transcripts.append(turn.conversation, turn.question, Frame(ANSWER, "Four."), Author.MODEL)
+    without_turn = add_message(turn.conversation, turn.question, Frame(ANSWER, "Four."), Author.MODEL)
     assert can_rate(ada, written(turn)), "the premise"
     assert [can_rate(ada, each) for each in (turn.question, imported, preamble, without_turn)] == [False] * 4
     assert not AuditEvent.objects.exists(), "all of these can be seen"

@@ -15,10 +15,10 @@ from chatui.models.shares import ShareLink
 from chatui.models.user import User
 from chatui.permissions import shares
 from chatui.permissions.access import NotFoundError
-from chatui.store import transcripts
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in
 from tests.support.environment import change
+from tests.support.messages import add_message, open_branch
 
 pytestmark = pytest.mark.django_db
 
@@ -34,8 +34,8 @@ def writers(ada: User) -> Group:
 @pytest.fixture
 def leaf(conversation: Conversation, ada: User) -> str:
     """The key of a question in Ada's conversation."""
-    row = transcripts.append(conversation, None, Frame(Header("user"), "Why?"), Author.PERSON)
-    transcripts.activate(conversation, ada, row)
+    row = add_message(conversation, None, Frame(Header("user"), "Why?"), Author.PERSON)
+    open_branch(conversation, ada, row)
     return str(row.pk)
 
 

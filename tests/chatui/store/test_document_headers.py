@@ -18,6 +18,7 @@ from renderer.gate import Audience
 from renderer.ocml import document, interchange
 from tests.chatui.conftest import signed_in
 from tests.support.environment import change
+from tests.support.messages import add_message
 from tests.support.scripted import PREAMBLE, ScriptedBackend, answer, frame
 from tests.support.turns import ask, run
 
@@ -219,8 +220,8 @@ def test_two_calls_with_one_id_can_be_exported(grace: User) -> None:
     """Servers restart the numbering of calls in each answer, but ids must be unique in a document."""
     row = imported(grace, "version: 2.2\n")
     call = Frame(Header("assistant", "commentary", "functions.x", "call_0", constrain="json"), "{}", Terminator.CALL)
-    first = transcripts.append(row, transcripts.active_leaf(row, grace), call, Author.MODEL)
-    leaf = transcripts.append(row, first, call, Author.MODEL)
+    first = add_message(row, transcripts.active_leaf(row, grace), call, Author.MODEL)
+    leaf = add_message(row, first, call, Author.MODEL)
     whole = transcripts.transcript(row, transcripts.branch(row, leaf), Audience.DEBUG)
     for text, read in ((document.dump(whole), document.parse), (interchange.dump_json(whole), interchange.parse_json)):
         assert [frame.terminator for frame in read(text).frames][-2:] == [Terminator.CALL, Terminator.END]

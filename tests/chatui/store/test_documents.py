@@ -24,7 +24,6 @@ from chatui.store import documents as store_documents
 from chatui.store import files as store_files
 from chatui.store.context_use import Room
 from chatui.store.documents import QuestionFile
-from chatui.store.transcripts import TreePosition
 from chatui.tools import catalogue
 from chatui.transfer import shares
 from chatui.transfer.imports import import_transcript
@@ -38,6 +37,7 @@ from tests.chatui.store.uploads import uploaded
 from tests.chatui.tools.test_catalogue import CLOCK, MAIL
 from tests.chatui.turns.recording import unstored
 from tests.support import environment
+from tests.support.messages import add_documents, add_message, open_branch
 
 pytestmark = pytest.mark.django_db
 SECRET = "The zanzibar figures"
@@ -51,11 +51,9 @@ def talk(ada: User) -> Conversation:
 
 def talk_with(person: User, *files: StoredFile) -> Conversation:
     row = Row.objects.create(owner=person, title="Figures", effort="low")
-    documents = store_documents.prepare(person.pk, [QuestionFile(file.pk) for file in files], Room(10**6))
-    place = store_documents.put(row, TreePosition(None, 0), documents)
-    question = transcripts.append_at(row, place, Frame(Header(Role.USER), "What are the figures?"), "person")  # type: ignore[arg-type]
-    answer = transcripts.append(row, question, Frame(Header(Role.ASSISTANT, "final"), "They are fine."), "model")  # type: ignore[arg-type]
-    transcripts.activate(row, person, answer)
+    question = add_message(row, add_documents(row, *files), Frame(Header(Role.USER), "What are the figures?"), "person")
+    answer = add_message(row, question, Frame(Header(Role.ASSISTANT, "final"), "They are fine."), "model")
+    open_branch(row, person, answer)
     return row
 
 
@@ -111,7 +109,7 @@ def test_a_share_link_with_documents_has_no_hidden_text(talk: Conversation, ada:
     hidden = Header(Role.ASSISTANT, "analysis"), Header(Role.ASSISTANT, "commentary", name="reasoning_summary", intent="preamble")
     last = talk.messages.get(channel="final")
     for header in (*hidden, Header(Role.ASSISTANT, "final")):
-        last = transcripts.append(talk, last, Frame(header, f"This is {header.name or header.channel}."), "model")  # type: ignore[arg-type]
+        last = add_message(talk, last, Frame(header, f"This is {header.name or header.channel}."), "model")
     signed_in(ada).post(f"/c/{talk.pk}/share/", {"leaf": str(last.pk), "days": "7", "documents": "yes"})
     shared = Client().get(f"/s/{talk.share_links.get().token}/").content.decode()
     assert shared.count(SECRET) == 2 and "This is final." in shared

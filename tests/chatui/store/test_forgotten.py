@@ -23,6 +23,7 @@ from renderer.ocml.frame_header import spelled
 from tests.chatui.api.asking import Program, json_of, new_key
 from tests.chatui.store.test_hidden_text import SECRET, ask_question, forget, rows_with
 from tests.support.environment import change
+from tests.support.messages import add_message, open_branch
 from tests.support.scripted import ANALYSIS, ScriptedBackend, answer, frame
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -37,7 +38,7 @@ def places_of(text: str) -> set[str]:
 
 
 def stored(person: User, item: Frame, author: Author = Author.IMPORT) -> Message:
-    return transcripts.append(Conversation.objects.create(owner=person), None, item, author)
+    return add_message(Conversation.objects.create(owner=person), None, item, author)
 
 
 async def test_reasoning_passed_back_by_a_client_is_deleted_with_its_turn(
@@ -61,7 +62,7 @@ async def test_imported_reasoning_expires_even_if_its_conversation_is_used(
 ) -> None:
     change(monkeypatch, {"hidden_days": 0})
     row = await database_sync_to_async(stored)(ada, Frame(ANALYSIS, SECRET))
-    await database_sync_to_async(transcripts.activate)(row.conversation, ada, row)
+    await database_sync_to_async(open_branch)(row.conversation, ada, row)
     backend.script = answer("Four.")
     await ask_question(ada, "And?", row.conversation)
     assert await places_of(SECRET) == {"Message"}

@@ -19,7 +19,6 @@ from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import hidden_text, transcripts
-from chatui.store.transcripts import FrameMetadata
 from chatui.turns import reaping
 from renderer import frame_kinds
 from renderer.activities.activity import Activity
@@ -29,6 +28,7 @@ from renderer.history import frames_for_prompt
 from renderer.ocml import document
 from tests.chatui.store import pieces
 from tests.support.environment import change
+from tests.support.messages import add_message, branch_of
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, REPLY, ScriptedBackend, Step, answer, frame
 from tests.support.turns import ask, run, stored
 
@@ -57,7 +57,7 @@ async def ask_question(person: User, text: str = "What is 2 + 2?", conversation:
 
 @database_sync_to_async
 def branch(turn: Turn, person: User) -> list[Message]:
-    return transcripts.branch(turn.conversation, transcripts.active_leaf(turn.conversation, person))
+    return branch_of(turn.conversation, person)
 
 
 def rows_with(text: str) -> set[str]:
@@ -175,7 +175,7 @@ async def test_nothing_is_deleted_without_a_setting_or_from_a_running_turn(
 @pytest.mark.parametrize("header", HIDDEN, ids=named)
 def test_every_kind_of_hidden_frame_is_emptied_and_nothing_visible(ada: User, header: Header, monkeypatch: pytest.MonkeyPatch) -> None:
     talk = Conversation.objects.create(owner=ada)
-    row = transcripts.append(talk, None, Frame(header, SECRET), Author.IMPORT)
+    row = add_message(talk, None, Frame(header, SECRET), Author.IMPORT)
     Message.objects.filter(pk=row.pk).update(raw=SECRET.encode())
     change(monkeypatch, {"hidden_days": 5})
     hidden_text.forget_old(timezone.now() + timedelta(days=6))
@@ -192,7 +192,7 @@ def test_every_kind_of_hidden_frame_is_emptied_and_nothing_visible(ada: User, he
     ids=repr,
 )
 def test_visible_text_and_text_of_operators_and_users_stays(ada: User, header: Header, monkeypatch: pytest.MonkeyPatch) -> None:
-    row = transcripts.append(Conversation.objects.create(owner=ada), None, Frame(header, "said"), Author.IMPORT)
+    row = add_message(Conversation.objects.create(owner=ada), None, Frame(header, "said"), Author.IMPORT)
     change(monkeypatch, {"hidden_days": 0})
     hidden_text.forget_old(timezone.now() + timedelta(days=60))
     assert transcripts.frame_of(Message.objects.get(pk=row.pk)).body == "said"
@@ -202,8 +202,8 @@ def test_visible_text_and_text_of_operators_and_users_stays(ada: User, header: H
 def test_of_summaries_only_those_of_earlier_versions_are_emptied(
     lines: tuple[Activity, ...] | None, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    frame, metadata = Frame(frame_kinds.SUMMARY, "- Counting"), FrameMetadata(activities=lines)
-    row = transcripts.append(Conversation.objects.create(owner=ada), None, frame, Author.PRODUCT, metadata)
+    frame = Frame(frame_kinds.SUMMARY, "- Counting")
+    row = add_message(Conversation.objects.create(owner=ada), None, frame, Author.PRODUCT, activities=lines)
     change(monkeypatch, {"hidden_days": 0})
     hidden_text.forget_old(timezone.now() + timedelta(days=60))
     assert ("Counting" in Message.objects.get(pk=row.pk).text) is (lines is not None)
@@ -212,7 +212,7 @@ def test_of_summaries_only_those_of_earlier_versions_are_emptied(
 def test_the_nightly_run_deletes_in_batches_and_is_logged_first(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     talk = Conversation.objects.create(owner=ada)
     for _ in range(5):
-        transcripts.append(talk, None, Frame(ANALYSIS, SECRET), Author.MODEL)
+        add_message(talk, None, Frame(ANALYSIS, SECRET), Author.MODEL)
     call_command("purge", stdout=StringIO())
     assert "hidden" not in AuditEvent.objects.get(action="retention run").detail and rows_with(SECRET)
     change(monkeypatch, {"hidden_days": 0})

@@ -13,11 +13,10 @@ from chatui.models.files import DocumentPassage, DocumentUse, StoredFile
 from chatui.models.user import User
 from chatui.store import documents, passages, search_index, search_words
 from chatui.store.context_use import Room
-from chatui.store.documents import QuestionFile
 from chatui.store.passages import SearchedBranch
-from chatui.store.transcripts import TreePosition
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.uploads import uploaded_with
+from tests.support.messages import add_documents
 
 pytestmark = pytest.mark.django_db
 
@@ -27,9 +26,7 @@ ROOM = Room(100_000)
 def searched(person: User, *files: StoredFile, use: str = DocumentUse.SEARCH) -> Conversation:
     """A conversation in which these documents were sent."""
     conversation = Conversation.objects.create(owner=person)
-    place = TreePosition(None, 0)
-    ready = documents.prepare(person.pk, [QuestionFile(file.pk, use) for file in files], ROOM)
-    documents.put(conversation, place, ready)
+    add_documents(conversation, *files, use=use)
     for file in files:
         passages.index(file.content_id)
     return conversation
@@ -86,7 +83,7 @@ def test_documents_of_other_people_conversations_and_uses_are_not_found(ada: Use
 def test_documents_of_another_branch_are_not_found(ada: User) -> None:
     conversation = searched(ada, report(ada))
     other = report(ada, "other.pdf", "coffee")
-    documents.put(conversation, TreePosition(None, 1), documents.prepare(ada.pk, [QuestionFile(other.pk, DocumentUse.SEARCH)], ROOM))
+    add_documents(conversation, other, use=DocumentUse.SEARCH)
     passages.index(other.content_id)
     assert passages.names_in(branch(conversation)) == ["other.pdf"]
     assert {each.name for each in passages.find(branch(conversation), "price", "", 20)} == {"other.pdf"}

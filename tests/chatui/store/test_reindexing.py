@@ -16,10 +16,11 @@ from chatui.models.conversation import Conversation
 from chatui.models.files import DocumentPassage
 from chatui.models.message import Author, Message, Reindexing, SearchEntry
 from chatui.models.user import User
-from chatui.store import passages, reindexing, search_index, search_words, transcripts
+from chatui.store import passages, reindexing, search_index, search_words
 from renderer.frames import Frame, Header
 from renderer.gate import VisibleText
 from tests.chatui.store.uploads import uploaded_with
+from tests.support.messages import add_message
 
 pytestmark = pytest.mark.django_db
 NEWEST = 2**63 - 1
@@ -36,9 +37,9 @@ def make_old() -> None:
 @pytest.fixture
 def talk(conversation: Conversation, ada: User) -> Message:
     conversation_actions.rename(ada, conversation.pk, "Zum Mietvertrag")
-    question = transcripts.append(conversation, None, Frame(Header("user"), "정기회의록에서 뽑아 주세요."), Author.PERSON)
-    thought = transcripts.append(conversation, question, Frame(Header("assistant", channel="analysis"), "Geheimvertrag"), Author.MODEL)
-    return transcripts.append(conversation, thought, Frame(Header("assistant", channel="final"), "Der Arbeitsvertrag."), Author.MODEL)
+    question = add_message(conversation, None, Frame(Header("user"), "정기회의록에서 뽑아 주세요."), Author.PERSON)
+    thought = add_message(conversation, question, Frame(Header("assistant", channel="analysis"), "Geheimvertrag"), Author.MODEL)
+    return add_message(conversation, thought, Frame(Header("assistant", channel="final"), "Der Arbeitsvertrag."), Author.MODEL)
 
 
 def counts(person: User) -> list[int]:
@@ -121,6 +122,6 @@ def test_documents_are_searched_for_parts_of_words_afterwards(ada: User) -> None
 @pytest.mark.parametrize("is_empty", [True, False])
 def test_the_migration_asks_for_it_where_there_are_rows(is_empty: bool, conversation: Conversation) -> None:
     if not is_empty:
-        transcripts.append(conversation, None, Frame(Header("user"), "Hello"), Author.PERSON)
+        add_message(conversation, None, Frame(Header("user"), "Hello"), Author.PERSON)
     import_module("chatui.migrations.0089_reindexing").begin(apps, None)
     assert list(Reindexing.objects.values_list("index", "below")) == ([] if is_empty else [("messages", NEWEST)])

@@ -10,12 +10,13 @@ from renderer.frames import Frame, Header
 from renderer.ocml import document
 from tests.chatui.store.long_conversations import long_conversation
 from tests.support.cost import cost
+from tests.support.messages import add_message
 
 QUESTION, ANSWER, HIDDEN = Header("user"), Header("assistant", channel="final"), Header("user", channel="analysis")
 
 
 def say(row: Conversation, above: Message | None, header: Header) -> Message:
-    return transcripts.append(row, above, Frame(header, "Why?"), Author.PERSON)
+    return add_message(row, above, Frame(header, "Why?"), Author.PERSON)
 
 
 @pytest.mark.django_db

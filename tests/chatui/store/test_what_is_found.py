@@ -10,8 +10,8 @@ from chatui.display import search
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author
 from chatui.models.user import User
-from chatui.store import transcripts
 from renderer.frames import Frame, Header
+from tests.support.messages import add_message
 
 pytestmark = pytest.mark.django_db
 
@@ -176,7 +176,7 @@ def found(conversation: Conversation, ada: User) -> dict[str, set[str]]:
     last = None
     for number, (name, text) in enumerate(TEXTS.items()):
         header, author = (Header("assistant", channel="final"), Author.MODEL) if number % 2 else (Header("user"), Author.PERSON)
-        last = transcripts.append(conversation, last, Frame(header, text), author)
+        last = add_message(conversation, last, Frame(header, text), author)
         names[str(last.pk)] = name
     return {query: {names[hit.url.split("/at/")[1].split("/")[0]] for hit in search.search(ada, query).hits} for query in QUERIES}
 

@@ -34,7 +34,6 @@ from chatui.models.user import User
 from chatui.observability import error_reports
 from chatui.observability.error_reports import SafeExceptionReporter, SafeTextFormatter
 from chatui.store import files as store_files
-from chatui.store import transcripts
 from chatui.store.files import FileDestination, NewFile
 from chatui.transfer import exports, shares
 from chatui.transfer.exports import DownloadFormat, attachment, file_name
@@ -47,13 +46,14 @@ from renderer.gate import Audience
 from renderer.ocml import document, interchange
 from tests.chatui.conftest import OPENING, signed_in
 from tests.support.cases import for_each
+from tests.support.messages import add_message, open_branch
 
 pytestmark = pytest.mark.django_db
 NEW_KEY = NewKeyOptions(name="A job", for_responses=True, for_chat=True)
 
 
 def say(row: Conversation, parent: Message | None, text: str, header: Header) -> Message:
-    return transcripts.append(row, parent, Frame(header, text), Author.MODEL)
+    return add_message(row, parent, Frame(header, text), Author.MODEL)
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def exported(conversation: Conversation, ada: User) -> Conversation:
     thought = say(conversation, question, "HIDDEN ``` and ```` fences", Header("assistant", channel="analysis"))
     plan = say(conversation, thought, "Let me look.", Header("assistant", channel="commentary", intent="preamble"))
     final = say(conversation, plan, "Because `x`.\n\n- one\n- two", Header("assistant", channel="final"))
-    transcripts.activate(conversation, ada, final)
+    open_branch(conversation, ada, final)
     return conversation
 
 
@@ -101,7 +101,7 @@ def test_a_whole_download_is_the_branch_that_its_reader_has_open(exported: Conve
     question = exported.messages.get(position=0)
     other = say(exported, question, "Another answer.", Header("assistant", channel="final"))
     assert "Because" in exports.transcript(exported, grace, Audience.DEBUG), "the premise: who has opened none reads the owner's"
-    transcripts.activate(exported, grace, other)
+    open_branch(exported, grace, other)
     assert "Another answer." in exports.transcript(exported, grace, Audience.DEBUG)
     assert "Because" in exports.transcript(exported, ada, Audience.END_USER)
 
@@ -114,7 +114,7 @@ def test_whole_markdown_shows_every_frame_unambiguously(exported: Conversation, 
 
 def test_a_header_in_whole_markdown_is_text(conversation: Conversation, ada: User) -> None:
     odd = say(conversation, None, "HIDDEN reply", Header("tool", name="[x](http://a.example)`<b>*_\\"))
-    transcripts.activate(conversation, ada, odd)
+    open_branch(conversation, ada, odd)
     whole = exports.transcript(conversation, ada, Audience.DEBUG, DownloadFormat.MARKDOWN)
     assert whole.splitlines()[2] == "## tool · name x (http://a.example) b" and "HIDDEN" in whole
     assert "HIDDEN" not in exports.transcript(conversation, ada, Audience.END_USER, DownloadFormat.MARKDOWN)
@@ -129,7 +129,7 @@ def test_a_link_of_an_earlier_version_that_says_form_still_works(name: str, expo
 
 def test_the_archive_has_all_conversations_of_a_person_in_two_formats(exported: Conversation, ada: User, bela: User) -> None:
     other = Conversation.objects.create(owner=bela, title="Bela's")
-    transcripts.activate(other, bela, say(other, None, "Not Ada's", Header("user")))
+    open_branch(other, bela, say(other, None, "Not Ada's", Header("user")))
     gone = Conversation.objects.create(owner=ada, title="Gone", deleted_at=exported.created_at)
     say(gone, None, "Gone", Header("user"))
     erased = Conversation.objects.create(owner=ada, title="Erased", deleted_at=exported.created_at, unfinished_until=exported.created_at)

@@ -22,6 +22,7 @@ from renderer.frame_kinds import SUMMARY, TOOL_LINE
 from renderer.frames import Frame
 from renderer.gate import Audience
 from tests.chatui.conftest import signed_in
+from tests.support.messages import add_message, open_branch
 from tests.support.scripted import ScriptedBackend
 from tests.support.turns import ask, run
 
@@ -140,8 +141,8 @@ async def test_no_model_reads_either(body: str, name: str, channel: str, ada: Us
 
 def test_old_summaries_are_hidden_from_people_and_not_from_staff(ada: User) -> None:
     row, message = imported(ada, "- Counting")
-    old = transcripts.append(row, Message.objects.get(conversation=row, position=2), Frame(SUMMARY, "- Weighed MARMALADE"), Author.PRODUCT)
-    transcripts.activate(row, ada, old)
+    old = add_message(row, Message.objects.get(conversation=row, position=2), Frame(SUMMARY, "- Weighed MARMALADE"), Author.PRODUCT)
+    open_branch(row, ada, old)
     old = Message.objects.get(pk=old.pk)
     assert old.is_visible and old.is_old_summary, "the premise: as an earlier version wrote it"
     client = signed_in(ada)

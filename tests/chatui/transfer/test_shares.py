@@ -27,17 +27,17 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import bulk_append, transcripts
-from chatui.store.transcripts import FrameMetadata
 from chatui.transfer import shares
 from chatui.transfer.shares import Link, ShareOptions
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import refuse_log, signed_in
+from tests.support.messages import add_message, open_branch
 
 pytestmark = pytest.mark.django_db
 
 
 def say(row: Conversation, parent: Message | None, text: str, header: Header, author: Author = Author.MODEL) -> Message:
-    return transcripts.append(row, parent, Frame(header, text), author)
+    return add_message(row, parent, Frame(header, text), author)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def leaf(conversation: Conversation, ada: User) -> Message:
     )
     plan = say(conversation, summary, "Let me *look*.", Header("assistant", channel="commentary", intent="preamble"))
     final = say(conversation, plan, "It **is**.", Header("assistant", channel="final"))
-    transcripts.activate(conversation, ada, final)
+    open_branch(conversation, ada, final)
     return final
 
 
@@ -114,12 +114,10 @@ def test_a_citation_leads_to_no_page_that_was_opened_elsewhere_in_the_conversati
         )
         for state in ("completed", "stopped")
     )
-    metadata = transcripts.FrameMetadata(turn_id=shared.pk)
-    opening = transcripts.append(
-        conversation, question, Frame(Header("tool", name="browser.open"), "HIDDEN-PAGE"), Author.PRODUCT, metadata
-    )
+    page_frame = Frame(Header("tool", name="browser.open"), "HIDDEN-PAGE")
+    opening = add_message(conversation, question, page_frame, Author.PRODUCT, turn_id=shared.pk)
     final = Frame(Header("assistant", channel="final"), "So it is【0†L1】【1†L1】.")
-    link = make(ada, transcripts.append(conversation, opening, final, Author.MODEL, metadata))
+    link = make(ada, add_message(conversation, opening, final, Author.MODEL, turn_id=shared.pk))
     OpenedPage.objects.create(turn=shared, cursor=0, url="https://tea.example/", title="Tea")
     OpenedPage.objects.create(turn=later, cursor=1, url="https://clinic.example/", title="What nobody is to know")
     page = read(link)
@@ -133,8 +131,8 @@ def test_a_preview_has_no_page_that_a_later_unfinished_answer_opened(conversatio
     )
     final = say(conversation, question, "So it is【0†L1】.", Header("assistant", channel="final"))
     opening = Frame(Header("tool", name="browser.open"), "HIDDEN-PAGE")
-    last = transcripts.append(conversation, final, opening, Author.PRODUCT, transcripts.FrameMetadata(turn_id=turn.pk))
-    transcripts.activate(conversation, ada, last)
+    last = add_message(conversation, final, opening, Author.PRODUCT, turn_id=turn.pk)
+    open_branch(conversation, ada, last)
     OpenedPage.objects.create(turn=turn, cursor=0, url="https://clinic.example/", title="What nobody is to know")
     preview = signed_in(ada).get(f"/c/{conversation.pk}/share/").content.decode()
     assert "So it is" in preview and "clinic.example" not in preview
@@ -170,7 +168,7 @@ def test_a_snapshot_does_not_grow_when_the_conversation_goes_on(leaf: Message, c
     link = make(ada, leaf)
     before = read(link)
     more = say(conversation, leaf, "And later?", Header("user"), Author.PERSON)
-    transcripts.activate(conversation, ada, say(conversation, more, "LATER", Header("assistant", channel="final")))
+    open_branch(conversation, ada, say(conversation, more, "LATER", Header("assistant", channel="final")))
     conversation_actions.rename(ada, conversation.pk, "LATER TITLE")
     assert read(link) == before
 
@@ -178,7 +176,7 @@ def test_a_snapshot_does_not_grow_when_the_conversation_goes_on(leaf: Message, c
 def test_the_previewed_branch_is_shared_even_if_the_conversation_has_continued(leaf: Message, ada: User) -> None:
     page = signed_in(ada).get(f"/c/{leaf.conversation_id}/share/").content.decode()
     more = say(leaf.conversation, leaf, "LATER", Header("user"), Author.PERSON)
-    transcripts.activate(leaf.conversation, ada, more)
+    open_branch(leaf.conversation, ada, more)
     shown = re.search(r'name="leaf" value="([^"]+)"', page)
     assert shown and "LATER" not in read(make(ada, leaf, leaf=shown[1]))
 
@@ -322,14 +320,8 @@ def test_an_empty_conversation_is_not_shared(conversation: Conversation, ada: Us
 
 def test_a_truncated_answer_is_marked(conversation: Conversation, ada: User) -> None:
     question = say(conversation, None, "Well?", Header("user"), Author.PERSON)
-    cut = transcripts.append(
-        conversation,
-        question,
-        Frame(Header("assistant", channel="final"), "I th"),
-        Author.MODEL,
-        transcripts.FrameMetadata(is_complete=False),
-    )
-    transcripts.activate(conversation, ada, cut)
+    cut = add_message(conversation, question, Frame(Header("assistant", channel="final"), "I th"), Author.MODEL, is_complete=False)
+    open_branch(conversation, ada, cut)
     assert "This answer was not finished." in read(make(ada, cut))
 
 
@@ -344,8 +336,8 @@ def links(ada: User, conversation: Conversation) -> list[Link]:
 
 
 def link_to(row: Conversation) -> Link:
-    question = row.messages.first() or transcripts.append(row, None, Frame(Header("user"), "Hello"), Author.PERSON)
-    transcripts.activate(row, row.owner, question)
+    question = row.messages.first() or add_message(row, None, Frame(Header("user"), "Hello"), Author.PERSON)
+    open_branch(row, row.owner, question)
     made = shares.create(Visitor(row.owner, "192.0.2.7", "page"), row.pk, question.pk, 7, ShareOptions())
     ShareLink.objects.filter(pk=made.id).update(created_at=timezone.now() - timedelta(hours=5 - ShareLink.objects.count()))
     return made
@@ -487,10 +479,8 @@ def test_copies_made_before_there_was_the_mark_have_it_after_the_migration(ada: 
 
 def test_a_copy_keeps_what_was_cut(conversation: Conversation, ada: User, bela: User) -> None:
     question = say(conversation, None, "And?", Header("user"), Author.PERSON)
-    cut = transcripts.append(
-        conversation, question, Frame(Header("assistant", channel="final"), "It is a li"), Author.MODEL, FrameMetadata(is_complete=False)
-    )
-    transcripts.activate(conversation, ada, cut)
+    cut = add_message(conversation, question, Frame(Header("assistant", channel="final"), "It is a li"), Author.MODEL, is_complete=False)
+    open_branch(conversation, ada, cut)
     signed_in(bela).post(f"/s/{make(ada, cut).token}/copy/")
     copied = Message.objects.filter(conversation__owner=bela).order_by("position")
     assert [message.is_complete for message in copied] == [True, False]

@@ -21,7 +21,7 @@ from renderer.frames import Header, Role, Terminator
 from renderer.gate import Audience, show
 from renderer.ocml import document
 from tests.chatui.turns.calls import calling
-from tests.chatui.turns.test_turns import stored_messages
+from tests.support.messages import stored_messages
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, Step, answer, ended, frame
 from tests.support.turns import ask, begin, run
 

@@ -35,9 +35,9 @@ from renderer.markup import html
 from renderer.ocml import document as ocml
 from tests.chatui.conftest import signed_in
 from tests.chatui.store import pieces
-from tests.chatui.turns.test_turns import stored_messages
 from tests.support.answer_rows import rows_of
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
+from tests.support.messages import add_message, open_branch, stored_messages
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
 from tests.support.turns import ask, begin, loaded, run, store, stored
 
@@ -393,9 +393,7 @@ async def test_a_continuation_stored_while_the_page_is_rendered_is_not_mistaken_
     def stored_meanwhile(conversation: Conversation, leaf: Message | None, since: UUID | None = None) -> list[Message]:
         old = Message.objects.get(turn=first, channel="final")
         if not Message.objects.filter(turn=second).exists():
-            transcripts.append(
-                conversation, old.parent, Frame(FINAL, "Two and two."), Author.MODEL, transcripts.FrameMetadata(turn_id=second.pk)
-            )
+            add_message(conversation, old.parent, Frame(FINAL, "Two and two."), Author.MODEL, turn_id=second.pk)
         return branch(conversation, leaf, since)
 
     branch = transcripts.branch
@@ -450,21 +448,17 @@ def test_the_cost_of_a_page_with_many_continued_answers_stays_linear(ada: User, 
         """Function calls, whose number is the same on every machine."""
         leaf = transcripts.active_leaf(conversation, ada)
         for number in range(answers):
-            question = transcripts.append(conversation, leaf, Frame(Header("user"), f"And {number}?"), Author.PERSON)
+            question = add_message(conversation, leaf, Frame(Header("user"), f"And {number}?"), Author.PERSON)
             first, continued = (
                 Turn(conversation=conversation, question=question, asked_by=ada, client_id=uuid4(), state=state, lease_until=timezone.now())
                 for state in ("stopped", "completed")
             )
             first.save()
-            half = transcripts.append(
-                conversation, question, Frame(FINAL, "Two"), Author.MODEL, transcripts.FrameMetadata(turn_id=first.pk, is_complete=False)
-            )
+            half = add_message(conversation, question, Frame(FINAL, "Two"), Author.MODEL, turn_id=first.pk, is_complete=False)
             continued.continued_message = half
             continued.save()
-            leaf = transcripts.append(
-                conversation, question, Frame(FINAL, "Two and two"), Author.MODEL, transcripts.FrameMetadata(turn_id=continued.pk)
-            )
-            transcripts.activate(conversation, ada, leaf)
+            leaf = add_message(conversation, question, Frame(FINAL, "Two and two"), Author.MODEL, turn_id=continued.pk)
+            open_branch(conversation, ada, leaf)
         calls = [0]
 
         def count(*_: object) -> None:

@@ -19,7 +19,6 @@ from chatui.models.programs import ProgramAnswer
 from chatui.models.turn import Turn
 from chatui.models.usage import UsageEntry
 from chatui.models.user import User
-from chatui.store import transcripts
 from chatui.turns import leases, ledger, reaping, running, slot_waits, sweep
 from chatui.turns.asks import AskKind, ProgramAsk
 from chatui.turns.running import TurnPlace
@@ -32,6 +31,7 @@ from tests.chatui.conftest import signed_in
 from tests.chatui.database.locks import needs_sqlite, write_lock
 from tests.chatui.store import pieces
 from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.messages import add_message
 from tests.support.scripted import ScriptedBackend
 from tests.support.turns import ask, begin, store
 
@@ -113,7 +113,7 @@ def with_text(turn: Turn) -> None:
 def with_message(turn: Turn) -> None:
     row = Turn.objects.select_related("conversation", "question").get(pk=turn.pk)
     thought = Frame(Header("assistant", "analysis"), "hm")
-    transcripts.append(row.conversation, row.question, thought, ledger.author_of(thought), transcripts.FrameMetadata(turn_id=row.pk))
+    add_message(row.conversation, row.question, thought, ledger.author_of(thought), turn_id=row.pk)
 
 
 def of_deleted(turn: Turn) -> None:

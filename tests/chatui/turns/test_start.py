@@ -34,6 +34,7 @@ from tests.chatui.accounts.test_api_keys import create_key
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.uploads import uploaded
 from tests.support.environment import change
+from tests.support.messages import add_message, open_branch
 from tests.support.several import Configure
 from tests.support.several import configure as configure
 from tests.support.turns import ask, store
@@ -45,8 +46,8 @@ def answered(person: User, question: Ask) -> RunningTurn:
     """A stored turn with an answer."""
     started = store(person, question)
     answer = Frame(Header("assistant", channel="final"), "Four.")
-    leaf = transcripts.append(started.turn.conversation, started.turn.question, answer, Author.MODEL)
-    transcripts.activate(started.turn.conversation, person, leaf)
+    leaf = add_message(started.turn.conversation, started.turn.question, answer, Author.MODEL)
+    open_branch(started.turn.conversation, person, leaf)
     Turn.objects.filter(pk=started.turn.pk).update(state="completed")
     return started
 
@@ -150,7 +151,7 @@ def test_only_a_visible_question_of_the_conversation_can_be_asked_again(kind: As
     started, other, foreign = answered(ada, ask()), answered(ada, ask()), answered(bela, ask())
     row, answer = started.turn.conversation, Message.objects.get(parent=started.turn.question)
     headers = (Header("user", "analysis"), Header("user", recipient="functions.lookup"), Header("user", intent="debug"))
-    unseen = [transcripts.append(row, None, Frame(header, "not for people"), Author.IMPORT) for header in headers]
+    unseen = [add_message(row, None, Frame(header, "not for people"), Author.IMPORT) for header in headers]
     assert not any(message.is_visible for message in unseen), "the premise"
     for wrong in (answer.pk, *(message.pk for message in unseen), other.turn.question_id, foreign.turn.question_id, uuid4(), "nonsense"):
         with pytest.raises(NotFoundError):
@@ -220,7 +221,7 @@ def test_a_cut_answer_is_continued_with_the_settings_of_its_turn(ada: User) -> N
     first = cut(ada, choice="large")
     before = timezone.now() - timedelta(days=1)
     Conversation.objects.update(active_at=before, archived_at=before, has_news=True)
-    transcripts.activate(first.turn.conversation, ada, first.turn.question)
+    open_branch(first.turn.conversation, ada, first.turn.question)
     place = {"conversation": first.turn.conversation_id, "continued_turn": first.turn.pk}
     started = store(ada, ask(AskKind.CONTINUE, "", effort="", choice="small", **place))
     turn = Turn.objects.get(pk=started.turn.pk)

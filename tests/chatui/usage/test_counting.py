@@ -7,9 +7,9 @@ import pytest
 from chatui.models.message import Author
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.store import transcripts
 from chatui.usage import counting
 from renderer.frames import Frame, Header
+from tests.support.messages import add_message
 from tests.support.scripted import FINAL, REPLY
 from tests.support.turns import ask, store
 
@@ -22,9 +22,7 @@ def turn(ada: User) -> Turn:
 
 
 def keep(turn: Turn, header: Header, author: Author, key: UUID | None = None) -> None:
-    transcripts.append(
-        turn.conversation, turn.question, Frame(header, "word " * 720), author, transcripts.FrameMetadata(turn_id=turn.pk, key=key)
-    )
+    add_message(turn.conversation, turn.question, Frame(header, "word " * 720), author, turn_id=turn.pk, key=key)
 
 
 def piece(turn: Turn, frame: UUID) -> None:

@@ -24,13 +24,14 @@ from chatui.models.conversation import Conversation, Folder
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.prompts import format_assistant_instructions, format_preferences
-from chatui.store import ownership_transfer, transcripts
+from chatui.store import ownership_transfer
 from chatui.tools import clock
 from tests.chatui.conftest import signed_in
 from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import fetch
 from tests.chatui.turns.test_instructions import say, sent_instructions
 from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.messages import branch_of
 from tests.support.scripted import ScriptedBackend
 from tests.support.turns import ask, run
 
@@ -200,7 +201,7 @@ async def test_a_conversation_keeps_its_version_until_its_owner_takes_the_newest
     @database_sync_to_async
     def stored() -> str:
         row = Conversation.objects.get(pk=turn.conversation_id)
-        return "".join(message.text for message in transcripts.branch(row, transcripts.active_leaf(row, ada)))
+        return "".join(message.text for message in branch_of(row, ada))
 
     assert "verse" not in await stored(), "the transcript has none of them"
 

@@ -17,6 +17,7 @@ from chatui.models.user import User
 from chatui.store import requests, transcripts
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import OPENING, signed_in
+from tests.support.messages import add_message, open_branch
 
 pytestmark = pytest.mark.django_db
 
@@ -27,7 +28,7 @@ ESCAPED = "**HIDDEN** &lt;script&gt;alert(1)&lt;/script&gt; [x](javascript:alert
 @pytest.fixture
 def turn(conversation: Conversation) -> Turn:
     """One question, one thought, one answer."""
-    question = transcripts.append(conversation, None, Frame(Header("user"), "What?"), Author.PERSON)
+    question = add_message(conversation, None, Frame(Header("user"), "What?"), Author.PERSON)
     row = Turn.objects.create(
         conversation=conversation,
         question=question,
@@ -39,17 +40,9 @@ def turn(conversation: Conversation) -> Turn:
         error_detail="the server said <b>HIDDEN</b>",
         request=requests.pack("/v1/chat/completions", b'{"messages": "<i>HIDDEN</i>"}'),
     )
-    thought = transcripts.append(
-        conversation,
-        question,
-        Frame(Header("assistant", channel="analysis"), THOUGHT),
-        Author.MODEL,
-        transcripts.FrameMetadata(turn_id=row.pk),
-    )
-    final = transcripts.append(
-        conversation, thought, Frame(Header("assistant", channel="final"), "That."), Author.MODEL, transcripts.FrameMetadata(turn_id=row.pk)
-    )
-    transcripts.activate(conversation, conversation.owner, final)
+    thought = add_message(conversation, question, Frame(Header("assistant", channel="analysis"), THOUGHT), Author.MODEL, turn_id=row.pk)
+    final = add_message(conversation, thought, Frame(Header("assistant", channel="final"), "That."), Author.MODEL, turn_id=row.pk)
+    open_branch(conversation, conversation.owner, final)
     return row
 
 
@@ -161,7 +154,7 @@ def test_the_number_of_queries_does_not_grow_with_the_conversation(
 ) -> None:
     client, last = opened(grace, turn), Message.objects.latest("position")
     for number in range(40):
-        question = transcripts.append(turn.conversation, last, Frame(Header("user"), f"And {number}?"), Author.PERSON)
+        question = add_message(turn.conversation, last, Frame(Header("user"), f"And {number}?"), Author.PERSON)
         continued = Turn.objects.create(
             conversation=turn.conversation,
             question=question,
@@ -172,8 +165,8 @@ def test_the_number_of_queries_does_not_grow_with_the_conversation(
             continued_message=last,
         )
         final = Frame(Header("assistant", channel="final"), "So.")
-        last = transcripts.append(turn.conversation, question, final, Author.MODEL, transcripts.FrameMetadata(turn_id=continued.pk))
-    transcripts.activate(turn.conversation, turn.conversation.owner, last)
+        last = add_message(turn.conversation, question, final, Author.MODEL, turn_id=continued.pk)
+    open_branch(turn.conversation, turn.conversation.owner, last)
     with django_assert_max_num_queries(45):
         assert b"And 39?" in client.get(f"/c/{turn.conversation_id}/debug/").content
 

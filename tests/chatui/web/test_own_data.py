@@ -18,11 +18,12 @@ from chatui.models.conversation import Conversation, Folder
 from chatui.models.message import Author
 from chatui.models.shares import ShareLink
 from chatui.models.user import User
-from chatui.store import erasure, transcripts
+from chatui.store import erasure
 from chatui.transfer import exports
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in
 from tests.support.browser_socket import BrowserSocket
+from tests.support.messages import add_message
 from tests.support.turns import ask, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -91,7 +92,7 @@ def test_what_share_links_then_show_is_said_before(ada: User, rows: dict[str, Co
     client = signed_in(ada)
     assert "shared link" not in client.get("/settings/data/delete/").content.decode().partition("<main")[2]
     for number, title in enumerate(("plain", "archived")):
-        leaf = transcripts.append(rows[title], None, Frame(Header("user"), "Why?"), Author.PERSON)
+        leaf = add_message(rows[title], None, Frame(Header("user"), "Why?"), Author.PERSON)
         ShareLink.objects.create(token=f"token{number}", conversation=rows[title], leaf=leaf, created_by=ada)
     assert client.get("/s/token0/").status_code == 200
     assert "2 shared links then show nothing, until you restore" in client.get("/settings/data/delete/").content.decode()

@@ -24,12 +24,12 @@ from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import FirstAccountCode, User
 from chatui.permissions import administration
-from chatui.store import transcripts
 from renderer.frames import Frame, Header, Terminator
 from tests.chatui.conftest import OPENING, PASSWORD, make_person, signed_in
 from tests.chatui.store.long_conversations import long_conversation
 from tests.support.environment import change
 from tests.support.html_text import collapsed
+from tests.support.messages import add_message, open_branch
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE
 from tests.support.several import Configure
 from tests.support.several import configure as configure
@@ -39,10 +39,8 @@ pytestmark = pytest.mark.django_db
 
 def keep(conversation: Conversation, parent: Message | None, header: Header, body: str, turn: Turn | None = None) -> Message:
     author = Author.PERSON if header.role == "user" else Author.MODEL
-    message = transcripts.append(
-        conversation, parent, Frame(header, body, Terminator.END), author, transcripts.FrameMetadata(turn_id=turn.pk if turn else None)
-    )
-    transcripts.activate(conversation, conversation.owner, message)
+    message = add_message(conversation, parent, Frame(header, body, Terminator.END), author, turn_id=turn.pk if turn else None)
+    open_branch(conversation, conversation.owner, message)
     return message
 
 

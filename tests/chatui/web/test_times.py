@@ -11,10 +11,10 @@ from django.utils import timezone, translation
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author
 from chatui.models.user import User
-from chatui.store import transcripts
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import OPENING, make_person, signed_in
 from tests.chatui.web.manage.test_manage import failed_turn, text_of
+from tests.support.messages import add_message, open_branch
 
 pytestmark = pytest.mark.django_db
 
@@ -39,8 +39,8 @@ def test_a_moment_is_written_alike_on_every_page(language: str, zone: str, ada: 
     staff = make_person("staff", *MAY, staff=True)
     client, (turn, _) = signed_in(staff), [failed_turn(ada) for _ in range(2)]
     answer = Frame(Header("assistant", channel="final"), "An answer")
-    stored = transcripts.append(turn.conversation, turn.question, answer, Author.MODEL, transcripts.FrameMetadata(turn_id=turn.pk))
-    transcripts.activate(turn.conversation, ada, stored)
+    stored = add_message(turn.conversation, turn.question, answer, Author.MODEL, turn_id=turn.pk)
+    open_branch(turn.conversation, ada, stored)
     debug = f"/c/{turn.conversation_id}/debug/"
     assert client.post(f"{debug}open/", OPENING).status_code == 302
     for field in ("archived_at", "deleted_at"):

@@ -16,12 +16,10 @@ from django.db import transaction
 from chatui.documents.reading import TextPart
 from chatui.models import Conversation, DocumentPassage, User
 from chatui.store import documents, passages, search_words
-from chatui.store.context_use import Room
 from chatui.store.passages import SearchedBranch
-from chatui.store.documents import QuestionFile
-from chatui.store.transcripts import TreePosition
 from tests.chatui.store.uploads import uploaded_with
-rooms, files, branches = Room(10**6), {}, {}
+from tests.support.messages import add_documents
+files, branches = {}, {}
 for name, word in (("ada", "green tea"), ("bela", "cocoa")):
     person = User.objects.get(username=name)
     parts = [TextPart(f"page {n}", f"{'Words of no interest. ' * 40} harvest{n}.") for n in range(1, 20)]
@@ -29,7 +27,7 @@ for name, word in (("ada", "green tea"), ("bela", "cocoa")):
     row = Conversation.objects.create(owner=person)
     with transaction.atomic():
         files[name] = uploaded_with(person, f"{name}.pdf", *parts, kind="pdf")
-        end = documents.put(row, TreePosition(None, 0), documents.prepare(person.pk, [QuestionFile(files[name].pk, "search")], rooms))
+        add_documents(row, files[name], use="search")
     branches[name] = SearchedBranch(row.pk, row.messages.order_by("-position").first().pk)
     passages.index(files[name].content_id)
 def found(name, asked): return [[each.name, each.label] for each in passages.find(branches[name], asked, "", 3)]

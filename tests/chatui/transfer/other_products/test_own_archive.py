@@ -32,6 +32,7 @@ from tests.chatui.store.pictures import png
 from tests.chatui.tools import offering
 from tests.chatui.transfer.other_products.samples import as_json, as_zip
 from tests.chatui.turns.calls.calling import fetch
+from tests.support.messages import add_message, open_branch
 
 pytestmark = pytest.mark.django_db
 
@@ -40,7 +41,7 @@ QUESTION, FINAL = Header("user"), Header("assistant", channel="final")
 
 
 def say(row: Conversation, parent: Message | None, text: str, header: Header) -> Message:
-    message = transcripts.append(row, parent, Frame(header, text), Author.MODEL)
+    message = add_message(row, parent, Frame(header, text), Author.MODEL)
     Message.objects.filter(pk=message.pk).update(created_at=BEGAN)
     return message
 
@@ -69,10 +70,10 @@ def test_an_archive_is_imported_by_somebody_else_with_versions_dates_places_and_
     thought = say(row, question, "SECRET thought", Header("assistant", channel="analysis"))
     first = say(row, thought, "Because.", FINAL)
     say(row, question, "For another reason.", FINAL)
-    transcripts.activate(row, ada, first)
+    open_branch(row, ada, first)
     Conversation.objects.filter(pk=row.pk).update(created_at=BEGAN, active_at=BEGAN)
     old = Conversation.objects.create(owner=ada, title="Old", archived_at=BEGAN)
-    transcripts.activate(old, ada, say(old, None, "Archived?", QUESTION))
+    open_branch(old, ada, say(old, None, "Archived?", QUESTION))
     gone = Conversation.objects.create(owner=ada, title="Gone", deleted_at=BEGAN)
     say(gone, None, "Deleted", QUESTION)
     data = archive_of(ada)

@@ -27,9 +27,9 @@ from chatui.models.sign_in import SecondFactor
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access, debug_requests
-from chatui.store import transcripts
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import make_person, signed_in
+from tests.support.messages import add_message
 
 pytestmark = pytest.mark.django_db
 
@@ -58,7 +58,7 @@ def kim() -> User:
 
 def failed_turn(owner: User, code: str = "E-X-BACKEND-SETUP", choice: str = "vllm/tiny") -> Turn:
     talk = Conversation.objects.create(owner=owner, title="Private title")
-    question = transcripts.append(talk, None, Frame(Header("user"), "Private question"), Author.PERSON)
+    question = add_message(talk, None, Frame(Header("user"), "Private question"), Author.PERSON)
     return Turn.objects.create(
         conversation=talk,
         question=question,
