@@ -84,17 +84,11 @@ class TreePosition:
     position: int
 
 
-def append(
-    conversation: Conversation, parent: Message | None, frame: Frame, author: Author, metadata: FrameMetadata = _NO_METADATA
-) -> Message:
-    """Store a frame as a child of ``parent``. Call inside a transaction: the next position is read first."""
-    return append_at(conversation, TreePosition(parent.pk if parent else None, _next_position(conversation)), frame, author, metadata)
-
-
 def append_chain(
     conversation: Conversation, parent: Message | None, frames: Sequence[tuple[Frame, Author, FrameMetadata]]
 ) -> list[Message]:
-    """The same for several frames, each below the previous one. Returns their messages."""
+    """Store frames below ``parent``, each below the previous one. Returns their messages. Call inside a transaction: the next position is
+    read first."""
     return append_chain_at(conversation, TreePosition(parent.pk if parent else None, _next_position(conversation)), frames)
 
 
