@@ -1,7 +1,7 @@
 """Stores many frames at once, each below its parent, and keeps track of the imports that do so.
 
 The transactions are short and let other writers in between. Imports in progress are hidden in the bin, held by a lease, and erased if their
-process has died.
+process has died. The lease uses the database's clock: another machine's must not end it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from chatui.database import connections
 from chatui.database.connections import short_transaction
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message, SearchEntry
@@ -90,22 +91,21 @@ class ImportedMeanwhileError(Exception):
 
 def begin(conversation: Conversation) -> None:
     """Create the row of an import, hidden until ``complete``."""
-    now = timezone.now()
-    conversation.imported_at = conversation.deleted_at = now
-    conversation.unfinished_until = now + LEASE
+    conversation.imported_at = conversation.deleted_at = timezone.now()
+    conversation.unfinished_until = connections.after(LEASE)
     conversation.save(force_insert=True)
 
 
 def is_in_progress(person: User, key: str | None = None) -> bool:
     """Whether an import of this person is being written; ``key``: that with this one."""
-    rows = Conversation.objects.filter(owner=person, unfinished_until__gte=timezone.now())
+    rows = Conversation.objects.filter(owner=person, unfinished_until__gte=connections.now())
     return (rows if key is None else rows.filter(import_key=key)).exists()
 
 
 def renew(conversation: Conversation) -> None:
     """Extend the lease. Raises ImportLostError if it has ended."""
-    now = timezone.now()
-    if not Conversation.objects.filter(pk=conversation.pk, unfinished_until__gte=now).update(unfinished_until=now + LEASE):
+    held = Conversation.objects.filter(pk=conversation.pk, unfinished_until__gte=connections.now())
+    if not held.update(unfinished_until=connections.after(LEASE)):
         raise ImportLostError
 
 

@@ -15,6 +15,7 @@ from django.db.models import Model, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from chatui.database import connections
 from chatui.database.connections import short_transaction
 from chatui.models.conversation import ActiveLeaf, Conversation
 from chatui.models.debug_requests import DebugRequest
@@ -70,7 +71,8 @@ def close(key: UUID, only: Q = _ANY) -> bool:
     with short_transaction():
         _lock_running_turns(key)
         now = timezone.now()
-        if not Conversation.objects.filter(only, pk=key).update(deleted_at=Coalesce("deleted_at", now), unfinished_until=now):
+        closed = {"deleted_at": Coalesce("deleted_at", now), "unfinished_until": connections.now()}
+        if not Conversation.objects.filter(only, pk=key).update(**closed):
             return False
         running = Turn.objects.filter(conversation=key, state=TurnState.RUNNING)
         for turn in running.select_related("conversation", "question").defer("request"):
@@ -101,7 +103,7 @@ def close_bin(owner: UUID) -> list[UUID]:
     with transaction.atomic():
         binned = Conversation.objects.select_for_update(no_key=True).filter(owner=owner, deleted_at__isnull=False, unfinished_until=None)
         keys = list(binned.filter(temporary_until=None).values_list("pk", flat=True))
-        Conversation.objects.filter(pk__in=keys).update(unfinished_until=timezone.now())
+        Conversation.objects.filter(pk__in=keys).update(unfinished_until=connections.now())
     return keys
 
 
@@ -109,7 +111,7 @@ def erase_unfinished(seconds: float = float("inf")) -> int:
     """Erase conversations of bins that were emptied, and those whose import or erasure died; returns their number. After ``seconds`` no
     further one is started."""
     erased, until = 0, time.monotonic() + seconds
-    for key in list(Conversation.objects.filter(unfinished_until__lt=timezone.now()).values_list("pk", flat=True)):
+    for key in list(Conversation.objects.filter(unfinished_until__lt=connections.now()).values_list("pk", flat=True)):
         erase_conversation(key)
         erased += 1
         if time.monotonic() >= until:

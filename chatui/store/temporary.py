@@ -1,15 +1,15 @@
 """The lifetime of a temporary conversation: an hour after its last message, or a minute after its person has left the page.
 
 ``Conversation.temporary_until`` is the time of its end; NULL: it is not temporary. It is only changed in a single statement that checks the
-current row, because its person may keep the conversation at the same moment. The minute uses the database's clock: clocks of two machines
-may differ by more.
+current row, because its person may keep the conversation at the same moment. It is of the database's clock: those of two
+machines may differ by more than an hour.
 
 A temporary conversation is indexed once its person keeps it. Before that, the search index has none of its words.
 """
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
@@ -30,13 +30,10 @@ LEFT_LASTS = timedelta(minutes=1)
 """After its page was left, unless it is opened again: a page cannot know whether it is reloaded or closed."""
 
 
-def end() -> datetime:
-    return timezone.now() + LASTS
-
-
-def note_answer(key: UUID, now: datetime) -> None:
-    """An answer has ended ``now``. If the page was left meanwhile, nothing changes."""
-    Conversation.objects.filter(pk=key, temporary_until__gt=now + LEFT_LASTS).update(temporary_until=now + LASTS)
+def note_answer(key: UUID) -> None:
+    """An answer has ended now. If the page was left meanwhile, nothing changes."""
+    still_open = Conversation.objects.filter(pk=key, temporary_until__gt=connections.after(LEFT_LASTS))
+    still_open.update(temporary_until=connections.after(LASTS))
 
 
 def is_over() -> Q:
@@ -46,7 +43,7 @@ def is_over() -> Q:
 
 
 def ask(row: Conversation) -> None:
-    _still_temporary(row.pk).update(temporary_until=end())
+    _still_temporary(row.pk).update(temporary_until=connections.after(LASTS))
 
 
 def leave(row: Conversation) -> None:
@@ -68,7 +65,9 @@ def end_all() -> None:
 def stay(row: Conversation) -> None:
     """Its page is open, again or still. Does nothing if it is not temporary."""
     if row.temporary_until is not None:
-        _still_temporary(row.pk).update(temporary_until=row.active_at + LASTS)
+        # Both times are of a machine's clock, so only what is between them counts.
+        left = row.active_at + LASTS - timezone.now()
+        _still_temporary(row.pk).update(temporary_until=connections.after(left))
 
 
 def _still_temporary(key: UUID) -> QuerySet[Conversation]:

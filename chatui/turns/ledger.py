@@ -157,7 +157,7 @@ def _close(running: RunningTurn) -> None:
         changed["sampled_with"] = dict(account.sampled_with)
     update("chatui_conversation", changed, "id = %s", conversation.pk)
     if conversation.temporary_until is not None:
-        temporary.note_answer(conversation.pk, now)
+        temporary.note_answer(conversation.pk)
     if not environment().keeps_reasoning:
         hidden_text.forget_reasoning(running.turn.pk)
     if running.pieces.are_written:  # asked last: from now on, none can be written

@@ -9,8 +9,6 @@ import asyncio
 import logging
 from datetime import timedelta
 
-from django.utils import timezone
-
 from chatui import wire
 from chatui.database import connections, pools
 from chatui.database.faults import DatabaseBusyError, is_transient, outages
@@ -85,14 +83,14 @@ async def reap() -> None:
 def _has_work() -> bool:
     """Whether there may be anything for ``reap``: nearly always there is nothing, as one statement over small indexes says."""
     late, now = connections.after_sql(_UNRENEWED), connections.after_sql(timedelta())
-    return temporary.is_log_due() or bool(query(_WORK.format(late=late, now=now), timezone.now()))
+    return temporary.is_log_due() or bool(query(_WORK.format(late=late, now=now)))
 
 
 _WORK = (
     "SELECT 1 WHERE EXISTS (SELECT 1 FROM chatui_turn WHERE state = 'running' AND lease_until < {late}) "
     "OR EXISTS (SELECT 1 FROM chatui_programanswer JOIN chatui_turn ON chatui_turn.id = turn_id WHERE NOT is_kept AND state <> 'running') "
     "OR EXISTS (SELECT 1 FROM chatui_conversation WHERE temporary_until < {now}) "
-    "OR EXISTS (SELECT 1 FROM chatui_conversation WHERE unfinished_until < %s)"
+    "OR EXISTS (SELECT 1 FROM chatui_conversation WHERE unfinished_until < {now})"
 )
 
 

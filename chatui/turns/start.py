@@ -372,7 +372,7 @@ def _new_conversation(person: User, ask: Ask, choice: str) -> Conversation:
     version = assistants.to_begin_with(person, ask.assistant, locked=True) if ask.assistant else None
     asked = [collections.to_use(person, key) for key in ask.collections[:MAX_ASKED]]
     # A temporary conversation has no title, because it would appear in the browser's history.
-    title, until = ("", temporary.end()) if ask.temporary else (titles.first_title(ask.text), None)
+    title = "" if ask.temporary else titles.first_title(ask.text)
     answers = ask.answer_format.stored() if ask.answer_format else None
     row = new(
         Conversation,
@@ -382,12 +382,14 @@ def _new_conversation(person: User, ask: Ask, choice: str) -> Conversation:
         choice=choice,
         folder=folder,
         answer_format=answers,
-        temporary_until=until,
+        temporary_until=timezone.now() if ask.temporary else None,
         began_with_assistant=version is not None,
         assistant_version=version,
         has_collections=bool(asked),
     )
     insert([row])
+    if ask.temporary:
+        temporary.ask(row)  # which says until when, by the database's clock
     if asked:
         row.collections.set(asked)
     if ask.tools_off:

@@ -5,7 +5,7 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -177,6 +177,24 @@ def test_unfinished_imports_of_dead_processes_are_erased(ada: User, monkeypatch:
     Conversation.objects.update(unfinished_until=timezone.now() - timedelta(seconds=1))
     finished = import_transcript(ada, HEADER + FRAME).conversation
     assert Conversation.objects.get() == finished != left and Message.objects.count() == 1
+
+
+@pytest.mark.parametrize("hours", [-2, 2])
+def test_a_wrong_clock_ends_no_import_and_keeps_no_dead_one(hours: int, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    def swept_elsewhere(row: Conversation) -> None:
+        with monkeypatch.context() as right:
+            right.setattr(timezone, "now", lambda: datetime.now(UTC))
+            assert erasure.erase_unfinished() == 0
+            ends = Conversation.objects.get(pk=row.pk).unfinished_until
+            assert ends is not None and timedelta(0) < ends - timezone.now() <= bulk_append.LEASE
+
+    Midway(monkeypatch, swept_elsewhere)
+    monkeypatch.setattr(timezone, "now", lambda: datetime.now(UTC) + timedelta(hours=hours))
+    finished = import_transcript(ada, HEADER + FRAME * 20).conversation
+    assert Message.objects.filter(conversation=finished).count() == 20
+    erasure.close(finished.pk)
+    monkeypatch.setattr(timezone, "now", lambda: datetime.now(UTC))
+    assert erasure.erase_unfinished() == 1, "the twin: what is being erased is not kept by a clock either"
 
 
 def test_an_import_whose_owner_is_erased_meanwhile_stops(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 from contextlib import closing
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from io import BytesIO, StringIO
 from pathlib import Path
 from zipfile import ZipFile
@@ -95,6 +95,21 @@ async def test_no_model_is_asked_for_a_title(ada: User, backend: ScriptedBackend
     assert turn.conversation.title == "" and len(backend.requests) == 1
     await answered(ada)
     assert len(backend.requests) == 3, "the twin: another one is given a title"
+
+
+@pytest.mark.parametrize("hours", [-2, 2])
+async def test_a_machine_with_a_wrong_clock_neither_shortens_nor_extends_it(
+    hours: int, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def lasts(row: Conversation) -> timedelta:
+        return await database_sync_to_async(until)(row) - datetime.now(UTC)
+
+    monkeypatch.setattr(timezone, "now", lambda: datetime.now(UTC) + timedelta(hours=hours))
+    row = (await answered(ada, temporary=True)).conversation
+    assert 59 * MINUTE < await lasts(row) <= HOUR
+    for what, least, most in (("leave", timedelta(0), MINUTE), ("stay", 59 * MINUTE, HOUR)):
+        assert await database_sync_to_async(tell)(ada, row, what) == 200
+        assert least < await lasts(row) <= most
 
 
 async def test_an_answer_that_ends_after_the_page_was_left_changes_nothing(ada: User, backend: ScriptedBackend) -> None:
