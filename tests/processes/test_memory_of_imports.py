@@ -37,7 +37,7 @@ ANSWER = chunk(reasoning_content="They greet me.") + chunk(content="Good *mornin
 
 
 async def _ask(deployment: Deployment) -> None:
-    async with asyncio.timeout(60), stub.running(stub.plays(ANSWER)) as model:
+    async with asyncio.timeout(240), stub.running(stub.plays(ANSWER)) as model:
         server = deployment.start(CHATUI_BACKEND_URL=model.url, CHATUI_BACKEND_MODEL="stub")
         client = server.sign_in("ada")
         pages = [await asyncio.to_thread(client.get, path) for path in ("/", "/readyz")]

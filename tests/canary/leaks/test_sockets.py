@@ -261,8 +261,11 @@ async def test_the_audit_log_chain_holds_under_concurrent_requests(ada: User, be
     async def knock(person: User) -> None:
         async with BrowserSocket(person) as socket:
             for _ in range(5):
-                await socket.send("watch", conversation=str(uuid4()))
-                assert (await socket.next(20))["code"] == "E-PERM-VISIBILITY"
+                code = "E-X-SERVER-BUSY"
+                while code == "E-X-SERVER-BUSY":  # then nothing was shown, and nothing is in the log
+                    await socket.send("watch", conversation=str(uuid4()))
+                    code = (await socket.next(20))["code"]
+                assert code == "E-PERM-VISIBILITY"
 
     await asyncio.gather(*(knock(person) for person in (ada, bela, sam, hank)))
     lines = [line async for line in AuditEvent.objects.order_by("number")]

@@ -45,7 +45,7 @@ def each_at_once(*deeds):
     for each in threads: each.join()
 
 def adds(row, number, name=None):
-    upload = collections.Upload(name or f"{number}.txt", f"Rule {number} of the office.".encode())
+    upload = collections.FileUpload(name or f"{number}.txt", f"Rule {number} of the office.".encode())
     return lambda: [refused.why for refused in collections.add(Visitor(ada, "192.0.2.7", "page"), row.pk, [upload])]
 
 def now(row): return StoredFile.objects.filter(collection=row, replaced_at=None)
