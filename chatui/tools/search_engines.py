@@ -163,13 +163,22 @@ async def search(query: str, max_results: int) -> list[Result]:
         )
         if status != 200 or answer is None:
             raise JsonRequestError(f"sent no results (HTTP {status})")
+        results = _results(answer, engine)
     except JsonRequestError as error:
         log.warning("the search engine %s %s", engine.name, error)
         raise ToolError("The search engine is not available now.") from None
-    for key in engine.results_path:
-        answer = answer.get(key) if isinstance(answer, dict) else None
-    found = [_result(each, engine) for each in answer if isinstance(each, dict)] if isinstance(answer, list) else []
-    return [each for each in found if each.url][:most]
+    return [each for each in results if each.url][:most]
+
+
+def _results(answer: Any, engine: Engine) -> list[Result]:
+    """Raises JsonRequestError if the answer has no list of results: it may be an error object, which must not read as nothing found."""
+    *around, last = engine.results_path
+    for key in around:  # of what it found none of, Brave leaves out the object
+        answer = answer.get(key, {last: []}) if isinstance(answer, dict) else None
+    entries = answer.get(last) if isinstance(answer, dict) else None
+    if not isinstance(entries, list):
+        raise JsonRequestError("sent no list of results")
+    return [_result(each, engine) for each in entries if isinstance(each, dict)]
 
 
 def _result(entry: Mapping[str, Any], engine: Engine) -> Result:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.chatui.tools.peers import page, serving
 from tests.support import environment as changed
-from tests.support.tool_calls import ToolTurn
+from tests.support.tool_calls import RefusedError, ToolTurn
 
 OFFERED = {"tools": {"browser": ()}, "backend_url": "http://127.0.0.1:9"}
 
@@ -33,6 +33,32 @@ async def test_an_engine(name: str, answer: dict[str, Any], path: str, header: s
         found = await ToolTurn().call("browser.search", query="green tea", topn=3)
         assert found.partition("**\n\n")[2].split("\n")[:2] == ["L0: 【0†Tea†tea.example】", "L1: About"] and "【1" not in found
         assert peer.requested == [path] and header.lower() in peer.heads[0].lower()
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "is_told"),
+    [
+        ("searxng", {"results": []}, "Nothing was found"),
+        ("brave", {"type": "search"}, "Nothing was found"),
+        ("searxng", {"error": "all engines are suspended"}, "not available now"),
+        ("tavily", {"results": {"0": ONE}}, "not available now"),
+        ("exa", [ONE], "not available now"),
+        ("brave", {"web": "none"}, "not available now"),
+    ],
+)
+async def test_an_answer_without_a_list_is_not_taken_for_one_without_results(
+    name: str, answer: object, is_told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def reply(writer: asyncio.StreamWriter, request: str) -> None:
+        writer.write(page(json.dumps(answer).encode(), "application/json"))
+
+    async with serving(reply) as peer:
+        changed.change(monkeypatch, {**OFFERED, "search": name, "search_key": "k3y", "search_url": f"http://127.0.0.1:{peer.port}/"})
+        try:
+            told = await ToolTurn().call("browser.search", query="green tea")
+        except RefusedError as error:
+            told = str(error)
+    assert is_told in told
 
 
 async def test_without_an_engine_pages_can_be_opened_but_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
