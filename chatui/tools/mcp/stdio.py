@@ -51,8 +51,9 @@ _END_BYTES = 200
 _VERSION = rb'"jsonrpc"\s*:\s*"2\.0"'
 _BEGINS_ANSWER = re.compile(rb'\s*\{\s*(?:%b\s*,\s*)?(?:"id"\s*:\s*([0-9]{1,15})\s*,\s*)?"(?:result|error)"\s*:' % _VERSION)
 _ENDS_ANSWER = re.compile(rb',\s*"id"\s*:\s*([0-9]{1,15})\s*(?:,\s*%b\s*)?\}\s*\Z' % _VERSION)
-"""The two ends of an answer that is too long to be kept. Its id is found there only as a member of the message itself, never of what is in
-it, which has other braces around it."""
+"""The two ends of an answer that is too long to be kept, or cannot be read. Its id is found there only as a member of the message itself,
+never of what is in it, which has other braces around it."""
+_TOO_LONG = "the program's answer is too long"
 _BEGINS_MESSAGE = re.compile(rb'\{\s*"(?:jsonrpc|id|result|error)"\s*:')
 
 _running: dict[int, ServerProgram] = {}
@@ -294,7 +295,8 @@ class ServerProgram:
                 return piece
             head, tail = head or piece[:_END_BYTES], (tail + piece)[-_END_BYTES:]
             if is_last:
-                self._refuse_long(head, tail)
+                self._skip()
+                self._refuse(head, tail, ResponseTooLongError(_TOO_LONG, Moment.ANSWERED))
                 head = tail = b""
         return b""
 
@@ -307,11 +309,11 @@ class ServerProgram:
         except asyncio.LimitOverrunError as error:
             return await self._stdout.readexactly(error.consumed)
 
-    def _refuse_long(self, head: bytes, tail: bytes) -> None:
-        self._skip()
+    def _refuse(self, head: bytes, tail: bytes, error: ServerError) -> None:
+        """Fail the call that a line answers which cannot be taken, if its two ends say which call that is."""
         begins = _BEGINS_ANSWER.match(head)
         if begins and (number := begins[1] or ((ends := _ENDS_ANSWER.search(tail)) and ends[1])):
-            self._settle(int(number), ResponseTooLongError("the program's answer is too long", Moment.ANSWERED))
+            self._settle(int(number), error)
 
     def _skip(self) -> None:
         self._skipped += 1
@@ -342,14 +344,17 @@ class ServerProgram:
         try:
             message = messages.read(line)
         except ResponseTooLongError:
-            self._refuse_long(line[:_END_BYTES], line[-_END_BYTES:])
+            self._skip()
+            self._refuse(line[:_END_BYTES], line[-_END_BYTES:], ResponseTooLongError(_TOO_LONG, Moment.ANSWERED))
             return
         except ServerError:
             self._skip()
             begin = _BEGINS_MESSAGE.search(line)
+            line = line[begin.start() :] if begin else b""
             try:
-                message = messages.read(line[begin.start() :] if begin else b"")
-            except ServerError:
+                message = messages.read(line)
+            except ServerError as error:
+                self._refuse(line[:_END_BYTES], line[-_END_BYTES:], ServerError(str(error), Moment.ANSWERED))
                 return
         if messages.is_request(message):
             self._answer(message)

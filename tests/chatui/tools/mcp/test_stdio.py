@@ -175,6 +175,19 @@ def test_an_answer_that_is_too_long_fails_only_its_own_call(long: str) -> None:
     assert "too long" in str(failed) and "Whether it had an effect is not known." in str(failed) and fine.endswith(" 3")
 
 
+@pytest.mark.parametrize(
+    "unreadable",
+    [
+        'sys.stdout.buffer.write(b\'{"jsonrpc": "2.0", "id": %d, "result": {"content": "\\xff"}}\\n\' % held[0][\'id\'])',
+        'print(\'{"id": %d, "result": {"content": \' % held[0][\'id\'])',
+        'print(\'{"result": {"content": nothing}, "id": %d}\' % held[0][\'id\'])',
+    ],
+)
+def test_an_answer_that_cannot_be_read_fails_its_own_call_at_once(unreadable: str) -> None:
+    failed, fine = run_with_server(program(BOTH % f"{unreadable}; sys.stdout.flush(); answer(held[1])"), _two)
+    assert "not JSON" in str(failed) and "Whether it had an effect is not known." in str(failed) and fine.endswith(" 3")
+
+
 def test_a_killed_call_may_have_had_an_effect_and_only_the_operator_reads_why(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
