@@ -65,9 +65,9 @@ def end_all() -> None:
 def stay(row: Conversation) -> None:
     """Its page is open, again or still. Does nothing if it is not temporary."""
     if row.temporary_until is not None:
-        # Both times are of a machine's clock, so only what is between them counts.
-        left = row.active_at + LASTS - timezone.now()
-        _still_temporary(row.pk).update(temporary_until=connections.after(left))
+        # The two times may be of two machines, whose clocks differ: they neither shorten what is left nor make it more than an hour.
+        until = connections.after(min(row.active_at + LASTS - timezone.now(), LASTS))
+        _still_temporary(row.pk).filter(temporary_until__lt=until).update(temporary_until=until)
 
 
 def _still_temporary(key: UUID) -> QuerySet[Conversation]:

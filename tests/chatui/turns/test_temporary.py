@@ -112,6 +112,17 @@ async def test_a_machine_with_a_wrong_clock_neither_shortens_nor_extends_it(
         assert least < await lasts(row) <= most
 
 
+@pytest.mark.parametrize("hours", [-2, 2])
+def test_a_page_that_is_opened_at_a_machine_with_another_clock_neither_shortens_nor_extends_it(
+    hours: int, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = temporary(ada)
+    monkeypatch.setattr(timezone, "now", lambda: datetime.now(UTC) + timedelta(hours=hours))
+    assert signed_in(ada).get(f"/c/{row.pk}/").status_code == 200
+    assert tell(ada, row, "stay") == 200
+    assert 59 * MINUTE < until(row) - datetime.now(UTC) <= HOUR
+
+
 async def test_an_answer_that_ends_after_the_page_was_left_changes_nothing(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [gate, *answer()]
