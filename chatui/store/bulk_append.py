@@ -79,6 +79,7 @@ def _batches(conversation: Conversation, frames: Iterable[Placed], keys: list[UU
 
 
 LEASE = timedelta(seconds=60)
+"""What ends now is over: SQLite's clock has milliseconds, and an erasure may begin in the one in which it is asked for."""
 
 
 class ImportLostError(Exception):
@@ -98,13 +99,13 @@ def begin(conversation: Conversation) -> None:
 
 def is_in_progress(person: User, key: str | None = None) -> bool:
     """Whether an import of this person is being written; ``key``: that with this one."""
-    rows = Conversation.objects.filter(owner=person, unfinished_until__gte=connections.now())
+    rows = Conversation.objects.filter(owner=person, unfinished_until__gt=connections.now())
     return (rows if key is None else rows.filter(import_key=key)).exists()
 
 
 def renew(conversation: Conversation) -> None:
     """Extend the lease. Raises ImportLostError if it has ended."""
-    held = Conversation.objects.filter(pk=conversation.pk, unfinished_until__gte=connections.now())
+    held = Conversation.objects.filter(pk=conversation.pk, unfinished_until__gt=connections.now())
     if not held.update(unfinished_until=connections.after(LEASE)):
         raise ImportLostError
 

@@ -111,7 +111,7 @@ def erase_unfinished(seconds: float = float("inf")) -> int:
     """Erase conversations of bins that were emptied, and those whose import or erasure died; returns their number. After ``seconds`` no
     further one is started."""
     erased, until = 0, time.monotonic() + seconds
-    for key in list(Conversation.objects.filter(unfinished_until__lt=connections.now()).values_list("pk", flat=True)):
+    for key in list(Conversation.objects.filter(unfinished_until__lte=connections.now()).values_list("pk", flat=True)):
         erase_conversation(key)
         erased += 1
         if time.monotonic() >= until:

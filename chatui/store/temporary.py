@@ -39,7 +39,7 @@ def note_answer(key: UUID) -> None:
 def is_over() -> Q:
     """Selects conversations to erase: their time has passed, or their process died while erasing them."""
     now = connections.now()
-    return Q(temporary_until__lt=now) | Q(temporary_until__isnull=False, unfinished_until__lt=now)
+    return Q(temporary_until__lt=now) | Q(temporary_until__isnull=False, unfinished_until__lte=now)
 
 
 def ask(row: Conversation) -> None:

@@ -90,7 +90,7 @@ _WORK = (
     "SELECT 1 WHERE EXISTS (SELECT 1 FROM chatui_turn WHERE state = 'running' AND lease_until < {late}) "
     "OR EXISTS (SELECT 1 FROM chatui_programanswer JOIN chatui_turn ON chatui_turn.id = turn_id WHERE NOT is_kept AND state <> 'running') "
     "OR EXISTS (SELECT 1 FROM chatui_conversation WHERE temporary_until < {now}) "
-    "OR EXISTS (SELECT 1 FROM chatui_conversation WHERE unfinished_until < {now})"
+    "OR EXISTS (SELECT 1 FROM chatui_conversation WHERE unfinished_until <= {now})"
 )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import DatabaseError, connections, transaction
+from django.db.models import Value
 from django.test import Client
 from django.utils import timezone
 
@@ -195,6 +196,22 @@ def test_a_wrong_clock_ends_no_import_and_keeps_no_dead_one(hours: int, ada: Use
     erasure.close(finished.pk)
     monkeypatch.setattr(timezone, "now", lambda: datetime.now(UTC))
     assert erasure.erase_unfinished() == 1, "the twin: what is being erased is not kept by a clock either"
+
+
+def test_an_import_goes_on_for_no_moment_after_it_was_closed(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even within one moment of the database's clock."""
+    moment = Value(timezone.now())
+
+    def close(row: Conversation) -> None:
+        monkeypatch.setattr("chatui.database.connections.now", lambda: moment)
+        erasure.close(row.pk)
+        assert not bulk_append.is_in_progress(ada)
+
+    Midway(monkeypatch, close)
+    with pytest.raises(ImportRefusedError):
+        import_transcript(ada, HEADER + FRAME * 20)
+    erasure.close(Conversation.objects.get().pk)  # again, since the transaction in which it stopped was the test's, too
+    assert erasure.erase_unfinished() == 1 and not Conversation.objects.exists()
 
 
 def test_an_import_whose_owner_is_erased_meanwhile_stops(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
