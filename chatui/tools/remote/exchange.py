@@ -47,8 +47,8 @@ _REMEDIES = {
 
 
 class StatusError(ServerError):
-    """``challenge``: what the server says about authorization (``WWW-Authenticate``). It is untrusted, and in no text. ``said``: see
-    ``ServerError``."""
+    """``challenge``: what the server says about authorization (``WWW-Authenticate``). It is untrusted, and in no text.
+    ``server_words``: see ``ServerError``."""
 
     def __init__(self, status: int, challenge: str = "", server_words: str = "") -> None:
         # A server that says 202 or 204 to a call has accepted it, though it gave no result.
