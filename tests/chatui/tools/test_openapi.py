@@ -112,7 +112,9 @@ def test_a_document_may_be_yaml_and_its_digest_covers_the_relevant_parts(tmp_pat
 
 
 def test_servers_in_the_document_are_ignored(tmp_path: Path) -> None:
-    assert "evil" not in str(of_wiki(tmp_path, "searchPages").tool) and "evil" in str(WIKI)
+    search = of_wiki(tmp_path, "searchPages")
+    assert search.sent(q="x").path == "/api/pages?q=x", "the operator's server is asked, under the operator's address"
+    assert "evil" not in str(search.tool) and "evil" in str(WIKI)
 
 
 @pytest.fixture
@@ -167,7 +169,7 @@ def test_a_path_argument_is_one_segment(value: tuple[str, str], tmp_path: Path) 
 
 @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "ü", "x" * 2000])
 def test_a_header_argument_is_one_plain_line(value: str, tmp_path: Path) -> None:
-    with pytest.raises(RefusedError):
+    with pytest.raises(RefusedError, match="cannot be sent as a header"):
         of_wiki(tmp_path, "searchPages", header_parameters=["X-Tenant"]).sent(q="x", X_Tenant=value)
 
 
