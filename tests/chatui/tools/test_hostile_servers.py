@@ -176,17 +176,18 @@ def test_a_missing_credential_sends_nothing(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_server_that_is_down_is_not_called_until_it_recovers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     set_limits(monkeypatch, "chatui.tools.remote", FIRST_SECONDS=0.3)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    search = calls(tmp_path, Peer(peers.stall, port))
-    for expected in ["could not be used: the request to the server failed"] * 3 + ["not called for a while"] * 2:
-        with pytest.raises(RefusedError, match=expected) as found:
-            search.call(q="x")
-        assert "an effect" not in str(found.value), "nothing was sent"
-    with peer(peers.saying({"ok": 1}), port):
-        time.sleep(0.5)
-        assert [search.call(q="x"), search.call(q="x")] == [{"ok": 1}] * 2
+    with socket.socket() as held:  # nobody else of this machine gets the port meanwhile, at which nobody listens
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        port = held.getsockname()[1]
+        search = calls(tmp_path, Peer(peers.stall, port))
+        for expected in ["could not be used: the request to the server failed"] * 3 + ["not called for a while"] * 2:
+            with pytest.raises(RefusedError, match=expected) as found:
+                search.call(q="x")
+            assert "an effect" not in str(found.value), "nothing was sent"
+        with peer(peers.saying({"ok": 1}), port):
+            time.sleep(0.5)
+            assert [search.call(q="x"), search.call(q="x")] == [{"ok": 1}] * 2
 
 
 def logged(caplog: pytest.LogCaptureFixture) -> str:
