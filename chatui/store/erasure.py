@@ -6,11 +6,12 @@ delete them in one transaction, in which nobody else can write; it would follow 
 
 from __future__ import annotations
 
+import logging
 import time
 from datetime import datetime
 from uuid import UUID
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import Model, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
@@ -29,6 +30,8 @@ from chatui.models.turn import Turn, TurnPiece, TurnState
 from chatui.store import files, uploads
 from chatui.store.files import delete_rows
 from chatui.usage import counting, settling
+
+log = logging.getLogger(__name__)
 
 BATCH_MESSAGES = 100
 """Messages in one transaction. A turn is deleted with its question, and can contain 4 MB of requests."""
@@ -109,11 +112,14 @@ def close_bin(owner: UUID) -> list[UUID]:
 
 def erase_unfinished(seconds: float = float("inf")) -> int:
     """Erase conversations of bins that were emptied, and those whose import or erasure died; returns their number. After ``seconds`` no
-    further one is started."""
+    further one is started. One that cannot be erased does not stop the others; the next call tries again."""
     erased, until = 0, time.monotonic() + seconds
     for key in list(Conversation.objects.filter(unfinished_until__lte=connections.now()).values_list("pk", flat=True)):
-        erase_conversation(key)
-        erased += 1
+        try:
+            erase_conversation(key)
+            erased += 1
+        except DatabaseError as error:
+            log.warning("conversation %s could not be erased completely (%s)", key, type(error).__name__)
         if time.monotonic() >= until:
             break
     return erased

@@ -70,6 +70,19 @@ def test_an_interrupted_erasure_is_completed(ada: User, monkeypatch: pytest.Monk
     assert set(counts().values()) == {0}
 
 
+def test_one_that_cannot_be_erased_stops_no_other(ada: User) -> None:
+    rows = [long_conversation(ada, 4, title) for title in ("carrot", "apple", "pear")]
+    with connection.cursor() as cursor:
+        refused = "BEGIN SELECT RAISE(ABORT, 'no'); END"
+        cursor.execute(f"CREATE TRIGGER refused BEFORE DELETE ON chatui_conversation WHEN OLD.id = '{rows[1].pk.hex}' {refused}")
+        for row in rows:
+            erasure.close(row.pk)
+        assert erasure.erase_unfinished() == 2
+        assert Conversation.objects.get().pk == rows[1].pk
+        cursor.execute("DROP TRIGGER refused")
+    assert erasure.erase_unfinished() == 1
+
+
 def test_a_conversation_restored_from_the_bin_stays(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [long_conversation(ada, 4) for _ in range(2)]
     Conversation.objects.update(deleted_at=timezone.now() - timedelta(days=31))
