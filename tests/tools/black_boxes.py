@@ -1,12 +1,18 @@
-"""Counts the test files that hold the product by its doors alone, and survive any change inside.
+"""Counts the test files that hold the product by its doors alone, and survive any change inside; and what tests hold of the inside.
 
-A door is a table, a code or a setting, and of a pure room what it publishes: what goes in, and what comes out.
+A door is a table, a code or a setting, and of a pure room what it publishes: what goes in, and what comes out. Inside are the functions
+and classes that only their own room uses.
 
 Usage: ``python -m tests.tools.black_boxes``, as ``make check`` runs it.
 """
 
 import ast
+import io
+import subprocess
 import sys
+import tarfile
+import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +20,8 @@ from tests.support.places import ROOT
 
 LEAST_PERCENT = 42
 """Whoever makes the share fall below this says why in the commit that lowers it."""
+MOST_INSIDE = 534
+"""Whoever makes tests hold more of the inside says why in the commit that raises it."""
 DOORS: dict[str, tuple[str, ...]] = {
     "tables, codes and settings": ("chatui.codes", "chatui.env", "chatui.models", "chatui.settings", "renderer.errors"),
     # requests and recordings in, raw events out
@@ -59,16 +67,78 @@ def files() -> list[Path]:
     return sorted((ROOT / "tests").rglob("test_*.py"))
 
 
+def inside(root: Path) -> dict[str, list[str]]:
+    """Each function and class that only its own room uses, by its full name, with the test files outside tests/support that name it."""
+    defined: set[str] = set()
+    using, holding = defaultdict[str, set[str]](set), defaultdict[str, list[str]](list)
+    for path in sorted(path for folder in (*_PRODUCT, "tests") for path in (root / folder).rglob("*.py")):
+        relative, tree = path.relative_to(root), ast.parse(path.read_bytes())
+        module = ".".join(relative.with_suffix("").parts).removesuffix(".__init__")
+        if relative.parts[0] in _PRODUCT:
+            definitions = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
+            defined |= {f"{module}.{node.name}" for node in definitions}
+            for name in _named(tree):
+                using[name].add(_room(module))
+        elif relative.parts[:2] != ("tests", "support"):
+            for name in _named(tree):
+                holding[name].append(str(relative))
+    return {name: holding[name] for name in sorted(defined & holding.keys()) if using[name] <= {_room(name)}}
+
+
+def _room(name: str) -> str:
+    return ".".join(name.split(".")[:2])
+
+
+def _named(tree: ast.Module) -> set[str]:
+    """The full names of whatever a file imports, reaches through what it imports, or writes as a string."""
+    nodes = list(ast.walk(tree))
+    full = {top: top for top in _PRODUCT}
+    for node in nodes:
+        match node:
+            case ast.Import(names=names):
+                full |= {each.asname: each.name for each in names if each.asname}
+            case ast.ImportFrom(module=str(module), names=names):
+                full |= {each.asname or each.name: f"{module}.{each.name}" for each in names}
+    return {*full.values(), *(_dotted(node, full) for node in nodes if isinstance(node, ast.Attribute | ast.Constant))}
+
+
+def _dotted(node: ast.expr, full: dict[str, str]) -> str:
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.Attribute(value=value, attr=name):
+            return f"{_dotted(value, full)}.{name}"
+        case ast.Name(id=name):
+            return full.get(name, "")
+    return ""
+
+
+def _inside_when_last_counted() -> dict[str, list[str]]:
+    git = ("git", "-C", str(ROOT))
+    log = (*git, "log", "-1", "--format=%H", "-G^MOST_INSIDE = ", "--", "tests/tools/black_boxes.py")
+    commit = subprocess.run(log, check=True, capture_output=True, text=True).stdout.strip()
+    archive = subprocess.run((*git, "archive", commit, *_PRODUCT, "tests"), check=True, capture_output=True).stdout
+    with tempfile.TemporaryDirectory() as folder, tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        tar.extractall(folder, filter="data")
+        return inside(Path(folder))
+
+
 def main() -> int:
-    """Print the share; 1 if it fell."""
+    """Print both; 1 if the share fell or more of the inside is held."""
     every = files()
     count = sum(is_black_box(path.read_text(encoding="utf-8")) for path in every)
     percent = 100 * count / len(every)
     print(f"{count} of {len(every)} test files are black boxes ({percent:.1f} %)")
-    if percent >= LEAST_PERCENT:
-        return 0
-    print(f"That is less than {LEAST_PERCENT} %: say why in the commit, and lower LEAST_PERCENT in tests/tools/black_boxes.py.")
-    return 1
+    held = inside(ROOT)
+    print(f"Tests outside tests/support name {len(held)} functions and classes that only their own room uses")
+    if percent < LEAST_PERCENT:
+        print(f"That is less than {LEAST_PERCENT} %: say why in the commit, and lower LEAST_PERCENT in tests/tools/black_boxes.py.")
+    if len(held) > MOST_INSIDE:
+        known = _inside_when_last_counted()
+        print(f"Those are more than {MOST_INSIDE}. Test these through what other rooms, people, programs or operators use:")
+        print(*(f"  {name} in {', '.join(where)}" for name, where in held.items() if name not in known), sep="\n")
+        print("or say in the commit why that does not pay, and raise MOST_INSIDE in tests/tools/black_boxes.py.")
+    return int(percent < LEAST_PERCENT or len(held) > MOST_INSIDE)
 
 
 if __name__ == "__main__":

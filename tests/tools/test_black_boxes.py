@@ -1,5 +1,7 @@
 """What counts as a black box among the tests."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.support.places import ROOT
@@ -58,3 +60,29 @@ def test_what_counts_as_a_door_of_a_pure_room_is_used_from_outside_of_it() -> No
 def test_this_repository_has_both_kinds() -> None:
     kinds = {black_boxes.is_black_box(path.read_text(encoding="utf-8")) for path in black_boxes.files()}
     assert kinds == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("test", "held"),
+    [
+        ("from chatui.turns.titles import read", True),
+        ("from chatui.turns import titles\ntitles.read()", True),
+        ("import chatui.turns.titles\nchatui.turns.titles.read().strip()", True),
+        ("import chatui.turns.titles as made\ndef test():\n    made.read()", True),
+        ("def test(monkeypatch):\n    monkeypatch.setattr('chatui.turns.titles.read', None)", True),
+        ("from chatui.turns import titles\ntitles.shown()\ntitles.LONGEST", False),
+        ("from chatui.turns.titles import shown\n'read'", False),
+    ],
+)
+def test_inside_is_what_no_other_room_uses(test: str, held: bool, tmp_path: Path) -> None:
+    sources = {
+        "chatui/turns/titles.py": "LONGEST = 1\ndef read(): ...\ndef shown(): ...",
+        "chatui/turns/ending.py": "from chatui.turns.titles import read",
+        "chatui/web/pages.py": "from chatui.turns import titles\ntitles.shown()",
+        "tests/support/titles.py": "from chatui.turns.titles import read",
+        "tests/test_titles.py": test,
+    }
+    for path, source in sources.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(source)
+    assert black_boxes.inside(tmp_path) == ({"chatui.turns.titles.read": ["tests/test_titles.py"]} if held else {})
