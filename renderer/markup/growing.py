@@ -214,12 +214,13 @@ class GrowingMarkdown:
 
     def _close(self, *, final: bool, is_cut: bool = False) -> list[Final]:
         """Parse the open text, close what can be closed, and keep the rest."""
-        if final and not self._lines and (words := html.plain_paragraph("".join(self._partial))) is not None:
-            self._trigger, self._partial = Trigger(), []
+        lines = [*self._lines, "".join(self._partial) if final else ""]
+        # A blank line ends a paragraph.
+        if not any(lines[1:]) and (words := html.plain_line(lines[0], ends=final or len(lines) > 2)) is not None:
+            self._trigger, self._lines, self._partial = Trigger(), [], [] if final else self._partial
             closed_words = self._add(words)
             self._tail = self._new_tail()
             return [closed_words]
-        lines = [*self._lines, "".join(self._partial)] if final else [*self._lines, ""]
         layer = self._definitions.layer()
         parsed = markdown.parse("\n".join(lines), layer, grows=not final)
         if is_cut:

@@ -270,18 +270,22 @@ PLAIN_PARAGRAPH = re.compile(rf"<p>{_PLAIN}(?:<br>{_PLAIN})*+</p>")
 entity, or that a parser replaces."""
 
 
-_WORDS, _NOT_WORDS = re.compile(r"[^\W\d_][\w .,;:!?'\"()%–—‘’“”…-]*"), re.compile(r"_|[.!]\w| \Z")
+_LINE = re.compile(r"(?:(?P<marks>#{1,6}) )?(?P<words>[^\W\d_][\w .,;:!?'\"()%–—‘’“”…-]*)")
+_NOT_WORDS = re.compile(r"_|[.!]\w| \Z")
 
 
-def plain_paragraph(text: str) -> SafeHtml | None:
-    """The HTML of a block that is one line of plain words, without parsing it; None for any other text. Most answers begin as such a line.
+def plain_line(text: str, *, ends: bool = True) -> SafeHtml | None:
+    """The HTML of a block that is one line of plain words or a heading of them, without parsing it; None for any other text. Most answers
+    begin as such a line, and most of their headings are one.
 
-    Its words mean nothing else in Markdown: there is no markup, no address, no marker of a list or heading at the beginning, no space at
-    the end. The sanitizer would return them as they are.
+    Its words mean nothing else in Markdown: there is no markup, no address, no marker of a list at the beginning, no space at the end. The
+    sanitizer would return them as they are. ``ends``: no line may be added to it; otherwise only a heading is a block for certain.
     """
-    if len(text) > _PLAIN_CHARS or not _WORDS.fullmatch(text) or _NOT_WORDS.search(text):
+    line = _LINE.fullmatch(text) if len(text) <= _PLAIN_CHARS else None
+    if line is None or _NOT_WORDS.search(text) or not (ends or line["marks"]):
         return None
-    return SafeHtml(f'<div class="block" dir="auto"><p>{text}</p></div>')
+    opening, closing = (f'<h{level} dir="auto">', f"</h{level}>") if (level := len(line["marks"] or "")) else ("<p>", "</p>")
+    return SafeHtml(f'<div class="block" dir="auto">{opening}{line["words"]}{closing}</div>')
 
 
 def without_citations(block: SafeHtml, gone: Collection[str]) -> SafeHtml:

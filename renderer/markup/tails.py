@@ -194,7 +194,7 @@ class Tail:
         self._work += self.cost
         self._code, self._fresh, self._appending, self._sentence = None, [], False, None
         is_cheap = self._in_budget(self._length + 12, self.cost + 16)
-        if is_cheap and (words := html.plain_paragraph(text)) is not None:
+        if is_cheap and (words := html.plain_line(text)) is not None:
             self._sentence = sentence_of_words(text, words, len(text))
             return self._replace(words)
         blocks, definitions, shown, is_as_written = _presentable(text, self._definitions)

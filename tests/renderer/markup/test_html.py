@@ -328,14 +328,15 @@ def test_the_sanitizer_would_change_no_paragraph_that_is_shown_without_it() -> N
 
 
 def test_plain_words_are_shown_as_the_parser_and_the_sanitizer_would_show_them() -> None:
-    characters = [chr(code) for code in range(sys.maxunicode + 1) if html.plain_paragraph(f"a{chr(code)}a")]
+    characters = [chr(code) for code in range(sys.maxunicode + 1) if html.plain_line(f"a{chr(code)}a")]
     assert len(characters) > 100_000, "letters of all scripts"
     rng = random.Random(6)
     lines = ["".join(rng.choices([*" ,;:?'\"()%–—‘’“”…-", *characters[:40], *rng.choices(characters, k=60)], k=200)) for _ in range(800)]
-    some = [text for line in lines if (text := f"a{line}".rstrip()) and html.plain_paragraph(text)]
+    some = [text for line in lines if (text := f"a{line}".rstrip()) and html.plain_line(text)]
     assert len(some) > 700
     for text in [*(f"a{''.join(characters[start : start + 1_000])}" for start in range(0, len(characters), 1_000)), *some]:
-        assert render_blocks(text) == (html.plain_paragraph(text),)
+        assert render_blocks(text) == (html.plain_line(text),)
+        assert render_blocks(heading := f"{'#' * rng.randint(1, 6)} {text}") == (html.plain_line(heading),)
 
 
 @pytest.mark.parametrize(
@@ -346,7 +347,10 @@ def test_plain_words_are_shown_as_the_parser_and_the_sanitizer_would_show_them()
             "1. a",
             "1",
             "- a",
-            "# a",
+            "#a",
+            "# 1. a",
+            "# a #",
+            "####### a",
             "a*b*",
             "a_b_",
             "a `b`",
@@ -365,7 +369,7 @@ def test_plain_words_are_shown_as_the_parser_and_the_sanitizer_would_show_them()
     ],
 )
 def test_all_other_texts_are_parsed(text: str) -> None:
-    assert html.plain_paragraph(text) is None
+    assert html.plain_line(text) is None
 
 
 @pytest.mark.parametrize(

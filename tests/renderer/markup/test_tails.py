@@ -140,13 +140,17 @@ def final(pieces: list[str]) -> list[str]:
 def test_plain_words_look_as_if_they_were_parsed(pieces: list[str]) -> None:
     seen = shown(pieces, Tail), final(pieces)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(html, "plain_paragraph", lambda text: None)
+        patch.setattr(html, "plain_line", lambda text, **_: None)
         assert seen == (shown(pieces, Tail), final(pieces))
 
 
-def test_a_short_answer_of_plain_words_is_never_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_of_plain_words_are_never_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(markdown, "parse", None)
-    assert final(["Of", " course", ": it's 3", " o'clock."]) == ['<div class="block" dir="auto"><p>Of course: it\'s 3 o\'clock.</p></div>']
+    assert final(["## The", " time\n\n", "Of", " course", ": it's 3", " o'clock.", "\n\n", "Good", " bye"]) == [
+        '<div class="block" dir="auto"><h2 dir="auto">The time</h2></div>',
+        '<div class="block" dir="auto"><p>Of course: it\'s 3 o\'clock.</p></div>',
+        '<div class="block" dir="auto"><p>Good bye</p></div>',
+    ]
 
 
 def test_plain_words_are_not_rendered_again(monkeypatch: pytest.MonkeyPatch) -> None:
