@@ -21,7 +21,8 @@ class Cable:
 
     def cut(self) -> None:
         """Close every connection, and from now on each new one immediately."""
-        self._is_cut = True
+        with self._lock:
+            self._is_cut = True
         self._close_all()
 
     def lead_to(self, port: int) -> None:
@@ -63,6 +64,10 @@ class Cable:
             return
         with self._lock:
             self._open |= {client, server}
+            is_late = self._is_cut
+        if is_late:  # cut while it was being connected
+            self._close(client, server)
+            return
         threading.Thread(target=self._pass, args=(client, server), daemon=True).start()
         self._pass(server, client)
 

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Route, WebSocket
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, Route, WebSocket
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tests.support.served import Server
@@ -60,6 +60,14 @@ def still(page: Page) -> None:
     network idle, and why is not known: then the test goes on, and what it expects decides."""
     with contextlib.suppress(PlaywrightTimeout):
         page.wait_for_load_state("networkidle", timeout=_STILL_MS)
+
+
+def follow(link: Locator) -> None:
+    """Click on a link, and wait until its own page is there. An address that any page of its kind has may be the one before: what the page
+    still does to its address would then break off a reload (``net::ERR_ABORTED``)."""
+    href = link.evaluate("(link) => link.href")
+    link.click()
+    link.page.wait_for_url(href)
 
 
 def until(page: Page, is_true: Callable[[], object]) -> None:

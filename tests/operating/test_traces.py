@@ -1,7 +1,6 @@
 """Traces of a server process: requests and turns are exported without content, and the remaining spans at exit."""
 
 import asyncio
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -13,7 +12,7 @@ from chatui.env import BASE_DIR
 from chatui.observability import tracing
 from tests.chatui.observability.peer import attributes_of, collecting, hangs
 from tests.support import environment, stub
-from tests.support.served import PASSWORD, Deployment, LiveSocket, Server
+from tests.support.served import PASSWORD, START_SECONDS, Deployment, LiveSocket, Server
 
 SECRET, WORDS = "zymurgy", "quixotry"
 ANSWER = stub.plays(stub.chunk(reasoning_content=SECRET) + stub.chunk("stop", content=WORDS) + stub.DONE)
@@ -70,9 +69,8 @@ async def test_a_collector_that_hangs_neither_slows_an_answer_nor_the_end_of_the
     with collecting(hangs) as peer:
         server = deployment.start(CHATUI_TRACES_URL=peer.url)
         await ask(server, "ada")
-        started = time.monotonic()
-        deployment.stop()
-        assert time.monotonic() - started < 10 and server.process.returncode == 0, "less than two batches that hang would take"
+        server.process.terminate()
+        assert server.process.wait(START_SECONDS) == 0, "it ends by itself, though the collector hangs for ever"
 
 
 def wrong(monkeypatch: pytest.MonkeyPatch, **values: object) -> list[str]:

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
 from tests.browser.relay import Relay
-from tests.browser.visits import Visits, Wire
+from tests.browser.visits import Visits, Wire, until
 from tests.support.served import Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.llama]
@@ -157,11 +157,8 @@ def test_an_answer_that_cannot_be_read_gives_a_sentence_and_a_retry_and_keeps_th
 
 def agreed(first: Chat, second: Chat) -> list[str]:
     """The blocks that both tabs show, once they show the same: either may be one event behind the other."""
-    deadline = time.monotonic() + 30
-    while (shown := first.shown()) != second.shown():
-        assert time.monotonic() < deadline, "both tabs show the same in the end"
-        first.page.wait_for_timeout(100)
-    return shown
+    until(first.page, lambda: first.shown() == second.shown())
+    return first.shown()
 
 
 def _is_idle(llama_server: str) -> bool:

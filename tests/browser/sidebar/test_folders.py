@@ -10,7 +10,7 @@ from playwright.sync_api import APIResponse, Locator, Page, Route, expect
 from tests.browser.chat import Chat
 from tests.browser.sidebar.conftest import Patient
 from tests.browser.sidebar.test_places import choose, choose_on_top
-from tests.browser.visits import Visits, still, until
+from tests.browser.visits import Visits, follow, still, until
 from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.browser
@@ -97,9 +97,7 @@ def make(page: Page, name: str, instructions: str = "") -> None:
     dialog.get_by_label("Name").fill(name)
     dialog.get_by_label("Instructions").fill(instructions)
     dialog.get_by_role("button", name="Create folder").click()
-    page.get_by_role("link", name=f"New conversation in “{name}”").click()
-    page.wait_for_url("**/?folder=*")
-    still(page)  # a reload beside what the new page does to its address would be waited for in vain
+    follow(page.get_by_role("link", name=f"New conversation in “{name}”"))
 
 
 def test_in_every_tab_conversations_are_moved_into_folders_and_out_of_them_and_folders_are_renamed_and_deleted(page: Page) -> None:

@@ -10,59 +10,74 @@ from typing import Any
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-Way = Callable[[BaseHTTPRequestHandler], None]
+
+class Handling(BaseHTTPRequestHandler):
+    """One request. ``over``: the collector is closed; what hangs or has no end goes on until then. ``written``: bytes of endless bodies."""
+
+    over: threading.Event
+    written: list[int]
+
+    def write_endlessly(self, status: str) -> None:
+        self.wfile.write(f"HTTP/1.1 {status}\r\nContent-Length: 1000000000000\r\n\r\n".encode())
+        while not self.over.is_set():
+            self.written.append(self.wfile.write(b"x" * 65_536))
 
 
-def takes(handler: BaseHTTPRequestHandler) -> None:
+Way = Callable[[Handling], None]
+
+
+def takes(handler: Handling) -> None:
     handler.send_response(200)
     handler.send_header("Content-Length", "0")
     handler.end_headers()
 
 
-def fails(handler: BaseHTTPRequestHandler) -> None:
+def fails(handler: Handling) -> None:
     handler.send_response(503)
     handler.send_header("Retry-After", "86400")
     handler.send_header("Content-Length", "0")
     handler.end_headers()
 
 
-def redirects(handler: BaseHTTPRequestHandler) -> None:
+def redirects(handler: Handling) -> None:
     handler.send_response(307)
     handler.send_header("Location", "/elsewhere")
     handler.send_header("Content-Length", "0")
     handler.end_headers()
 
 
-def hangs(handler: BaseHTTPRequestHandler) -> None:
-    time.sleep(20)
+def hangs(handler: Handling) -> None:
+    handler.over.wait()
 
 
-def drips(handler: BaseHTTPRequestHandler) -> None:
+def drips(handler: Handling) -> None:
     handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
-    for _ in range(200):
+    while not handler.over.wait(0.1):
         handler.wfile.write(b"x")
         handler.wfile.flush()
-        time.sleep(0.1)
 
 
-def floods(handler: BaseHTTPRequestHandler) -> None:
-    """An endless body; ``written`` counts the bytes that the client has read."""
-    handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\n")
-    for _ in range(4000):
-        handler.wfile.write(b"x" * 65_536)
+def floods(handler: Handling) -> None:
+    handler.write_endlessly("200 OK")
 
 
-def garbage(handler: BaseHTTPRequestHandler) -> None:
+def refuses_at_length(handler: Handling) -> None:
+    handler.write_endlessly("400 Bad")
+
+
+def garbage(handler: Handling) -> None:
     handler.wfile.write(bytes(range(256)) * 100 + b"\r\n\r\n")
     handler.close_connection = True
 
 
 class Peer:
-    """The received spans and the address. ``way``: how it answers from now on."""
+    """The received spans and the address. ``way``: how it answers from now on. ``written``: the sizes of the pieces of endless bodies that
+    a client has taken."""
 
     def __init__(self, way: Way) -> None:
         self.way = way
         self.requests: list[tuple[str, dict[str, str], bytes]] = []
+        self.written: list[int] = []
         self.url = ""
 
     @property
@@ -93,8 +108,12 @@ def attributes_of(span: Span) -> dict[str, Any]:
 @contextmanager
 def collecting(way: Way = takes) -> Iterator[Peer]:
     peer = Peer(way)
+    ended = threading.Event()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Handling):
+        over = ended
+        written = peer.written
+
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             peer.requests.append((self.path, {name.lower(): value for name, value in self.headers.items()}, body))
@@ -116,5 +135,6 @@ def collecting(way: Way = takes) -> Iterator[Peer]:
     try:
         yield peer
     finally:
+        ended.set()
         server.shutdown()
         server.server_close()

@@ -12,16 +12,22 @@ from opentelemetry.sdk.trace import TracerProvider
 
 from chatui.observability import measures
 from chatui.observability.collector import Collector
-from tests.chatui.observability.peer import Way, attributes_of, collecting, drips, fails, floods, garbage, hangs, redirects, takes
+from tests.chatui.observability.peer import (
+    Way,
+    attributes_of,
+    collecting,
+    drips,
+    fails,
+    floods,
+    garbage,
+    hangs,
+    redirects,
+    refuses_at_length,
+    takes,
+)
 from tests.support.limits import set_limits
 
 SECRET = "what a model wrote"
-
-
-def refuses_at_length(handler: BaseHTTPRequestHandler) -> None:
-    handler.wfile.write(b"HTTP/1.1 400 Bad\r\nContent-Length: 1000000000000\r\n\r\n")
-    for _ in range(4000):
-        handler.wfile.write(b"x" * 65_536)
 
 
 @pytest.fixture(autouse=True)
@@ -115,7 +121,7 @@ def test_a_failing_collector_delays_nobody_and_is_reported_once(way: Way, caplog
             time.sleep(0.05)
         started = time.monotonic()
         sender.stop(0.3)
-        assert time.monotonic() - started < 2, "the process ends in time"
+        assert time.monotonic() - started < 20, "the process does not wait for the half minute that OpenTelemetry would"
         assert {path for path, _, _ in peer.requests} == {"/v1/traces"}, "no redirect is followed"
         # Not later: a response that drips ends when the collector does, and the next one is another outage.
         lines = warnings_in(caplog)
@@ -155,11 +161,10 @@ def test_the_queue_of_spans_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_body_of_an_answer_is_not_read(way: Way, caplog: pytest.LogCaptureFixture) -> None:
     with collecting(way) as peer:
         sender = start(peer.url)
-        started = time.monotonic()
         with measures.span("turn"):
             pass
-        sender.stop(10)
-        assert time.monotonic() - started < 3 and peer.requests
+        sender.stop(60)
+        assert peer.requests and sum(peer.written) < 50_000_000, "no more than the buffers on the way hold"
     assert len(caplog.records) == (way is not floods), "a collector that says 200 has taken them"
 
 

@@ -87,7 +87,7 @@ def test_an_address_without_a_scheme_counts_as_written(monkeypatch: pytest.Monke
 
 def test_scanning_a_question_takes_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
     changed.change(monkeypatch, {"tools": {"browser": ()}, "backend_url": "http://127.0.0.1:9"})
-    started = time.monotonic()
+    started = time.process_time()
     for hostile in (
         "a" * 64_000,
         "a." * 32_000,
@@ -99,7 +99,7 @@ def test_scanning_a_question_takes_bounded_time(monkeypatch: pytest.MonkeyPatch)
     ):
         with pytest.raises(RefusedError, match="can be opened"):
             ToolTurn((hostile,) * 5).foreseen("browser.open", id="https://tea.example/")
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 10
 
 
 async def test_pages_of_earlier_answers_can_be_reopened_and_cursors_continue(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,12 +183,12 @@ async def test_a_page_without_text_says_so(body: str) -> None:
 )  # fmt: skip
 @pytest.mark.slow
 async def test_hostile_pages_give_bounded_text_in_bounded_time(body: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     try:
         page = await opened(body)
     except RefusedError:
         page = None
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
     if page is not None:
         assert sum(map(len, page.lines)) <= 700_000
         with pytest.raises(RefusedError, match="no link"):

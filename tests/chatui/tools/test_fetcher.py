@@ -134,16 +134,14 @@ async def test_refused_silent_and_closed_sound_the_same() -> None:
 async def test_a_server_that_drips_is_left_when_the_time_is_over() -> None:
     async def drip(writer: asyncio.StreamWriter, path: str) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")
-        for _ in range(100):
+        while True:  # until it is left
             writer.write(b"x")
             await writer.drain()
             await asyncio.sleep(0.1)
 
     async with serving(drip) as peer:
-        started = asyncio.get_running_loop().time()
         with pytest.raises(NotFetchedError, match=NOT_LOADED):
             await fetcher(peer, seconds=0.6).fetch(f"http://tea.example:{peer.port}/")
-        assert asyncio.get_running_loop().time() - started < 5
 
 
 async def test_an_endless_page_is_cut_while_it_is_read() -> None:
