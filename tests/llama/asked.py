@@ -3,15 +3,12 @@
 import asyncio
 import json
 import urllib.request
-from datetime import date
 from typing import Any
 
 import pytest
 
+from chatui.backends import registry
 from chatui.backends.base import Backend, Endpoint, EndReason, SampleLimits
-from chatui.backends.chat.backend import ChatCompletionsBackend
-from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-from chatui.backends.responses.backend import ResponsesBackend
 from renderer.harmony.prompt import FunctionTool
 from renderer.harmony.vocabulary import Vocabulary
 from tests.backends.recorded import FIBONACCI, GREETING, ITINERARY, LANGUAGES, LITERAL
@@ -61,11 +58,7 @@ WEATHER = FunctionTool(
 
 def backend_of(wire_format: str, url: str, vocabulary: Vocabulary | None) -> Backend:
     """Our side of one wire format. ``vocabulary``: for token ids."""
-    endpoint = Endpoint(url, limits=LIMITS)
-    if wire_format == "harmony":
-        assert vocabulary
-        return HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: date(2026, 11, 20))
-    return ChatCompletionsBackend(endpoint) if wire_format == "chat" else ResponsesBackend(endpoint)
+    return registry.build(Endpoint(url, limits=LIMITS), kind=wire_format, vocabulary=(lambda: vocabulary) if vocabulary else None)
 
 
 def over(*formats: str) -> pytest.MarkDecorator:

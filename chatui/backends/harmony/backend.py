@@ -11,7 +11,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import partial
 from itertools import groupby
 
@@ -158,23 +158,12 @@ def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
             yield "".join(piece for piece in group if isinstance(piece, str))
 
 
-def _today() -> date:
-    return datetime.now(UTC).date()
-
-
 class HarmonyCompletionsBackend(DetectedServer):
     """A Backend for token ids."""
 
     kind = "harmony"
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        *,
-        vocabulary: Callable[[], Vocabulary],
-        dialect: str | None = None,
-        today: Callable[[], date] = _today,
-    ) -> None:
+    def __init__(self, endpoint: Endpoint, *, vocabulary: Callable[[], Vocabulary], dialect: str | None = None) -> None:
         """``vocabulary`` loads the vocabulary on first use, which takes half a second. ``dialect``: a key of ``DIALECTS``; None to detect
         it.
 
@@ -185,7 +174,6 @@ class HarmonyCompletionsBackend(DetectedServer):
         self._load_vocabulary = vocabulary
         self._vocabulary: Vocabulary | None = None
         self._dialect = dialect
-        self._today = today
 
     def known_separations(self) -> dict[str, Known]:
         return {"": IDS}
@@ -204,7 +192,7 @@ class HarmonyCompletionsBackend(DetectedServer):
             vocabulary = await self._loaded()
             model = request.model or self._model or next(iter(await self.models()), None)
             window = await self._window(model)
-            context, today = window.limit, request.today or self._today()
+            context, today = window.limit, request.today or datetime.now(UTC).date()
             room = room_of(request, context, None if max_weight is None else int(max_weight))
             prompt = await asyncio.to_thread(fitted, request, vocabulary, today, room, min_turns=min_turns)
             schema = request.answer_format.checked_schema if request.answer_format and not request.cut_answer else None

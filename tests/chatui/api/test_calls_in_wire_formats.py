@@ -1,16 +1,10 @@
 """An API client's functions over each wire format of the model server and both API formats: the request sent, and the call returned."""
 
 import json
-from collections.abc import Callable
-from datetime import date
 from typing import Any
 
 import pytest
 
-from chatui.backends.base import Backend, Endpoint
-from chatui.backends.chat.backend import ChatCompletionsBackend
-from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-from chatui.backends.responses.backend import ResponsesBackend
 from chatui.models.message import Message
 from chatui.tools.functions import model_name
 from renderer.harmony.vocabulary import Vocabulary
@@ -29,30 +23,25 @@ THOUGHT = "the hidden marmalade"
 FUNCTION: dict[str, Any] = {"type": "function", "name": "weather-now", "description": "The weather.", "parameters": PARAMETERS}
 
 
-def of_chat(name: str) -> tuple[Callable[[Endpoint], Backend], list[bytes], dict[str, Any]]:
+def of_chat(name: str) -> list[bytes]:
     call = {"index": 0, "id": "c0", "function": {"name": name, "arguments": CITY}}
     first = chunk(reasoning=THOUGHT) + chunk("tool_calls", tool_calls=[call]) + DONE
-    return ChatCompletionsBackend, [first, chunk("stop", content=ANSWER) + DONE], {}
+    return [first, chunk("stop", content=ANSWER) + DONE]
 
 
-def of_responses(name: str) -> tuple[Callable[[Endpoint], Backend], list[bytes], dict[str, Any]]:
+def of_responses(name: str) -> list[bytes]:
     thought = {"type": "reasoning", "id": "r", "summary": [], "content": [{"type": "reasoning_text", "text": THOUGHT}]}
     call = {"type": "function_call", "id": "f", "call_id": "c0", "name": name, "arguments": CITY}
     message_item = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": ANSWER}]}
     ended = event("response.completed", response={"status": "completed", "model": "stub"})
     first = b"".join(event("response.output_item.done", output_index=place, item=item) for place, item in enumerate([thought, call]))
-    return ResponsesBackend, [first + ended, event("response.output_item.done", output_index=0, item=message_item) + ended], {}
+    return [first + ended, event("response.output_item.done", output_index=0, item=message_item) + ended]
 
 
-def of_token_ids(name: str, words: Vocabulary) -> tuple[Callable[[Endpoint], Backend], list[bytes], dict[str, Any]]:
+def of_token_ids(name: str, words: Vocabulary) -> list[bytes]:
     head = f"<|channel|>analysis<|message|>{THOUGHT}<|end|><|start|>assistant<|channel|>commentary to=functions.{name} <|constrain|>json"
     texts = ((f"{head}<|message|>{CITY}<|call|>", 200012), (f"<|channel|>final<|message|>{ANSWER}<|return|>", 200002))
-    answers = [sse(vllm(*ids_of(words, text), finish="stop", stop=stop)) + DONE for text, stop in texts]
-
-    def make_backend(endpoint: Endpoint) -> Backend:
-        return HarmonyCompletionsBackend(endpoint, vocabulary=lambda: words, today=lambda: date(2026, 11, 20))
-
-    return make_backend, answers, dict(VLLM)
+    return [sse(vllm(*ids_of(words, text), finish="stop", stop=stop)) + DONE for text, stop in texts]
 
 
 @pytest.mark.parametrize(
@@ -63,10 +52,9 @@ async def test_a_call_is_returned_and_its_reply_sent_to_the_model(
     kind: str, asks_by: str, called: str, program: Program, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = model_name("weather-now")
-    make_backend, answers, options = (
-        of_token_ids(called, vocabulary) if kind == "harmony" else (of_chat if kind == "chat" else of_responses)(called)
-    )  # fmt: skip
-    async with model(monkeypatch, make_backend, *answers, **options) as server:
+    by_ids = kind == "harmony"
+    answers = of_token_ids(called, vocabulary) if by_ids else (of_chat if kind == "chat" else of_responses)(called)
+    async with model(monkeypatch, kind, *answers, vocabulary=vocabulary, **(VLLM if by_ids else {})) as server:
         response = await (call_over_responses if asks_by == "responses" else call_over_chat)(program)
     first, second = (request_text(post, vocabulary) for post in posts(server))
     assert name in first and "The weather." in first and "22 degrees" not in first and "22 degrees" in second

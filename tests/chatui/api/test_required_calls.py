@@ -2,12 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from chatui.backends.base import Backend, Endpoint
 from chatui.models.message import Message
 from chatui.models.user import User
 from chatui.tools.functions import model_name
@@ -15,7 +13,7 @@ from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.api.asking import Program, json_of, key_of, text_of
 from tests.chatui.api.functions import CHAT, calls_of, nested
 from tests.chatui.api.test_calls_in_wire_formats import CITY, FUNCTION, THOUGHT, of_chat, of_responses, of_token_ids, request_text
-from tests.chatui.backends.wire import ids_of, posts, sse, vllm
+from tests.chatui.backends.wire import VLLM, ids_of, posts, sse, vllm
 from tests.chatui.turns.calls.test_wire_formats import ANSWER, model
 from tests.support import stub
 from tests.support.stub import DONE, Stub
@@ -28,7 +26,6 @@ OTHER: dict[str, Any] = FUNCTION | {"name": "other"}
 NAMED = {"type": "function", "name": "weather-now"}
 LISTED = {"type": "allowed_tools", "mode": "required", "tools": [NAMED]}
 CALLED = ("weather-now", {"city": "Tokyo"})
-Made = tuple[Callable[[Endpoint], Backend], list[bytes], dict[str, Any]]
 FORMATS = {"chat": of_chat, "responses": of_responses}
 
 
@@ -52,8 +49,8 @@ async def test_the_server_is_asked_to_enforce_the_required_call(
     kind: str, choice: Any, is_forced: bool, offered: int, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = model_name("weather-now")
-    make_backend, answers, options = FORMATS[kind](name)
-    async with model(monkeypatch, make_backend, answers[choice == "none"], **options) as server:
+    answers = FORMATS[kind](name)
+    async with model(monkeypatch, kind, answers[choice == "none"]) as server:
         found = await program.ask({"input": "How is the weather?", "tools": [FUNCTION, OTHER], "tool_choice": choice})
     [sent] = posts(server)
     assert sent.get("tool_choice") == ("required" if is_forced else None)
@@ -68,9 +65,9 @@ async def test_the_server_is_asked_to_enforce_the_required_call(
 async def test_a_server_that_refuses_the_choice_is_asked_in_words_only(
     kind: str, status: str, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_backend, answers, options = FORMATS[kind](model_name("weather-now"))
+    answers = FORMATS[kind](model_name("weather-now"))
     refusal = stub.responds(status, b'{"error": {"message": "Only \'auto\' tool_choice is supported"}}')
-    async with model(monkeypatch, make_backend, *answers, **options) as server:
+    async with model(monkeypatch, kind, *answers) as server:
         plays = server.answer
 
         async def picky(writer: asyncio.StreamWriter) -> None:
@@ -95,9 +92,9 @@ async def test_a_server_that_refuses_the_choice_is_asked_in_words_only(
 async def test_an_unrelated_refusal_is_not_retried(
     kind: str, status: str, code: str, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_backend, answers, options = FORMATS[kind](model_name("weather-now"))
+    answers = FORMATS[kind](model_name("weather-now"))
     refusal = stub.responds(status, json.dumps({"error": {"message": "no", "code": code}}).encode())
-    async with model(monkeypatch, make_backend, *answers, **options) as server:
+    async with model(monkeypatch, kind, *answers) as server:
         server.answer = refusal
         response = await program.post("/v1/responses", {"input": "?", "tools": [FUNCTION], "tool_choice": NAMED})
     assert response.status_code >= 400
@@ -124,10 +121,10 @@ async def test_an_answer_instead_of_a_call_is_an_error(
     kind: str, program: Program, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = model_name("weather-now")
-    make_backend, answers, options = of_token_ids(name, vocabulary) if kind == "harmony" else FORMATS[kind](name)
+    answers = of_token_ids(name, vocabulary) if kind == "harmony" else FORMATS[kind](name)
     # Over token ids the call is started twice after the answer that is dropped.
-    requests = 3 if kind == "harmony" else 1
-    async with model(monkeypatch, make_backend, *[answers[1]] * 4 * requests, **options) as server:
+    requests, options = (3, VLLM) if kind == "harmony" else (1, {})
+    async with model(monkeypatch, kind, *[answers[1]] * 4 * requests, vocabulary=vocabulary, **options) as server:
         results = await without_a_call(server, program, requests)
     for each in results:
         text = each if isinstance(each, str) else json.dumps(each)
@@ -137,14 +134,12 @@ async def test_an_answer_instead_of_a_call_is_an_error(
 
 
 async def test_over_token_ids_a_call_replaces_the_answer(program: Program, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = model_name("weather-now")
-    make_backend, answers, options = of_token_ids(name, vocabulary)
     thought = f"<|channel|>analysis<|message|>{THOUGHT}<|end|><|start|>assistant<|channel|>final<|message|>{ANSWER}<|return|>"
     wrong, right = ('{"town": 1}', CITY)
     texts = (thought, wrong, thought, right)
     answers = [sse(vllm(*ids_of(vocabulary, text), finish="stop", stop=200012)) + DONE for text in texts]
     body = {"input": "How is the weather?", "tools": [FUNCTION, OTHER], "tool_choice": NAMED}
-    async with model(monkeypatch, make_backend, *answers * 2, **options) as server:
+    async with model(monkeypatch, "harmony", *answers * 2, vocabulary=vocabulary, **VLLM) as server:
         found = await program.ask(body)
         events = await program.stream(body)
     assert calls_of(found) == [CALLED] and text_of(found) == ""
@@ -162,8 +157,8 @@ async def test_after_a_call_of_our_own_tool_the_model_may_answer(kind: str, ada:
     from channels.db import database_sync_to_async
 
     program = Program(await database_sync_to_async(key_of)(ada, tools=("get_weather",)))
-    make_backend, answers, options = FORMATS[kind]("get_weather")
-    async with model(monkeypatch, make_backend, *answers, **options) as server:
+    answers = FORMATS[kind]("get_weather")
+    async with model(monkeypatch, kind, *answers) as server:
         found = await program.ask({"input": "How is the weather?", "tool_choice": "required"})
     assert text_of(found) == ANSWER
     assert [post.get("tool_choice") for post in posts(server)] == ["required", None]

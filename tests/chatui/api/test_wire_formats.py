@@ -1,15 +1,11 @@
 """API clients get nothing of a model's reasoning in any wire format: recorded streams, read by the real backends."""
 
 import json
-from collections.abc import Callable
-from datetime import date
 
 import pytest
 
-from chatui.backends.base import Backend, Endpoint
-from chatui.backends.chat.backend import ChatCompletionsBackend
-from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-from chatui.backends.responses.backend import ResponsesBackend
+from chatui.backends import registry
+from chatui.backends.base import Endpoint
 from chatui.model_servers import connected
 from chatui.models.message import Message
 from renderer.harmony.vocabulary import Vocabulary
@@ -28,15 +24,6 @@ STREAMS = {
 }
 
 
-def backend_for(kind: str, url: str, words: Vocabulary) -> Backend:
-    make: dict[str, Callable[[], Backend]] = {
-        "chat": lambda: ChatCompletionsBackend(Endpoint(url)),
-        "responses": lambda: ResponsesBackend(Endpoint(url)),
-        "harmony": lambda: HarmonyCompletionsBackend(Endpoint(url), vocabulary=lambda: words, today=lambda: date(2026, 11, 20)),
-    }
-    return make[kind]()
-
-
 def runs_of(text: str, words: int = 4) -> list[str]:
     """Every sequence of a few consecutive words in a text."""
     found = text.split()
@@ -52,7 +39,7 @@ async def test_no_words_of_reasoning_reach_a_client(
     body = {"input": "Hello!", "messages": [{"role": "user", "content": "Hello!"}], "reasoning": {"summary": "auto"}}
     replies = []
     async with stub.running(stub.plays((RECORDINGS / name).read_bytes(), seed=1), **server) as running:  # type: ignore[arg-type]
-        backend = backend_for(kind, running.url, vocabulary)
+        backend = registry.build(Endpoint(running.url), kind=kind, vocabulary=lambda: vocabulary)
         monkeypatch.setattr(connected, "backend", lambda choice="": backend)
         for path in ("/v1/responses", "/v1/chat/completions"):
             for is_streamed in (False, True):

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import socket
 import struct
 from collections.abc import Callable
@@ -104,3 +105,9 @@ def ids_of(vocabulary: Vocabulary, text: str) -> list[int]:
 def text_of(vocabulary: Vocabulary, ids: list[int]) -> str:
     """The text of the ordinary ids, without control tokens."""
     return vocabulary.decode([each for each in ids if each < FIRST_MARKER]).decode()
+
+
+def day_in(vocabulary: Vocabulary, prompt: list[int]) -> str:
+    """The date that a prompt states."""
+    [day] = re.findall(r"Current date: (\S+)", text_of(vocabulary, prompt))
+    return str(day)

@@ -4,16 +4,13 @@ import asyncio
 import json
 import os
 import zlib
-from collections.abc import Callable
 
 import pytest
 import pytest_django
 
+from chatui.backends import registry
 from chatui.backends.base import Backend, BackendError, Endpoint, SampleRequest, Taker
-from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.demo import DemoBackend
-from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-from chatui.backends.responses.backend import ResponsesBackend
 from chatui.model_servers import connected
 from chatui.models.turn import Turn
 from chatui.models.user import User
@@ -67,26 +64,18 @@ async def _sample(backend: Backend, request: SampleRequest) -> None:
         await backend.aclose()
 
 
-Make = Callable[[str, Vocabulary], Backend]
-MAKERS: dict[str, tuple[Make, str, dict[str, object]]] = {
-    "chat": (lambda url, _: ChatCompletionsBackend(Endpoint(url, key=KEY, limits=PATIENT)), "/v1/chat/completions", {}),
-    "responses": (lambda url, _: ResponsesBackend(Endpoint(url, key=KEY, limits=PATIENT)), "/v1/responses", {}),
-    "harmony": (
-        lambda url, words: HarmonyCompletionsBackend(Endpoint(url, key=KEY, limits=PATIENT), vocabulary=lambda: words, dialect="vLLM"),
-        "/v1/completions",
-        {"models": {"object": "list", "data": [{"id": "gpt-oss", "max_model_len": 4096}]}},
-    ),
-}
+MODELS = {"object": "list", "data": [{"id": "gpt-oss", "max_model_len": 4096}]}
 
 
-@pytest.mark.parametrize("name", MAKERS)
-async def test_each_back_end_reports_the_exact_body_sent_without_the_key(name: str, vocabulary: Vocabulary) -> None:
-    make, path, options = MAKERS[name]
+@pytest.mark.parametrize(
+    ("kind", "path"), [("chat", "/v1/chat/completions"), ("responses", "/v1/responses"), ("harmony-vllm", "/v1/completions")]
+)
+async def test_each_back_end_reports_the_exact_body_sent_without_the_key(kind: str, path: str, vocabulary: Vocabulary) -> None:
     received: list[tuple[str, bytes]] = []
     taken: list[bool] = []
     request = SampleRequest((Frame(Header(Role.USER), QUESTION),), on_sent=lambda *sent: received.append(sent), on_taken=taken.append)
-    async with stub.running(stub.plays(b"data: [DONE]\n\n"), **options) as server:
-        backend = make(server.url, vocabulary)
+    async with stub.running(stub.plays(b"data: [DONE]\n\n"), models=MODELS) as server:
+        backend = registry.build(Endpoint(server.url, key=KEY, limits=PATIENT), kind=kind, vocabulary=lambda: vocabulary)
         await _sample(backend, request)
         assert json.loads(received[0][1]) == server.posted, "the premise: the server was asked"
         assert any(KEY in value for request in server.requests for value in request.headers.values()), "the premise: with the key"
@@ -101,7 +90,7 @@ async def test_a_request_to_an_unreachable_server_is_stored() -> None:
     request = SampleRequest(
         (Frame(Header(Role.USER), QUESTION),), model="m", on_sent=lambda *sent: received.append(sent), on_taken=taken.append
     )
-    await _sample(ChatCompletionsBackend(Endpoint("http://127.0.0.1:9", key=KEY, model="m", limits=PATIENT)), request)
+    await _sample(registry.build(Endpoint("http://127.0.0.1:9", key=KEY, model="m", limits=PATIENT)), request)
     assert len(received) == 1 and QUESTION in json.loads(received[0][1])["messages"][0]["content"]
     assert taken == []
 

@@ -12,8 +12,8 @@ from channels.db import database_sync_to_async
 from django.contrib.auth.models import Group
 from django.utils import timezone
 
+from chatui.backends import registry
 from chatui.backends.base import BackendError, Endpoint
-from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.codes import ProductCode
 from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
@@ -230,7 +230,7 @@ async def test_lines_clock_and_answer_now_go_on_through_all_rounds(ada: User, mo
     offering.offer(monkeypatch, get_weather)
     quick(monkeypatch, (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 20.0))
     async with stub.running(one_after_the_other) as server, BrowserSocket(ada) as socket, BrowserSocket(ada) as late:
-        backend = ChatCompletionsBackend(Endpoint(server.url, limits=PATIENT))
+        backend = registry.build(Endpoint(server.url, limits=PATIENT))
         connect(monkeypatch, backend)
         page = await follow(socket)
         while "chatui:thought" not in page.types and page.snapshot.get("thought") is None:

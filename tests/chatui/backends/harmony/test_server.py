@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from chatui.backends import discovery, registry
+from chatui.backends.auto import KIND_OF
 from chatui.backends.base import BackendError, Endpoint, SampleRequest
 from chatui.backends.context_window import weight, weight_of
-from chatui.backends.discovery import Discovered
+from chatui.backends.discovery import DetectedServer, Discovered
 from chatui.backends.harmony import backend as backend_module
-from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.codes import ProductCode
 from renderer.frames import Frame, Header
 from renderer.harmony.prompt import Prompt, SystemMessage, build
@@ -33,8 +33,11 @@ def no_vocabulary() -> Any:
     raise VocabularyError("missing")
 
 
-def back_end(url: str, dialect: str | None = None, model: str | None = None) -> HarmonyCompletionsBackend:
-    return HarmonyCompletionsBackend(Endpoint(url, model=model, limits=PATIENT), vocabulary=no_vocabulary, dialect=dialect)
+def back_end(url: str, dialect: str | None = None, model: str | None = None) -> DetectedServer:
+    kind = registry.HARMONY if dialect is None else KIND_OF[dialect]
+    backend = registry.build(Endpoint(url, model=model, limits=PATIENT), kind=kind, vocabulary=no_vocabulary)
+    assert isinstance(backend, DetectedServer)
+    return backend
 
 
 async def test_the_server_is_asked_once_for_its_models_and_its_context() -> None:

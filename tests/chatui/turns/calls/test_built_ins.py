@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.base import Backend, Endpoint
-from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.models.user import User
 from chatui.tools import catalogue, replies
 from chatui.tools.replies import ToolReply
@@ -16,7 +14,7 @@ from chatui.turns.calls.requested import Requested, requested
 from renderer.frames import Frame, Header, Terminator
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.formats import format_of
-from tests.chatui.backends.wire import DAY, VLLM, ids_of, posts, sse, vllm
+from tests.chatui.backends.wire import VLLM, day_in, ids_of, posts, sse, vllm
 from tests.chatui.tools.offering import install
 from tests.chatui.turns.calls.test_wire_formats import ANSWER, model, model_of, transcript
 from tests.renderer.harmony.test_prompt import of_oracle
@@ -139,10 +137,7 @@ async def test_over_token_ids_the_loop_matches_openai_harmony(
     ]  # fmt: skip
     answers = [sse(vllm(*ids_of(vocabulary, text), finish="stop", stop=stop)) + DONE for text, stop in texts]
 
-    def make_backend(endpoint: Endpoint) -> Backend:
-        return HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: DAY)
-
-    async with model(monkeypatch, make_backend, *answers, **VLLM) as server:
+    async with model(monkeypatch, "harmony", *answers, vocabulary=vocabulary, **VLLM) as server:
         offer(monkeypatch)
         TURNS.clear()
         turn = await run(ada, ask())
@@ -159,7 +154,9 @@ async def test_over_token_ids_the_loop_matches_openai_harmony(
     browser = oh.ToolNamespaceConfig(
         name="browser", description=browser.description, tools=[each for each in browser.tools if each.name in ("search", "find")]
     )
-    system = oh.SystemContent.new().with_conversation_start_date("2026-11-20").with_reasoning_effort(oh.ReasoningEffort.MEDIUM)
+    system = (
+        oh.SystemContent.new().with_conversation_start_date(day_in(vocabulary, prompts[0])).with_reasoning_effort(oh.ReasoningEffort.MEDIUM)
+    )
     system = system.with_tools(browser).with_python_tool()
     schema = one_text("city")
     weather = oh.ToolDescription.new("get_weather", "Gets the current weather in a city.", parameters=schema)

@@ -11,9 +11,6 @@ from typing import Any
 import pytest
 from channels.db import database_sync_to_async
 
-from chatui.backends.base import Backend, Endpoint
-from chatui.backends.chat.backend import ChatCompletionsBackend
-from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
 from chatui.models.conversation import Conversation
@@ -30,7 +27,7 @@ from chatui.turns.running import TurnPlace as TurnPlace
 from chatui.wire.bus import PROCESS
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.formats import format_of
-from tests.chatui.backends.wire import DAY, VLLM, ids_of, posts, sse, vllm
+from tests.chatui.backends.wire import VLLM, ids_of, posts, sse, vllm
 from tests.chatui.store.uploads import uploaded
 from tests.chatui.tools.offering import install
 from tests.chatui.tools.python.sandbox import recorded, sandbox
@@ -90,10 +87,7 @@ async def test_over_token_ids_code_is_called_and_answered_in_the_trained_format(
     ]  # fmt: skip
     answers = [sse(vllm(*ids_of(vocabulary, text), finish="stop", stop=stop)) + DONE for text, stop in texts]
 
-    def make_backend(endpoint: Endpoint) -> Backend:
-        return HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: DAY)
-
-    async with model(monkeypatch, make_backend, *answers, **VLLM) as server:
+    async with model(monkeypatch, "harmony", *answers, vocabulary=vocabulary, **VLLM) as server:
         offer(monkeypatch)
         turn = await run(ada, ask())
         assert (turn.state, turn.error_code) == ("completed", "")
@@ -122,7 +116,7 @@ async def test_two_answers_share_the_interpreter(ada: User, monkeypatch: pytest.
 
 async def test_stop_ends_the_interpreter_within_a_second(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     used = recorded(monkeypatch)
-    async with model(monkeypatch, ChatCompletionsBackend, *over_chat("import os; os.getpid()", "while True: pass")) as server:
+    async with model(monkeypatch, "chat", *over_chat("import os; os.getpid()", "while True: pass")) as server:
         offer(monkeypatch)
         started = await begin(ada, ask())
         async with asyncio.timeout(60):
@@ -144,7 +138,7 @@ async def test_stop_ends_the_interpreter_within_a_second(ada: User, monkeypatch:
 
 @pytest.mark.parametrize("is_temporary", [False, True])
 async def test_a_deleted_conversation_loses_its_interpreter(is_temporary: bool, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with model(monkeypatch, ChatCompletionsBackend, *over_chat("x = 1")):
+    async with model(monkeypatch, "chat", *over_chat("x = 1")):
         offer(monkeypatch)
         turn = await run(ada, ask())
         sessions: Any = tool.executor()
@@ -160,7 +154,7 @@ async def test_a_deleted_conversation_loses_its_interpreter(is_temporary: bool, 
 
 async def test_files_are_stored_for_the_person_with_the_turn_that_made_them(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     codes = (PLOT, "open('a.csv', 'w').write('a,b'); None", "open('a.csv', 'a').write('c'); None")
-    async with model(monkeypatch, ChatCompletionsBackend, *over_chat(*codes), *over_chat("1")):
+    async with model(monkeypatch, "chat", *over_chat(*codes), *over_chat("1")):
         offer(monkeypatch)
         first = await run(ada, ask())
         second = await run(ada, ask(text="And now?", conversation=first.conversation_id))
@@ -171,7 +165,7 @@ async def test_files_are_stored_for_the_person_with_the_turn_that_made_them(ada:
 
 async def test_a_new_interpreter_has_only_the_files_of_its_conversation(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     listing = "import os; print(sorted(os.listdir())); open('a.csv').read()"
-    async with model(monkeypatch, ChatCompletionsBackend, *over_chat("open('a.csv', 'w').write('a,b')"), *over_chat(listing) * 2) as server:
+    async with model(monkeypatch, "chat", *over_chat("open('a.csv', 'w').write('a,b')"), *over_chat(listing) * 2) as server:
         offer(monkeypatch)
         first = await run(ada, ask())
         await database_sync_to_async(files.save)(FileDestination(ada.pk, first.conversation_id), NewFile.of("mine.txt", b"attached"))
@@ -188,7 +182,7 @@ async def test_a_new_interpreter_has_only_the_files_of_its_conversation(ada: Use
 
 async def test_files_attached_later_are_added_to_the_existing_ones(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     listing = "import os; x, sorted(os.listdir())"
-    async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT + "; x = 1"), *over_chat(listing, listing)) as server:
+    async with model(monkeypatch, "chat", *over_chat(PLOT + "; x = 1"), *over_chat(listing, listing)) as server:
         offer(monkeypatch)
         first = await run(ada, ask())
         await database_sync_to_async(files.save)(FileDestination(ada.pk, first.conversation_id), NewFile.of("mine.txt", b"attached"))
@@ -202,7 +196,7 @@ async def test_files_attached_later_are_added_to_the_existing_ones(ada: User, mo
 async def test_a_file_removed_from_an_edited_question_is_gone_at_the_next_call(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     """And is back for somebody who returns to its version."""
     listing = "import os; x = globals().get('x', 0) + 1; print(x, sorted(os.listdir()), open('both.csv').read())"
-    async with model(monkeypatch, ChatCompletionsBackend, *over_chat(listing) * 4) as server:
+    async with model(monkeypatch, "chat", *over_chat(listing) * 4) as server:
         offer(monkeypatch)
         bring = database_sync_to_async(uploaded)
         secret, old, new = [await bring(ada, name, text) for name, text in (("s.csv", "1"), ("both.csv", "old"), ("both.csv", "new"))]
@@ -223,7 +217,7 @@ async def test_a_file_removed_from_an_edited_question_is_gone_at_the_next_call(a
 
 async def test_the_model_is_told_which_files_the_person_does_not_get(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     code = "open('a', 'w').write('1'); open('b', 'w').write('2'); open('c', 'wb').write(bytes(2**20 + 1)); None"
-    async with model(monkeypatch, ChatCompletionsBackend, *over_chat(code)) as server:
+    async with model(monkeypatch, "chat", *over_chat(code)) as server:
         offer(monkeypatch)
         environment.change(monkeypatch, {"tools": {"python": ()}, "tools_without_approval": ["python"], "file_mb": 1, "files_of_answer": 1})
         turn = await run(ada, ask())
@@ -235,7 +229,7 @@ async def test_the_model_is_told_which_files_the_person_does_not_get(ada: User, 
 
 
 async def test_a_person_at_their_storage_limit_gets_no_more_files(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT)) as server:
+    async with model(monkeypatch, "chat", *over_chat(PLOT)) as server:
         offer(monkeypatch)
         environment.change(monkeypatch, {"tools_without_approval": ["python"], "tools": {"python": ()}, "files_of_person_mb": 0})
         turn = await run(ada, ask())
@@ -245,7 +239,7 @@ async def test_a_person_at_their_storage_limit_gets_no_more_files(ada: User, mon
 
 
 async def test_files_can_be_switched_off(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT)) as server:
+    async with model(monkeypatch, "chat", *over_chat(PLOT)) as server:
         offer(monkeypatch)
         environment.change(monkeypatch, {"tools_without_approval": ["python"], "tools": {"python": ()}, "files_of_answer": 0})
         await run(ada, ask())
@@ -259,7 +253,7 @@ async def test_unreadable_files_do_not_keep_code_from_running(error: Exception, 
         raise error
 
     monkeypatch.setattr(files, "of_conversation", away)
-    async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT)) as server:
+    async with model(monkeypatch, "chat", *over_chat(PLOT)) as server:
         offer(monkeypatch)
         await run(ada, ask())
     assert [message["content"] for message in posts(server)[-1]["messages"] if message["role"] == "tool"] == [PLOTTED]
@@ -273,7 +267,7 @@ async def test_files_are_examined_before_the_write_lock_is_taken(ada: User, monk
         return name
 
     monkeypatch.setattr(file_names, "clean", seen)
-    async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT)):
+    async with model(monkeypatch, "chat", *over_chat(PLOT)):
         offer(monkeypatch)
         await run(ada, ask())
     assert len(threads) == 1 and threads[0] not in (await writer.run(threading.current_thread), threading.main_thread())
@@ -284,7 +278,7 @@ async def test_a_file_that_cannot_be_stored_affects_nothing_else(ada: User, monk
         raise DatabaseBusyError
 
     monkeypatch.setattr(files, "save", away)
-    async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT)) as server:
+    async with model(monkeypatch, "chat", *over_chat(PLOT)) as server:
         offer(monkeypatch)
         turn = await run(ada, ask())
     assert turn.state == "completed"

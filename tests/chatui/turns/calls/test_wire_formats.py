@@ -2,17 +2,15 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
 
-from chatui.backends.base import Backend, Endpoint
-from chatui.backends.chat.backend import ChatCompletionsBackend
-from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-from chatui.backends.responses.backend import ResponsesBackend
+from chatui.backends import registry
+from chatui.backends.base import Endpoint
 from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
@@ -22,7 +20,7 @@ from renderer.frames import Frame, Transcript
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.ocml import document
 from tests.chatui.backends.formats import Format
-from tests.chatui.backends.wire import DAY, VLLM, event, ids_of, one_after_the_other, posts, sse, vllm
+from tests.chatui.backends.wire import VLLM, day_in, event, ids_of, one_after_the_other, posts, sse, vllm
 from tests.chatui.tools import offering
 from tests.renderer.harmony.test_prompt import of_oracle
 from tests.support import stub
@@ -47,13 +45,13 @@ PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}, "req
 
 @asynccontextmanager
 async def model(
-    monkeypatch: pytest.MonkeyPatch, make_backend: Callable[[Endpoint], Backend], *answers: bytes, **options: Any
+    monkeypatch: pytest.MonkeyPatch, kind: str, *answers: bytes, vocabulary: Vocabulary | None = None, **options: Any
 ) -> AsyncIterator[Stub]:
-    """A model server that gives these answers, and all turns ask."""
+    """A model server that gives these answers in the wire format ``kind``, and all turns ask. ``vocabulary``: for token ids."""
     offering.offer(monkeypatch, get_weather)
     whole = [each if each.startswith(SSE_HEAD) else SSE_HEAD + each for each in answers]
     async with stub.running(one_after_the_other(*whole), **options) as server:
-        backend = make_backend(Endpoint(server.url, limits=PATIENT))
+        backend = registry.build(Endpoint(server.url, limits=PATIENT), kind=kind, vocabulary=(lambda: vocabulary) if vocabulary else None)
         connect(monkeypatch, backend)
         yield server
         await running.settle()
@@ -61,7 +59,7 @@ async def model(
 
 
 def model_of(monkeypatch: pytest.MonkeyPatch, of: Format, *answers: bytes) -> AbstractAsyncContextManager[Stub]:
-    return model(monkeypatch, lambda endpoint: of.backend(endpoint.url, separates="proved"), *answers, **of.server)
+    return model(monkeypatch, of.kind, *answers, vocabulary=of.vocabulary, **of.server)
 
 
 @database_sync_to_async
@@ -90,7 +88,7 @@ async def test_chat_completions_two_parallel_calls_with_a_preamble_and_signed_re
         chunk("tool_calls", tool_calls=both),
         DONE,
     ])  # fmt: skip
-    async with model(monkeypatch, ChatCompletionsBackend, first, chunk("stop", content=ANSWER) + DONE) as server:
+    async with model(monkeypatch, "chat", first, chunk("stop", content=ANSWER) + DONE) as server:
         turn = await run(ada, ask())
         assert turn.state == "completed"
     sent = posts(server)
@@ -134,7 +132,7 @@ async def test_responses_two_parallel_calls_get_their_encrypted_reasoning_back_u
     message = {"type": "message", "id": "m2", "role": "assistant", "content": [{"type": "output_text", "text": ANSWER}]}
     second = event("response.output_item.done", output_index=0, item=message)
     second += event("response.completed", response={"status": "completed", "model": "stub"})
-    async with model(monkeypatch, ResponsesBackend, first, second) as server:
+    async with model(monkeypatch, "responses", first, second) as server:
         turn = await run(ada, ask())
         assert turn.state == "completed"
     sent = posts(server)
@@ -173,19 +171,18 @@ async def test_token_ids_stop_at_each_call_and_the_prompt_matches_openai_harmony
         )
     ]
 
-    def make_backend(endpoint: Endpoint) -> Backend:
-        return HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: DAY)
-
-    async with model(monkeypatch, make_backend, *answers, **VLLM) as server:
+    async with model(monkeypatch, "harmony", *answers, vocabulary=vocabulary, **VLLM) as server:
         turn = await run(ada, ask())
         assert (turn.state, turn.error_code) == ("completed", "")
     frames, seen = await transcript(turn)
     assert seen[-1] == ("", ANSWER) and [name for name, _ in seen[1:]] == ["preamble", "tool_activity", "tool_activity", ""]
-    system = oh.SystemContent.new().with_conversation_start_date("2026-11-20").with_reasoning_effort(oh.ReasoningEffort.MEDIUM)
+    prompts = [post["prompt"] for post in posts(server)]
+    system = (
+        oh.SystemContent.new().with_conversation_start_date(day_in(vocabulary, prompts[0])).with_reasoning_effort(oh.ReasoningEffort.MEDIUM)
+    )
     developer = oh.DeveloperContent.new().with_function_tools([
         oh.ToolDescription.new("get_weather", "Gets the current weather in a city.", parameters=PARAMETERS)
     ])  # fmt: skip
-    prompts = [post["prompt"] for post in posts(server)]
     recorded = [frame for frame in frames if frame.header.name != "tool_activity"]
     assert len(prompts) == 3
     for prompt, length in zip(prompts, (1, 5, 7), strict=True):
