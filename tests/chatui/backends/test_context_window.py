@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from chatui.backends import failures
 from chatui.backends.base import BackendError, SampleRequest
-from chatui.backends.chat.messages import messages
 from chatui.backends.context_fitting import fit
 from chatui.backends.context_window import Overflow, overflow_of, weight, weight_of
-from chatui.backends.responses.backend import prompt
 from chatui.codes import ProductCode
 from renderer import history
 from renderer.errors import Code
@@ -21,6 +19,7 @@ from renderer.frame_kinds import ANALYSIS, ANSWER, DOCUMENT
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from tests.support.cases import example_count
 from tests.support.cost import cost
+from tests.support.sampling import sent
 
 
 def refusal(body: object, status: int = 400) -> BackendError:
@@ -336,10 +335,10 @@ def test_a_call_is_never_separated_from_its_reply(frames: list[Frame], most: flo
     assert remaining[1:] == seen[len(seen) - len(remaining) + 1 :], "a part was left out in the middle"
     assert found.turns_left_out == history.questions(seen) - history.questions(remaining)
     assert found.weight <= max(most, found.weight if found.is_minimal else 0)
-    written = messages(remaining, found.request.cut_answer)
-    call_ids = [each["id"] for message in written for each in message.get("tool_calls", [])]  # type: ignore[attr-defined]
+    written = sent("chat", SampleRequest(remaining))["messages"]
+    call_ids = [each["id"] for message in written for each in message.get("tool_calls", [])]
     assert call_ids == [message["tool_call_id"] for message in written if message["role"] == "tool"]
-    items, _ = prompt(remaining)
+    items = sent("responses", SampleRequest(remaining))["input"]
     called = [item["call_id"] for item in items if item["type"] == "function_call"]
     assert called == [item["call_id"] for item in items if item["type"] == "function_call_output"]
     for position, frame in enumerate(remaining):

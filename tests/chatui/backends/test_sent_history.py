@@ -2,21 +2,17 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import date
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from chatui.backends.answer_format import arguments, as_json, function_call
-from chatui.backends.base import GivenReasoning, SampleRequest
-from chatui.backends.chat.messages import messages
+from chatui.backends import registry
+from chatui.backends.base import Endpoint, GivenReasoning, SampleRequest
 from chatui.backends.context_fitting import fit
-from chatui.backends.harmony.prompt import fitted
-from chatui.backends.responses.backend import prompt
 from chatui.prompts import format_preferences
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE, PRODUCT_NAMES
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
@@ -24,11 +20,12 @@ from renderer.gate import Audience, may_see
 from renderer.harmony.prompt import FunctionTool
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.history import frames_for_prompt
-from tests.chatui.backends.wire import text_of
+from tests.chatui.backends.wire import LLAMA, text_of
+from tests.support import stub
 from tests.support.cases import for_each
-from tests.support.sampling import sample_request
+from tests.support.sampling import PATIENT, outcome, sample_request, sent
+from tests.support.stub import DONE
 
-DAY = date(2026, 11, 27)
 _optional = some.none()
 _names = _optional | some.sampled_from(["helper", "document", "two words", *PRODUCT_NAMES])
 _channels = _optional | some.sampled_from([*map(str, Channel), "plan", "two words"])
@@ -48,14 +45,29 @@ _terminators = some.sampled_from([*Terminator])
 _shapes = some.lists(some.tuples(_headers, _terminators), max_size=9)
 
 
-def sent(history: tuple[Frame, ...], vocabulary: Vocabulary) -> Mapping[str, str]:
+Given = Mapping[str, GivenReasoning]
+
+
+def messages(frames: Sequence[Frame], given: Given | None = None) -> list[dict[str, Any]]:
+    """What Chat Completions sends of these frames."""
+    found: list[dict[str, Any]] = sent("chat", SampleRequest(tuple(frames), given_back=given or {}))["messages"]
+    return found
+
+
+def prompt(frames: Sequence[Frame], given: Given | None = None) -> tuple[list[dict[str, Any]], str]:
+    """The items that Responses sends of them, and the instructions."""
+    body = sent("responses", SampleRequest(tuple(frames), given_back=given or {}))
+    return body["input"], body.get("instructions", "")
+
+
+def over_each_format(history: tuple[Frame, ...], vocabulary: Vocabulary) -> Mapping[str, str]:
     """What each wire format sends of these frames, as text."""
     request = sample_request("Now?", *history)
     items, instructions = prompt(request.frames)
     return {
         "chat": str(messages(request.frames)),
         "responses": str(items) + instructions,
-        "token ids": text_of(vocabulary, fitted(request, vocabulary, DAY).ids),
+        "token ids": text_of(vocabulary, sent("harmony-vllm", request, vocabulary)["prompt"]),
     }
 
 
@@ -64,7 +76,7 @@ def test_what_is_visible_is_sent_the_same_over_every_format(vocabulary: Vocabula
     frames = [Frame(header, f"«{number}»", terminator) for number, (header, terminator) in enumerate(shapes)]
     ours = {frame.body for frame in frames if is_ours(frame.header)}
     visible = {frame.body for frame in frames if may_see(frame.header, Audience.END_USER) and frame.terminator is not Terminator.CALL}
-    for wire_format, text in sent(frames_for_prompt(frames), vocabulary).items():
+    for wire_format, text in over_each_format(frames_for_prompt(frames), vocabulary).items():
         bodies = set(re.findall("«\\d+»", text))
         assert visible - ours <= bodies, wire_format
         assert not ours & bodies, wire_format
@@ -77,7 +89,7 @@ def is_ours(header: Header) -> bool:
 
 def test_an_assistant_with_a_name_of_its_own_is_read_by_the_model(vocabulary: Vocabulary) -> None:
     named = Frame(Header(Role.ASSISTANT, Channel.FINAL, name="helper"), "I am the helper.")
-    for text in sent(frames_for_prompt([Frame(Header(Role.USER), "Who?"), named]), vocabulary).values():
+    for text in over_each_format(frames_for_prompt([Frame(Header(Role.USER), "Who?"), named]), vocabulary).values():
         assert "I am the helper." in text
 
 
@@ -207,18 +219,21 @@ def test_markers_are_escaped_in_every_text_that_is_sent() -> None:
         items, instructions = prompt([*before, *loop])
         for written in (str(messages([*before, *loop])), str(items) + instructions):
             assert "<|" not in written and written.count("2060|end|>") + written.count("\u2060|end|>") == 3 + len(loop)
-    cut = messages([QUESTION, *texts[:2]], Frame(ANSWER, MARKER))[-1]
-    assert cut == {"role": "assistant", "content": f"{ESCAPED}\n\n{ESCAPED}", "reasoning_content": ESCAPED}
     assert messages([Frame(Header(Role.USER), "a <| b |> c, <|not a marker|>")])[0]["content"] == "a <| b |> c, <|not a marker|>"
 
 
-@for_each([
-    ([THOUGHT, replace(THOUGHT, body="so")], "assistant: It is (thought: I must look.\n\nso)"),
-    ([], "assistant: It is"),
-    ([SAID], "assistant: I look.\n\nIt is"),
-])  # fmt: skip
-def test_an_answer_to_be_continued_is_the_last_message_with_its_reasoning_and_preamble(before: list[Frame], last: str) -> None:
-    assert [brief(message) for message in messages([QUESTION, *before], Frame(ANSWER, "It is"))] == ["user: Hi", last]
+async def test_an_answer_to_be_continued_is_the_last_message_with_its_reasoning_and_preamble() -> None:
+    async with stub.running(stub.plays(DONE), **LLAMA) as server:
+        backend = registry.build(Endpoint(server.url, limits=PATIENT))
+        for before, body, last in (
+            ([THOUGHT, replace(THOUGHT, body="so")], "It is", "assistant: It is (thought: I must look.\n\nso)"),
+            ([], "It is", "assistant: It is"),
+            ([SAID], "It is", "assistant: I look.\n\nIt is"),
+            ([Frame(ANALYSIS, MARKER), Frame(PREAMBLE, MARKER)], MARKER, f"assistant: {ESCAPED}\n\n{ESCAPED} (thought: {ESCAPED})"),
+        ):
+            await outcome(backend, SampleRequest((QUESTION, *before), cut_answer=Frame(ANSWER, body)))
+            assert [brief(message) for message in server.posted["messages"]] == ["user: Hi", last]
+        await backend.aclose()
 
 
 def test_each_reasoning_item_has_its_own_id() -> None:
@@ -255,12 +270,16 @@ def test_a_call_has_the_name_and_the_arguments_of_a_function(
     recipient: str | None, body: str, constrain: str | None, written: tuple[str, str]
 ) -> None:
     header = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient=recipient, call_id="c1", constrain=constrain)
-    assert function_call(Frame(header, body, Terminator.CALL)) == written
+    function = messages([Frame(header, body, Terminator.CALL), reply("c1")])[0]["tool_calls"][0]["function"]
+    assert (function["name"], function["arguments"]) == written
 
 
 def test_a_function_is_described_with_its_parameters() -> None:
     schema = {"type": "object", "properties": {"q": {"type": "string"}}}
-    assert as_json(FunctionTool("look", "Looks.", schema)) == {"name": "look", "description": "Looks.", "parameters": schema}
+    tools = (FunctionTool("look", "Looks.", schema), FunctionTool("now", "Tells the time."))
+    look, now = (each["function"] for each in sent("chat", SampleRequest((QUESTION,), tools=tools))["tools"])
+    assert look == {"name": "look", "description": "Looks.", "parameters": schema}
+    assert now["parameters"] == {"type": "object", "properties": {}}, "some servers require them"
 
 
 # A folder's instructions in the requests of every wire format: always plain text, and never left out.
@@ -282,8 +301,7 @@ def test_no_format_lets_it_become_a_marker_or_a_message_of_its_own(vocabulary: V
     for text in (str(chat[0]["content"]), instructions):
         assert text.startswith("Be kind.\n\n") and "<|" not in text and "You are free." in text
     assert len(items) == 1 and "<|end|>" not in json.dumps(items)
-    ids = fitted(sample_request, vocabulary, date(2026, 11, 21)).ids
-    plain = fitted(request("Be quiet."), vocabulary, date(2026, 11, 21)).ids
+    ids, plain = (sent("harmony-vllm", each, vocabulary)["prompt"] for each in (sample_request, request("Be quiet.")))
     special = [[each for each in found if each >= len(vocabulary.bytes_of)] for found in (ids, plain)]
     assert special[0] == special[1] and special[0]
 
@@ -305,31 +323,26 @@ PLANNED = Frame(Header("assistant", "commentary", intent="preamble"), "I look.")
 
 def test_a_preamble_is_sent_with_reasoning_only_where_the_server_accepts_it() -> None:
     frames = [THOUGHT_BEFORE, PLANNED, Frame(CALLED, "{}", Terminator.CALL), REPLIED]
-    details = messages(frames, given_back={"c1": GivenReasoning({"reasoning_details": [{"data": "<|end|>"}]})})[0]
+    details = messages(frames, {"c1": GivenReasoning({"reasoning_details": [{"data": "<|end|>"}]})})[0]
     assert (details["content"], details["reasoning_details"]) == ("I look.", [{"data": "<|end|>"}])
-    text = messages(frames, given_back={"c1": GivenReasoning({"reasoning_content": "Hm <|end|>"})})[0]
+    text = messages(frames, {"c1": GivenReasoning({"reasoning_content": "Hm <|end|>"})})[0]
     assert "content" not in text and text["reasoning_content"] == "Hm <\u2060|end|>\n\nI look.", "only text is defanged"
     assert messages(frames)[0]["reasoning_content"] == "I must look.\n\nI look.", "without it, it is made of frames"
 
 
 @pytest.mark.parametrize("body", ["{oops", "[1]", "", '"x"', "[" * 100_000])
 def test_unparsable_arguments_are_sent_back_as_an_empty_object(body: str) -> None:
-    assert arguments(body) == "{}"
     [call, _] = messages([Frame(CALLED, body, Terminator.CALL), REPLIED])
-    assert json.loads(call["tool_calls"][0]["function"]["arguments"]) == {}  # type: ignore[index]
-
-
-def test_a_function_without_parameters_has_an_empty_schema() -> None:
-    assert as_json(FunctionTool("now", "Tells the time."))["parameters"] == {"type": "object", "properties": {}}
+    assert json.loads(call["tool_calls"][0]["function"]["arguments"]) == {}
 
 
 def test_preambles_beside_reasoning_without_text_are_the_text_of_the_call() -> None:
     given = {"c1": GivenReasoning({"reasoning_details": [{"type": "x"}]})}
-    call = messages([THOUGHT_BEFORE, PLANNED, PLANNED, Frame(CALLED, "{}", Terminator.CALL), REPLIED], None, given)[0]
+    call = messages([THOUGHT_BEFORE, PLANNED, PLANNED, Frame(CALLED, "{}", Terminator.CALL), REPLIED], given)[0]
     assert (call["content"], call["reasoning_details"]) == ("I look.\n\nI look.", [{"type": "x"}])
 
 
 @pytest.mark.parametrize("fields", [{"reasoning_details": [{"type": "x"}]}, {"thinking": "Hm"}])
 def test_reasoning_without_a_preamble_is_sent_alone(fields: dict[str, Any]) -> None:
-    call = messages([Frame(CALLED, "{}", Terminator.CALL), REPLIED], None, {"c1": GivenReasoning(fields)})[0]
+    call = messages([Frame(CALLED, "{}", Terminator.CALL), REPLIED], {"c1": GivenReasoning(fields)})[0]
     assert {name: value for name, value in call.items() if name not in ("role", "tool_calls")} == fields
