@@ -2,16 +2,17 @@
 
 from dataclasses import replace
 from datetime import date
+from typing import Any
 
 import pytest
 
 from chatui.answer_formats import answer_format
 from chatui.backends.base import SampleRequest
-from chatui.backends.harmony.prompt import answer_tokens, fitted, opened, room_of
 from renderer.frame_kinds import NOTES
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.harmony.prompt import FunctionTool
 from renderer.harmony.vocabulary import Vocabulary
+from tests.support.sampling import sent
 
 DAY = date(2026, 11, 20)
 QUESTION = Frame(Header(Role.USER), "What is it?")
@@ -30,8 +31,15 @@ TURNS = tuple(
 
 def written(vocabulary: Vocabulary, *frames: Frame, **more: object) -> str:
     """The prompt as text."""
-    request = replace(SampleRequest(frames), **more)  # type: ignore[arg-type]
-    ids = fitted(request, vocabulary, DAY).ids
+    request = replace(SampleRequest(frames, today=DAY), **more)  # type: ignore[arg-type]
+    return as_text(vocabulary, asked(vocabulary, request)["prompt"])
+
+
+def asked(vocabulary: Vocabulary, request: SampleRequest, context: int | None = None) -> dict[str, Any]:
+    return sent("harmony-vllm", request, vocabulary, context=context)
+
+
+def as_text(vocabulary: Vocabulary, ids: list[int]) -> str:
     return "".join(vocabulary.decode([number]).decode("utf-8", "replace") if number < 199_998 else f"<{number}>" for number in ids)
 
 
@@ -94,48 +102,38 @@ def test_what_harmony_cannot_express_is_left_out(vocabulary: Vocabulary, header:
 def test_a_cut_answer_stays_open_at_the_end(vocabulary: Vocabulary) -> None:
     cut = Frame(replace(ANSWER, name="Ada L."), "Two and")
     assert written(vocabulary, QUESTION, cut_answer=cut).endswith("<200006>assistant<200005>final<200008>Two and")
-    assert opened(cut) == Frame(ANSWER, "Two and") and opened(None) is None
-    assert opened(Frame(Header(Role.ASSISTANT, "a b"), "x")) is None
+    unwritable = Frame(Header(Role.ASSISTANT, "a b"), "x")
+    assert written(vocabulary, QUESTION, cut_answer=unwritable) == written(vocabulary, QUESTION)
 
 
 @pytest.mark.parametrize(
-    ("wanted", "prompt", "context", "expected"),
+    ("wanted", "room", "expected"),
     [
-        (None, 100, None, 4096),
-        (7, 100, None, 7),
-        (None, 100, 1000, 899),
-        (7, 100, 1000, 7),
-        (2000, 100, 1000, 899),
-        (7, 999, 1000, 1),
-        (None, 2000, 1000, 1),
-        (899, 100, 1000, 899),
-        (900, 100, 1000, 899),
+        (None, None, 4096),
+        (7, None, 7),
+        (None, 900, 899),
+        (7, 900, 7),
+        (2000, 900, 899),
+        (7, 1, 1),
+        (899, 900, 899),
+        (900, 900, 899),
     ],
 )
-def test_the_answer_may_be_as_long_as_requested_and_as_fits(wanted: int | None, prompt: int, context: int | None, expected: int) -> None:
-    assert answer_tokens(SampleRequest((QUESTION,), max_tokens=wanted), prompt, context) == expected
+def test_the_answer_may_be_as_long_as_requested_and_as_fits(
+    vocabulary: Vocabulary, wanted: int | None, room: int | None, expected: int
+) -> None:
+    """``room``: how many tokens the context has beside the prompt; None if it is unknown."""
+    request = SampleRequest((QUESTION,), max_tokens=wanted, today=DAY)
+    context = room and len(asked(vocabulary, request)["prompt"]) + room
+    assert asked(vocabulary, request, context)["max_tokens"] == expected
 
 
 def test_the_oldest_turns_are_left_out_until_the_prompt_fits(vocabulary: Vocabulary) -> None:
-    request = SampleRequest((ORDERS, *TURNS, QUESTION), max_tokens=100)
-    whole = fitted(request, vocabulary, DAY)
-    assert (whole.turns_left_out, whole.is_minimal) == (0, False)
-    length = len(whole.ids)
-    exact = fitted(request, vocabulary, DAY, room_of(request, length + 100))
-    assert exact.ids == whole.ids, "the prompt and the answer fill the context"
-    less = fitted(request, vocabulary, DAY, room_of(request, length + 99))
-    assert less.turns_left_out > 0 and len(less.ids) < length
-    assert fitted(request, vocabulary, DAY, length).ids == whole.ids
-    assert fitted(request, vocabulary, DAY, length - 1).turns_left_out == less.turns_left_out
-    for context, most in ((length + 100, length - 1), (length + 99, length)):
-        assert fitted(request, vocabulary, DAY, room_of(request, context, most)).turns_left_out == less.turns_left_out
-
-
-@pytest.mark.parametrize("turns", [1, 2])
-def test_the_last_turns_are_never_left_out(vocabulary: Vocabulary, turns: int) -> None:
-    asked = SampleRequest((*TURNS, QUESTION))
-    found = fitted(asked, vocabulary, DAY, room_of(asked, 50), min_turns=turns)
-    assert (found.turns_left_out, found.is_minimal) == (11 - turns, True)
+    request = SampleRequest((ORDERS, *TURNS, QUESTION), max_tokens=100, today=DAY)
+    whole = asked(vocabulary, request)["prompt"]
+    assert asked(vocabulary, request, len(whole) + 100)["prompt"] == whole, "the prompt and the answer fill the context"
+    text = as_text(vocabulary, asked(vocabulary, request, len(whole) + 99)["prompt"])
+    assert "Question 0?" not in text and "Answer 0." not in text and "Question 1?" in text and "Be kind." in text
 
 
 def test_a_marker_that_a_cut_answer_imitates_stays_text(vocabulary: Vocabulary) -> None:
@@ -146,21 +144,22 @@ def test_a_marker_that_a_cut_answer_imitates_stays_text(vocabulary: Vocabulary) 
 
 def test_the_beginning_of_a_cut_answer_is_left_out_last(vocabulary: Vocabulary) -> None:
     cut = Frame(ANSWER, "".join(f"Step {number}. " for number in range(400)))
-    request = SampleRequest((ORDERS, *TURNS, QUESTION), cut_answer=cut)
-    found = fitted(request, vocabulary, DAY, 700)
-    text = vocabulary.decode([number for number in found.ids if number < 199_998]).decode()
+    request = SampleRequest((ORDERS, *TURNS, QUESTION), cut_answer=cut, max_tokens=100, today=DAY)
+    found = asked(vocabulary, request, 800)["prompt"]
+    text = as_text(vocabulary, found)
     assert text.endswith("Step 398. Step 399. ") and "Step 0." not in text
     assert "What is it?" in text and "Be kind." in text and "Question 9?" not in text
-    assert 350 < len(found.ids) <= 700 and found.turns_left_out == 10
-    whole = fitted(request, vocabulary, DAY, 100_000)
-    assert whole.turns_left_out == 0 and len(whole.ids) > 2000
+    assert 350 < len(found) <= 700
+    whole = asked(vocabulary, request, 100_000)["prompt"]
+    assert "Question 0?" in as_text(vocabulary, whole) and len(whole) > 2000
 
 
 def test_a_cut_answer_that_just_fits_is_whole(vocabulary: Vocabulary) -> None:
-    request = SampleRequest((QUESTION,), cut_answer=Frame(ANSWER, "".join(f"Step {number}. " for number in range(100))))
-    whole = fitted(request, vocabulary, DAY).ids
-    assert fitted(request, vocabulary, DAY, len(whole)).ids == whole
-    less = fitted(request, vocabulary, DAY, len(whole) - 1).ids
+    cut = Frame(ANSWER, "".join(f"Step {number}. " for number in range(100)))
+    request = SampleRequest((QUESTION,), cut_answer=cut, max_tokens=100, today=DAY)
+    whole = asked(vocabulary, request)["prompt"]
+    assert asked(vocabulary, request, len(whole) + 100)["prompt"] == whole
+    less = asked(vocabulary, request, len(whole) + 99)["prompt"]
     assert 3 * len(whole) < 4 * len(less) < 4 * len(whole) and less[-20:] == whole[-20:], "and otherwise most of it is kept"
 
 
