@@ -5,6 +5,7 @@ import random
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -12,16 +13,15 @@ from typing import Any, cast
 import pytest
 
 from chatui.backends.base import BackendError
-from chatui.backends.chat.deltas import Deltas
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.leaks.guard import judged
-from chatui.backends.responses.reducer import Reducer
 from chatui.backends.separation import Separation
 from chatui.codes import ProductCode
 from chatui.operations.canary.scripts import Shape, all_shapes, sample
 from renderer.events import Assembler, Finished, RawEvent
 from renderer.gate import Audience, Gate, VisibleDelta, VisibleOpened, VisibleWithdrawn, may_see
 from renderer.harmony.vocabulary import Vocabulary
+from tests.chatui.backends import reading
 from tests.chatui.backends.honest import HONEST
 from tests.chatui.backends.honest_labels import HEADINGS
 from tests.chatui.backends.honest_labels import LABELS as HONEST_LABELS
@@ -107,28 +107,26 @@ def test_a_hostile_answer_takes_linear_time(unit: str) -> None:
 def events_of_chat(
     shape: Mapping[str, Any], pieces: Cut, *, whole: bool, separation: Separation = Separation.UNPROVEN, ends: bool = True
 ) -> list[RawEvent]:
-    reader = Deltas(lambda: "c", max_chars=100_000, separation=separation)
     deltas = shape.get("deltas") or [{"content": piece} for piece in pieces]
     field, choice = ("message" if whole else "delta"), shape.get("choice", {})
-    events = [raw for delta in deltas for raw in reader.feed({"choices": [{"index": 0, field: delta, **choice}]})]
-    if not ends:
-        return [*events, *reader.break_off()]
-    events += reader.feed({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
-    return [*events, *reader.finish()[0]]
+    chunks: list[dict[str, Any]] = [{"choices": [{"index": 0, field: delta, **choice}]} for delta in deltas]
+    if ends:
+        chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    return [*chain(*reading.over_chat(chunks, breaks=not ends, separation=separation))]
 
 
-def events_of_responses(text: str, pieces: Cut, labels: Mapping[str, Any], *, whole: bool, ends: bool = True) -> list[RawEvent]:
-    reader = Reducer(lambda: "c", max_chars=100_000)
+def events_of_responses(
+    text: str, pieces: Cut, labels: Mapping[str, Any], *, whole: bool, ends: bool = True, **known: Any
+) -> list[RawEvent]:
     item = {"type": "message", "id": "m", "role": "assistant", **labels, "content": [{"type": "output_text", "text": text}]}
     events: list[dict[str, Any]] = []
     if not whole:
         events = [{"type": "response.output_item.added", "item": {**item, "content": []}}]
         events += [{"type": "response.output_text.delta", "item_id": "m", "delta": piece} for piece in pieces]
         events += [{"type": "response.output_item.done", "item": item}]
-    if not ends:
-        return [*(raw for event in events for raw in reader.feed(event["type"], event)), *reader.break_off()]
-    events += [{"type": "response.completed", "response": {"status": "completed", "output": [item]}}]
-    return [*(raw for event in events for raw in reader.feed(event["type"], event)), *reader.finish()[0]]
+    if ends:
+        events += [{"type": "response.completed", "response": {"status": "completed", "output": [item]}}]
+    return [*chain(*reading.over_responses(events, breaks=not ends, **known))]
 
 
 def visible_text(events: list[RawEvent]) -> str:
@@ -235,9 +233,8 @@ def test_a_label_before_any_text_applies_until_the_next_role() -> None:
 
 def test_a_known_label_around_the_choices_hides_text() -> None:
     def shown(**around: object) -> str:
-        reader = Deltas(lambda: "c", max_chars=1000)
-        events = reader.feed({**around, "choices": [{"index": 0, "delta": {"content": SECRET}}]})
-        return visible_text([*events, *reader.finish()[0]])
+        chunk = {**around, "choices": [{"index": 0, "delta": {"content": SECRET}}]}
+        return visible_text([*chain(*reading.over_chat([chunk]))])
 
     assert [shown(role="tool"), shown(channel="analysis"), shown(is_reasoning=True)] == [""] * 3
     assert [shown(), shown(x_trace={"a": 1}), shown(type="chunk"), shown(role="assistant")] == [SECRET] * 4
@@ -245,10 +242,9 @@ def test_a_known_label_around_the_choices_hides_text() -> None:
 
 def test_raw_output_shows_its_answer_only_if_the_model_finished() -> None:
     def shown(reason: str | None) -> str:
-        reader = Deltas(lambda: "c", max_chars=1000)
         delta = {"content": f"analysis{SECRET} is the plan.assistantfinalHi"}
-        events = reader.feed({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
-        return visible_text([*events, *(reader.finish()[0] if reason else reader.break_off())])
+        chunk = {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+        return visible_text([*chain(*reading.over_chat([chunk], breaks=reason is None))])
 
     assert [shown(None), shown("length"), shown("content_filter"), shown("stop")] == ["", "", "", "Hi"]
 
@@ -373,25 +369,14 @@ WIRE = [row for row in ROWS.values() if row["mode"] == "wire"]
 STRIPPED = [row for row in ROWS.values() if row["mode"] == "stripped"]
 
 
-def deltas() -> Deltas:
-    return Deltas(lambda: "call_1", max_chars=10_000)
-
-
 @pytest.mark.parametrize("row", [row for row in WIRE if "choices" in row["raw"]], ids=lambda row: row["id"])
 def test_an_odd_server_event_shows_exactly_the_visible_text(row: dict[str, str]) -> None:
-    reader = deltas()
-    events = reader.feed(json.loads(row["raw"]))
-    rest, _ = reader.finish()
-    assert visible_text([*events, *rest]) == row["visible"]
+    assert visible_text([*chain(*reading.over_chat([json.loads(row["raw"])]))]) == row["visible"]
 
 
 @pytest.mark.parametrize("row", STRIPPED, ids=lambda row: row["id"])
 @pytest.mark.parametrize("size", [0, 1, 7])
 def test_an_answer_with_stripped_markers_shows_its_proven_part_through_the_adapter(row: dict[str, str], size: int) -> None:
-    reader = deltas()
-    raw, field = row["raw"], "delta" if size else "message"
+    raw = row["raw"]
     parts = [raw[start : start + size] for start in range(0, len(raw), size)] if size else [raw]
-    events = [event for part in parts for event in reader.feed({"choices": [{"index": 0, field: {"content": part}}]})]
-    events += reader.feed({"choices": [{"index": 0, "finish_reason": "stop"}]})
-    rest, _ = reader.finish()
-    assert visible_text([*events, *rest]) == row["visible"]
+    assert visible_text(events_of_chat({}, parts, whole=not size)) == row["visible"]

@@ -11,10 +11,8 @@ from chatui.answer_formats import AnswerFormat
 from chatui.backends import registry
 from chatui.backends.base import Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
-from chatui.backends.chat.deltas import Deltas
 from chatui.backends.discovery import Discovered
 from chatui.backends.separation import MAX_UPSTREAMS, OwnProofs, Read, Separates, Separation, Separations, upstream_of
-from chatui.backends.sse import Decoder
 from renderer.frame_kinds import ANALYSIS, PREAMBLE
 from renderer.frames import Frame
 from tests.support import stub
@@ -333,13 +331,13 @@ NOT_PROVED_BY += ["vllm/v-chat-ping", "llamacpp/x-chat-trip-reasoning-format-non
 
 
 @pytest.mark.parametrize("name", [*PROVED_BY.split(), *NOT_PROVED_BY])
-def test_recorded_servers_with_thought_prove_it_with_their_first_answer_and_those_without_a_parser_never(name: str) -> None:
-    reader = Deltas(lambda: "c", max_chars=100_000)
-    for event in Decoder(1 << 20).feed((RECORDINGS / f"{name}.sse").read_bytes()):
-        if event.data.startswith("{"):
-            reader.feed(json.loads(event.data))
-    reader.finish()
-    assert reader.read.separation is (Separation.OWN if name in PROVED_BY.split() else Separation.UNPROVEN)
+async def test_recorded_servers_with_thought_prove_it_with_their_first_answer_and_those_without_a_parser_never(name: str) -> None:
+    async with stub.running(stub.plays((RECORDINGS / f"{name}.sse").read_bytes())) as server:
+        backend = registry.build(Endpoint(server.url, model="m", limits=PATIENT))
+        assert (await outcome(backend, sample_request("Hello!"))).error is None
+        await backend.aclose()
+    [known] = backend.known_separations().values()
+    assert known.separation is (Separation.STRUCTURED if name in PROVED_BY.split() else Separation.UNPROVEN)
 
 
 THOUGHT = "The user says hello, so SECRET we greet."

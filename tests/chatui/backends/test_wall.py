@@ -7,20 +7,19 @@ streams; elsewhere as many honest answers are whole as the judgement of the whol
 import json
 import random
 from collections.abc import Iterator
-from itertools import chain, count, product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from chatui.backends.chat.deltas import Deltas
-from chatui.backends.leaks.labels import Asked
-from chatui.backends.responses.reducer import Reducer
 from chatui.backends.separation import Separation
 from chatui.codes import ProductCode
 from renderer.events import Assembler, Finished, RawEvent
 from renderer.gate import Audience, Gate, VisibleDelta, VisibleOpened, VisibleWithdrawn, may_see
 from renderer.harmony.prompt import FunctionTool
+from tests.chatui.backends import reading
+from tests.chatui.backends.reading import Raws
 from tests.support.cases import for_each
 
 Row = dict[str, Any]
@@ -69,19 +68,17 @@ def chunks(row: Row, seed: int | None) -> Iterator[Row]:
         yield {"choices": [{"index": 0, "delta": {}, "finish_reason": row.get("finish", "stop")}]}
 
 
-def asked(row: Row) -> Asked:
+def offered(row: Row) -> tuple[FunctionTool, ...]:
     """What must stay hidden behind separated reasoning may be a call, of a tool that was offered."""
-    return Asked(tools=(FunctionTool("look", parameters={}),)) if row["verdict"] == "hides" and "reasoning" in row else Asked()
+    return (FunctionTool("look", parameters={}),) if row["verdict"] == "hides" and "reasoning" in row else ()
 
 
-def over_chat(row: Row, seed: int | None) -> tuple[list[RawEvent], list[RawEvent]]:
-    reader = Deltas(lambda: "c", max_chars=100_000, asked=asked(row))
-    events = [raw for chunk in chunks(row, seed) for raw in reader.feed(chunk)]
-    return events, reader.finish()[0] if row.get("finish", "stop") else reader.break_off()
+def over_chat(row: Row, seed: int | None) -> Raws:
+    return reading.over_chat(chunks(row, seed), tools=offered(row), breaks=not row.get("finish", "stop"))
 
 
-def over_responses(row: Row, seed: int | None) -> tuple[list[RawEvent], list[RawEvent]]:
-    reader, text = Reducer(lambda: "c", max_chars=100_000, asked=asked(row)), row["content"]
+def over_responses(row: Row, seed: int | None) -> Raws:
+    text = row["content"]
     message = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
     thought = {"type": "reasoning", "id": "r", "content": [{"type": "reasoning_text", "text": row.get("reasoning", "")}]}
     items = [thought, message] if "reasoning" in row else [message]
@@ -91,7 +88,7 @@ def over_responses(row: Row, seed: int | None) -> tuple[list[RawEvent], list[Raw
         events.append({"type": "response.output_item.added", "item": {**message, "content": []}})
         events += [{"type": "response.output_text.delta", "item_id": "m", "delta": piece} for piece in pieces(text, seed)]
     events.append({"type": "response.completed", "response": {"status": "completed", "output": items}})
-    return [raw for event in events for raw in reader.feed(event["type"], event)], reader.finish()[0]
+    return reading.over_responses(events, tools=offered(row))
 
 
 def seen(events: list[RawEvent]) -> tuple[str, str]:
@@ -233,9 +230,8 @@ def bodies(finished: list[Finished]) -> list[str]:
 
 
 def chat(deltas: list[Event], *, breaks: bool = False, **options: Any) -> list[Finished]:
-    reader = Deltas(lambda: "c1", max_chars=10_000, summaries_are_trusted=True, **options)
-    events = [event for delta in deltas for event in reader.feed({"choices": [{"index": 0, "delta": delta}]})]
-    return frames([*events, *(reader.break_off() if breaks else reader.finish()[0])])
+    sent = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    return frames([*chain(*reading.over_chat(sent, breaks=breaks, summaries_are_trusted=True, **options))])
 
 
 @for_each(product(BETWEEN, SIGNS, (True, False)))
@@ -288,13 +284,8 @@ ITEMS_BETWEEN: dict[str, list[Event]] = {
 
 
 def responses(events: list[Event], *, breaks: bool = False, **options: Any) -> list[Finished]:
-    numbers = count()
-    reducer = Reducer(lambda: f"c{next(numbers)}", max_chars=10_000, **options)
-    raws = [raw for event in events for raw in reducer.feed(event["type"], event)]
-    if breaks:
-        return frames([*raws, *reducer.break_off()])
-    raws += reducer.feed("response.completed", {"response": {"status": "completed"}})
-    return frames([*raws, *reducer.finish()[0]])
+    end = [] if breaks else [{"type": "response.completed", "response": {"status": "completed"}}]
+    return frames([*chain(*reading.over_responses([*events, *end], breaks=breaks, **options))])
 
 
 @for_each(product(ITEMS_BETWEEN, SIGNS, (True, False), (True, False)))

@@ -2,19 +2,16 @@
 
 from functools import partial
 from itertools import product
-from typing import Any
 
 import pytest
 
-from chatui.backends.chat.deltas import Deltas
 from chatui.backends.leaks.guard import TextSpan
 from chatui.backends.leaks.labels import Asked
-from chatui.backends.leaks.scanner import LeakGuard, Scanner
-from chatui.backends.responses.reducer import Reducer
+from chatui.backends.leaks.scanner import LeakGuard
 from chatui.backends.separation import Separation
 from renderer.harmony.prompt import FunctionTool
 from tests.chatui.backends.honest import HONEST
-from tests.chatui.backends.test_leak_shapes import cuts, least, visible_text
+from tests.chatui.backends.test_leak_shapes import cuts, events_of_chat, events_of_responses, least, visible_text
 from tests.support.cases import for_each
 from tests.support.cost import cost, costs_at_most
 
@@ -214,10 +211,10 @@ def test_prose_is_held_for_a_few_characters_at_most(text: str) -> None:
 )
 def test_a_hostile_answer_takes_linear_time(unit: str) -> None:
     def scan(length: int, size: int) -> None:
-        text, scanner = (unit * length)[:length], Scanner()
+        text, guard = (unit * length)[:length], LeakGuard(Separation.STRUCTURED)
         for at in range(0, length, size):
-            scanner.feed(text[at : at + size])
-        scanner.finish()
+            guard.feed(text[at : at + size])
+        guard.finish(complete=False)
 
     for size in (1, 1000):
         assert costs_at_most(24 * cost(partial(scan, 1_000, size)) + 50, partial(scan, 8_000, size))
@@ -409,15 +406,5 @@ def test_a_cut_answer_whose_reasoning_was_shown_is_withheld_whole() -> None:
 ])  # fmt: skip
 def test_an_end_that_says_that_all_before_was_raw_output_withdraws_it(text: str, result: str) -> None:
     for pieces in cuts(text):
-        known: dict[str, Any] = {"max_chars": 1000, "separation": Separation.STRUCTURED}
-        reader, speech = Deltas(lambda: "c", **known), Reducer(lambda: "c", **known)
-        events = [raw for piece in pieces for raw in reader.feed({"choices": [{"index": 0, "delta": {"content": piece}}]})]
-        events += reader.feed({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
-        assert visible_text([*events, *reader.finish()[0]]) == result
-        item = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
-        sent: list[dict[str, Any]] = [
-            {"type": "response.output_item.added", "item": {**item, "content": []}},
-            *({"type": "response.output_text.delta", "item_id": "m", "delta": piece} for piece in pieces),
-            {"type": "response.completed", "response": {"status": "completed", "output": [item]}},
-        ]
-        assert visible_text([*(raw for event in sent for raw in speech.feed(event["type"], event)), *speech.finish()[0]]) == result
+        assert visible_text(events_of_chat({}, pieces, whole=False, separation=Separation.STRUCTURED)) == result
+        assert visible_text(events_of_responses(text, pieces, {}, whole=False, separation=Separation.STRUCTURED)) == result

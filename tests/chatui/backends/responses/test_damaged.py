@@ -2,12 +2,13 @@
 
 import json
 import random
+from itertools import chain
 from typing import Any
 
-from chatui.backends.responses.reducer import Reducer
 from chatui.backends.sse import Decoder
 from renderer.events import Assembler
 from renderer.gate import Audience, may_see
+from tests.chatui.backends import reading
 from tests.support.cases import for_each, seeds
 from tests.support.places import RECORDINGS
 
@@ -67,11 +68,8 @@ def test_no_damaged_stream_makes_reasoning_visible(name: str) -> None:
     events = events_of(name)
     hidden_at_all = 0
     for seed in seeds(60):
-        reducer, assembler = Reducer(lambda: "call_new", max_chars=100_000), Assembler()
-        raws = []
-        for event in damaged(events, random.Random(seed)):
-            raws += reducer.feed(event["type"], event)
-        raws += reducer.finish()[0] if seed % 2 else reducer.break_off()
+        assembler, left = Assembler(), damaged(events, random.Random(seed))
+        raws = chain(*reading.over_responses(left, breaks=seed % 2 == 0))
         frames = [done.frame for raw in raws if (done := assembler.feed(raw))]
         for frame in frames:
             if may_see(frame.header, Audience.END_USER):

@@ -1,20 +1,20 @@
 """Tools that a Responses server runs itself: the request, the line users read, what stays hidden, and the sources."""
 
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import pytest
 
+from chatui.backends import registry
 from chatui.backends.base import Endpoint
 from chatui.backends.hosted_tools import MAX_SOURCES, HostedTools
-from chatui.backends.responses import reducer as reducers
-from chatui.backends.responses.backend import ResponsesBackend
-from chatui.backends.responses.speech import ServerTools
 from chatui.backends.separation import Separation
 from renderer.events import Assembler, FrameText
 from renderer.frame_kinds import is_tool_line
 from renderer.gate import Audience, may_see, show
 from tests.backends.responses import added, done, message, text
+from tests.chatui.backends.reading import over_responses
 from tests.chatui.backends.wire import BEGUN, ended, message_event, then
 from tests.support import stub
 from tests.support.sampling import PATIENT, outcome, sample_request
@@ -29,10 +29,8 @@ def hosted() -> HostedTools:
 
 def visible_frames(*events: dict[str, Any], tools: HostedTools | None) -> tuple[list[tuple[str, str]], str]:
     """The visible frames, each marked "line" or "text", and all hidden text."""
-    reducer = reducers.Reducer(lambda: "new", max_chars=10_000, separation=Separation.STRUCTURED)
-    reducer.server_tools = ServerTools(tools)
     assembler = Assembler()
-    raws = [raw for event in events for raw in reducer.feed(event["type"], event)] + reducer.finish()[0]
+    raws = chain(*over_responses(events, hosted=tools, separation=Separation.STRUCTURED))
     frames = [finished.frame for raw in raws if (finished := assembler.feed(raw))]
     shown = [frame for frame in frames if may_see(frame.header, Audience.END_USER)]
     hidden = "".join(frame.body for frame in frames if frame not in shown)
@@ -139,7 +137,7 @@ def test_hidden_text_cites_nothing(labels: dict[str, Any]) -> None:
 
 async def test_tools_are_sent_as_configured_and_only_if_requested() -> None:
     async with stub.running(then(BEGUN, message_event("Hi"), ended())) as server:
-        backend = ResponsesBackend(Endpoint(server.url, limits=PATIENT))
+        backend = registry.build(Endpoint(server.url, limits=PATIENT), kind="responses")
         code = {"type": "code_interpreter", "container": {"type": "auto"}}
         await outcome(backend, replace(sample_request("Hello!"), hosted=HostedTools((SEARCH, code))))
         with_tools = server.posted
@@ -150,17 +148,17 @@ async def test_tools_are_sent_as_configured_and_only_if_requested() -> None:
 
 
 def test_a_tool_is_announced_as_soon_as_it_begins_and_only_once() -> None:
-    reducer = reducers.Reducer(lambda: "new", max_chars=10_000, separation=Separation.STRUCTURED)
-    reducer.server_tools = ServerTools(hosted())
-    begun = reducer.feed("response.output_item.added", added("web_search_call", "t"))
-    assert [event.text for event in begun if isinstance(event, FrameText)] == ["Searching the web"]
-    assert reducer.feed("response.output_item.added", added("web_search_call", "t")) == []
+    for times in (1, 2):
+        begun, _ = over_responses([added("web_search_call", "t")] * times, hosted=hosted(), separation=Separation.STRUCTURED)
+        assert [event.text for event in begun if isinstance(event, FrameText)] == ["Searching the web"]
 
 
 def test_a_type_that_is_no_text_is_no_tool() -> None:
     tools = hosted()
-    assert [ServerTools(tools).line(0, item) for item in ({}, {"type": 5}, {"type": "web_search"}, {"type": None})] == [None] * 4
-    assert tools.kinds == []
+    items: list[dict[str, Any]] = [{}, {"type": 5}, {"type": "web_search"}, {"type": None}]
+    events = [{"type": f"response.output_item.{at}", "item": item} for item in items for at in ("added", "done")]
+    shown, _ = visible_frames(*events, ENDED, tools=tools)
+    assert not shown and not tools.kinds
 
 
 def test_the_annotations_of_the_whole_message_count_more_than_earlier_ones() -> None:
@@ -193,11 +191,7 @@ def message_events(words: str, *annotations: object, item_id: str = "m") -> list
 
 def sources(*events: dict[str, Any]) -> dict[str, str]:
     tools = HostedTools(({"type": "web_search"},))
-    reducer = reducers.Reducer(lambda: "new", max_chars=10_000)
-    reducer.server_tools = ServerTools(tools)
-    for event in events:
-        reducer.feed(event["type"], event)
-    reducer.finish()
+    over_responses(events, hosted=tools)
     return tools.sources
 
 
@@ -282,9 +276,5 @@ def test_an_unknown_tool_type_is_stored_as_a_safe_word(kind: str) -> None:
 
 def test_citations_prove_tool_use_even_if_hidden_or_unreported() -> None:
     tools = HostedTools(({"type": "web_search"},))
-    reducer = reducers.Reducer(lambda: "new", max_chars=10_000)
-    reducer.server_tools = ServerTools(tools)
-    for event in [*message_events("analysisThe person wants rain.", cites_secretly(URL)), ENDED]:
-        reducer.feed(event["type"], event)
-    reducer.finish()
+    over_responses([*message_events("analysisThe person wants rain.", cites_secretly(URL)), ENDED], hosted=tools)
     assert (tools.kinds, tools.sources) == (["annotations"], {})
