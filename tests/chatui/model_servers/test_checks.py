@@ -1,7 +1,7 @@
 """``manage.py check`` reports mistakes in all model servers; mistakes on the admin pages do not keep the server from starting."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from django.contrib.auth.models import Group
@@ -97,7 +97,7 @@ def test_mistakes_in_disabled_rows_are_ignored(configure: Configure) -> None:
 
 
 def test_before_the_first_migration_there_are_no_messages(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail() -> configured.Rows:
+    def fail() -> NoReturn:
         raise DatabaseError("no such table")
 
     monkeypatch.setattr(configured, "rows", fail)

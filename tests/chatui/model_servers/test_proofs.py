@@ -22,8 +22,8 @@ def of(key: str | None = None, url: str = URL, **settings: Any) -> StoredProofs:
 
 
 def another_process() -> None:
-    begin_anew(proofs)
-    proofs.read()
+    begin_anew(proofs, connected)
+    connected.specs()
 
 
 def test_what_a_test_learned_counts_after_a_restart_and_until_a_sign(db: None) -> None:
@@ -65,7 +65,8 @@ async def test_what_this_process_took_back_does_not_return_with_rows_that_were_r
     assert here.version_of("alpha", "") == "v1", "at once, not only once it is stored"
     await database_sync_to_async(waiting[0])()
     here.end("alpha", "")
-    await database_sync_to_async(proofs.read)()
+    begin_anew(connected)
+    await database_sync_to_async(connected.specs)()
     assert await SeparationProof.objects.aexists(), "the premise: its removal is not committed yet"
     assert here.version_of("alpha", "") is None and len(waiting) == 2
     here.keep("alpha", "", "v1")

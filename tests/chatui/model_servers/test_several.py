@@ -23,6 +23,7 @@ from tests.chatui.conftest import signed_in
 from tests.support import stub, turns
 from tests.support.answer_rows import rows_of
 from tests.support.html_text import collapsed
+from tests.support.new_process import begin_anew
 from tests.support.sampling import outcome, sample_request
 from tests.support.several import Configure, constant_answer, until_closed
 from tests.support.several import closing as closing
@@ -358,7 +359,7 @@ async def test_an_edited_address_gets_neither_the_key_nor_a_question(
         assert good.requests[-1].headers["authorization"] == "Bearer sk-7261", "the premise: the key is used where it belongs"
         row.url = evil.url
         await row.asave()
-        connected.forget_rows()
+        begin_anew(connected)
         turn = await run(ada, ask())
         assert (turn.state, turn.error_code) == ("failed", "E-X-BACKEND-SETUP")
         assert "bound to another origin" in turn.error_detail and "sk-7261" not in turn.error_detail

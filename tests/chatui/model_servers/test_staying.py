@@ -25,6 +25,7 @@ from chatui.turns.asks import AskKind, AskRefusedError
 from tests.chatui.conftest import make_person, signed_in
 from tests.support import stub
 from tests.support.html_text import collapsed
+from tests.support.new_process import begin_anew
 from tests.support.several import Configure, constant_answer
 from tests.support.several import closing as closing
 from tests.support.several import configure as configure
@@ -189,7 +190,7 @@ async def test_a_question_reaches_the_same_server_or_the_person_was_told_first(
         assert (posts(own), posts(other)) == (1, 0), "the premise"
 
         await asyncio.to_thread((STAYS | GOES)[what], house)
-        connected.forget_rows()
+        begin_anew(connected)
         after = await asyncio.to_thread(shown, ada, row.pk)
         here: dict[str, Any] = {"conversation": row.pk}
         of_question: dict[str, Any] = here | {"question": first.question_id}
@@ -240,7 +241,7 @@ async def test_a_persons_own_default_stays_or_the_first_page_says_that_it_is_gon
         ada.choice = "mine/one"
         await ada.asave()
         await asyncio.to_thread(GOES[what], house)
-        connected.forget_rows()
+        begin_anew(connected)
         after = await asyncio.to_thread(shown, ada)
         assert "one is not offered now" in after.notice and after.choice != "mine/one"
         assert await asked(ada) == ProductCode.NO_SUCH_MODEL.value
@@ -260,7 +261,7 @@ def test_the_default_is_chosen_and_no_order_decides(configure: Configure, ada: U
     house = House(stub.Stub(lambda writer: asyncio.sleep(0)), stub.Stub(lambda writer: asyncio.sleep(0)), client, ada, configure)
 
     def state() -> list[tuple[str, int, bool]]:
-        connected.forget_rows()
+        begin_anew(connected)
         return list(StoredBackend.objects.values_list("name", "position", "is_default"))
 
     house.connect("middle", "http://127.0.0.1:9")
@@ -275,7 +276,7 @@ def test_the_default_is_chosen_and_no_order_decides(configure: Configure, ada: U
     page = collapsed(client.get("/manage/servers/").content.decode())
     assert page.count('<span class="manage-badge">Default for new conversations') == 1
     house.act("pause", "after")
-    connected.forget_rows()
+    begin_anew(connected)
     assert connected.default() is None, "no other takes its place"
     with pytest.raises(model_choice.NoSuchModelError):
         model_choice.unnamed(ada, None)
@@ -285,6 +286,6 @@ def test_the_default_is_chosen_and_no_order_decides(configure: Configure, ada: U
     house.configure(backend_url="http://127.0.0.1:9", backend_model="m")
     assert connected.default() is None
     house.change("after", is_default="")
-    connected.forget_rows()
+    begin_anew(connected)
     default = connected.default()
     assert default is not None and default.name == "main", "nobody chose one, so it is the operator's own"

@@ -24,6 +24,7 @@ from tests.chatui.operations.doctor.peers import (
 )
 from tests.support import stub
 from tests.support.environment import change
+from tests.support.new_process import begin_anew
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
@@ -47,11 +48,11 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
     change(monkeypatch, values)
     monkeypatch.setattr(connected, "gpt_oss_vocabulary", no_vocabulary)
     monkeypatch.setattr(configured, "rows", configured.Rows)
-    connected.forget_rows()
+    begin_anew(connected)
     configured.file.cache_clear()
     yield values
     configured.file.cache_clear()
-    connected.forget_rows()
+    begin_anew(connected)
 
 
 async def run(*arguments: object) -> tuple[int, str, str]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from renderer.activities.activity import Activity, as_stored, filled, from_sentence, from_stored
+from renderer.activities.activity import Activity, as_stored, from_sentence, from_stored
 from renderer.activities.kinds import KINDS
 from renderer.activities.lines import TICKS, ActivityLines, PersonInput
 from tests.renderer.activities.passages import kinds, lines, reasonings, shows, writings
@@ -195,7 +195,7 @@ def test_every_sentence_is_read_back(kind):
     assert from_sentence(kind.sentence, []) == Activity(kind.name)
     if kind.named:
         spans = ("salt and pepper", "fish and chips")[: kind.named.count("{}")]
-        line = filled(kind.named, spans)
+        line = Activity(kind.name, spans).sentence
         assert from_sentence(line, ["Salt and pepper", "what? fish and chips!"]) is not None
         assert from_sentence(line, ["Salt and pepper"[: 9 * (len(spans) - 1)]]) is None, "a span that is nowhere"
     assert from_sentence(kind.sentence + ".", []) is None

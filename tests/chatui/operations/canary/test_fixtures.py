@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from chatui.model_servers.configured import of_row
+from chatui.model_servers import connected
 from chatui.models.audit import AttemptWarning
 from chatui.models.conversation import Conversation
 from chatui.models.model_servers import StoredBackend
@@ -20,6 +20,7 @@ from chatui.models.user import User
 from chatui.operations.canary import fixtures, run
 from tests.chatui.operations.canary.made import BACKENDS, made
 from tests.support.environment import change
+from tests.support.new_process import begin_anew
 
 pytestmark = pytest.mark.django_db
 
@@ -106,7 +107,8 @@ def test_a_back_end_that_is_summarized_names_its_summarizer_in_the_same_run() ->
     fixture = made({"summarized": ("http://127.0.0.1:9/", ("thinker", "copier"))})
     row = StoredBackend.objects.get()
     assert (row.summaries, row.summarizer) == ("model", f"{fixture.run}-summarized/copier")
-    assert of_row(row, [fixture.run]).summarizer == fixtures.choice(fixture.run, "summarized", "copier"), (
+    begin_anew(connected)
+    assert connected.spec_of(row.name).summarizer == fixtures.choice(fixture.run, "summarized", "copier"), (
         "and it is a spec that the product accepts"
     )
 

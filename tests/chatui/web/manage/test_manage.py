@@ -30,6 +30,7 @@ from chatui.permissions import access, debug_requests
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import make_person, signed_in
 from tests.support.messages import add_message
+from tests.support.new_process import begin_anew
 
 pytestmark = pytest.mark.django_db
 
@@ -191,7 +192,7 @@ def test_sessions_and_a_second_factor_can_be_removed(kim: User, ada: User) -> No
 
 
 def statements(client: Client, path: str) -> int:
-    connected.forget_rows()
+    begin_anew(connected)
     with CaptureQueriesContext(connection) as captured:
         assert client.get(path).status_code == 200
     return len(captured)

@@ -254,8 +254,7 @@ ask_for_reasoning = false
 def test_a_row_supports_the_settings_of_the_back_ends_file(configure: Configure, sera: Client) -> None:
     response = add(sera, other_settings=OTHER)
     assert response.status_code == 302, errors(response)
-    row = StoredBackend.objects.get()
-    spec = configured.of_row(row, ())
+    spec = connected.spec_of(StoredBackend.objects.get().name)
     assert (spec.query, spec.key_header, spec.more_urls) == ({"api-version": "2024-10-21"}, "api-key", ("https://two.example.org/v1",))
     assert spec.sampling_of("b") == {"temperature": 0.7, "top_p": 0.9} and not spec.ask_for_reasoning
     ((_, _, detail),) = recorded()
