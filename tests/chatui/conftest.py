@@ -15,6 +15,7 @@ from django.core.cache import cache
 from django.core.management import call_command
 from django.db import OperationalError
 from django.test import Client
+from django.utils import translation
 
 from chatui.audit_log.record import Visitor
 from chatui.database.faults import Outages, outages
@@ -49,7 +50,8 @@ def make_person(name: str, *permissions: str, staff: bool = False) -> User:
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No throttle, outage, limit, row of a model server or pending write left over from another test."""
+    """No language, throttle, outage, limit, row of a model server or pending write left over from another test."""
+    translation.deactivate()
     Outages.__init__(outages)  # there was none
     begin_anew(connected, proofs, rules)
     with monkeypatch.context() as patch:  # what is in the database is read later, and only where a test has one
