@@ -17,13 +17,13 @@ from django.test.utils import CaptureQueriesContext
 from chatui.models.audit import AuditEvent
 from chatui.models.message import Message, SearchEntry
 from chatui.models.shares import ShareLink
-from chatui.observability.error_reports import SafeTextFormatter
 from chatui.store import search_index, search_words, transcripts
 from chatui.web import conversations
 from renderer.markup import html
 from tests.canary.asking import client_for, client_of, open_view, whole
 from tests.canary.conftest import World
 from tests.canary.planting import VISIBLE, plant
+from tests.support.log_lines import formatter
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -175,7 +175,7 @@ def test_an_exception_with_hidden_text_reaches_no_log_and_no_error_mail(
 
     client = client_for(world.people["owner"])
     console = io.StringIO()
-    (handler,) = (handler for handler in logging.getLogger().handlers if isinstance(handler.formatter, SafeTextFormatter))
+    (handler,) = (handler for handler in logging.getLogger().handlers if isinstance(handler.formatter, type(formatter())))
     assert isinstance(handler, logging.StreamHandler), "the one handler of the settings"
     monkeypatch.setattr(handler, "stream", console)
     for module, name in ((transcripts, "frame_of"), (html, "render_blocks"), (conversations, "shown_conversation")):
