@@ -154,10 +154,8 @@ MAX_IN_MEMORY = 3
 class UploadQueue:
     """One queue of uploads for each person. ``memory_slots``: a semaphore, to be held while a file is in memory."""
 
-    def __init__(self, max_per_person: int = MAX_WAITING_PER_PERSON, max_waiting: int = MAX_WAITING) -> None:
+    def __init__(self) -> None:
         self.memory_slots = threading.BoundedSemaphore(MAX_IN_MEMORY)
-        self._max_per_person = max_per_person
-        self._max_waiting = max_waiting
         self._mutex = threading.Lock()
         self._waiting: dict[UUID, tuple[threading.Lock, int]] = {}
 
@@ -167,7 +165,7 @@ class UploadQueue:
         are in it, of this person or of all people together."""
         with self._mutex:
             lock, count = self._waiting.get(person_id, (threading.Lock(), 0))
-            if count >= self._max_per_person or sum(each for _, each in self._waiting.values()) >= self._max_waiting:
+            if count >= MAX_WAITING_PER_PERSON or sum(each for _, each in self._waiting.values()) >= MAX_WAITING:
                 raise UploadRefusedError("busy")
             self._waiting[person_id] = (lock, count + 1)
         try:

@@ -1,6 +1,8 @@
 """Accepting an uploaded file: the order of a person's uploads, what a refused one leaves behind, and what is read again."""
 
-from uuid import uuid4
+import time
+from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -10,40 +12,38 @@ from chatui.models.files import DocumentText, FileContent, StoredFile
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.transfer import files
-from chatui.transfer.files import MAX_IN_MEMORY, FileDestination, UploadQueue, UploadRefusedError
+from chatui.transfer.files import FileDestination, UploadRefusedError
 from tests.chatui.store.uploads import uploaded, uploaded_with
+from tests.support.database import Database
+from tests.support.database import database as database
+from tests.support.limits import limit, set_limits
 
 pytestmark = pytest.mark.django_db
 WORDS = b"The meeting is on Tuesday."
-
-
-@pytest.fixture(autouse=True)
-def queue(monkeypatch: pytest.MonkeyPatch) -> UploadQueue:
-    queue = UploadQueue()
-    monkeypatch.setattr(files, "_queue", queue)
-    return queue
 
 
 def accept(person: User, name: str = "notes.txt", data: bytes = WORDS) -> StoredFile:
     return files.accept(FileDestination(person.pk, None), name, lambda: data)
 
 
-def test_a_file_is_loaded_when_no_other_one_of_its_person_is_and_only_a_few_are_in_memory(ada: User, queue: UploadQueue) -> None:
-    seen: list[tuple[bool, bool, int]] = []
+def test_a_file_is_loaded_when_no_other_one_of_its_person_is_and_only_a_few_are_in_memory() -> None:
+    most, loading, seen = limit("chatui.transfer", "MAX_IN_MEMORY"), list[UUID](), list[tuple[int, int]]()
+    ada, *others = (uuid4() for _ in range(most + 2))
 
-    def load() -> bytes:
-        with queue.place(ada.pk) as own, queue.place(uuid4()) as another:
-            free = 0
-            while queue.memory_slots.acquire(blocking=False):
-                free += 1
-            queue.memory_slots.release(free)
-            seen.append((own.acquire(blocking=False), another.acquire(blocking=False), free))
-        return b""
+    def upload(person: UUID) -> None:
+        def load() -> bytes:
+            loading.append(person)
+            time.sleep(0.02)  # long enough for others to begin, if they may
+            seen.append((loading.count(person), len(loading)))
+            loading.remove(person)
+            return b""
 
-    for _ in range(2):
         with pytest.raises(UploadRefusedError, match="blank"):
-            files.accept(FileDestination(ada.pk, None), "a.txt", load)
-    assert seen == [(False, True, MAX_IN_MEMORY - 1)] * 2
+            files.accept(FileDestination(person, None), "a.txt", load)
+
+    with ThreadPoolExecutor(20) as pool:
+        list(pool.map(upload, [ada, *others] * 3))
+    assert len(seen) == 3 * len([ada, *others]) and max(own for own, _ in seen) == 1 and max(every for _, every in seen) == most
 
 
 def test_a_refused_file_is_removed_and_no_other_one_that_waits(ada: User, bela: User) -> None:
@@ -54,11 +54,11 @@ def test_a_refused_file_is_removed_and_no_other_one_that_waits(ada: User, bela: 
     assert set(StoredFile.objects.values_list("pk", flat=True)) == others
 
 
-def test_a_file_that_was_sent_meanwhile_is_not_removed(ada: User) -> None:
-    file = uploaded(ada)
-    StoredFile.objects.update(conversation=Conversation.objects.create(owner=ada))
-    files.remove(file)
-    assert StoredFile.objects.filter(pk=file.pk).exists()
+def test_a_refused_file_that_was_sent_meanwhile_is_not_removed(ada: User, conversation: Conversation, database: Database) -> None:
+    database.before("SELECT .*FROM chatui_documenttext", lambda: StoredFile.objects.update(conversation=conversation))
+    with pytest.raises(UploadRefusedError, match="blank"):
+        accept(ada, "blank.txt", b"  ")
+    assert StoredFile.objects.get().conversation == conversation
 
 
 def test_a_file_whose_text_could_not_be_extracted_before_is_read_again(ada: User) -> None:
@@ -77,17 +77,23 @@ def test_the_text_of_a_file_has_the_label_of_each_part(ada: User) -> None:
         files.text_of(ada, file.pk)
 
 
-def test_too_many_files_of_one_person_are_refused() -> None:
-    line, ada = UploadQueue(max_per_person=2), uuid4()
+def test_too_many_files_of_one_person_or_of_all_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def upload(*people: UUID) -> None:
+        """Each uploads a file while the one before it is loaded; ``why``: why they are refused, the last one first."""
+
+        def load() -> bytes:
+            if people[1:]:
+                upload(*people[1:])
+            return b""
+
+        with pytest.raises(UploadRefusedError) as refused:
+            files.accept(FileDestination(people[0], None), "a.txt", load)
+        why.append(refused.value.why)
+
+    ada, bela, cleo = (uuid4() for _ in range(3))
+    set_limits(monkeypatch, "chatui.transfer", MAX_WAITING_PER_PERSON=1, MAX_WAITING=2)
     for _ in range(2):  # a place is free again
-        with line.place(ada), line.place(ada):
-            with pytest.raises(UploadRefusedError), line.place(ada):
-                pass
-            with line.place(uuid4()):
-                pass
-
-
-def test_too_many_files_of_all_people_are_refused() -> None:
-    line = UploadQueue(max_waiting=2)
-    with line.place(uuid4()), line.place(uuid4()), pytest.raises(UploadRefusedError), line.place(uuid4()):
-        pass
+        for people, expected in (((ada, ada), "busy"), ((ada, bela), "blank"), ((ada, bela, cleo), "busy")):
+            why: list[str] = []
+            upload(*people)
+            assert why[0] == expected, people
