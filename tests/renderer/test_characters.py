@@ -14,10 +14,10 @@ from chatui.documents.inside import html
 from chatui.skeletons import folded
 from chatui.store import file_names
 from chatui.tools.remote.offers import cleaned
-from chatui.transfer.exports import file_name
 from chatui.turns import title_reading
 from renderer.characters import MAX_MARKS, drop, escape, is_invisible, is_seen, one_line, replace, storable
 from tests.support.cases import EVERY_SHAPE, for_each
+from tests.support.downloads import name_of
 
 UNSEEN = [
     *("\x00", "\x1b", "\x9b", "\xad", "\u034f", "\u061c", "\u115f", "\u17b4", "\u180e", "\u200b", "\u200d", "\u202e", "\u2066", "\u2800"),
@@ -27,7 +27,7 @@ CLEANERS = {
     "a document": plain_text.clean,
     "a web page": html.clean,
     "a file's name": file_names.clean,
-    "a download's name": lambda text: file_name(text, ""),
+    "a download's name": name_of,
     "a folder's name": lambda text: clean_name(text),
     "a title": title_reading.read,
     "a tool's description": lambda text: cleaned(text, 100),

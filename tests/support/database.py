@@ -63,7 +63,7 @@ class _Fault:
 
     of: re.Pattern[str]
     times: float
-    error: Exception
+    error: BaseException
     is_unconfirmed: bool = False
 
 
@@ -76,9 +76,9 @@ class Database:
     _faults: list[_Fault] = field(default_factory=list)
     _held: list[tuple[re.Pattern[str], threading.Event]] = field(default_factory=list)
     _actions: list[tuple[re.Pattern[str], Callable[[], object]]] = field(default_factory=list)
-    _unconfirmed: dict[BaseDatabaseWrapper, Exception] = field(default_factory=dict)
+    _unconfirmed: dict[BaseDatabaseWrapper, BaseException] = field(default_factory=dict)
 
-    def refuse(self, statement: str, error: Exception | None = None, *, times: float = 1) -> None:
+    def refuse(self, statement: str, error: BaseException | None = None, *, times: float = 1) -> None:
         """Refuse the next ``times`` such statements; by default as a database that is locked for a moment."""
         self._faults.append(_Fault(re.compile(statement), times, error or OperationalError("database is locked")))
 

@@ -13,7 +13,8 @@ Raised = tuple[type[BaseException], BaseException, TracebackType | None] | tuple
 
 def formatter(name: str = "text", form: str = "%(message)s") -> logging.Formatter:
     """``text`` for people, or ``json`` for programs. ``form``: of the text, instead of the one in the settings."""
-    made: logging.Formatter = import_string(settings.LOGGING["formatters"][name]["()"])(form)
+    formatters: Any = settings.LOGGING["formatters"]
+    made: logging.Formatter = import_string(formatters[name]["()"])(form)
     return made
 
 

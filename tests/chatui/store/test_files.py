@@ -22,7 +22,10 @@ from chatui.store import files as store_files
 from chatui.store.file_encryption import NoKeyError
 from chatui.store.files import PIECE_BYTES, FileDestination, FileRefusedError, NewFile
 from tests.chatui.store.long_conversations import long_conversation
+from tests.chatui.store.uploads import stored_bytes
 from tests.support import environment
+from tests.support.database import Database
+from tests.support.database import database as database
 
 pytestmark = pytest.mark.django_db
 CSV = NewFile.of("a.csv", b"a,b\n")
@@ -64,7 +67,7 @@ def test_equal_contents_are_stored_once_per_person_and_never_shared(ada: User, b
     adas, belas = long_conversation(ada, 2), long_conversation(bela, 2)
     files = [store_files.save(place_in(row), CSV) for row in (adas, adas, belas)]
     assert files[0].pk != files[1].pk and files[0].content_id == files[1].content_id != files[2].content_id
-    assert left() == (3, 2, 2) and store_files.bytes_of(ada.pk) == 4
+    assert left() == (3, 2, 2) and stored_bytes(ada) == 4
 
 
 def test_the_last_file_of_a_name_wins_in_a_turn_and_turns_are_separate(ada: User) -> None:
@@ -143,11 +146,11 @@ def test_purge_erases_files_of_old_bin_entries(ada: User) -> None:
     assert left() == (0, 0, 0)
 
 
-def test_an_interrupted_erasure_is_completed(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_erasure_is_completed(ada: User, database: Database) -> None:
     row = long_conversation(ada, 2)
     store_files.save(place_in(row), CSV)
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(store_files, "delete_texts", _dies)
+    database.refuse("DELETE FROM chatui_filecontent", KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
         erasure.erase_conversation(row.pk)
     assert left() == (0, 1, 1), "the premise: it was cut off"
     assert erasure.sweep() == 1 and left() == (0, 0, 0)
@@ -160,10 +163,6 @@ def test_erasing_a_person_erases_their_files_only(ada: User, bela: User) -> None
     erased = lifecycle_erasure.erase(Visitor(None, "127.0.0.1", "shell"), ada)
     assert erased.contents.counts["files"] == 1 and left() == (1, 1, 1)
     assert StoredFile.objects.get().owner == bela
-
-
-def _dies(owner_id: object) -> bool:
-    raise KeyboardInterrupt
 
 
 KEY, OTHER = "k" * 32, "another key, which is long enough"

@@ -14,9 +14,12 @@ from chatui.models.user import User
 from chatui.store import documents, erasure
 from chatui.store import files as store_files
 from chatui.store.files import FileDestination, NewFile
-from chatui.transfer import files
+from chatui.transfer import exports, files
 from tests.chatui.conftest import signed_in
-from tests.chatui.store.uploads import pages, uploaded
+from tests.chatui.store.uploads import pages, stored_bytes, uploaded
+from tests.support.database import Database
+from tests.support.database import database as database
+from tests.support.limits import set_limits
 
 pytestmark = pytest.mark.django_db
 FEW, MANY = 20, 300
@@ -49,10 +52,10 @@ def statements(task: Callable[[], object]) -> int:
 def test_earlier_files_and_quota_need_one_query_for_all_and_an_archive_one_for_each(ada: User, talk: Conversation) -> None:
     fill(talk, MANY)
     assert statements(lambda: files.search(ada, "")) == 1
-    assert statements(lambda: store_files.bytes_of(ada.pk)) == 1 and store_files.bytes_of(ada.pk) == MANY * 12
-    archived = dict(files.for_archive(talk, "folder"))
-    assert len(archived) == MANY and archived["folder/7.txt"] == b"000007", "the premise"
-    assert statements(lambda: list(files.for_archive(talk, "folder"))) == 1 + MANY
+    assert statements(lambda: store_files.check_room(ada.pk, 0)) == 1 and stored_bytes(ada) == MANY * 12
+    archived = {name.partition("/")[2]: content for name, content in exports.conversations(ada, [talk.pk])}
+    assert archived["7.txt"] == b"000007", "the premise"
+    assert statements(lambda: list(exports.conversations(ada, [talk.pk]))) < 20 + MANY
     assert statements(lambda: documents.elsewhere(talk.pk, uuid4())) == 1
 
 
@@ -85,20 +88,21 @@ def test_deletion_takes_as_many_statements_for_few_files_as_for_many(kind: str, 
     assert many - few < 40, "two more transactions, and what one statement cannot name"
 
 
-def test_large_contents_are_deleted_one_by_one_in_short_transactions(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_files, "DELETED_BYTES", 25)
-    locked: list[int] = []
-    delete = store_files.delete_texts
-
-    def recorded(keys: list[int]) -> None:
-        locked.append(len(keys))
-        delete(keys)
-
-    monkeypatch.setattr(store_files, "delete_texts", recorded)
+def test_large_contents_are_deleted_one_by_one_in_short_transactions(
+    ada: User, monkeypatch: pytest.MonkeyPatch, database: Database
+) -> None:
+    set_limits(monkeypatch, "chatui.store", DELETED_BYTES=25)
     for number, size in enumerate((10, 10, 10, 100, 5)):
         store_files.save(FileDestination(ada.pk, None), NewFile.of("a", bytes([number]) * size))
+    left: list[int] = []
+
+    def counted() -> None:
+        left.append(FileContent.objects.count())
+        database.before("DELETE FROM chatui_filecontent", counted)
+
+    database.before("DELETE FROM chatui_filecontent", counted)
     store_files.delete_files(ada.pk, StoredFile.objects.filter(owner=ada))
-    assert not FileContent.objects.exists() and locked == [2, 1, 1, 1, 0]
+    assert not FileContent.objects.exists() and left == [5, 3, 2, 1]
 
 
 def test_a_conversation_page_needs_as_many_queries_with_many_files_as_with_none(ada: User, talk: Conversation) -> None:

@@ -20,6 +20,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import OperationalError, connection
 from django.test import AsyncRequestFactory, Client, RequestFactory
 from django.utils import timezone
+from django.views.debug import get_exception_reporter_filter
 
 from chatui.accounts import api_keys
 from chatui.accounts.api_keys import NewKeyOptions
@@ -31,12 +32,10 @@ from chatui.models.message import Author, Message
 from chatui.models.programs import ApiKey
 from chatui.models.ratings import Rating
 from chatui.models.user import User
-from chatui.observability import error_reports
-from chatui.observability.error_reports import SafeExceptionReporter, SafeTextFormatter
 from chatui.store import files as store_files
 from chatui.store.files import FileDestination, NewFile
 from chatui.transfer import exports, shares
-from chatui.transfer.exports import DownloadFormat, attachment, file_name
+from chatui.transfer.exports import DownloadFormat, attachment
 from chatui.transfer.imports import import_transcript
 from chatui.transfer.shares import ShareOptions
 from chatui.web import downloads
@@ -46,6 +45,8 @@ from renderer.gate import Audience
 from renderer.ocml import document, interchange
 from tests.chatui.conftest import OPENING, signed_in
 from tests.support.cases import for_each
+from tests.support.downloads import name_of
+from tests.support.log_lines import formatter, report
 from tests.support.messages import add_message, open_branch
 
 pytestmark = pytest.mark.django_db
@@ -210,7 +211,7 @@ def test_the_archive_has_the_files_of_a_conversation_in_a_folder_of_its_name(exp
     response = signed_in(ada).get("/download/")
     with zipfile.ZipFile(io.BytesIO(b"".join(response.streaming_content))) as held:  # type: ignore[attr-defined]
         files = {name: held.read(name) for name in held.namelist() if "/" in name}
-    folder = exports.conversation_file_name(exported)
+    folder = f"{exported.created_at:%Y-%m-%d}-adas-conversation-{exported.pk.hex[-8:]}"
     assert files == {f"{folder}/plot.png": b"\x89PNG", f"{folder}/a.csv": b"new"}
 
 
@@ -295,8 +296,13 @@ def raised(error: BaseException) -> BaseException:
         return caught
 
 
+def traceback_of(error: BaseException) -> str:
+    """How a line of the log ends that reports the exception."""
+    return line_of("Failed", exc_info=(type(error), error, error.__traceback__))
+
+
 def test_an_exception_is_reported_by_its_type_and_location() -> None:
-    text = error_reports.traceback_without_messages(raised(ValueError("SECRET")))
+    text = traceback_of(raised(ValueError("SECRET")))
     assert "builtins.ValueError" in text and "in raised" in text and "SECRET" not in text
 
 
@@ -304,23 +310,21 @@ def test_causes_and_members_of_exception_groups_are_reported_in_the_same_way() -
     error = raised(RuntimeError("SECRET"))
     error.__cause__ = raised(KeyError("SECRET"))
     error.__cause__.__context__ = error
-    text = error_reports.traceback_without_messages(error) + error_reports.traceback_without_messages(
-        BaseExceptionGroup("SECRET", [error, KeyboardInterrupt("SECRET")])
-    )
+    text = traceback_of(error) + traceback_of(BaseExceptionGroup("SECRET", [error, KeyboardInterrupt("SECRET")]))
     assert "builtins.KeyError" in text and "which led to" in text and "KeyboardInterrupt" in text and "SECRET" not in text
 
 
 def test_our_codes_and_messages_about_files_and_settings_are_reported() -> None:
-    assert str(Code.PARSE_HEADER) in error_reports.traceback_without_messages(raised(ParseHeaderError("SECRET")))
-    assert "SECRET" not in error_reports.traceback_without_messages(raised(ParseHeaderError("SECRET")))
-    assert "No such file" in error_reports.traceback_without_messages(raised(FileNotFoundError(2, "No such file")))
-    assert "CHATUI_X" in error_reports.traceback_without_messages(raised(ImproperlyConfigured("CHATUI_X is wrong")))
+    assert str(Code.PARSE_HEADER) in traceback_of(raised(ParseHeaderError("SECRET")))
+    assert "SECRET" not in traceback_of(raised(ParseHeaderError("SECRET")))
+    assert "No such file" in traceback_of(raised(FileNotFoundError(2, "No such file")))
+    assert "CHATUI_X" in traceback_of(raised(ImproperlyConfigured("CHATUI_X is wrong")))
 
 
 def line_of(message: object, *args: object, exc_info: object = None) -> str:
     record = logging.LogRecord("daphne", logging.ERROR, __file__, 1, message, args, exc_info)  # type: ignore[arg-type]
     record.exc_text = "SECRET, as another handler put it" if exc_info else None
-    return SafeTextFormatter("%(levelname)s %(name)s: %(message)s").format(record)
+    return formatter(form="%(levelname)s %(name)s: %(message)s").format(record)
 
 
 def test_log_lines_never_contain_messages_of_exceptions() -> None:
@@ -342,7 +346,7 @@ def test_asyncios_message_about_an_unawaited_task_quotes_no_exception() -> None:
 
     logged: list[str] = []
     handler = logging.Handler()
-    handler.emit = lambda record: logged.append(SafeTextFormatter("%(name)s: %(message)s").format(record))  # type: ignore[method-assign]
+    handler.emit = lambda record: logged.append(formatter(form="%(name)s: %(message)s").format(record))  # type: ignore[method-assign]
     log = logging.getLogger("asyncio")
     log.addHandler(handler)
     try:
@@ -363,7 +367,7 @@ def test_asyncios_message_about_an_unawaited_task_quotes_no_exception() -> None:
 def test_no_token_of_a_share_link_is_logged() -> None:
     assert line_of("%s: %s", "Too Many Requests", "/s/Zm9vLWJhcl9iYXo_-a/") == "ERROR daphne: Too Many Requests: /s/(token)/"
     assert line_of("Not Found: /shares/x/ /c/s/x") == "ERROR daphne: Not Found: /shares/x/ /c/s/x"
-    reporter = SafeExceptionReporter(RequestFactory().get("/s/Zm9vLWJhcl9iYXo_-a/"), None, None, None)
+    reporter = report(RequestFactory().get("/s/Zm9vLWJhcl9iYXo_-a/"))
     assert "Zm9v" not in reporter.get_traceback_text() and "GET /s/(token)/" in reporter.get_traceback_text()
 
 
@@ -379,22 +383,21 @@ def test_an_error_report_has_no_variables_form_fields_or_messages() -> None:
     try:
         raise ValueError(secret)
     except ValueError:
-        reporter = SafeExceptionReporter(request, *sys.exc_info())
+        reporter = report(request, sys.exc_info())
     for text in (reporter.get_traceback_text(), reporter.get_traceback_html()):
         assert "SECRET" not in text and "ValueError" in text and "POST /c/x/" in text
 
 
-def test_djangos_own_reporter_has_no_variables_either(settings: pytest_django.Settings) -> None:
-    found = error_reports.HideEverythingFilter()
+def test_djangos_own_reporter_has_no_variables_either() -> None:
+    found = get_exception_reporter_filter(RequestFactory().get("/"))
     request = RequestFactory().post("/", {"text": "SECRET"})
     assert list(found.get_traceback_frame_variables(request, sys._getframe())) == []
     assert "SECRET" not in str(found.get_post_parameters(request)) and found.is_active(request)
-    assert settings.DEFAULT_EXCEPTION_REPORTER_FILTER == "chatui.observability.error_reports.HideEverythingFilter"
 
 
 def test_the_settings_log_with_it() -> None:
     handlers = [handler for handler in logging.getLogger().handlers if type(handler) is logging.StreamHandler]
-    assert [type(handler.formatter) for handler in handlers] == [SafeTextFormatter]
+    assert [type(handler.formatter) for handler in handlers] == [type(formatter())]
 
 
 @for_each(
@@ -418,12 +421,12 @@ def test_the_settings_log_with_it() -> None:
     ]
 )
 def test_a_title_becomes_a_file_name(title: str, expected: str) -> None:
-    assert file_name(title, ".md") == expected
+    assert name_of(title, ".md") == expected
 
 
 @for_each(["x" * 500, "ü" * 500, "漢" * 500, "🙂" * 500])
 def test_a_long_title_is_cut_between_characters(title: str) -> None:
-    name = file_name(title, "-whole.json")
+    name = name_of(title, "-whole.json")
     assert name.endswith("-whole.json")
     assert len(name.encode()) <= 140
     assert set(name.removesuffix("-whole.json")) == {title[0]}
@@ -440,16 +443,11 @@ def test_the_header_follows_the_rfcs(title: str, expected: str) -> None:
     assert attachment(title, ".md") == expected
 
 
-@for_each(
-    [
-        ("A – b", "a-b"),
-        ("a" * 59 + " b", "a" * 59),
-        ("Zoë", "zoë"),
-    ]
-)
-def test_a_name_in_an_archive_has_the_words_of_the_title_between_single_hyphens(title: str, expected: str) -> None:
-    row = Conversation(title=title, created_at=datetime(2026, 11, 20, tzinfo=UTC))
-    assert exports.conversation_file_name(row) == f"2026-11-20-{expected}-{row.pk.hex[-8:]}"
+@pytest.mark.parametrize(("title", "expected"), [("A – b", "a-b"), ("a" * 59 + " b", "a" * 59), ("Zoë", "zoë")])
+def test_a_name_in_an_archive_has_the_words_of_the_title_between_single_hyphens(title: str, expected: str, ada: User) -> None:
+    row = Conversation.objects.create(owner=ada, title=title)
+    Conversation.objects.update(created_at=datetime(2026, 11, 20, tzinfo=UTC))
+    assert f"2026-11-20-{expected}-{row.pk.hex[-8:]}.md" in [name for name, _ in exports.all_files(ada)]
 
 
 @pytest.mark.parametrize(("name", "extension"), [("markdown", "md"), ("openchatml", "ocml"), ("json", "json")])

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -22,11 +21,13 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Message, SearchEntry
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.store import bulk_append, erasure, transcripts
-from chatui.transfer import upload
-from chatui.transfer.imports import import_transcript
+from chatui.store import bulk_append, erasure
+from chatui.transfer.imports import import_transcript, look_at
 from chatui.transfer.upload import ImportRefusedError
 from tests.chatui.conftest import signed_in
+from tests.support.database import Database
+from tests.support.database import database as database
+from tests.support.limits import limit, set_limits
 
 pytestmark = pytest.mark.django_db
 
@@ -50,15 +51,15 @@ HEADER = b"version: 2.2\n\n"
 )
 def test_every_kind_of_large_upload_stops_at_a_limit(make: Callable[[], bytes]) -> None:
     data = make()  # not where the test is collected: each process of a run would make them all
-    assert 4_000_000 < len(data) <= upload.MAX_BYTES
+    assert 4_000_000 < len(data) <= limit("chatui.transfer", "MAX_BYTES")
     started = time.process_time()
     with pytest.raises(ImportRefusedError):
-        upload.read(data)
+        look_at(User(), data)
     assert time.process_time() - started < 3
     tracemalloc.start()
     try:
         with pytest.raises(ImportRefusedError):
-            upload.read(data)
+            look_at(User(), data)
         assert tracemalloc.get_traced_memory()[1] < 60_000_000
     finally:
         tracemalloc.stop()
@@ -102,7 +103,7 @@ def in_a_thread(work: Callable[[], object]) -> Callable[[], None]:
 
 
 def test_an_import_in_several_batches_has_positions_parents_and_search_entries(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk_append, "BATCH_MESSAGES", 3)
+    set_limits(monkeypatch, "chatui.store", BATCH_MESSAGES=3)
     imported = import_transcript(ada, HEADER + FRAME * 10).conversation
     rows = list(Message.objects.filter(conversation=imported).order_by("position"))
     assert [row.position for row in rows] == list(range(10))
@@ -112,31 +113,39 @@ def test_an_import_in_several_batches_has_positions_parents_and_search_entries(a
 
 
 @pytest.mark.parametrize("rows", [7, 40])
-def test_a_transaction_is_limited_in_rows_and_characters(rows: int, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk_append, "BATCH_MESSAGES", rows)
-    monkeypatch.setattr(bulk_append, "BATCH_CHARS", 1_000)
+def test_a_transaction_is_limited_in_rows_and_characters(rows: int, ada: User, monkeypatch: pytest.MonkeyPatch, database: Database) -> None:
+    set_limits(monkeypatch, "chatui.store", BATCH_MESSAGES=rows, BATCH_CHARS=1_000)
     sizes: list[int] = []
-    monkeypatch.setattr(bulk_append, "renew", lambda row: sizes.append(Message.objects.filter(conversation=row).count()))
+    before_each(RENEWAL, database, lambda row: sizes.append(row.messages.count()))
     import_transcript(ada, HEADER + FRAME * 100)
     steps = [later - earlier for earlier, later in pairwise(sizes)]
     assert max(steps) == min(rows, 1_000 // (len(FRAME) - 1))
 
 
-class Midway:
-    """Pauses in the middle of an import, and records what others see of it then."""
+def before_each(statement: str, database: Database, then: Callable[[Conversation], object]) -> None:
+    """Do this before each such statement of an import, once its conversation is stored, and until it fails."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, then: Callable[[Conversation], None]) -> None:
-        monkeypatch.setattr(bulk_append, "BATCH_MESSAGES", 5)
-        self._renew, self._then = bulk_append.renew, then
-        monkeypatch.setattr(bulk_append, "renew", self)
+    def again() -> None:
+        if row := Conversation.objects.exclude(unfinished_until=None).order_by("created_at").last():
+            then(row)
+        database.before(statement, again)
 
-    def __call__(self, row: Conversation) -> None:
-        if Message.objects.filter(conversation=row).count() == 10:
-            self._then(row)
-        self._renew(row)
+    database.before(statement, again)
 
 
-def test_an_unfinished_import_is_invisible_to_everybody(ada: User, grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
+RENEWAL = "UPDATE chatui_conversation SET unfinished_until"
+"""How an import says that it goes on, after each part that it has stored."""
+
+
+def midway(database: Database, patch: pytest.MonkeyPatch, then: Callable[[Conversation], object]) -> None:
+    """Pause in the middle of an import, to see what others see of it then."""
+    set_limits(patch, "chatui.store", BATCH_MESSAGES=5)
+    before_each(RENEWAL, database, lambda row: then(row) if row.messages.count() == 10 else None)
+
+
+def test_an_unfinished_import_is_invisible_to_everybody(
+    ada: User, grace: User, monkeypatch: pytest.MonkeyPatch, database: Database
+) -> None:
     seen: list[int] = []
 
     def look(row: Conversation) -> None:
@@ -148,29 +157,29 @@ def test_an_unfinished_import_is_invisible_to_everybody(ada: User, grace: User, 
         assert "cabbages" not in client.get(f"/?deleted={row.pk}").content.decode()
         assert not search(ada, "cabbages").hits and not list(access.all_own_conversations(ada))
 
-    Midway(monkeypatch, look)
+    midway(database, monkeypatch, look)
     row = import_transcript(ada, HEADER + FRAME * 20).conversation
     assert seen == [404] * 4
     assert signed_in(ada).get(f"/c/{row.pk}/").status_code == 200 and len(search(ada, "cabbages").hits) == 1
 
 
-def test_an_import_that_fails_in_the_middle_leaves_nothing(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_import_that_fails_in_the_middle_leaves_nothing(ada: User, monkeypatch: pytest.MonkeyPatch, database: Database) -> None:
     def fail(row: Conversation) -> None:
         raise DatabaseError
 
-    Midway(monkeypatch, fail)
+    midway(database, monkeypatch, fail)
     with pytest.raises(DatabaseError):
         import_transcript(ada, HEADER + FRAME * 20)
     assert not Conversation.objects.exists() and not Message.objects.exists() and not SearchEntry.objects.exists()
 
 
-def test_unfinished_imports_of_dead_processes_are_erased(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unfinished_imports_of_dead_processes_are_erased(ada: User, monkeypatch: pytest.MonkeyPatch, database: Database) -> None:
     def die(row: Conversation) -> None:
         raise DatabaseError
 
-    Midway(monkeypatch, die)
-    with monkeypatch.context() as dead, pytest.raises(DatabaseError):
-        dead.setattr(erasure, "erase_conversation", lambda key: None)
+    midway(database, monkeypatch, die)
+    database.refuse("UPDATE chatui_conversation SET deleted_at")
+    with pytest.raises(DatabaseError):
         import_transcript(ada, HEADER + FRAME * 20)
     left = Conversation.objects.get()
     with pytest.raises(ImportRefusedError, match="another of your imports"):
@@ -181,7 +190,9 @@ def test_unfinished_imports_of_dead_processes_are_erased(ada: User, monkeypatch:
 
 
 @pytest.mark.parametrize("hours", [-2, 2])
-def test_a_wrong_clock_ends_no_import_and_keeps_no_dead_one(hours: int, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_clock_ends_no_import_and_keeps_no_dead_one(
+    hours: int, ada: User, monkeypatch: pytest.MonkeyPatch, database: Database
+) -> None:
     def swept_elsewhere(row: Conversation) -> None:
         with monkeypatch.context() as right:
             right.setattr(timezone, "now", lambda: datetime.now(UTC))
@@ -189,7 +200,7 @@ def test_a_wrong_clock_ends_no_import_and_keeps_no_dead_one(hours: int, ada: Use
             ends = Conversation.objects.get(pk=row.pk).unfinished_until
             assert ends is not None and timedelta(0) < ends - timezone.now() <= bulk_append.LEASE
 
-    Midway(monkeypatch, swept_elsewhere)
+    midway(database, monkeypatch, swept_elsewhere)
     monkeypatch.setattr(timezone, "now", lambda: datetime.now(UTC) + timedelta(hours=hours))
     finished = import_transcript(ada, HEADER + FRAME * 20).conversation
     assert Message.objects.filter(conversation=finished).count() == 20
@@ -198,7 +209,7 @@ def test_a_wrong_clock_ends_no_import_and_keeps_no_dead_one(hours: int, ada: Use
     assert erasure.erase_unfinished() == 1, "the twin: what is being erased is not kept by a clock either"
 
 
-def test_an_import_goes_on_for_no_moment_after_it_was_closed(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_import_goes_on_for_no_moment_after_it_was_closed(ada: User, monkeypatch: pytest.MonkeyPatch, database: Database) -> None:
     """Not even within one moment of the database's clock."""
     moment = Value(timezone.now())
 
@@ -207,25 +218,20 @@ def test_an_import_goes_on_for_no_moment_after_it_was_closed(ada: User, monkeypa
         erasure.close(row.pk)
         assert not bulk_append.is_in_progress(ada)
 
-    Midway(monkeypatch, close)
+    midway(database, monkeypatch, close)
     with pytest.raises(ImportRefusedError):
         import_transcript(ada, HEADER + FRAME * 20)
     erasure.close(Conversation.objects.get().pk)  # again, since the transaction in which it stopped was the test's, too
     assert erasure.erase_unfinished() == 1 and not Conversation.objects.exists()
 
 
-def test_an_import_whose_owner_is_erased_meanwhile_stops(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk_append, "BATCH_MESSAGES", 5)
-    row_of, rows = transcripts.row_of, list[Conversation]()
-
-    def erased_meanwhile(row: Conversation, *arguments: Any) -> Any:
-        rows.append(row)
-        if len(rows) == 13:
-            assert Message.objects.count() == 10, "the premise: two batches are stored"
+def test_an_import_whose_owner_is_erased_meanwhile_stops(ada: User, monkeypatch: pytest.MonkeyPatch, database: Database) -> None:
+    def erase(row: Conversation) -> None:
+        if row.messages.count() == 10:
             erasure.erase_conversation(row.pk)
-        return row_of(row, *arguments)
 
-    monkeypatch.setattr(transcripts, "row_of", erased_meanwhile)
+    set_limits(monkeypatch, "chatui.store", BATCH_MESSAGES=5)
+    before_each("SAVEPOINT", database, erase)  # between two transactions
     with pytest.raises(ImportRefusedError):
         import_transcript(ada, HEADER + FRAME * 20)
     assert not Conversation.objects.exists()

@@ -10,6 +10,7 @@ from chatui.limits import Throttle
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.transfer import upload
+from chatui.transfer.imports import look_at
 from chatui.transfer.upload import ImportRefusedError
 from chatui.web import imports
 from chatui.wire import bus
@@ -17,6 +18,7 @@ from renderer.ocml.document import FrameReader
 from tests.chatui.conftest import signed_in
 from tests.chatui.transfer.other_products import samples
 from tests.chatui.transfer.other_products.samples import as_json
+from tests.support.limits import set_limits
 
 TRANSCRIPT = b"version: 2.2\n<|start|>user<|message|>Hi<|end|>\n"
 
@@ -94,10 +96,9 @@ def test_reading_stops_soon_after_a_limit_is_reached(limit: str, most: int, line
             return super().feed(data)
 
     monkeypatch.setattr(upload, "FrameReader", Counted)
-    monkeypatch.setattr(upload, "PIECE_BYTES", 50)
-    monkeypatch.setattr(upload, limit, most)
+    set_limits(monkeypatch, "chatui.transfer", PIECE_BYTES=50, **{limit: most})
     with pytest.raises(ImportRefusedError, match="more than 3"):
-        upload.read(TRANSCRIPT + line * 100)
+        look_at(User(), TRANSCRIPT + line * 100)
     assert 0 < len(fed) < 10, "of more than the 15 pieces of the file"
 
 

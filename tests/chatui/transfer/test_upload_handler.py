@@ -3,29 +3,29 @@
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
-from django.core.files.uploadedfile import InMemoryUploadedFile
+from django.core.files.uploadhandler import FileUploadHandler, load_handler
 from django.test import RequestFactory
 
 from chatui.models.user import User
-from chatui.transfer import upload
-from chatui.transfer.upload import BoundedUploadHandler
+from tests.support import environment
+from tests.support.limits import set_limits
 
 
 @pytest.fixture(autouse=True)
 def _small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upload, "MAX_EXPORT_BYTES", 8)
-    monkeypatch.setattr(upload, "MAX_BYTES", 5)
-    monkeypatch.setattr(upload, "max_form_bytes", lambda: upload.MAX_EXPORT_BYTES)
+    set_limits(monkeypatch, "chatui.transfer", MAX_EXPORT_BYTES=8, MAX_BYTES=5)
+    environment.change(monkeypatch, {"file_mb": 0})
 
 
-def handler_for(**attributes: Any) -> BoundedUploadHandler:
+def handler_for(**attributes: Any) -> FileUploadHandler:
     request = RequestFactory().post("/import/")
     vars(request).update(attributes)
-    return BoundedUploadHandler(request)
+    return load_handler(settings.FILE_UPLOAD_HANDLERS[0], request)
 
 
-def received(handler: BoundedUploadHandler, *chunks: bytes, name: str = "talk.ocml") -> InMemoryUploadedFile:
+def received(handler: FileUploadHandler, *chunks: bytes, name: str = "talk.ocml") -> Any:
     handler.new_file("file", name, "text/plain", sum(map(len, chunks)), "utf-8", {"a": b"b"})
     start = 0
     for chunk in chunks:

@@ -20,7 +20,7 @@ from chatui.models.conversation import Folder
 from chatui.models.files import DocumentPassage, FileContent, StoredFile
 from chatui.models.user import ClosedAccount, User
 from chatui.store import collections as store
-from chatui.store import passages, uploads
+from chatui.store import erasure, passages, uploads
 from chatui.transfer import upload as transfer_upload
 from tests.chatui.conftest import make_person, signed_in
 from tests.support.environment import change as change_setting
@@ -255,7 +255,7 @@ def test_what_is_gone_when_a_file_was_read_gets_no_document(
 
 def test_its_bytes_count_for_whoever_uploaded_it_and_it_is_no_upload_that_waits(ada: User, maker: User, handbook: str) -> None:
     StoredFile.objects.update(created_at=timezone.now() - timedelta(days=3))
-    uploads.sweep()
+    erasure.sweep()
     uploads.trim(maker.pk)
     assert document().owner == maker and not uploads.of_person(maker.pk).exists()
 

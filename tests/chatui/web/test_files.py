@@ -22,20 +22,20 @@ from chatui.limits import Throttle
 from chatui.live.body_limits import refusal_of
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
-from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, FileContent, StoredFile
+from chatui.models.files import DocumentPart, DocumentPassage, FileContent, StoredFile
 from chatui.models.user import User
-from chatui.store import document_frames, documents, passages
+from chatui.store import documents, erasure, passages
 from chatui.store import documents as texts
 from chatui.store import files as store_files
 from chatui.store import uploads as store_uploads
 from chatui.store.files import FileDestination, NewFile
-from chatui.transfer.files import UploadQueue
 from chatui.web import files as web_files
 from tests.chatui.conftest import OPENING, signed_in
 from tests.chatui.documents import samples
 from tests.chatui.store.pictures import claiming, png
-from tests.chatui.store.uploads import uploaded
+from tests.chatui.store.uploads import given, stored_bytes, uploaded
 from tests.support import environment
+from tests.support.limits import set_limits
 
 pytestmark = pytest.mark.django_db
 
@@ -135,10 +135,10 @@ def test_what_is_hidden_in_a_file_is_named_to_the_person_and_to_the_model(ada: U
     reply = upload(signed_in(ada), "a.xlsx", data).json()
     assert reply["note"] == "Hidden sheets were left out: Salaries [1]. Hidden rows or columns were left out of these sheets: Q1."
     file = StoredFile.objects.get()
-    document = texts.document_of(file, DocumentText.objects.get())
-    for frame in (document_frames.whole(document), document_frames.to_search(document), document_frames.chosen(document, "1")):
-        assert "Hidden sheets left out: Salaries (1). Hidden rows or columns left out of these sheets: Q1. What follows" in frame.frame.body
-        assert "666" not in frame.frame.body
+    for use in ("whole", "search", "places"):
+        body = given(file, use, "1")
+        assert "Hidden sheets left out: Salaries (1). Hidden rows or columns left out of these sheets: Q1. What follows" in body
+        assert "666" not in body
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_extracted_text_counts_towards_the_quota(ada: User, monkeypatch: pytest.
     assert upload(signed_in(ada), data=b"few bytes").json()["why"] == "quota"
     assert not StoredFile.objects.exists() and not FileContent.objects.exists()
     environment.change(monkeypatch, {"file_mb": 1, "files_of_person_mb": 2})
-    assert upload(signed_in(ada), data=b"few bytes").json()["ok"] and store_files.bytes_of(ada.pk) == 9 + 1_200_000
+    assert upload(signed_in(ada), data=b"few bytes").json()["ok"] and stored_bytes(ada) == 9 + 1_200_000
 
 
 def test_pending_files_that_are_never_sent_do_not_block_uploads(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,7 +306,7 @@ def test_pending_files_expire_after_a_day(ada: User, conversation: Conversation)
     old, sent, new = (uploaded(ada, f"{name}.txt", name) for name in ("old", "sent", "new"))
     StoredFile.objects.filter(pk__in=[old.pk, sent.pk]).update(created_at=timezone.now() - timedelta(hours=25))
     StoredFile.objects.filter(pk=sent.pk).update(conversation=conversation)
-    assert store_uploads.sweep() == 1 and set(StoredFile.objects.values_list("pk", flat=True)) == {sent.pk, new.pk}
+    assert erasure.sweep() == 0 and set(StoredFile.objects.values_list("pk", flat=True)) == {sent.pk, new.pk}
     assert FileContent.objects.count() == DocumentPart.objects.count() == 2
 
 
@@ -361,7 +361,7 @@ def test_no_database_connection_is_held_while_a_file_is_read(ada: User, monkeypa
 
 
 def test_a_temporary_refusal_says_so(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatui.transfer.files._queue", UploadQueue(max_per_person=0))
+    set_limits(monkeypatch, "chatui.transfer", MAX_WAITING_PER_PERSON=0)
     answer = upload(signed_in(ada))
     assert (answer.status_code, answer.json()["why"]) == (503, "busy") and not StoredFile.objects.exists()
 

@@ -213,7 +213,7 @@ def test_an_export_of_everything_has_the_persons_own_folders(ada: User, bela: Us
     Conversation.objects.create(owner=ada, title="B")
     Folder.objects.create(owner=bela, name="Hers")
     *_, (name, text), _account = exports.all_files(ada)
-    description = {"name": "Work", "instructions": "Answer in Latin.", "conversations": [exports.conversation_file_name(row)]}
+    description = {"name": "Work", "instructions": "Answer in Latin.", "conversations": [f"{row.created_at:%Y-%m-%d}-a-{row.pk.hex[-8:]}"]}
     assert (name, json.loads(str(text))) == ("folders.json", {"folders": [description]})
     Folder.objects.all().delete()
     assert "folders.json" not in [name for name, _ in exports.all_files(ada)]

@@ -19,7 +19,6 @@ from chatui.models.message import Author
 from chatui.models.shares import ShareLink
 from chatui.models.user import User
 from chatui.store import erasure
-from chatui.transfer import exports
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in
 from tests.support.browser_socket import BrowserSocket
@@ -183,7 +182,7 @@ def test_the_chosen_ones_are_downloaded_and_nothing_of_others(ada: User, bela: U
     with zipfile.ZipFile(io.BytesIO(b"".join(answer.streaming_content))) as held:
         names = {name for name in held.namelist() if name.endswith(".md")}
         assert len(held.namelist()) == 6, "nothing else of the person"
-    assert names == {f"{exports.conversation_file_name(rows[title])}.md" for title in ("plain", "archived")}
+    assert names == {f"{rows[title].created_at:%Y-%m-%d}-{title}-{rows[title].pk.hex[-8:]}.md" for title in ("plain", "archived")}
 
 
 def test_the_page_with_boxes_lists_all_places_in_pages(ada: User, bela: User, work: Folder) -> None:

@@ -322,7 +322,7 @@ def test_a_file_with_a_mistake_says_where_and_nothing_of_it_is_imported(ada: Use
 def test_a_file_that_is_too_large_is_refused_before_it_is_read(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transfer, "MAX_FILE_BYTES", 10)
     with pytest.raises(transfer.PromptFileError, match="larger than"):
-        transfer.read(b"[" + b" " * 10 + b"]")
+        transfer.import_file(ada, b"[" + b" " * 10 + b"]")
 
 
 def test_the_archive_of_everything_has_them_as_the_import_reads_them(ada: User, bela: User) -> None:

@@ -5,6 +5,9 @@ import json
 import zipfile
 from typing import Any
 
+from chatui.transfer.other_products import reading
+from chatui.transfer.other_products.conversation_tree import DroppedKind
+
 S = "SECRET-"
 """Begins every word that must stay hidden."""
 
@@ -277,6 +280,12 @@ EXPORTS: dict[str, Any] = {
 def as_json(value: Any) -> bytes:
     """The bytes of an export."""
     return json.dumps(value).encode()
+
+
+def read(export: Any) -> Any:
+    """What is read of an export's one conversation: its nodes with their frames and what was left out, or why it cannot be read."""
+    [found] = reading.conversations(export if isinstance(export, bytes) else as_json(export))
+    return found if isinstance(found, DroppedKind) else found.read()
 
 
 def as_zip(**files: bytes) -> bytes:

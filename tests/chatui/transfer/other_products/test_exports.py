@@ -11,7 +11,7 @@ from chatui.display import windows
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.message import Message, SearchEntry
 from chatui.models.user import User
-from chatui.transfer import export_imports, exports, imports
+from chatui.transfer import export_imports, exports
 from chatui.transfer.export_imports import import_export
 from chatui.transfer.other_products.conversation_tree import DroppedKind
 from renderer.gate import Audience
@@ -19,6 +19,8 @@ from tests.chatui.conftest import signed_in
 from tests.chatui.transfer.other_products import samples
 from tests.chatui.transfer.other_products.samples import EXPORTS, VISIBLE, as_json, gpt_mapping, gpt_message
 from tests.support.cases import mostly_slow
+from tests.support.database import Database
+from tests.support.database import database as database
 from tests.support.scripted import ScriptedBackend
 from tests.support.turns import ask, run
 
@@ -106,16 +108,9 @@ def test_a_second_upload_imports_only_the_rest(ada: User, monkeypatch: pytest.Mo
     assert [row.title for row in import_export(ada, as_json(talks)).conversations] == ["Number 3"]
 
 
-def test_of_two_simultaneous_uploads_the_first_to_finish_is_stored(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, reports = imports.store_frames, []
-
-    def other_upload_first(*args: Any) -> None:
-        monkeypatch.setattr(imports, "store_frames", whole)
-        monkeypatch.setattr(imports, "check_no_other_import", lambda person: None)  # it looked before this one began
-        reports.append(import_export(ada, as_json([samples.CHATGPT])))
-        whole(*args)
-
-    monkeypatch.setattr(imports, "store_frames", other_upload_first)
+def test_of_two_simultaneous_uploads_the_first_to_finish_is_stored(ada: User, database: Database) -> None:
+    reports: list[Any] = []
+    database.before("INSERT INTO chatui_conversation", lambda: reports.append(import_export(ada, as_json([samples.CHATGPT]))))
     reports.append(import_export(ada, as_json([samples.CHATGPT])))
     assert [(len(report.conversations), report.left_out[DroppedKind.CONVERSATION_EXISTS]) for report in reports] == [(1, 0), (0, 1)]
     assert list(Conversation.objects.all()) == reports[0].conversations and not Message.objects.exclude(

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from chatui.transfer.other_products import chatgpt, claude, deepseek, librechat, open_webui
-from chatui.transfer.other_products.conversation_tree import DroppedKind, ExportedConversation
+from chatui.transfer.other_products.conversation_tree import DroppedKind
 from renderer.frame_kinds import ANSWER
 from renderer.gate import Audience, may_see
-from tests.chatui.transfer.other_products.samples import gpt_mapping, gpt_message
+from tests.chatui.transfer.other_products.samples import gpt_mapping, gpt_message, read
 from tests.support.cases import for_each
 
 BY_NAME = attrgetter("name")
@@ -19,7 +18,7 @@ Expected = tuple[list[str], list[str], list[DroppedKind]]
 """The visible texts, the hidden texts, and what was counted."""
 
 
-def result(exported: ExportedConversation) -> Expected:
+def result(exported: Any) -> Expected:
     shown, hidden = list[str](), list[str]()
     for node in exported.nodes:
         for frame in node.frames:
@@ -39,8 +38,8 @@ def nothing(*kinds: DroppedKind) -> Expected:
     return [], [], sorted(kinds, key=BY_NAME)
 
 
-def of_chatgpt(message: Any) -> ExportedConversation:
-    return chatgpt.read({"mapping": {"a": {"message": message, "parent": None}}})
+def of_chatgpt(message: Any) -> Any:
+    return read({"mapping": {"a": {"message": message, "parent": None}}})
 
 
 def gpt(role: str = "assistant", **more: Any) -> dict[str, Any]:
@@ -124,9 +123,9 @@ def test_the_parts_of_a_message_of_chatgpt(message: Any, expected: Expected) -> 
 
 
 def test_a_message_of_chatgpt_is_below_its_parent() -> None:
-    read = chatgpt.read({"mapping": gpt_mapping(gpt("user"), gpt()) | {"x": {"message": gpt(), "parent": ""}}, "current_node": "n0"})
-    assert [(node.key, node.parent) for node in read.nodes] == [("root", None), ("n0", "root"), ("n1", "n0"), ("x", None)]
-    assert read.current == "n0"
+    found = read({"mapping": gpt_mapping(gpt("user"), gpt()) | {"x": {"message": gpt(), "parent": ""}}, "current_node": "n0"})
+    assert [(node.key, node.parent) for node in found.nodes] == [("root", None), ("n0", "root"), ("n1", "n0"), ("x", None)]
+    assert found.current == "n0"
 
 
 def test_a_hidden_message_of_chatgpt_is_stored_with_all_of_its_text() -> None:
@@ -138,12 +137,12 @@ def test_a_hidden_message_of_chatgpt_is_stored_with_all_of_its_text() -> None:
     assert result(of_chatgpt(thought)) == hides(DroppedKind.REASONING, "a part\n\nof a part\n\ngist\n\nwhole\n\nbare")
 
 
-def of_open_webui(*messages: Any, **chat: Any) -> ExportedConversation:
+def of_open_webui(*messages: Any, **chat: Any) -> Any:
     """A conversation with the messages under one another, each with its place in the list as its key."""
     keys = [str(number) for number in range(len(messages))]
     rows = [message | {"parentId": key and str(int(key) - 1)} for key, message in zip(["", *keys[1:]], messages, strict=True)]
     history: Any = {"messages": dict(zip(keys, rows, strict=True)), "currentId": keys[-1]}
-    return open_webui.read({"title": "outer", "chat": {"history": history, **chat}})
+    return read({"title": "outer", "chat": {"history": history, **chat}})
 
 
 def webui(role: Any = "assistant", content: Any = "words", **more: Any) -> dict[str, Any]:
@@ -158,7 +157,7 @@ def webui(role: Any = "assistant", content: Any = "words", **more: Any) -> dict[
         *((webui(role), hides(DroppedKind.TOOL_RESULT)) for role in ("tool", "function")),
         *((webui(role), nothing(DroppedKind.UNREADABLE)) for role in ("", "oracle", None)),
         *((webui(role, hidden=True), hides(DroppedKind.HIDDEN)) for role in ("user", "assistant")),
-        *((webui(hidden=mark), hides(DroppedKind.HIDDEN)) for mark in ("yes", 0)),
+        *((webui(hidden=mark), hides(DroppedKind.HIDDEN)) for mark in list[Any]([True, "yes", 0, "", []])),
         *((webui(hidden=mark), shows("words")) for mark in (False, None)),
         (webui(visible=False), hides(DroppedKind.REASONING)),
         (webui("user", visible=False), hides(DroppedKind.HIDDEN)),
@@ -191,32 +190,35 @@ def test_instructions_in_the_settings_of_open_webui_are_counted() -> None:
 
 def test_an_old_export_of_open_webui_has_its_messages_in_a_list() -> None:
     listed: Any = [webui("user", "one"), webui(content="two", done=False), webui("user", "three")]
-    assert open_webui.is_conversation({"chat": {"messages": listed}})
-    read = open_webui.read({"chat": {"messages": listed, "title": "t"}})
-    assert [(node.key, node.parent, node.is_complete) for node in read.nodes] == [("0", None, True), ("1", "0", False), ("2", "1", True)]
-    assert read.current == "2" and result(read)[0] == ["one", "two", "three"]
-    assert open_webui.read({"chat": {"messages": []}}).current == ""
+    found = read({"chat": {"messages": listed, "title": "t"}})
+    assert [(node.key, node.parent, node.is_complete) for node in found.nodes] == [("0", None, True), ("1", "0", False), ("2", "1", True)]
+    assert found.current == "2" and result(found)[0] == ["one", "two", "three"]
+    assert read({"chat": {"messages": []}}).current == ""
 
 
 def test_the_titles_models_and_times_of_open_webui_have_several_places() -> None:
     first, second = 1_700_000_000, 1_700_000_100
-    read = of_open_webui(webui("user", timestamp=first), webui(done=False), title="inner", models=["m", "n"], timestamp=second)
-    assert (read.title, read.model, read.current) == ("inner", "m", "1")
-    assert (read.created_at, read.active_at) == (datetime.fromtimestamp(second, UTC), None)
-    assert [(node.parent, node.is_complete, node.at) for node in read.nodes] == [
+    found = of_open_webui(webui("user", timestamp=first), webui(done=False), title="inner", models=["m", "n"], timestamp=second)
+    assert (found.title, found.model, found.current) == ("inner", "m", "1")
+    assert (found.created_at, found.active_at) == (datetime.fromtimestamp(second, UTC), None)
+    assert [(node.parent, node.is_complete, node.at) for node in found.nodes] == [
         (None, True, datetime.fromtimestamp(first, UTC)),
         ("0", False, None),
     ]
     history: Any = {"messages": {"a": webui("user"), "b": webui(), "c": webui()}, "currentId": "b"}
-    whole = open_webui.read({"created_at": first, "updated_at": second, "chat": {"history": history, "timestamp": second}})
+    whole = read({"created_at": first, "updated_at": second, "chat": {"history": history, "timestamp": second}})
     assert whole.current == "b", "not the last one in the file"
     assert (whole.created_at, whole.active_at) == (datetime.fromtimestamp(first, UTC), datetime.fromtimestamp(second, UTC))
     plain = of_open_webui(webui())
     assert (plain.title, plain.model, plain.created_at) == ("outer", "", None)
 
 
-def of_librechat(*messages: Any, **more: Any) -> ExportedConversation:
-    return librechat.read({"conversationId": "x", "messages": list(messages), **more})
+def of_deepseek(*messages: Any) -> Any:
+    return read({"mapping": {str(number): {"parent": None, "message": message} for number, message in enumerate(messages)}})
+
+
+def of_librechat(*messages: Any, **more: Any) -> Any:
+    return read({"conversationId": "x", "messages": list(messages), **more})
 
 
 def libre(by_user: Any = False, **more: Any) -> dict[str, Any]:
@@ -283,9 +285,9 @@ def test_instructions_in_the_settings_of_librechat_are_counted(name: str) -> Non
 
 def test_the_models_and_times_of_librechat_are_those_of_its_messages_if_nothing_else_says_them() -> None:
     rows = [libre(True), libre(model="m", createdAt="2024-01-02T10:00:09Z"), libre(model="n", createdAt="2024-01-02T09:00:00Z")]
-    read = of_librechat(*rows, title="t")
-    assert (read.title, read.model) == ("t", "m") and of_librechat(*rows, options={"model": "o"}).model == "o"
-    assert (read.created_at, read.active_at) == (datetime(2024, 1, 2, 9, tzinfo=UTC), datetime(2024, 1, 2, 10, 0, 9, tzinfo=UTC))
+    found = of_librechat(*rows, title="t")
+    assert (found.title, found.model) == ("t", "m") and of_librechat(*rows, options={"model": "o"}).model == "o"
+    assert (found.created_at, found.active_at) == (datetime(2024, 1, 2, 9, tzinfo=UTC), datetime(2024, 1, 2, 10, 0, 9, tzinfo=UTC))
     assert (of_librechat(libre()).model, of_librechat(libre()).created_at, of_librechat(libre()).active_at) == ("", None, None)
     assert [node.is_complete for node in of_librechat(libre(), libre(unfinished=True), libre(unfinished=False)).nodes] == [
         True,
@@ -296,8 +298,13 @@ def test_the_models_and_times_of_librechat_are_those_of_its_messages_if_nothing_
 
 def test_a_message_of_librechat_is_below_the_one_that_contains_or_names_it() -> None:
     leaf = libre(messageId="c", parentMessageId="elsewhere")
-    read = librechat.read({"messagesTree": [libre(messageId="a", children=[libre(messageId="b", children=[leaf])]), libre(messageId="d")]})
-    assert [(node.key, node.parent) for node in read.nodes] == [("a", None), ("b", "a"), ("c", "b"), ("d", None)]
+    found = read(
+        {
+            "conversationId": "x",
+            "messagesTree": [libre(messageId="a", children=[libre(messageId="b", children=[leaf])]), libre(messageId="d")],
+        }
+    )
+    assert [(node.key, node.parent) for node in found.nodes] == [("a", None), ("b", "a"), ("c", "b"), ("d", None)]
     listed = of_librechat(libre(messageId="a"), libre(messageId="b", parentMessageId="a"), libre(messageId="", parentMessageId=""))
     assert [(node.key, node.parent) for node in listed.nodes] == [("a", None), ("b", "a"), ("", None)], (
         "one without an id is not its own parent"
@@ -305,9 +312,7 @@ def test_a_message_of_librechat_is_below_the_one_that_contains_or_names_it() -> 
 
 
 @for_each([(of_chatgpt, gpt("user"), gpt()), (of_open_webui, webui("user"), webui()), (of_librechat, libre(True), libre())])
-def test_words_of_a_person_are_a_question_and_those_of_a_model_an_answer(
-    read: Callable[[Any], ExportedConversation], asked: Any, answered: Any
-) -> None:
+def test_words_of_a_person_are_a_question_and_those_of_a_model_an_answer(read: Callable[[Any], Any], asked: Any, answered: Any) -> None:
     [question], [answer] = ([frame.header for node in read(each).nodes for frame in node.frames] for each in (asked, answered))
     assert (question.role, question.channel) == ("user", None) and (answer.role, answer.channel) == ("assistant", "final")
 
@@ -326,11 +331,8 @@ def test_what_is_taken_for_a_conversation_of_which_product() -> None:
         {"messages": []},
         {"conversationId": "x"},
     ]
-    taken = [
-        [product.__name__.rpartition(".")[2] for product in (chatgpt, open_webui, librechat) if product.is_conversation(value)]
-        for value in values
-    ]
-    assert taken == [["chatgpt"], [], ["open_webui"], ["open_webui"], [], [], ["librechat"], ["librechat"], [], [], []]
+    taken = ["" if isinstance(each := read(value), DroppedKind) else each.source for value in values]
+    assert taken == ["chatgpt", "", "open_webui", "open_webui", "", "", "librechat", "librechat", "", "", ""]
 
 
 LABELS: list[dict[str, Any]] = [{"channel": "analysis"}, {"phase": "commentary"}, {"thought": True}, {"is_thinking": True}]
@@ -343,9 +345,7 @@ def test_an_answer_that_is_labelled_as_reasoning_is_hidden_as_at_a_model_server(
     assert result(of_librechat(libre(text="words", **label))) == hides(DroppedKind.REASONING)
     assert result(of_librechat(libre(text="words", metadata=label))) == hides(DroppedKind.REASONING)
     assert result(of_chatgpt(gpt(metadata=label))) == hides(DroppedKind.HIDDEN)
-    assert result(deepseek.read({"mapping": {"1": {"message": {"fragments": [{"type": "RESPONSE", "content": "words"}], **label}}}})) == (
-        hides(DroppedKind.REASONING)
-    )
+    assert result(of_deepseek({"fragments": [{"type": "RESPONSE", "content": "words"}], **label})) == hides(DroppedKind.REASONING)
     drawn = {**artifact(title="T", content="words"), **label}
     assert result(of_claude("assistant", drawn)) == hides(DroppedKind.TOOL_CALL, "artifacts\n\nT\n\nwords")
     part = {"type": "text", "text": "words", **label}
@@ -449,8 +449,8 @@ def test_what_belongs_to_a_message_of_chatgpt_is_kept_or_counted(message: Any, e
     assert result(of_chatgpt(message)) == expected
 
 
-def of_claude(sender: str, *content: Any, **more: Any) -> ExportedConversation:
-    return claude.read({"chat_messages": [{"uuid": "1", "sender": sender, "content": list(content), **more}]})
+def of_claude(sender: str, *content: Any, **more: Any) -> Any:
+    return read({"chat_messages": [{"uuid": "1", "sender": sender, "content": list(content), **more}]})
 
 
 def written(text: str, **more: Any) -> dict[str, Any]:
@@ -461,10 +461,10 @@ def artifact(**given: Any) -> dict[str, Any]:
     return {"type": "tool_use", "name": "artifacts", "input": given}
 
 
-def drawn(*answers: list[dict[str, Any]], **of_message: Any) -> ExportedConversation:
+def drawn(*answers: list[dict[str, Any]], **of_message: Any) -> Any:
     """Answers with calls that draw artifacts, each below the one before it; ``of_message``: more of the first of them."""
     messages: list[Any] = [{"uuid": str(number), "sender": "assistant", "content": calls} for number, calls in enumerate(answers)]
-    return claude.read({"chat_messages": [messages[0] | of_message, *messages[1:]]})
+    return read({"chat_messages": [messages[0] | of_message, *messages[1:]]})
 
 
 def change(old: str, new: str, **given: Any) -> dict[str, Any]:
@@ -474,7 +474,7 @@ def change(old: str, new: str, **given: Any) -> dict[str, Any]:
 POEM = artifact(command="create", id="a", type="text/markdown", title="Poem", content="Roses are red")
 
 
-def texts_of(exported: ExportedConversation) -> list[str]:
+def texts_of(exported: Any) -> list[str]:
     return [frame.body for node in exported.nodes for frame in node.frames if frame.header == ANSWER]
 
 
@@ -489,7 +489,7 @@ def test_a_branch_does_not_have_the_changes_of_another() -> None:
     rows: list[Any] = [
         {"uuid": key, "parent_message_uuid": above, "sender": "assistant", "content": [call]} for key, above, call in messages
     ]
-    assert texts_of(claude.read({"chat_messages": rows}))[1:] == ["**Poem**\n\nRoses are blue", "**Poem**\n\nTulips are red"]
+    assert texts_of(read({"chat_messages": rows}))[1:] == ["**Poem**\n\nRoses are blue", "**Poem**\n\nTulips are red"]
 
 
 @pytest.mark.parametrize(
@@ -548,16 +548,16 @@ LAKE = {"url": "https://o.example/lake", "title": "Lake"}
         (of_claude("tool", written("q")), nothing(DroppedKind.UNREADABLE)),
     ]
 )  # fmt: skip
-def test_a_message_of_claude(read: ExportedConversation, expected: Expected) -> None:
+def test_a_message_of_claude(read: Any, expected: Expected) -> None:
     assert result(read) == expected
 
 
 def test_messages_of_claude_are_in_order_or_below_the_one_that_they_answer() -> None:
     rows: list[Any] = [{"uuid": str(number), "sender": "human", "text": "q"} for number in range(3)]
-    assert [node.parent for node in claude.read({"chat_messages": rows}).nodes] == [None, "0", "1"]
+    assert [node.parent for node in read({"chat_messages": rows}).nodes] == [None, "0", "1"]
     first: Any = {"parent_message_uuid": "00000000-0000-4000-8000-000000000000"}
     tree = [rows[0] | first, rows[1] | {"parent_message_uuid": "0"}, rows[2] | {"parent_message_uuid": "0"}]
-    assert [node.parent for node in claude.read({"chat_messages": tree}).nodes] == [None, "0", "0"]
+    assert [node.parent for node in read({"chat_messages": tree}).nodes] == [None, "0", "0"]
 
 
 @for_each(
@@ -566,18 +566,22 @@ def test_messages_of_claude_are_in_order_or_below_the_one_that_they_answer() -> 
         ([{"type": "THINK", "content": "hm"}, {"type": "RESPONSE", "content": "a"}], (["a"], ["hm"], [DroppedKind.REASONING])),
         ([{"type": "SEARCH", "content": None}], hides(DroppedKind.TOOL_RESULT, "SEARCH")),
         ([{"type": "NEW", "content": "x"}], nothing(DroppedKind.UNKNOWN_PART)),
-        ("x", nothing(DroppedKind.UNREADABLE)),
     ]
 )
 def test_a_message_of_deepseek(fragments: Any, expected: Expected) -> None:
-    message = {"fragments": fragments}
-    assert result(deepseek.read({"mapping": {"1": {"parent": None, "message": message}}})) == expected
+    assert result(of_deepseek({"fragments": fragments})) == expected
+
+
+def test_of_several_messages_of_deepseek_one_may_be_unreadable() -> None:
+    assert result(of_deepseek({"fragments": "x"}, {"fragments": [{"type": "REQUEST", "content": "q"}]})) == shows(
+        "q", DroppedKind.UNREADABLE
+    )
 
 
 def test_sources_errors_and_tags_of_open_webui_are_kept_or_counted() -> None:
     source = {"source": {"name": "plan.pdf"}, "metadata": [{"source": "https://o.example/plan"}]}
     sources: list[Any] = [source, {"source": {"name": "own.txt"}}, {"document": ["x"]}]
-    read = open_webui.read(
+    found = read(
         {
             "chat": {
                 "messages": [{"role": "assistant", "content": "Blue [1].", "sources": sources, "error": {"content": "x"}}],
@@ -590,5 +594,5 @@ def test_sources_errors_and_tags_of_open_webui_are_kept_or_counted() -> None:
         }
     )
     kinds = [DroppedKind.CITATION, DroppedKind.ERROR, DroppedKind.FOLDER, DroppedKind.TAG, DroppedKind.TAG]
-    assert result(read) == shows("Blue [1].\n\n1. [plan.pdf](<https://o.example/plan>)\n2. own.txt", *kinds)
-    assert read.is_archived and read.is_pinned
+    assert result(found) == shows("Blue [1].\n\n1. [plan.pdf](<https://o.example/plan>)\n2. own.txt", *kinds)
+    assert found.is_archived and found.is_pinned
