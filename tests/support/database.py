@@ -76,7 +76,9 @@ class Database:
     _faults: list[_Fault] = field(default_factory=list)
     _held: list[tuple[re.Pattern[str], threading.Event]] = field(default_factory=list)
     _actions: list[tuple[re.Pattern[str], Callable[[], object]]] = field(default_factory=list)
+    _later: list[tuple[re.Pattern[str], Callable[[], object]]] = field(default_factory=list)
     _unconfirmed: dict[BaseDatabaseWrapper, BaseException] = field(default_factory=dict)
+    _committing: dict[BaseDatabaseWrapper, Callable[[], object]] = field(default_factory=dict)
 
     def refuse(self, statement: str, error: BaseException | None = None, *, times: float = 1) -> None:
         """Refuse the next ``times`` such statements; by default as a database that is locked for a moment."""
@@ -102,6 +104,10 @@ class Database:
         """Do this once, in the same transaction, before the next such statement: what another process did at that moment."""
         self._actions.append((re.compile(statement), action))
 
+    def after_commit(self, statement: str, action: Callable[[], object]) -> None:
+        """Do this once, after the next transaction with such a statement, before the product hears that it is committed."""
+        self._later.append((re.compile(statement), action))
+
     def recover(self) -> None:
         """From now on nothing is refused or lost."""
         self._faults.clear()
@@ -115,6 +121,9 @@ class Database:
             self._actions.remove(entry)
             self.met.append(text)
             entry[1]()
+        for entry in [each for each in self._later if each[0].match(text)]:
+            self._later.remove(entry)
+            self._committing[connection] = entry[1]
         for fault in self._faults:
             if fault.times > 0 and fault.of.match(text):
                 fault.times -= 1
@@ -124,6 +133,7 @@ class Database:
                 self._unconfirmed[connection] = fault.error
 
     def committed(self, connection: BaseDatabaseWrapper) -> None:
+        self._committing.pop(connection, lambda: None)()
         if error := self._unconfirmed.pop(connection, None):
             raise error
 

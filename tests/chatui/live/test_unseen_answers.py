@@ -11,8 +11,8 @@ from chatui.display.conversation_list import shown_list
 from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.turns import reaping
 from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.other_processes import reap
 from tests.support.scripted import ScriptedBackend, answer
 from tests.support.turns import ask, stored
 
@@ -75,7 +75,7 @@ async def test_an_answer_of_a_dead_process_is_new_and_no_longer_running(ada: Use
     async with BrowserSocket(ada) as socket:
         assert await marks(ada) == [(True, False)]
         await Turn.objects.filter(pk=turn.pk).aupdate(lease_until=timezone.now() - timedelta(seconds=1))
-        await reaping.reap()
+        await reap()
         answered = (await socket.until("chatui:answered"))[-1]
     assert (answered["conversation"], answered["has_news"]) == (str(turn.conversation_id), True)
     assert await marks(ada) == [(False, True)]

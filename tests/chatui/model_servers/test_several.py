@@ -24,11 +24,12 @@ from tests.support import stub, turns
 from tests.support.answer_rows import rows_of
 from tests.support.html_text import collapsed
 from tests.support.new_process import begin_anew
+from tests.support.other_processes import reap, set_lease, stored_here
 from tests.support.sampling import outcome, sample_request
 from tests.support.several import Configure, constant_answer, until_closed
 from tests.support.several import closing as closing
 from tests.support.several import configure as configure
-from tests.support.turns import run, store, stored
+from tests.support.turns import run, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -341,11 +342,12 @@ async def test_the_length_limit_of_a_back_end_comes_before_the_general_one(confi
 
 async def test_a_back_end_that_is_removed_meanwhile_ends_the_turn_with_a_message(configure: Configure, closing: None, ada: User) -> None:
     configure(FOR_READERS)
-    started = await stored(ada, ask(choice="small"))
+    asked = await stored_here(ada, choice="small")
     configure('[[backend]]\nname="other"\nurl="http://127.0.0.1:9"\n')
-    running.launch(started)
+    await set_lease(asked, 9)
+    await reap()
     await running.settle()
-    turn = await Turn.objects.aget(pk=started.turn.pk)
+    turn = await Turn.objects.aget(pk=asked.pk)
     assert (turn.state, turn.error_code) == ("failed", "E-X-NO-SUCH-MODEL")
 
 

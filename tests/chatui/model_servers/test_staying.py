@@ -29,7 +29,7 @@ from tests.support.new_process import begin_anew
 from tests.support.several import Configure, constant_answer
 from tests.support.several import closing as closing
 from tests.support.several import configure as configure
-from tests.support.turns import ask, stored
+from tests.support.turns import ask, begin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -158,10 +158,9 @@ async def asked(person: User, **fields: Any) -> str:
     kind = fields.pop("kind", AskKind.SEND)
     text = "" if kind is AskKind.REGENERATE else "Who are you?"
     try:
-        started = await stored(person, ask(kind, text, **fields))
+        started = await begin(person, ask(kind, text, **fields))
     except AskRefusedError as refused:
         return refused.code.value
-    running.launch(started)
     await running.settle()
     return started.turn.choice
 

@@ -19,7 +19,6 @@ from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import hidden_text, transcripts
-from chatui.turns import reaping
 from renderer import frame_kinds
 from renderer.activities.activity import Activity
 from renderer.frames import Frame, Header, Intent, Role, Terminator
@@ -29,6 +28,7 @@ from renderer.ocml import document
 from tests.chatui.store import pieces
 from tests.support.environment import change
 from tests.support.messages import add_message, branch_of
+from tests.support.other_processes import reap
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, REPLY, ScriptedBackend, Step, answer, frame
 from tests.support.turns import ask, run, stored
 
@@ -155,7 +155,7 @@ async def test_reasoning_of_a_dead_process_is_deleted_when_its_turn_is_closed(
     turn = (await stored(ada, ask(text="Hello"), "a process that died")).turn
     for channel, text in (("analysis", SECRET), ("final", "Half")):
         await database_sync_to_async(pieces.leave)(turn.pk, text, f"assistant<|channel|>{channel}")
-    await reaping.reap()
+    await reap()
     rows = [transcripts.frame_of(row).body async for row in Message.objects.filter(turn=turn).order_by("position")]
     assert rows == [hidden_text.REMOVED, "Half"] and await database_sync_to_async(rows_with)(SECRET) == set()
 

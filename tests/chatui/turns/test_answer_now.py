@@ -2,9 +2,8 @@
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import AsyncIterator, Sequence
-from types import SimpleNamespace
-from typing import cast
 from uuid import UUID
 
 import pytest
@@ -16,13 +15,9 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import leases, running
-from chatui.turns.answer_now import AnswerNowStage
 from chatui.turns.asks import AskKind
-from chatui.turns.frame_recorder import FrameRecorder
-from chatui.turns.runner import Runner
 from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import RunningTurn
-from chatui.turns.sampling import Sampling
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frames import Frame, Terminator
 from renderer.harmony.vocabulary import Vocabulary
@@ -35,7 +30,7 @@ from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
 from tests.support.other_processes import as_another, leave, reap
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, ScriptedBackend, Step, answer, connect, ended, frame
 from tests.support.stub import SSE_HEAD
-from tests.support.turns import ask, begin, stored
+from tests.support.turns import ask, begin
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
@@ -99,10 +94,20 @@ async def test_the_model_is_asked_without_its_thought_and_without_a_prefilled_an
     assert "".join(second.thoughts).strip() == "a long thought", "so that it is known if it comes again"
 
 
-def test_what_was_thought_in_earlier_rounds_is_still_known() -> None:
-    stage, frames = AnswerNowStage(), SimpleNamespace(written=[Frame(ANALYSIS, "cut")], open_header=None)
-    stage.press(cast(FrameRecorder, frames), 0, is_cutting=True)
-    assert stage.applied_to(SampleRequest((), thoughts=("before",))).thoughts == ("before", "cut")
+async def test_what_was_thought_in_earlier_rounds_is_still_known(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lookup() -> None:
+        """Counts the available items."""
+
+    offering.offer(monkeypatch, lookup)
+    backend.script = [*frame(ANALYSIS, "look it up"), *frame(CALL, "{}", Terminator.CALL), ended(EndReason.TOOL_CALLS)]
+    backend.following = [[*THINKS, asyncio.Event()], answer()]
+    turn = ThinkingTurn(backend, await begin(ada, ask()))
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    turn.press()
+    assert (await turn.ended()).state == "completed"
+    assert [each.strip() for each in backend.requests[-1].thoughts] == ["look it up", "a long thought"]
 
 
 async def test_a_cut_call_is_not_shown_to_the_model_again(ada: User, backend: ScriptedBackend) -> None:
@@ -432,43 +437,46 @@ async def test_a_call_after_the_cut_is_refused_and_the_cut_thought_stays_out(
 
 
 @pytest.mark.parametrize("failing", [False, True])
-async def test_pressed_as_the_thinking_ends_the_model_is_asked_again(
-    failing: bool, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    backend.script = [*frame(ANALYSIS, "hm"), ended()]
-    backend.following = [answer("Four.")]
-    runner, sound = Runner(await stored(ada, ask())), Sampling.run
+async def test_pressed_as_the_thinking_ends_the_model_is_asked_again(failing: bool, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ending(ScriptedBackend):
+        async def sample(self, request: SampleRequest, take: Taker) -> SampleEnded:
+            done = await super().sample(request, take)
+            if len(self.requests) == 1:
+                turn.press()
+                if failing:
+                    raise BackendError(ProductCode.BACKEND)
+            return done
 
-    async def pressed_at_its_end(sampling: Sampling) -> None:
-        await sound(sampling)
-        if len(backend.requests) == 1:
-            assert runner.press_answer_now()
-            if failing:
-                raise BackendError(ProductCode.BACKEND)
-
-    monkeypatch.setattr(Sampling, "run", pressed_at_its_end)
-    runner.listen()
-    await runner.run()
+    backend, gate = Ending(), asyncio.Event()
+    connect(monkeypatch, backend)
+    backend.script, backend.following = [gate, *frame(ANALYSIS, "hm"), ended()], [answer("Four.")]
+    turn = ThinkingTurn(backend, await begin(ada, ask()))
+    gate.set()
+    await turn.ended()
     assert len(backend.requests) == 2 and backend.requests[1].cut_answer == Frame(FINAL, "")
 
 
 async def test_pressed_while_a_tool_runs_the_next_sampling_is_asked_for_the_answer(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pressed: list[bool] = []
+    loop, runs, is_pressed = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
 
     def lookup() -> dict[str, int]:
         """Counts the available items."""
-        pressed.extend(runner.press_answer_now() for _ in range(2))
+        loop.call_soon_threadsafe(runs.set)
+        assert is_pressed.wait(20)
         return {"found": 4}
 
     offering.offer(monkeypatch, lookup)
     calls = [*frame(ANALYSIS, "look"), *frame(CALL, "{}", Terminator.CALL), ended(EndReason.TOOL_CALLS)]
     backend.script, backend.following = calls, [answer("There are four.")]
-    runner = Runner(await stored(ada, ask()))
-    runner.listen()
-    await runner.run()
+    turn = ThinkingTurn(backend, await begin(ada, ask()))
+    await asyncio.wait_for(runs.wait(), 20)
+    for _ in range(2):
+        turn.press()
+    is_pressed.set()
+    await turn.ended()
     first, second = backend.requests
-    assert pressed == [True, False] and backend.closed == 0
+    assert backend.closed == 0
     assert second.cut_answer == Frame(FINAL, "") and second.frames[-1].header.role == "tool"
     assert first.tools and not second.tools

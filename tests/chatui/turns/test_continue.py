@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -12,23 +13,23 @@ from django.utils import timezone
 from chatui.backends.base import BackendError, EndReason
 from chatui.codes import ProductCode
 from chatui.display import windows
-from chatui.display.conversation import ShownAnswer, shown_exchange
+from chatui.display.conversation import shown_exchange
 from chatui.model_servers import choice as model_choice
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
-from chatui.models.turn import Turn, TurnState
+from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import transcripts
-from chatui.turns import ledger, opening, running, sweep
+from chatui.turns import running, sweep
 from chatui.turns.asks import Ask, AskKind, AskRefusedError
 from chatui.turns.running import TurnPlace
-from chatui.turns.running_turn import RunningTurn, TurnOutcome
-from chatui.turns.summarizing import written_of
+from chatui.turns.running_turn import RunningTurn
 from chatui.wire.bus import PROCESS
 from renderer.activities.activity import Activity
+from renderer.activities.frame import frame_of
 from renderer.errors import ErrorCode
-from renderer.events import Finished, FrameClosed, FrameOpened, FrameText
+from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import SUMMARY
 from renderer.frames import Frame, Header, Terminator
 from renderer.markup import html
@@ -72,7 +73,7 @@ async def ask_and_continue(person: User, backend: ScriptedBackend, *scripts: Seq
 
 
 @database_sync_to_async
-def shown_answer(person: User, turn: Turn) -> ShownAnswer:
+def shown_answer(person: User, turn: Turn) -> Any:
     answer = windows.latest(turn.conversation).exchanges[-1].answer
     assert answer is not None
     return answer
@@ -101,20 +102,18 @@ async def test_a_cut_answer_and_its_continuation_are_one_message(ada: User, back
 
 async def test_the_lines_of_a_summary_are_shown_beside_the_continued_answer_and_not_in_it(ada: User, backend: ScriptedBackend) -> None:
     lines = (Activity("compare", ("tea", "coffee")), Activity("calc"))
+    [first] = await ask_and_continue(ada, backend, [*cut(ANALYSIS, SECRET), ended(EndReason.LENGTH)])
 
     @database_sync_to_async
     def going_on() -> RunningTurn:
-        job = loaded(store(ada, ask()))
-        keys = [uuid4() for _ in range(2)]
-        ledger.store_summary(job, [job.turn.question_id], keys[0], lines)
-        ledger.store_frames(job, keys[:1], [(keys[1], Finished(Frame(FINAL, "Two and "), complete=False, error=ProductCode.LENGTH))])
-        job.outcome = TurnOutcome(TurnState.INCOMPLETE, ProductCode.LENGTH)
-        ledger.finish(job)
-        return loaded(store(ada, continued(Turn.objects.get(pk=job.turn.pk))))
+        """As if that answer had had lines and a beginning."""
+        row, fields = first.conversation, {"turn_id": first.pk}
+        summary = add_message(row, transcripts.active_leaf(row, ada), frame_of(lines), Author.PRODUCT, activities=lines, **fields)
+        open_branch(row, ada, add_message(row, summary, Frame(FINAL, "Two and "), Author.MODEL, is_complete=False, **fields))
+        return loaded(store(ada, continued(first)))
 
     job = await going_on()
     assert ([item.body for _, item in job.shown_before], job.steps_before) == (["Two and "], lines)
-    assert written_of(job, has_tools=False).before == lines, "they count for the limits of the whole answer"
 
 
 async def test_the_model_is_asked_with_its_reasoning_and_the_open_answer(ada: User, backend: ScriptedBackend) -> None:
@@ -421,9 +420,7 @@ async def test_losing_access_to_the_model_refuses_the_continuation(
 def opened(turn: Turn) -> RunningTurn:
     """The turn as it is loaded to be continued."""
     row = Turn.objects.select_related("conversation", "question", "continued_message").get(pk=turn.pk)
-    job = RunningTurn(row, None, ask(AskKind.CONTINUE, "", effort="low"))
-    opening.load_branch(job)
-    return job
+    return loaded(RunningTurn(row, None, ask(AskKind.CONTINUE, "", effort="low")))
 
 
 @pytest.mark.parametrize(

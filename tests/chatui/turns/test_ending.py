@@ -2,96 +2,87 @@
 
 import asyncio
 import gc
+import logging
+import threading
+import time
 from collections.abc import Iterator
-from uuid import UUID, uuid4
+from uuid import uuid4
 from weakref import ref
 
 import pytest
-from django.db import transaction
-from django.utils import timezone
 
 from chatui.database.writer import writer
-from chatui.models.turn import Turn, TurnPiece
+from chatui.models.turn import TurnPiece
 from chatui.models.usage import UsageEntry
 from chatui.models.user import User
-from chatui.turns import ending, leases, ledger, running
-from chatui.turns.frame_recorder import FrameRecorder
-from chatui.turns.leases import Pieces
-from chatui.turns.runner import Runner
-from chatui.turns.running import TurnPlace
-from chatui.turns.running_turn import LeaseLostError, RunningTurn, TokenAccount
-from chatui.turns.sampling import Sampling
-from chatui.turns.stages import ModelFrames, Stage
-from chatui.wire.bus import PROCESS
-from tests.chatui.turns.test_turns import of_another
+from tests.support import constants
+from tests.support.database import Database
+from tests.support.database import database as database
+from tests.support.page import Page, answered
 from tests.support.scripted import ScriptedBackend, answer
-from tests.support.turns import ask, begin, loaded, run, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-
-def ends_now(job: RunningTurn) -> RunningTurn:
-    """The turn, which ends now."""
-    job.account = TokenAccount(ended_at=timezone.now())
-    return job
+RENEWAL, END = "UPDATE chatui_turn SET lease_until", "UPDATE chatui_turn SET state"
 
 
-def test_a_commit_whose_confirmation_was_lost_is_not_repeated(ada: User) -> None:
-    job = ends_now(loaded(store(ada, ask())))
-    ledger.finish(job)
-    ledger.finish(job)
-    assert (Turn.objects.get().state, UsageEntry.objects.count()) == ("completed", 1)
-    with pytest.raises(LeaseLostError):
-        ledger.finish(ends_now(job))
+async def test_pieces_written_just_before_the_end_are_deleted(
+    ada: User, backend: ScriptedBackend, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    constants.change(monkeypatch, lease_tick_seconds=0.5)
+    loop, gate = asyncio.get_running_loop(), asyncio.Event()
+    backend.script = [gate, *answer()]
 
+    def renew_meanwhile() -> None:
+        assert not TurnPiece.objects.exists(), "the premise"
+        time.sleep(1)  # the next renewal asks for them
+        TurnPiece.objects.create(turn_id=page.turn.pk, number=99, frame=uuid4(), text="Fo")
 
-def test_nothing_is_stored_for_a_turn_of_another_process(ada: User) -> None:
-    job = loaded(store(ada, ask()))
-    with pytest.raises(LeaseLostError):
-        ledger.finish(ends_now(of_another(job)))
-    assert Turn.objects.get().state == "running"
-    ledger.finish(ends_now(job))
-    assert Turn.objects.get().state == "completed", "the twin"
-
-
-def test_pieces_written_just_before_the_end_are_deleted(ada: User) -> None:
-    job = loaded(store(ada, ask()))
-
-    class Pieces:
-        @property
-        def are_written(self) -> bool:
-            TurnPiece.objects.create(turn_id=job.turn.pk, number=1, frame=uuid4(), text="Fo")
-            return True
-
-    job.pieces = Pieces()  # type: ignore[assignment]
-    with transaction.atomic():
-        ledger.finish(ends_now(job))
-    assert not TurnPiece.objects.exists()
+    database.before(END, renew_meanwhile)
+    async with Page(ada) as page:
+        await page.ask()
+        await asyncio.wait_for(backend.waiting.wait(), 20)
+        database.before(RENEWAL, lambda: loop.call_soon_threadsafe(gate.set))  # the next one is far away
+        assert (await page.ended()).state == "completed"
+    assert len(database.met) == 2, "the premise"
+    assert not await TurnPiece.objects.aexists()
 
 
 async def test_a_lease_lost_right_after_the_end_changes_nothing(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+    ada: User, backend: ScriptedBackend, database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    ended: list[object] = []
-    note = ending.note_end
+    """A renewal finds that the turn runs no more, before the turn itself hears that its end is stored."""
+    constants.change(monkeypatch, lease_tick_seconds=0.02)
+    is_renewed = threading.Event()
 
-    def lost(running: RunningTurn, milliseconds: int) -> None:
-        ended.append(running)
-        leased[0].lost()
-        note(running, milliseconds)
+    def renew_meanwhile() -> None:
+        database.before(RENEWAL, is_renewed.set)
+        assert is_renewed.wait(20)
+        time.sleep(0.1)  # until its result is known
 
-    hold = leases.leases.hold
-    leased: list[leases.LeasedTurn] = []
+    database.after_commit(END, renew_meanwhile)
+    async with Page(ada) as page:
+        with caplog.at_level(logging.INFO):
+            assert (await page.answered()).state == "completed"
+    assert is_renewed.is_set() and [record.getMessage() for record in caplog.records].count("turn ended") == 1
 
-    def held(turn_id: UUID, turn: leases.LeasedTurn) -> None:
-        leased.append(turn)
-        hold(turn_id, turn)
 
-    monkeypatch.setattr(leases.leases, "hold", held)
-    monkeypatch.setattr(ending, "note_end", lost)
-    backend.script = answer()
-    turn = await run(ada, ask())
-    assert turn.state == "completed" and len(ended) == 1
+async def test_stop_just_as_the_answer_ends_makes_no_second_end(ada: User, backend: ScriptedBackend, database: Database) -> None:
+    loop, ends, is_stopped = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
+
+    def stop_meanwhile() -> None:
+        loop.call_soon_threadsafe(ends.set)
+        is_stopped.wait(20)
+
+    database.before(END, stop_meanwhile)
+    async with Page(ada) as page:
+        await page.ask()
+        await asyncio.wait_for(ends.wait(), 20)
+        await page.tell("stop")
+        await asyncio.sleep(0.1)
+        is_stopped.set()
+        turn = await page.ended()
+    assert (turn.state, await UsageEntry.objects.acount()) == ("completed", 1)
 
 
 # A turn that has ended is freed at once, without the garbage collector, which would visit the objects of all running turns for that.
@@ -106,20 +97,20 @@ def without_collector() -> Iterator[None]:
 
 @pytest.mark.parametrize("is_stopped", [False, True])
 async def test_an_ended_turn_is_freed(is_stopped: bool, ada: User, backend: ScriptedBackend, without_collector: None) -> None:
+    await answered(ada)  # what is made once for all turns is there
     gate = asyncio.Event()
     backend.script = [gate, *answer("Four.")]
     gc.collect()
     before = {id(each) for each in _parts_of_turns()}
-    started = await begin(ada, ask())
-    await asyncio.wait_for(backend.waiting.wait(), 20)
-    place = TurnPlace(started.turn.pk, PROCESS)
-    del started
-    turn = [ref(each) for each in _parts_of_turns() if id(each) not in before]
-    assert {type(each()) for each in turn} >= {Runner, Pieces, FrameRecorder, ModelFrames, Sampling}, "or this test proves nothing"
-    if is_stopped:
-        await running.stop(place)
-    gate.set()
-    await running.settle()
+    async with Page(ada) as page:
+        await page.ask()
+        await asyncio.wait_for(backend.waiting.wait(), 20)
+        turn = [ref(each) for each in _parts_of_turns() if id(each) not in before]
+        assert len({type(each()) for each in turn}) >= 5, "or this test proves nothing"
+        if is_stopped:
+            await page.tell("stop")
+        gate.set()
+        await page.ended()
     # Otherwise the writer's thread would still hold its last batch, and the scripted backend the requests.
     await writer.run(lambda: None)
     backend.requests.clear()
@@ -128,4 +119,4 @@ async def test_an_ended_turn_is_freed(is_stopped: bool, ada: User, backend: Scri
 
 def _parts_of_turns() -> list[object]:
     """What this process holds of its turns while they run."""
-    return [each for each in gc.get_objects() if isinstance(each, (Runner, Pieces, FrameRecorder, Stage, Sampling))]
+    return [each for each in gc.get_objects() if type(each).__module__.startswith("chatui.turns.") and type(each).__weakrefoffset__]

@@ -1,50 +1,51 @@
 """Questions that wait in the queue when their process ends: another process launches them once, and never one whose answer has begun."""
 
 import asyncio
-import time
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatui.codes import Cause
 from chatui.database import connections
-from chatui.models.message import Message
+from chatui.database.writer import writer
+from chatui.models.message import Author, Message
 from chatui.models.programs import ProgramAnswer
 from chatui.models.turn import Turn
 from chatui.models.usage import UsageEntry
 from chatui.models.user import User
-from chatui.turns import leases, ledger, reaping, running, slot_waits, sweep
+from chatui.turns import leases, running, sweep
 from chatui.turns.asks import AskKind, ProgramAsk
 from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import RunningTurn
-from chatui.turns.slot_waits import LeftToOthersError, SlotWait
-from chatui.turns.slots import Slots, slots
+from chatui.turns.slots import slots
 from chatui.turns.streams.program import ProgramStream
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in
 from tests.chatui.database.locks import needs_sqlite, write_lock
 from tests.chatui.store import pieces
+from tests.support import constants
 from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.database import Database
+from tests.support.database import database as database
+from tests.support.environment import change
 from tests.support.messages import add_message
-from tests.support.scripted import ScriptedBackend
-from tests.support.turns import ask, begin, store
+from tests.support.other_processes import DEAD, reap
+from tests.support.scripted import ScriptedBackend, answer
+from tests.support.turns import QUESTION, ask, begin, run, store
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
 
-DEAD = "a process that died"
+ADOPTION = "UPDATE chatui_turn SET lease_owner"
 
 
-def queued_turn(person: User, **columns: object) -> Turn:
+def queued_turn(person: User, text: str = QUESTION) -> Turn:
     """A turn that was queued when its process died."""
-    turn = store(person, ask(), DEAD).turn
-    changed = {"is_queued": True, "lease_until": timezone.now() - timedelta(seconds=1), **columns}
-    Turn.objects.filter(pk=turn.pk).update(**changed)
+    turn = store(person, ask(text=text), DEAD).turn
+    Turn.objects.filter(pk=turn.pk).update(is_queued=True, lease_until=timezone.now() - timedelta(seconds=1))
     return Turn.objects.get(pk=turn.pk)
 
 
@@ -62,7 +63,7 @@ async def test_a_queued_question_of_a_dead_process_is_answered_and_its_page_foll
     async with BrowserSocket(ada) as socket:
         await socket.send("subscribe", conversation=str(turn.conversation_id))
         assert await socket.silence(0.2) == [], "the premise: it waits"
-        await reaping.reap()
+        await reap()
         events = await socket.until(*ENDS)
     await running.settle()
     [created] = [event for event in events if event["type"] == "response.created"]
@@ -71,34 +72,38 @@ async def test_a_queued_question_of_a_dead_process_is_answered_and_its_page_foll
     ended = await Turn.objects.aget(pk=turn.pk)
     assert (ended.state, ended.lease_owner, ended.is_queued) == ("completed", leases.OWNER, False)
     assert len(backend.requests) == 1
-    await reaping.reap()
+    await reap()
     assert len(backend.requests) == 1, "and only once"
 
 
-def test_only_one_of_two_processes_launches_it(ada: User) -> None:
-    turn = queued_turn(ada)
-    with CaptureQueriesContext(connection) as statements:
-        adopted = slot_waits.adopt(turn)
-    assert adopted is not None and adopted.lease_owner == leases.OWNER and adopted.is_queued
-    update = statements[0]["sql"]
-    assert update.startswith("UPDATE") and " IN (" not in update, "a subquery of the lease would let both have it"
-    assert slot_waits.adopt(turn) is None, "the other one found it before"
-    Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-    assert slot_waits.adopt(turn) is None, "nor once the lease of the first is over: it read another owner"
+@pytest.mark.parametrize("seconds", [15, -1], ids=["its lease holds", "its lease is over"])
+async def test_only_one_of_two_processes_launches_it(seconds: int, ada: User, backend: ScriptedBackend, database: Database) -> None:
+    turn = await left_queued(ada)
+    elsewhere = {"lease_owner": "a faster process", "lease_until": timezone.now() + timedelta(seconds=seconds)}
+    database.before(ADOPTION, lambda: Turn.objects.filter(pk=turn.pk).update(**elsewhere))
+    await reap()
+    await running.settle()
+    found = await Turn.objects.aget(pk=turn.pk)
+    assert (found.state, found.is_queued, found.lease_owner, backend.requests) == ("running", True, "a faster process", [])
+    [update] = database.met
+    assert " IN (" not in update, "a subquery of the lease would let both have it"
 
 
-def test_each_adoption_begins_with_a_higher_number_whatever_the_clock_of_its_process_says(
-    ada: User, monkeypatch: pytest.MonkeyPatch
+async def test_each_adoption_begins_with_a_higher_number_whatever_the_clock_of_its_process_says(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    numbers, turn = [], queued_turn(ada)
-    for minutes in (10, 0, -10):
-        monkeypatch.setattr("django.utils.timezone.now", lambda late=minutes: datetime.now(UTC) + timedelta(minutes=late))
-        Turn.objects.filter(pk=turn.pk).update(lease_until=connections.after(-timedelta(seconds=1)), lease_owner=DEAD)
-        adopted = slot_waits.adopt(Turn.objects.get(pk=turn.pk))
-        assert adopted is not None
-        numbers.append(SlotWait(adopted, is_for_person=True).first_number)
-        time.sleep(0.11)
-    assert numbers == sorted(set(numbers)) and numbers[0] > 100
+    numbers, turn = [], await left_queued(ada)
+    slots().close()
+    async with BrowserSocket(ada) as socket:
+        await socket.send("subscribe", conversation=str(turn.conversation_id))
+        for minutes in (10, 0, -10):
+            monkeypatch.setattr("django.utils.timezone.now", lambda late=minutes: datetime.now(UTC) + timedelta(minutes=late))
+            await Turn.objects.filter(pk=turn.pk).aupdate(lease_until=connections.after(-timedelta(seconds=1)), lease_owner=DEAD)
+            await reap()
+            numbers.append((await socket.until("response.created"))[-1]["sequence_number"])
+            await running.finish()  # this process ends as well
+            await asyncio.sleep(0.11)
+    assert numbers == sorted(set(numbers)) and numbers[0] > 100 and backend.requests == []
 
 
 def begun(turn: Turn) -> None:
@@ -113,7 +118,7 @@ def with_text(turn: Turn) -> None:
 def with_message(turn: Turn) -> None:
     row = Turn.objects.select_related("conversation", "question").get(pk=turn.pk)
     thought = Frame(Header("assistant", "analysis"), "hm")
-    add_message(row.conversation, row.question, thought, ledger.author_of(thought), turn_id=row.pk)
+    add_message(row.conversation, row.question, thought, Author.MODEL, turn_id=row.pk)
 
 
 def of_deleted(turn: Turn) -> None:
@@ -130,7 +135,7 @@ def of_program(turn: Turn) -> None:
 
 
 def stopped(turn: Turn) -> None:
-    ledger.ask_to_stop(turn.pk)
+    Turn.objects.filter(pk=turn.pk).update(stop_requested=True)
 
 
 def too_old(turn: Turn) -> None:
@@ -158,8 +163,7 @@ async def test_others_are_ended_and_no_model_is_asked(
 ) -> None:
     turn = await left_queued(ada)
     await database_sync_to_async(change)(turn)
-    assert await database_sync_to_async(slot_waits.adopt)(turn) is None
-    await reaping.reap()
+    await reap()
     await running.settle()
     ended = await Turn.objects.aget(pk=turn.pk)
     assert (ended.state, ended.error_code, ended.is_queued) == (*end, False)
@@ -196,50 +200,58 @@ async def test_asking_there_is_refused_until_it_is_answered(ada: User, backend: 
     assert await Message.objects.filter(conversation=turn.conversation_id, role="user").acount() == 1
 
 
-async def test_a_lost_turn_gets_no_slot(ada: User) -> None:
-    turn = await left_queued(ada)
-    slots, places = Slots(1), list[int]()
-    async with SlotWait(turn, is_for_person=True).slot(slots, places.append, ()):
-        assert not (await Turn.objects.aget(pk=turn.pk)).is_queued
+@pytest.fixture
+async def waiting(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> tuple[asyncio.Event, Turn]:
+    """A question that waits for the only slot, and what makes the answer that has it end."""
+    change(monkeypatch, {"max_answers_at_once": 1})
+    gate = asyncio.Event()
+    backend.script = [gate, *answer()]
+    await begin(ada, ask())
+    await asyncio.wait_for(backend.waiting.wait(), 20)
+    second = (await begin(ada, ask())).turn
+    await until_queued(second)
+    return gate, second
+
+
+async def test_a_lost_turn_gets_no_slot(
+    waiting: tuple[asyncio.Event, Turn], ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    constants.change(monkeypatch, lease_tick_seconds=3600.0)  # nothing else tells of the loss
+    gate, turn = waiting
     await Turn.objects.filter(pk=turn.pk).aupdate(lease_owner="another process")
-    with pytest.raises(LeftToOthersError):
-        async with SlotWait(turn, is_for_person=True).slot(slots, places.append, ()):
-            raise AssertionError("it has no slot")
-    assert slots.has_room(1) and places == []
+    gate.set()
+    await running.settle()
+    assert (await Turn.objects.aget(pk=turn.pk)).is_queued and len(backend.requests) == 1
+    assert (await run(ada, ask())).state == "completed", "the slot is free again"
 
 
 @needs_sqlite
-async def test_no_model_is_asked_before_the_row_says_that_the_turn_is_no_longer_queued(ada: User) -> None:
-    turn = await left_queued(ada)
-    slots = Slots(1)
-
-    async def writes() -> None:
-        async with SlotWait(turn, is_for_person=True).slot(slots, lambda place: None, ()):
-            assert not (await Turn.objects.aget(pk=turn.pk)).is_queued
-
+@pytest.mark.parametrize("ends", [False, True], ids=["it goes on", "the process ends"])
+async def test_no_model_is_asked_before_the_row_says_that_the_turn_is_no_longer_queued(
+    ends: bool, waiting: tuple[asyncio.Event, Turn], backend: ScriptedBackend
+) -> None:
+    gate, turn = waiting
     with write_lock():
-        writing = asyncio.create_task(writes())
+        gate.set()
+        settling = asyncio.create_task(running.settle())
         await asyncio.sleep(0.5)
-        assert not writing.done(), "another process may still launch it"
-        given_up = asyncio.create_task(writes())
-        await asyncio.sleep(0.1)
-    await asyncio.wait_for(writing, 20)
-    await asyncio.wait_for(given_up, 20)
-    await Turn.objects.filter(pk=turn.pk).aupdate(is_queued=True)
-    with write_lock():
-        given_up = asyncio.create_task(writes())
-        await asyncio.sleep(0.1)
-        given_up.cancel()  # the process ends, or the person presses Stop
-        await asyncio.wait([given_up], timeout=5)
-    await until_queued(turn)
-    assert slots.has_room(1)
+        assert len(backend.requests) == 1, "another process may still launch it"
+        if ends:
+            settling.cancel()
+            await asyncio.sleep(0.1)
+    await asyncio.wait([settling], timeout=20)
+    await writer.run(lambda: None)
+    assert (await Turn.objects.aget(pk=turn.pk)).is_queued is ends and len(backend.requests) == (1 if ends else 2)
 
 
-def test_those_that_were_asked_first_are_launched_first(ada: User) -> None:
-    turns = [queued_turn(ada) for _ in range(4)]
-    for hours, turn in enumerate(turns):
-        Turn.objects.filter(pk=turn.pk).update(started_at=timezone.now() - timedelta(minutes=hours))
-    assert [turn.pk for turn in sweep.abandoned()] == [turn.pk for turn in reversed(turns)]
+async def test_those_that_were_asked_first_are_launched_first(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(monkeypatch, {"max_answers_at_once": 1})
+    for number in range(4):
+        turn = await left_queued(ada, f"Question {number}")
+        await Turn.objects.filter(pk=turn.pk).aupdate(started_at=timezone.now() - timedelta(minutes=number))
+    await reap()
+    await running.settle()
+    assert [request.frames[-1].body for request in backend.requests] == [f"Question {number}" for number in (3, 2, 1, 0)]
 
 
 async def stored_before(draining: Coroutine[Any, Any, None], ada: User) -> RunningTurn:

@@ -144,18 +144,26 @@ async def test_a_short_database_failure_loses_no_text(ada: User, backend: Script
     assert (await texts(turn))[-1].endswith("Four. <|return|>")
 
 
-@pytest.mark.parametrize("earlier", [[], frame(PREAMBLE, "Let me see")], ids=["with the end", "before the end"])
-async def test_a_frame_whose_commit_was_not_confirmed_is_stored_once(
-    earlier: list[Step], ada: User, backend: ScriptedBackend, gate: asyncio.Event, database: Database
+@pytest.mark.parametrize(
+    ("write", "script", "end"),
+    [
+        (FRAMES, answer(), ("completed", 2)),
+        (FRAMES, [*frame(PREAMBLE, "Let me see"), *answer()], ("completed", 3)),
+        (END, [ended()], ("failed", 0)),
+    ],
+    ids=["frames with the end", "frames before the end", "the end alone"],
+)
+async def test_what_was_stored_without_a_confirmation_is_stored_once(
+    write: str, script: list[Step], end: tuple[str, int], ada: User, backend: ScriptedBackend, gate: asyncio.Event, database: Database
 ) -> None:
-    backend.script = [gate, *earlier, *answer()]
+    backend.script = [gate, *script]
     async with Page(ada) as page:
         await page.ask()
-        database.lose_confirmation(FRAMES)
+        database.lose_confirmation(write)
         gate.set()
         turn = await page.ended()
     assert len(database.met) == 1, "the premise"
-    assert (turn.state, len(await texts(turn)), await UsageEntry.objects.acount()) == ("completed", 3 if earlier else 2, 1)
+    assert (turn.state, len(await texts(turn)), await UsageEntry.objects.acount()) == (*end, 1)
 
 
 @pytest.mark.parametrize(

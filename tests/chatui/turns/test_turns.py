@@ -1,10 +1,7 @@
 """A turn from question to terminal state: what is stored, what is shown, and what remains after a fault."""
 
 import asyncio
-from copy import copy
-from dataclasses import replace
 from datetime import timedelta
-from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
@@ -19,13 +16,12 @@ from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import titles, transcripts
-from chatui.turns import ledger, running
+from chatui.turns import running
 from chatui.turns.asks import AskKind, AskRefusedError
 from chatui.turns.running import TurnPlace
-from chatui.turns.running_turn import LeaseLostError, RunningTurn
 from chatui.wire.bus import PROCESS
 from renderer.errors import Code
-from renderer.events import Finished, FrameClosed, FrameOpened, FrameText
+from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Frame, Header, Terminator, Transcript
 from renderer.gate import Audience, show
 from renderer.ocml import document
@@ -33,17 +29,10 @@ from tests.chatui.conftest import signed_in
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.environment import change
 from tests.support.messages import add_message, open_branch, stored_messages
-from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, REPLY, ScriptedBackend, answer, ended, frame
-from tests.support.turns import ask, begin, loaded, run, store, stored
+from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, REPLY, ScriptedBackend, Step, answer, ended, frame
+from tests.support.turns import ask, begin, run, stored
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def of_another(running: RunningTurn) -> RunningTurn:
-    """The turn, as a process sees it that does not have its lease."""
-    row = copy(running.turn)
-    row.lease_owner = "another process"
-    return replace(running, turn=row)
 
 
 def shape(messages: list[Message]) -> list[tuple[str, str]]:
@@ -233,21 +222,29 @@ async def test_text_that_a_database_refuses_is_stored_with_replacement_character
     assert "a\ufffdb \ufffd c" in messages[-1].text
 
 
-@pytest.mark.parametrize("is_stopped", [False, True])
-async def test_pages_hear_of_no_end_from_a_process_that_has_lost_the_turn(is_stopped: bool, ada: User, backend: ScriptedBackend) -> None:
+LATE = [*frame(FINAL, "late", Terminator.RETURN), ended()]
+
+
+@pytest.mark.parametrize(("rest", "is_stopped"), [(LATE, False), (LATE, True), ([ended()], False)])
+@pytest.mark.parametrize("lost", [{"lease_owner": "another process"}, {"state": "interrupted"}], ids=["foreign", "ended"])
+async def test_a_turn_that_the_process_has_lost_gets_no_frames_and_no_end(
+    lost: dict[str, str], rest: list[Step], is_stopped: bool, ada: User, backend: ScriptedBackend
+) -> None:
     gate = asyncio.Event()
-    backend.script = [*frame(FINAL, "Half")[:-1], gate, *frame(FINAL, "late", Terminator.RETURN), ended()]
+    backend.script = [*(frame(FINAL, "Half")[:-1] if rest is LATE else ()), gate, *rest]
     async with BrowserSocket(ada) as socket:
         await socket.send_message()
         await asyncio.wait_for(backend.waiting.wait(), 5)
         turn = await Turn.objects.aget()
-        await Turn.objects.filter(pk=turn.pk).aupdate(lease_owner="another process")
+        await Turn.objects.filter(pk=turn.pk).aupdate(**lost)
         if is_stopped:
             await running.stop(TurnPlace(turn.pk, PROCESS))  # it was frozen, and reads this only now
         gate.set()
         await running.settle()
-        assert not set(ENDS) & {event["type"] for event in await socket.silence(0.3)}
-    assert (await Turn.objects.aget()).state == "running", "the other process ends it"
+        assert not set(ENDS) & {event["type"] for event in await socket.silence(0.3)}, "the other process tells of it"
+    row = await Turn.objects.aget()
+    assert {"state": "running", "lease_owner": turn.lease_owner} | lost == {"state": row.state, "lease_owner": row.lease_owner}
+    assert row.finished_at is None and not await Message.objects.filter(turn=turn.pk).aexists()
 
 
 @pytest.mark.parametrize("is_outage", [False, True])
@@ -300,24 +297,6 @@ async def test_turns_of_dead_processes_block_nobody(ada: User, backend: Scripted
     assert (await Turn.objects.aget(pk=died[0].turn.pk)).state == "interrupted"
 
 
-async def test_an_ended_or_foreign_turn_gets_no_frames(ada: User, backend: ScriptedBackend) -> None:
-    @database_sync_to_async
-    def try_them() -> None:
-        job, done = loaded(store(ada, ask())), Finished(Frame(FINAL, "Four.", Terminator.RETURN))
-        parents = [job.turn.question_id]
-        with pytest.raises(LeaseLostError):
-            ledger.store_frames(of_another(job), parents, [(uuid4(), done)])
-        ledger.store_frames(job, parents, [(uuid4(), done)])
-        ledger.finish(job)
-        with pytest.raises(LeaseLostError):
-            ledger.finish(job)
-        with pytest.raises(LeaseLostError):
-            ledger.store_frames(job, parents, [(uuid4(), done)])
-        assert Message.objects.filter(turn=job.turn.pk).count() == 1
-
-    await try_them()
-
-
 async def test_instructions_in_the_history_have_no_authority(ada: User, backend: ScriptedBackend) -> None:
     turn = await run(ada, ask())
 
@@ -332,13 +311,6 @@ async def test_instructions_in_the_history_have_no_authority(ada: User, backend:
     await imported()
     await run(ada, ask(conversation=turn.conversation_id))
     assert {item.header.role for item in backend.requests[-1].frames} == {"user", "assistant"}
-
-
-async def test_a_turn_has_one_terminal_state(ada: User, backend: ScriptedBackend) -> None:
-    started = await stored(ada, ask())
-    end = database_sync_to_async(ledger.finish)
-    results = await asyncio.gather(*(end(each) for each in (started, replace(started))), return_exceptions=True)
-    assert sorted(map(type, results), key=repr) == sorted([LeaseLostError, type(None)], key=repr)
 
 
 @pytest.mark.parametrize(

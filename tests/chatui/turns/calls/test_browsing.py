@@ -6,7 +6,7 @@ import pytest
 from channels.db import database_sync_to_async
 
 from chatui.display import fragments
-from chatui.display.conversation import EndedTurn, ShownAnswer, shown_exchange
+from chatui.display.conversation import EndedTurn, shown_exchange
 from chatui.models.message import OpenedPage
 from chatui.models.tools import ToolCall
 from chatui.models.turn import Turn
@@ -36,7 +36,7 @@ def answers(of: Format) -> list[bytes]:
 
 
 @database_sync_to_async
-def reloaded(turn: Turn) -> ShownAnswer:
+def reloaded(turn: Turn) -> Any:
     row = Turn.objects.select_related("conversation", "question").get(pk=turn.pk)
     answer = shown_exchange(row.conversation, row).answer
     assert answer is not None
@@ -79,7 +79,7 @@ async def test_a_citation_over_each_wire_format(kind: str, ada: User, monkeypatc
     assert SECRET not in html and not await OpenedPage.objects.filter(title__contains=SECRET).aexists()
 
 
-def end_of(turn: Turn, answer: ShownAnswer) -> str:
+def end_of(turn: Turn, answer: Any) -> str:
     row = Turn.objects.select_related("conversation", "question", "continued_message").get(pk=turn.pk)
     below = fragments.answer_end(EndedTurn(row, (), is_first=True), "en", answer.sources).html
     assert below is not None
