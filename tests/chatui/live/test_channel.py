@@ -20,7 +20,6 @@ from twisted.web.http import HTTPFactory, Request
 
 from chatui.live import server
 from chatui.live import server as open_files
-from chatui.live.http_channel import protocol
 from tests.support.limits import limit
 from tests.support.served import Server
 
@@ -50,7 +49,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def connected(clock: Clock, transport: Any = None) -> tuple[Any, Any]:
     factory: Any = HTTPFactory(timeout=HEAD_SECONDS, reactor=clock)  # type: ignore[arg-type]
-    factory.protocol = protocol
+    server.limit_requests(factory)
     connection = factory.buildProtocol(None)
     connection.requestFactory = Answered
     transport = transport or StringTransport()

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -23,11 +24,11 @@ from chatui.models.user import User
 from chatui.permissions import attempts, debug_requests
 from chatui.turns import running
 from chatui.wire import bus
-from chatui.wire.commands import Subscribe
 from renderer.events import FrameText
 from renderer.markup import html
 from tests.chatui.conftest import refuse_log
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
+from tests.support.database import watch
 from tests.support.limits import set_limits
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, frame
 from tests.support.turns import ask, stored
@@ -288,14 +289,9 @@ async def test_pages_that_wait_for_a_snapshot_ask_the_database_less_and_less_oft
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(snapshots, "SNAPSHOT_SECONDS", 0.05)
-    turn, subscribe = (await stored(ada, ask(), "a process that died")).turn, commands.subscribe
-    asked: list[object] = []
-
-    def counted(visitor: Visitor, command: Subscribe) -> commands.Following:
-        asked.append(command)
-        return subscribe(visitor, command)
-
-    monkeypatch.setattr(commands, "subscribe", counted)
+    turn = (await stored(ada, ask(), "a process that died")).turn
+    asked: list[str] = []
+    watch(monkeypatch, lambda _, sql: asked.append(sql) if sql.startswith("SELECT chatui_conversation.") else None)
     wanted: list[object] = []
     monkeypatch.setattr(running, "ask_snapshot", lambda *arguments: wanted.append(arguments))
     async with BrowserSocket(ada) as socket:
@@ -424,13 +420,13 @@ async def test_hidden_text_is_not_sent_over_the_bus_without_watchers(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[str] = []
-    original = bus.Bus.send
+    original = type(bus.bus()).send
 
-    def spy(to: bus.Bus, group: str, message: bus.Message, *, elsewhere: bool = True) -> None:
+    def spy(to: Any, group: str, message: bus.Message, *, elsewhere: bool = True) -> None:
         sent.append(json.dumps(message))
         original(to, group, message, elsewhere=elsewhere)
 
-    monkeypatch.setattr(bus.Bus, "send", spy)
+    monkeypatch.setattr(type(bus.bus()), "send", spy)
     backend.script = answer("Shown.", thought="CANARY-BUS")
     async with BrowserSocket(ada) as socket:
         await socket.send_message()

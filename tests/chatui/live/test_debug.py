@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -197,7 +198,7 @@ async def test_a_turn_that_begins_while_access_is_checked_is_not_missed(
 ) -> None:
     checked, begun, check = threading.Event(), threading.Event(), commands.watch
 
-    def slow(visitor: Visitor, command: wire.Watch) -> commands.Following:
+    def slow(visitor: Visitor, command: wire.Watch) -> Any:
         following = check(visitor, command)
         checked.set()
         begun.wait(20)

@@ -11,20 +11,24 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.utils import timezone
 
-from chatui.live import commands, consumer
+from chatui.live import consumer
 from chatui.live.page_socket import CHARS_A_COMMAND, COMMANDS_BURST, MAX_EVER, MAX_JOINED, MAX_UNREAD, TOO_FAST, InboundQueue, Outbox
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
-from chatui.permissions.access import NotFoundError
 from chatui.turns import running
 from chatui.wire.bus import PROCESS, audience, bus
 from renderer.gate import Audience
 from tests.chatui.database.locks import needs_sqlite, write_lock
 from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.database import watch
 from tests.support.limits import set_limits
 from tests.support.scripted import ScriptedBackend, answer
 from tests.support.turns import ask, begin
+
+CONVERSATION = "SELECT chatui_conversation."
+"""How the statement begins that a page's subscription sends first."""
 
 
 def sender(*texts: str) -> Any:
@@ -66,16 +70,16 @@ async def test_a_long_message_counts_as_several() -> None:
 async def test_commands_behind_a_slow_one_are_counted_on_arrival(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     gate, tried = threading.Event(), 0
 
-    def slow(*_: object) -> None:
+    def slow(_: object, sql: str) -> None:
         nonlocal tried
-        tried += 1
-        gate.wait(20)
-        raise NotFoundError
+        if sql.startswith(CONVERSATION):
+            tried += 1
+            gate.wait(20)
 
-    monkeypatch.setattr(commands, "subscribe", slow)
+    watch(monkeypatch, slow)
     async with BrowserSocket(ada) as socket:
         for _ in range(300):
-            await socket.send_raw(json.dumps({"type": "subscribe", "conversation": "x" * 1000}))
+            await socket.send_raw(json.dumps({"type": "subscribe", "conversation": str(uuid4())}) + " " * 1000)
         await asyncio.sleep(0.2)
         gate.set()
         events = await socket.until("closed")
@@ -108,25 +112,22 @@ async def test_a_page_that_caught_up_while_it_opens_another_conversation_stays_i
     is_refused: bool, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = [await Conversation.objects.acreate(owner=ada, title=title) for title in ("first", "second")]
-    subscribe, begun = commands.subscribe, list[object]()
+    begun = list[str]()
     arrived, gate = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
 
-    def slow(*given: Any) -> Any:
-        begun.append(given)
-        found = subscribe(*given)
-        if len(begun) == 2:
-            loop.call_soon_threadsafe(arrived.set)
-            assert gate.wait(20)
-            if is_refused:
-                raise NotFoundError
-        return found
+    def slow(_: object, sql: str) -> None:
+        if sql.startswith(CONVERSATION):
+            begun.append(sql)
+            if len(begun) == 2:
+                loop.call_soon_threadsafe(arrived.set)
+                assert gate.wait(20)
 
     def publish(conversation: Conversation, text: str) -> None:
         events = {"type": "turn.events", "turn": str(uuid4()), "process": PROCESS, "json": json.dumps([{"type": text}])}
         bus().send(audience(conversation.pk, Audience.END_USER), events)
 
-    monkeypatch.setattr(commands, "subscribe", slow)
+    watch(monkeypatch, slow)
     async with BrowserSocket(ada) as socket:
         await socket.send("subscribe", conversation=str(first.pk))
         await socket.until("chatui:idle")
@@ -136,6 +137,8 @@ async def test_a_page_that_caught_up_while_it_opens_another_conversation_stays_i
             await socket.silence(0.1)
         await socket.send("subscribe", conversation=str(second.pk))
         assert (await socket.until("chatui:idle"))[-1]["conversation"] == str(second.pk)
+        if is_refused:
+            await Conversation.objects.filter(pk=first.pk).aupdate(deleted_at=timezone.now())
         gate.set()
         assert await socket.silence(0.3) == []
         publish(first, "of the first")

@@ -9,11 +9,9 @@ import pytest
 from channels.db import database_sync_to_async
 from django.test import Client
 
-from chatui import wire
 from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.documents.reading import TextPart
-from chatui.live.commands import Caller, _ask_of
 from chatui.models.conversation import Conversation
 from chatui.models.files import DocumentPassage, SentDocument, StoredFile
 from chatui.models.message import Message, OpenedPage
@@ -34,6 +32,7 @@ from tests.chatui.tools.offering import offer
 from tests.chatui.turns.calls.calling import call, calls, replies
 from tests.support import constants, environment
 from tests.support.messages import stored_messages
+from tests.support.page import Page
 from tests.support.scripted import ScriptedBackend, answer
 from tests.support.turns import ask, run
 
@@ -264,11 +263,12 @@ async def test_only_files_of_that_question_and_pending_uploads_are_accepted(ada:
     assert await SentDocument.objects.acount() == 3
 
 
-async def test_no_list_of_files_differs_from_an_empty_one() -> None:
-    keys = dict.fromkeys(("client_id", "conversation", "question"), "6f2c2f0e-3a53-4d0e-9d3c-0d9a4e1b2c3d")
-    for files, has_own in ((None, False), ((), True)):
-        fields: dict[str, Any] = {**keys, "text": "x", "effort": "low", "choice": None, "files": files}
-        assert _ask_of(wire.Edit(**fields), Caller(None, "")).has_own_files is has_own
+async def test_no_list_of_files_differs_from_an_empty_one(ada: User, backend: ScriptedBackend) -> None:
+    first = await run(ada, with_files(await bring(ada)))
+    async with Page(ada) as socket:
+        for files, count in (({}, 1), ({"files": []}, 0)):
+            await socket.answered("x", type="edit", conversation=first.conversation_id, question=first.question_id, **files)
+            assert len(documents_of(backend.requests[-1].frames)) == count
 
 
 async def test_only_the_editor_learns_which_files_a_question_had(ada: User, bela: User, backend: ScriptedBackend) -> None:

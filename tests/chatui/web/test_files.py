@@ -19,7 +19,6 @@ from django.utils import timezone
 from chatui.documents import kinds
 from chatui.documents.reading import FileReading, TextPart
 from chatui.limits import Throttle
-from chatui.live.body_limits import refusal_of
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.files import DocumentPart, DocumentPassage, FileContent, StoredFile
@@ -274,12 +273,6 @@ def test_limits_apply(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(web_files, "uploads", Throttle("files", attempts=5, seconds=600))
     assert [upload(client).status_code == 429 for _ in range(3)] == [False, False, True], "the three above count, too"
     cache.clear()
-
-
-def test_bodies_that_are_far_too_long_are_refused_before_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    environment.change(monkeypatch, {"file_mb": 1})
-    assert refusal_of(b"/files/", 8 * 1024 * 1024) == b"" and b"413" in refusal_of(b"/%66iles/", 8 * 1024 * 1024 + 1)
-    assert b"411" in refusal_of(b"/files/", None) and refusal_of(b"/import/", 1024 * 1024 + 1) == b""
 
 
 def test_nobody_else_reads_or_deletes_a_pending_file(ada: User, bela: User, grace: User, conversation: Conversation) -> None:
