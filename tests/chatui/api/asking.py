@@ -5,7 +5,7 @@ from typing import Any
 
 from channels.db import database_sync_to_async
 from django.http import HttpResponseBase
-from django.test import AsyncClient
+from django.test import AsyncClient, Client
 from django.urls import get_resolver
 
 from chatui.accounts import api_keys
@@ -22,6 +22,14 @@ def api_patterns() -> list[Any]:
     """The addresses below ``/v1/``, as Django has them."""
     routers: list[Any] = get_resolver().url_patterns
     return next(each.url_patterns for each in routers if str(each.pattern) == "v1/")
+
+
+def fields_of(path: str) -> dict[str, Any]:
+    """The fields of what is posted to an address below ``/v1``, each with its schema, as the API describes itself."""
+    found = json.loads(Client().get("/v1/openapi.json").content)
+    name = found["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+    fields: dict[str, Any] = found["components"]["schemas"][name]["properties"]
+    return fields
 
 
 def key_of(person: User, **options: Any) -> str:

@@ -7,20 +7,18 @@ from unittest.mock import AsyncMock
 
 import pytest
 
-from chatui.api.chat_request import ChatRequest
-from chatui.api.messages_request import MessagesRequest
-from chatui.api.response_request import ResponsesRequest
 from chatui.backends.spec import SAMPLING
 from chatui.env import BASE_DIR
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.turns import prefill, running
 from renderer.frames import Terminator
-from tests.chatui.api.asking import IGNORED, Program, json_of, new_key, whole
+from tests.chatui.api.asking import IGNORED, Program, fields_of, json_of, new_key, whole
 from tests.support.environment import change
 from tests.support.limits import limit
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, ended, frame
 
+RAW_REASONING_FIELDS = limit("chatui.api", "RAW_REASONING_FIELDS")
 WITHOUT = limit("chatui.api", "WITHOUT")
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -110,7 +108,8 @@ async def test_sampling_parameters_of_the_closed_list_reach_the_model_server(pat
 
 def test_the_documentation_names_every_field() -> None:
     page = (Path(BASE_DIR) / "docs" / "api.md").read_text(encoding="utf-8")
-    fields = (ChatRequest.names() | ResponsesRequest.names() | MessagesRequest.names() | WITHOUT | IGNORED_FIELDS.keys()) - {
+    bodies = {name for path in ("/chat/completions", "/responses", "/messages") for name in fields_of(path)}
+    fields = (bodies | RAW_REASONING_FIELDS.keys() | WITHOUT | IGNORED_FIELDS.keys()) - {
         "an unheard-of field, with spaces",
         "include[]",
     }

@@ -1,34 +1,29 @@
 """Malicious request bodies: they are refused or cleaned, and delay nobody else."""
 
+import asyncio
 import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from channels.db import database_sync_to_async
 from django.utils import timezone
 from pydantic import BaseModel, ValidationError
 
-from chatui.api.bodies import checked, read_json
 from chatui.api.chat_request import ChatRequest
-from chatui.api.errors import ApiError
-from chatui.api.response_events import ResponseEvents
-from chatui.api.response_object import ResponseHead
 from chatui.api.response_request import ResponsesRequest
-from chatui.live.body_limits import refusal_of
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.programs import ProgramAnswer
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import transcripts
-from chatui.turns import reaping, running
-from chatui.turns.streams.program import MoreProgramText, Opened, Withdrawn
-from renderer.frame_kinds import PREAMBLE
-from renderer.frames import Frame, Header, Role, Terminator
-from renderer.gate import Audience, show
-from tests.chatui.api.asking import Program, json_of, key_of
+from chatui.turns import running
+from renderer.frames import Header, Role, Terminator
+from tests.chatui.api.asking import Program, events_of, fields_of, json_of, key_of
 from tests.support.limits import limit
-from tests.support.scripted import FINAL, ScriptedBackend, ended, frame
+from tests.support.other_processes import reap
+from tests.support.scripted import FINAL, PREAMBLE, ScriptedBackend, closed, ended, frame, open_frame, withdrawal
 
 MAX_JSON_MARKS = limit("chatui.api", "MAX_JSON_MARKS")
 MAX_MESSAGES = limit("chatui.api", "MAX_MESSAGES")
@@ -57,20 +52,16 @@ async def test_request_text_never_contains_what_a_database_refuses(
         assert bad not in text and repr(bad)[1:-1] not in text
 
 
-@pytest.mark.parametrize("model", [ResponsesRequest, ChatRequest])
-def test_only_a_number_is_a_number_in_every_field_that_is_one(model: type[ResponsesRequest | ChatRequest]) -> None:
-    numbers = [name for name, field in model.model_json_schema()["properties"].items() if _is_number(field)]
+@pytest.mark.parametrize("path", ["/responses", "/chat/completions"])
+async def test_only_a_number_is_a_number_in_every_field_that_is_one(path: str, program: Program) -> None:
+    numbers = [name for name, field in (await database_sync_to_async(fields_of)(path)).items() if _is_number(field)]
     assert {"temperature", "top_p", "top_logprobs"} < set(numbers) and len(numbers) >= 7
-    body = {"model": "", model.messages_field: []}
-    for name in numbers:
-        checked(model, body | {name: 1})
-        for wrong in (True, False, "1", [1]):
-            with pytest.raises(ApiError) as refused:
-                checked(model, body | {name: wrong})
-            assert (refused.value.status, refused.value.param) == (400, name), (name, wrong)
-    for value in (1, 0, "true"):
-        with pytest.raises(ApiError):
-            checked(model, body | {"stream": value})
+    body: dict[str, object] = {"input": "?", "messages": [{"role": "user", "content": "?"}]}
+    for name, wrongs in {**dict.fromkeys(numbers, (True, False, "1", [1])), "stream": (1, 0, "true")}.items():
+        for wrong in wrongs:
+            refused = await program.post(f"/v1{path}", body | {name: wrong})
+            assert (refused.status_code, json_of(refused)["error"]["param"]) == (400, name), (name, wrong)
+    assert (await program.post(f"/v1{path}", body | {"temperature": 1, "top_p": 1})).status_code == 200, "the twin"
 
 
 def _is_number(field: dict[str, Any]) -> bool:
@@ -110,16 +101,18 @@ async def test_messages_are_stored_in_few_statements_and_bounded(program: Progra
     assert refused.status_code == 400 and json_of(refused)["error"]["code"] == "too_many_messages"
 
 
-async def test_withdrawn_text_is_not_repeated_at_the_end(program: Program) -> None:
-    answer = await program.ask({"input": "x"})
-    row = await ProgramAnswer.objects.select_related("turn").aget()
-    assert answer["id"] == f"resp_{row.pk.hex}"
-    events = ResponseEvents(ResponseHead(row.pk, "demo", row.turn.started_at, {}), wants_summary=False)
-    text = show(Frame(PREAMBLE, "marmalade"), Audience.PROGRAM)
-    for event in (Opened(row.pk, is_preamble=True), MoreProgramText(text)):
-        list(events.feed(event))
-    end = list(events.feed(Withdrawn()))
-    assert end[-1]["type"] == "response.failed" and "marmalade" not in json.dumps(end)
+async def test_withdrawn_text_is_not_repeated_at_the_end(program: Program, backend: ScriptedBackend) -> None:
+    withdrawn = asyncio.Event()
+    backend.script = [*open_frame(PREAMBLE, "marmalade"), withdrawn, withdrawal(), closed(), ended()]
+    response = await program.post("/v1/responses", {"input": "x", "stream": True})
+    pieces = []
+    async for piece in response.streaming_content:  # type: ignore[attr-defined]
+        pieces.append(piece)
+        if b"marmalade" in b"".join(pieces):
+            withdrawn.set()
+    assert withdrawn.is_set(), "the premise: it was shown"
+    [end] = [event for event in events_of(b"".join(pieces)) if event["type"] == "response.failed"]
+    assert "marmalade" not in json.dumps(end)
 
 
 async def test_a_clients_turn_is_not_relaunched_without_its_client(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,50 +122,28 @@ async def test_a_clients_turn_is_not_relaunched_without_its_client(program: Prog
     await Turn.objects.aupdate(state="running", lease_owner=limit("chatui.turns", "OWNER"), lease_until=late)
     with monkeypatch.context() as patch:
         patch.setattr(running, "known", list)  # as if this process had never launched it
-        await reaping.reap()
+        await reap()
     await running.settle()
     assert (await Turn.objects.aget()).state == "running"
 
 
-@pytest.mark.parametrize(
-    ("path", "length", "is_refused"),
-    [
-        (b"/v1/responses", None, False),  # in chunks: it is cut as it comes
-        (b"/files/", None, True),
-        (b"/v1/responses", 129 * 1024 * 1024, True),
-        (b"//v1/responses/", 129 * 1024 * 1024, True),
-        (b"/%76%31/responses", None, True),
-        (b"/%761/responses", 9_000_000, True),
-        (b"/v1/responses", 120_000_000, False),  # refused by its view, when the program has sent it
-        (b"/v1/responses", 100, False),
-        (b"/v1/models", 0, False),
-        (b"/v1%2fresponses", None, True),
-        (b"/sign-in/", None, False),
-    ],
-)
-async def test_an_oversized_body_is_refused_unread_however_its_path_is_written(path: bytes, length: int | None, is_refused: bool) -> None:
-    assert bool(refusal_of(path, length)) is is_refused
-
-
-async def test_a_body_of_more_values_than_can_be_read_at_once_is_refused_whatever_is_in_its_strings() -> None:
-    texts = json.dumps({"input": ",[{" * MAX_JSON_MARKS})
-    assert read_json(texts.encode()) == json.loads(texts)
+async def test_a_body_of_more_values_than_can_be_read_at_once_is_refused_whatever_is_in_its_strings(program: Program) -> None:
+    await program.ask({"input": "?", "unknown": ",[{" * MAX_JSON_MARKS})
     # The outer brackets, the name and the comma behind each value but the last count as well.
     fits = json.dumps({"input": [1] * (MAX_JSON_MARKS - 2)}).encode()
-    assert len(read_json(fits)["input"]) == MAX_JSON_MARKS - 2
+    assert json_of(await program.post("/v1/responses", fits))["error"]["code"] != "body_too_large"
     for body in (fits.replace(b"[1,", b"[1, 1,"), b'{"input": ' + b"[" * MAX_JSON_MARKS, b'{"a": "", ' * MAX_JSON_MARKS):
-        with pytest.raises(ApiError) as refused:
-            read_json(body)
-        assert (refused.value.status, refused.value.code) == (413, "body_too_large")
+        refused = await program.post("/v1/responses", body)
+        assert (refused.status_code, json_of(refused)["error"]["code"]) == (413, "body_too_large")
 
 
-@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"])
-async def test_a_body_in_another_encoding_whose_values_cannot_be_counted_is_refused(codec: str) -> None:
-    body = json.dumps({"input": "\u2200", "more": [[]] * 10}, ensure_ascii=False)
-    assert read_json(body.encode()) == json.loads(body) == json.loads(body.encode(codec)), "Python would read it"
-    with pytest.raises(ApiError) as refused:
-        read_json(body.encode(codec))
-    assert (refused.value.status, refused.value.code) == (400, "invalid_json")
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"])
+async def test_a_body_in_another_encoding_whose_values_cannot_be_counted_is_refused(codec: str, program: Program) -> None:
+    body = json.dumps({"model": None, "input": "\u2200", "unknown": [[]] * 10}, ensure_ascii=False)
+    assert json.loads(body) == json.loads(body.encode(codec)), "Python would read it"
+    answer = await program.post("/v1/responses", body.encode(codec))
+    assert answer.status_code == (200 if codec == "utf-8" else 400)
+    assert codec == "utf-8" or json_of(answer)["error"]["code"] == "invalid_json"
 
 
 @pytest.mark.parametrize(

@@ -3,16 +3,13 @@
 import asyncio
 import json
 import sqlite3
+import time
 
 import pytest
 from django.db import DataError, InterfaceError, OperationalError
 
 from chatui.accounts import key_admission
 from chatui.api import request_parts
-from chatui.api.answering import KeyWatch
-from chatui.api.chat_chunks import ChatChunks
-from chatui.api.response_events import ResponseEvents
-from chatui.codes import ProductCode
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns.slots import slots
@@ -27,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 ASKED = {"input": "?", "messages": [{"role": "user", "content": "?"}]}
 SECRET = "the row said marmalade"
-PATHS = {"/v1/responses": ResponseEvents, "/v1/chat/completions": ChatChunks}
+PATHS = ("/v1/responses", "/v1/chat/completions")
 
 
 def raising(error: Exception) -> object:
@@ -121,16 +118,16 @@ async def test_a_stream_that_fails_midway_ends_with_an_error_event(
             await asyncio.sleep(0.01)
 
 
-async def test_a_key_that_cannot_be_checked_stays_valid_for_a_while(ada: User, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from channels.db import database_sync_to_async
-
-    watch = KeyWatch(await database_sync_to_async(key_admission.admit)(key, "192.0.2.9"))
-    set_limits(monkeypatch, "chatui.api", CHECK_SECONDS=0.0)
-    monkeypatch.setattr(key_admission, "is_still_valid", raising(OperationalError("database is locked")))
-    watch._next = 0.0
-    assert await watch.why_over() is None
-    watch._checked_at -= 2 * limit("chatui.api", "GRACE_SECONDS")
-    assert await watch.why_over() is ProductCode.SERVER_BUSY
-    monkeypatch.setattr(key_admission, "is_still_valid", raising(wrong_sql()))
-    with pytest.raises(OperationalError):
-        await watch.why_over()
+@pytest.mark.parametrize(
+    ("error", "seconds", "code"), [(OperationalError("database is locked"), 0.5, "server_busy"), (wrong_sql(), 0.0, "server_error")]
+)
+async def test_a_key_that_cannot_be_checked_stays_valid_for_a_while(
+    error: Exception, seconds: float, code: str, key: str, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_limits(monkeypatch, "chatui.api", CHECK_SECONDS=0.05, GRACE_SECONDS=0.5)
+    monkeypatch.setattr(key_admission, "is_still_valid", raising(error))
+    backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
+    begun = time.monotonic()
+    events = await Program(key).stream(dict(ASKED))
+    assert [event["error"]["code"] for event in events if event.get("error")] == [code]
+    assert time.monotonic() - begun >= seconds
