@@ -4,16 +4,15 @@ import asyncio
 import random
 import re
 from collections import Counter
-from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
-from functools import partial
+from itertools import groupby
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
 from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatui.audit_log.record import SHELL
@@ -25,17 +24,20 @@ from chatui.models.turn import Turn, TurnState
 from chatui.models.usage import UsageCount, UsageEntry, UsageKind, UsageLimit
 from chatui.models.user import User
 from chatui.store import erasure
-from chatui.turns import ledger, running, sweep
-from chatui.turns import sampling as turns_sampling
+from chatui.turns import running, sweep
 from chatui.turns.asks import AskRefusedError
-from chatui.turns.sampling import Sampling, account_of
 from chatui.usage import limits, settling
 from chatui.usage.counting import MAX_TOKENS, Attribution, Charge, Spent, spent_on
 from chatui.wire.bus import PROCESS
 from renderer.frames import Frame, Header, Terminator
+from tests.chatui.tools import offering
 from tests.support.cases import example_count
-from tests.support.scripted import FINAL, ScriptedBackend, Step, answer, frame
-from tests.support.turns import ask, begin, store
+from tests.support.database import Statements
+from tests.support.database import statements as statements
+from tests.support.environment import change
+from tests.support.page import answered
+from tests.support.scripted import CALL, FINAL, ScriptedBackend, Step, TitlingBackend, answer, called, connect, frame
+from tests.support.turns import ask, begin, run, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -88,21 +90,28 @@ async def test_counts_that_no_column_holds_do_not_keep_a_turn_from_its_end(usage
     assert entry.is_estimate and entry.model == turn.model == "m\ufffd<end|>"
 
 
-async def test_counts_of_many_samples_together_are_as_many_as_a_column_holds() -> None:
-    def sampling() -> Sampling:
-        samples = Sampling(ScriptedBackend(), SampleRequest(()), lambda _: None)
-        samples.ended = SampleEnded(EndReason.STOP, Usage(MAX_TOKENS, 7))
-        return samples
+async def test_the_samplings_of_a_turn_are_counted_together_and_the_model_that_was_reported_last_is_its_own(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lookup() -> None:
+        """Counts the available items."""
 
-    account = account_of([sampling() for _ in range(3)], None)
-    assert (account.input_tokens, account.output_tokens) == (2**31 - 1, 21)
+    offering.offer(monkeypatch, lookup)
+    counted = Usage(MAX_TOKENS, 7)
+    backend.script = [*called(CALL), SampleEnded(EndReason.TOOL_CALLS, counted, "first")]
+    again = [*called(replace(CALL, call_id="c2")), SampleEnded(EndReason.TOOL_CALLS, counted, "second")]
+    backend.following = [again, [*answer()[:-1], SampleEnded(EndReason.STOP, counted)]]
+    turn = await run(ada, ask())
+    assert (turn.state, turn.input_tokens, turn.output_tokens, turn.model) == ("completed", 2**31 - 1, 21, "second"), "as a column holds"
 
 
-async def test_a_request_of_the_product_itself_books_a_model_name_that_can_be_stored(backend: ScriptedBackend) -> None:
-    names: list[str] = []
-    backend.script = [*answer()[:-1], SampleEnded(EndReason.STOP, Usage(1, 2), "m\x00<|end|>")]
-    await turns_sampling.text_of(backend, SampleRequest(()), 100, lambda _, model: names.append(model), "title")
-    assert names == ["m\ufffd<end|>"]
+async def test_a_request_of_the_product_itself_books_a_model_name_that_can_be_stored(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = TitlingBackend("Sums")
+    backend.titles.script = [*answer("Sums")[:-1], SampleEnded(EndReason.STOP, Usage(1, 2), "m\x00<|end|>")]
+    connect(monkeypatch, backend)
+    change(monkeypatch, {"titles": True})
+    await answered(ada)
+    assert (await UsageEntry.objects.aget(kind=UsageKind.TITLE)).model == "m\ufffd<end|>"
 
 
 async def test_a_stopped_turn_is_booked_with_an_estimate(ada: User, backend: ScriptedBackend) -> None:
@@ -126,16 +135,6 @@ async def test_a_turn_stopped_before_the_server_reported_its_model_is_booked_as_
     for given in (("a/org/big", Spent(1)), ("a/big", Spent(1), "told"), ("a", Spent(1)), ("a/refused", Spent())):
         await book(*given)
     assert Counter(entry.model for entry in await entries()) == {"org/big": 3, "told": 3, "": 6}
-
-
-async def test_a_turn_has_the_last_reported_model_if_its_last_sample_was_stopped() -> None:
-    def sampling(model: str | None) -> Sampling:
-        samples = Sampling(ScriptedBackend(), SampleRequest(()), lambda _: None)
-        samples.ended = SampleEnded(EndReason.STOP, model=model)
-        return samples
-
-    assert account_of([sampling("first"), sampling("second"), sampling(None)], None).model == "second"
-    assert account_of([sampling(None)], None).model == ""
 
 
 async def test_a_turn_whose_process_died_is_booked_by_the_sweep_once(ada: User) -> None:
@@ -171,22 +170,16 @@ async def test_erasing_a_conversation_books_what_still_runs_and_keeps_what_was_b
     assert [(entry.input_tokens, entry.turns) for entry in await entries()] == [(10, 1), (0, 1)]
 
 
-async def test_the_end_of_a_turn_locks_the_count_before_the_conversation_as_its_start_does(ada: User) -> None:
+async def test_the_end_of_a_turn_locks_the_count_before_the_conversation_as_its_start_does(
+    ada: User, backend: ScriptedBackend, statements: Statements
+) -> None:
     await database_sync_to_async(UsageLimit.objects.create)(day_turns=5)
     limits.clear_cache()
-
-    @database_sync_to_async
-    def changed_tables(work: Callable[[], object]) -> list[str]:
-        with CaptureQueriesContext(connection) as queries:
-            work()
-        tables = re.findall(r'UPDATE "?(chatui_usagecount|chatui_conversation)', "; ".join(query["sql"] for query in queries))
-        return list(dict.fromkeys(tables))
-
-    first = await database_sync_to_async(store)(ada, ask(), "here")
-    order = ["chatui_usagecount", "chatui_conversation"]
-    assert await changed_tables(partial(ledger.finish, first)) == order
-    again = partial(store, ada, ask(text="And now?", conversation=first.turn.conversation_id), "here")
-    assert await changed_tables(again) == order, "the premise"
+    first = await run(ada, ask())
+    mark = len(statements)
+    await run(ada, ask(text="And now?", conversation=first.conversation_id))
+    tables = re.findall(r'UPDATE "?(chatui_usagecount|chatui_conversation)', "; ".join(statements[mark:]))
+    assert [table for table, _ in groupby(tables)] == ["chatui_usagecount", "chatui_conversation"] * 2
 
 
 async def test_a_line_of_the_products_own_is_booked_once_and_for_nobody_who_was_erased(ada: User) -> None:
