@@ -12,11 +12,11 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from chatui.display.failures import number
 from tests.services.databases import own_database
 from tests.support.answer_rows import rows_of
 from tests.support.browser_socket import ENDS, shown_text
 from tests.support.served import Deployment, LiveSocket, Server
+from tests.support.staff_pages import failure_number
 
 pytestmark = pytest.mark.services
 
@@ -219,7 +219,7 @@ async def test_a_turn_of_a_killed_process_is_closed_by_the_other_unasked_and_wha
         end = (await follower.until("chatui:idle"))[-1]
     assert (end["turn"], end["state"]) == (accepted["turn"], "interrupted")
     page = client.get(accepted["url"]).text
-    assert number(UUID(accepted["turn"])) in page
+    assert failure_number(UUID(accepted["turn"])) in page
     assert 'class="block"' in page, "what was shown is still there"
 
 

@@ -1,4 +1,6 @@
-"""What staff send on the pages of Administration, as a browser would send it back with some fields changed."""
+"""What staff read and send on the pages of Administration, as a browser would send it back with some fields changed."""
+
+from uuid import UUID
 
 from django.http import HttpResponse
 from django.test import Client
@@ -12,6 +14,12 @@ DETAILS = ("username", "first_name", "last_name", "email")
 def page_of(person: User, what: str = "") -> str:
     """The address of somebody's page, or of a part of it."""
     return f"{PEOPLE}{person.pk}/{what}/" if what else f"{PEOPLE}{person.pk}/"
+
+
+def failure_number(turn: UUID) -> str:
+    """The number of a failed answer, which a person reads on its page and gives to an admin."""
+    digits = str(turn)[-8:].upper()
+    return f"{digits[:4]}-{digits[4:]}"
 
 
 def save_details(client: Client, person: User, **changes: str) -> HttpResponse:

@@ -18,8 +18,6 @@ from django.utils.html import escape
 from chatui.backends import http
 from chatui.backends.base import SampleLimits
 from chatui.codes import ProductCode
-from chatui.display import failures
-from chatui.display.failures import number
 from chatui.model_servers import connected
 from chatui.models.message import Message
 from chatui.models.turn import Turn, TurnPiece
@@ -37,6 +35,7 @@ from tests.support import stub
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.cases import extended, is_drawn
 from tests.support.sampling import PATIENT
+from tests.support.staff_pages import failure_number
 from tests.support.turns import ask, run
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
@@ -93,13 +92,13 @@ def problems(seen: ObservedResult, code: ErrorCode, *, of_request: bool, keeps_w
     expected = {
         "state": not of_request or seen.turn.state == "failed",
         "end": seen.turn.finished_at is not None and not seen.pieces,
-        "number": not of_request or (number(seen.turn.pk) in seen.page and code.value not in seen.page),
+        "number": not of_request or (failure_number(seen.turn.pk) in seen.page and code.value not in seen.page),
         "something to do about it": 'data-action="' in seen.page,
         "what is stored of it": bool(shown) == keeps_words and all(WORDS in message.text for message in shown),
         "that it is not whole": not (of_request and shown and shown[-1].is_complete),
         "content for staff only": all(SECRET in message.text for message in seen.messages if not message.is_visible),
         f"code {seen.turn.error_code}": seen.turn.error_code == code,
-        "sentence": seen.page.count(escape(failures.notice_of(seen.turn, 0).sentence)) == 1,
+        "sentence": seen.page.count(escape(code.sentence)) == 1,
         "words": (WORDS in seen.page) == keeps_words,
         "question": "capital of France" in seen.page,
         "line of the turn": len(seen.ends) == 1 and getattr(seen.ends[0], "code", "") == code.value,

@@ -7,7 +7,6 @@ import pytest
 
 from chatui.answer_formats import AnswerFormat, answer_format
 from chatui.backends.base import EndReason
-from chatui.display.failures import notice_of
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author
 from chatui.models.turn import Turn
@@ -22,7 +21,9 @@ from renderer.gate import Audience, show
 from renderer.ocml import document
 from tests.chatui.turns.calls import calling
 from tests.support.messages import stored_messages
+from tests.support.page import opened
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, Step, answer, ended, frame
+from tests.support.staff_pages import failure_number
 from tests.support.turns import ask, begin, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -59,8 +60,8 @@ async def test_an_answer_that_the_model_itself_announced_as_json_must_be_json(
     assert (turn.state, turn.error_code) == (state, code)
     assert await shown_frames(turn, ada) == [("json", body)], "what was written stays"
     if code:
-        notice = notice_of(turn, 0)
-        assert notice.sentence == "The answer does not have the required format." and notice.number
+        page = await opened(ada, f"/c/{turn.conversation_id}/")
+        assert "The answer does not have the required format." in page and failure_number(turn.pk) in page
 
 
 @pytest.mark.parametrize(

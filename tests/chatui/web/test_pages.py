@@ -16,7 +16,6 @@ from django.utils.html import escape
 
 from chatui.accounts import sign_in
 from chatui.codes import code_of
-from chatui.display.failures import number
 from chatui.model_servers import connected
 from chatui.models.conversation import ActiveLeaf, Conversation
 from chatui.models.invitations import Invitation
@@ -33,6 +32,7 @@ from tests.support.messages import add_message, open_branch
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE
 from tests.support.several import Configure
 from tests.support.several import configure as configure
+from tests.support.staff_pages import failure_number
 
 pytestmark = pytest.mark.django_db
 
@@ -126,13 +126,13 @@ def test_a_failed_turn_says_so_on_its_page(state: str, code: str, ada: User, con
     Turn.objects.filter(pk=turn.pk).update(error_detail="UPSTREAM-WORDS")
     page = signed_in(ada).get(f"/c/{conversation.pk}/").content.decode()
     assert escape(code_of(code).sentence) in page and not any(words in page for words in (code, "UPSTREAM"))
-    assert (number(turn.pk) in page) is (state != "incomplete") and "Retry" in page
+    assert (failure_number(turn.pk) in page) is (state != "incomplete") and "Retry" in page
 
 
 def test_a_turn_of_a_dead_process_is_closed_when_its_page_is_opened(ada: User, conversation: Conversation) -> None:
     turn = turn_for(keep(conversation, None, Header("user"), "Hello?"), "running")
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-    assert number(turn.pk) in signed_in(ada).get(f"/c/{conversation.pk}/").content.decode()
+    assert failure_number(turn.pk) in signed_in(ada).get(f"/c/{conversation.pk}/").content.decode()
 
 
 def test_a_page_of_many_messages_needs_a_fixed_number_of_queries(

@@ -7,12 +7,12 @@ import pytest
 from django.utils import timezone
 
 from chatui.display import debug_search
-from chatui.display.failures import number
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from tests.chatui.conftest import OPENING, signed_in
 from tests.chatui.web.manage.test_manage import failed_turn, text_of
+from tests.support.staff_pages import failure_number
 
 pytestmark = pytest.mark.django_db
 
@@ -49,8 +49,8 @@ def test_a_search_finds_by_person_time_id_address_and_failure_number(ada: User, 
     alone = {
         (("q", str(other)),): other,
         (("q", f"https://chat.example.org/c/{other}/?at={uuid4()}#m-{uuid4()}"),): other,
-        (("q", number(old.pk)),): old.conversation_id,
-        (("q", f" {number(new.pk).lower()} "),): new.conversation_id,
+        (("q", failure_number(old.pk)),): old.conversation_id,
+        (("q", f" {failure_number(new.pk).lower()} "),): new.conversation_id,
         (("q", "bela"),): other,
         (("q", "ada"), ("until", f"{timezone.now() - timedelta(days=8):%Y-%m-%d}")): old.conversation_id,
         (("q", "ada"), ("since", f"{timezone.now() - timedelta(days=8):%Y-%m-%d}")): new.conversation_id,

@@ -9,13 +9,13 @@ from django.utils.html import escape
 
 from chatui.backends.spec import BackendSpec
 from chatui.codes import Cause, ProductCode
-from chatui.display.failures import number
 from chatui.model_servers import connected
 from chatui.models.conversation import ActiveLeaf, Conversation
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from tests.chatui.conftest import make_person, signed_in
 from tests.chatui.web.manage.test_manage import failed_turn, text_of
+from tests.support.staff_pages import failure_number
 
 pytestmark = pytest.mark.django_db
 
@@ -86,7 +86,7 @@ def test_answers_that_were_cut_and_busy_servers_are_listed_apart(ada: User, omar
 
 def test_an_answer_is_found_by_the_number_that_the_person_was_shown(ada: User, omar: User) -> None:
     turn, staff = of(ada, "E-X-BACKEND-SETUP", Cause.KEY_REFUSED.log_text("HTTP 401, invalid_api_key")), signed_in(omar)
-    shown = number(turn.pk)
+    shown = failure_number(turn.pk)
     for typed in (shown, shown.lower(), shown.replace("-", " ")):
         assert staff.get(LIST, {"number": typed})["Location"] == f"{LIST}{turn.pk}/"
     for wrong in ("0000-0000", "x", shown[:4], "\0%_", "9" * 99):
@@ -98,7 +98,7 @@ def test_the_notice_in_the_chat_leads_those_who_may_to_the_cause(ada: User, omar
     conversation, path = turn.conversation_id, f"{LIST}{turn.pk}/"
     ActiveLeaf.objects.create(conversation_id=conversation, person=ada, message=turn.question)
     page = signed_in(ada).get(f"/c/{conversation}/").content.decode()
-    assert number(turn.pk) in page and "Tell an administrator." in page
+    assert failure_number(turn.pk) in page and "Tell an administrator." in page
     assert not any(words in page for words in (path, escape(Cause.KEY_REFUSED.sentence), "HTTP 401", "E-X-BACKEND-SETUP", "SECRET"))
     Conversation.objects.filter(pk=conversation).update(owner=omar)
     ActiveLeaf.objects.update(person=omar)
@@ -106,7 +106,7 @@ def test_the_notice_in_the_chat_leads_those_who_may_to_the_cause(ada: User, omar
     assert path in page and escape(Cause.KEY_REFUSED.sentence) in page
     assert "Tell an administrator." not in page and "SECRET" not in page
     page = text_of(signed_in(omar), path)
-    told = (number(turn.pk), escape(Cause.KEY_REFUSED.sentence), escape(Cause.KEY_REFUSED.advice), "HTTP 401, invalid_api_key")
+    told = (failure_number(turn.pk), escape(Cause.KEY_REFUSED.sentence), escape(Cause.KEY_REFUSED.advice), "HTTP 401, invalid_api_key")
     assert all(words in page for words in told) and not any(words in page for words in HIDDEN)
 
 
