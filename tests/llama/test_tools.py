@@ -9,7 +9,7 @@ from chatui.backends.base import Backend, EndReason
 from chatui.tools.browser import browser_tools
 from chatui.tools.python.tool import PYTHON
 from chatui.tools.replies import ToolReply
-from chatui.turns.calls.requested import Requested, reply_frame, requested
+from chatui.turns.calls.requested import reply_frame
 from renderer.frames import Frame, Header, Role, Terminator
 from renderer.history import frames_for_prompt
 from renderer.markup import html
@@ -18,6 +18,7 @@ from tests.backends.recorded import FIBONACCI, PARIS, PLAN, TOKYO
 from tests.llama.asked import WEATHER, over
 from tests.support import environment
 from tests.support.sampling import outcome, sample_request
+from tests.support.tool_calls import call_in
 
 pytestmark = pytest.mark.llama
 
@@ -50,8 +51,7 @@ async def test_the_browser_is_called_on_analysis_and_its_page_is_cited(backend: 
     written = [done.frame for done in first.finished]
     [called] = [frame for frame in written if frame.terminator is Terminator.CALL]
     assert (called.header.channel, called.header.recipient) == ("analysis", "browser.search")
-    read = requested(called, tools, over_ids=True)
-    assert isinstance(read, Requested) and read.tool.recipient == "browser.search"
+    assert call_in(called, tools).tool.recipient == "browser.search"
     page = "[0] Harmony (https://harmony.example/)\n**viewing lines [0 - 1] of 1**\n\nL0: The Harmony format.\nL1: It has channels."
     reply = reply_frame(called.header, ToolReply(page))
     second = await outcome(backend, replace(request, frames=frames_for_prompt((*request.frames, *written, reply))))
@@ -69,8 +69,7 @@ async def test_code_for_python_is_called_on_analysis_and_answered_from_its_outpu
     written = [done.frame for done in first.finished]
     [called] = [frame for frame in written if frame.terminator is Terminator.CALL]
     assert (called.header.channel, called.header.recipient, called.header.content_type) == ("analysis", "python", "code")
-    read = requested(called, {PYTHON.name: PYTHON}, over_ids=True)
-    assert isinstance(read, Requested) and read.arguments == {"code": FIBONACCI[1]}
+    assert call_in(called, {PYTHON.name: PYTHON}).arguments == {"code": FIBONACCI[1]}
     reply = reply_frame(called.header, ToolReply("55\n"))
     second = await outcome(backend, replace(request, frames=frames_for_prompt((*request.frames, *written, reply))))
     assert second.error is None and "55" in second.visible

@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
 from chatui.backends import registry
 from chatui.backends.base import Backend, BackendError, Effort, Endpoint, SampleEnded, SampleLimits, SampleRequest, Taker
+from chatui.turns.stages import ModelFrames, WayBack
 from renderer.events import Assembler, Finished, RawEvent
 from renderer.frames import Frame, Header, Role
 from renderer.gate import Audience, may_see, show
@@ -36,6 +38,11 @@ class Outcome:
     @property
     def calls(self) -> list[tuple[str | None, str]]:
         return [(done.frame.header.recipient, done.frame.body) for done in self.finished if done.frame.terminator == "<|call|>"]
+
+
+def way_back(take: Callable[[RawEvent], None]) -> WayBack:
+    """The way of a model's events in a turn that asks for nothing else: ``feed`` it with them, and ``take`` gets what the turn takes."""
+    return WayBack([ModelFrames(())], take)
 
 
 def sample_request(text: str, *before: Frame, effort: Effort = "medium", max_tokens: int | None = None) -> SampleRequest:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from channels.db import database_sync_to_async
 
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
@@ -19,6 +18,7 @@ from tests.chatui.api.asking import Program, json_of, new_key, text_of, whole
 from tests.chatui.turns.test_statements import IN_ALL
 from tests.support.database import Statements
 from tests.support.database import statements as statements  # a fixture
+from tests.support.other_processes import reap
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, ended, frame
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -114,12 +114,10 @@ async def test_an_unstored_response_leaves_nothing(program: Program, ada: User) 
 
 async def test_an_unstored_answer_is_erased_after_a_crash(program: Program) -> None:
     stored = await program.ask({"input": "Keep this."})
-    from chatui.turns import running
-
-    forget = database_sync_to_async(running.erase_ended)
-    assert await forget() == 0
-    await ProgramAnswer.objects.aupdate(is_kept=False)
-    assert await forget() == 1 and not await Conversation.objects.aexists(), stored["id"]
+    for is_kept in (True, False):
+        await ProgramAnswer.objects.aupdate(is_kept=is_kept)
+        await reap()
+        assert await Conversation.objects.aexists() is is_kept, stored["id"]
 
 
 async def test_a_client_that_disconnects_stops_the_model(program: Program, backend: ScriptedBackend) -> None:

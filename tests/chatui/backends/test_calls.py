@@ -14,10 +14,9 @@ import pytest
 
 from chatui.backends import registry
 from chatui.backends.base import Endpoint, Taker
-from chatui.turns.stages import ModelFrames, WayBack
 from renderer.events import RawEvent
 from tests.support.cost import Calls
-from tests.support.sampling import PATIENT, sample_request
+from tests.support.sampling import PATIENT, sample_request, way_back
 from tests.support.stub import DONE, chunk
 
 CALLS = {1: 323, 5: 85}
@@ -66,7 +65,7 @@ async def test_a_token_calls_no_more_functions_than_it_did(together: int) -> Non
     calls = Calls(with_builtins=True)
 
     async def cost(tokens: int) -> int:
-        before, events, way = calls.total, list[RawEvent](), WayBack([ModelFrames(())], lambda event: events.append(event))
+        before, events, way = calls.total, list[RawEvent](), way_back(lambda event: events.append(event))
         gc.disable()  # what watches collections is called by them, too
         calls.watch_this_thread()
         await backend.sample(sample_request(f"TOKENS {tokens}"), Taker(way.feed))

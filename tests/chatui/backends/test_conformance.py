@@ -13,7 +13,6 @@ from chatui import prompts
 from chatui.backends import http
 from chatui.backends.base import EndReason, GivenReasoning, SampleLimits, Taker
 from chatui.codes import ProductCode
-from chatui.turns.stages import ModelFrames
 from renderer.errors import Code, ErrorCode
 from renderer.events import FrameText, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER
@@ -23,7 +22,7 @@ from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.formats import KINDS, SECRET, WORDS, Format, format_of
 from tests.chatui.backends.wire import LLAMA, posts, then
 from tests.support import stub
-from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
+from tests.support.sampling import PATIENT, Outcome, outcome, sample_request, way_back
 from tests.support.stub import DONE, SSE_HEAD
 
 LOOK = FunctionTool("look", "Looks.", {"type": "object", "properties": {"q": {"type": "string"}}})
@@ -341,8 +340,10 @@ async def test_only_a_refusal_of_an_open_answer_is_asked_again_in_words(of: Form
 async def test_a_character_that_comes_in_two_halves_is_whole_and_a_lone_half_is_marked(
     of: Format, pieces: tuple[str, ...], text: str
 ) -> None:
-    shown, stage = list[str](), ModelFrames(())
+    taken = list[RawEvent]()
+    way = way_back(taken.append)
     async with of.playing(then(of.says(*pieces))) as (_, backend):
-        await backend.sample(HI, Taker(lambda event: shown.extend(text_in(stage.feed(event)))))
-    assert "".join(shown) == text
-    assert not stage.finish(), "the end of the frame has closed it"
+        await backend.sample(HI, Taker(way.feed))
+    assert "".join(text_in(taken)) == text
+    way.finish()
+    assert "".join(text_in(taken)) == text, "the end of the frame has closed it"

@@ -9,7 +9,7 @@ from channels.db import database_sync_to_async
 
 from chatui.backends.base import EndReason
 from chatui.display import conversation, fragments
-from chatui.display.conversation import EndedTurn, ShownAnswer
+from chatui.display.conversation import EndedTurn
 from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn
 from chatui.models.user import User
@@ -67,7 +67,7 @@ async def turn_with_files(ada: User, backend: ScriptedBackend, names: str, *rest
 
 
 @database_sync_to_async
-def loaded(turn: Turn) -> ShownAnswer:
+def loaded(turn: Turn) -> Any:
     found = conversation.shown_exchange(turn.conversation, turn).answer
     assert found is not None
     return found
@@ -175,7 +175,7 @@ async def test_an_uploaded_file_is_below_no_answer(ada: User, backend: ScriptedB
     assert [file.name for file in (await loaded(turn)).files] == ["plot.png"]
 
 
-def exchanges(row: Conversation, person: User) -> list[conversation.ShownExchange]:
+def exchanges(row: Conversation, person: User) -> list[Any]:
     leaf = transcripts.active_leaf(row, person)
     keys = [message.pk for message in transcripts.branch(row, leaf)]
     return conversation.shown_exchanges(store_exchanges.of_keys(row, keys))

@@ -1,11 +1,13 @@
 """Versions of an answer: those one can switch to, from any author, without hidden text."""
 
+from typing import Any
+
 import pytest
 from channels.db import database_sync_to_async
 
 from chatui.display import versions
 from chatui.display.conversation import shown_exchange
-from chatui.display.versions import ShownVersions, shown_versions
+from chatui.display.versions import shown_versions
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
@@ -22,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @database_sync_to_async
-def shown(turn: Turn) -> ShownVersions:
+def shown(turn: Turn) -> Any:
     return shown_versions(turn.conversation, Message.objects.get(pk=turn.question_id))
 
 
@@ -41,7 +43,7 @@ def switchable(turn: Turn) -> tuple[int, str | None]:
     return answer.siblings.count, answer.siblings.previous_id
 
 
-def texts(found: ShownVersions) -> list[tuple[int, str]]:
+def texts(found: Any) -> list[tuple[int, str]]:
     return [(each.index, "".join(map(str, each.answer.parts[-1].blocks)) if each.answer.parts else "") for each in found.versions]
 
 

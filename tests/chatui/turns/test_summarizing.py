@@ -16,7 +16,6 @@ from chatui.backends.spec import BackendSpec
 from chatui.codes import ProductCode
 from chatui.model_servers import connected
 from chatui.turns import summarizing
-from chatui.turns.stages import ModelFrames
 from chatui.turns.summarizing import MAX_FAILURES, kind_in, newest_heading, summary_of, written_of
 from chatui.usage import settling
 from chatui.usage.counting import Attribution
@@ -29,6 +28,7 @@ from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.gate import Audience, may_see
 from tests.chatui.turns.recording import unstored
 from tests.support.cost import costs_at_most
+from tests.support.sampling import way_back
 from tests.support.scripted import CALL, REPLY
 from tests.support.summarizer import QUESTION, THOUGHT, Says, Summarizer
 
@@ -83,8 +83,7 @@ class Turn:
         self.summary: Any = summary_of(spec, self.job, lambda: int(clock.now * 1000), self.shown.append)
 
     def open(self, header: Header = ANALYSIS, text: str = THOUGHT) -> None:
-        [opened] = ModelFrames(()).feed(FrameOpened(header))
-        self.summary.feed(opened)
+        way_back(self.summary.feed).feed(FrameOpened(header))
         for at in range(0, len(text), 20):
             self.summary.feed(FrameText(text[at : at + 20]))
 
@@ -394,18 +393,25 @@ async def test_a_turn_is_summarized_if_its_back_end_has_summaries(summaries: str
     assert (Turn(clock, summaries).summary is not None) is is_summarized
 
 
+def taken(*events: RawEvent) -> list[RawEvent]:
+    """What a turn takes of these events of a model."""
+    found: list[RawEvent] = []
+    for event in events:
+        way_back(found.append).feed(event)
+    return found
+
+
 async def test_a_model_cannot_forge_a_summary() -> None:
-    stage = ModelFrames(())
     assert may_see(SUMMARY, Audience.END_USER), "the premise: people see the frame that the product writes"
-    [opened] = stage.feed(FrameOpened(SUMMARY))
+    [opened] = taken(FrameOpened(SUMMARY))
     assert isinstance(opened, FrameOpened) and opened.header.name == SUMMARY_NAME
     assert not may_see(opened.header, Audience.END_USER)
     for name in PRODUCT_NAMES - {SUMMARY_NAME}:
-        [opened] = stage.feed(FrameOpened(Header(Role.ASSISTANT, Channel.ANALYSIS, name=name)))
+        [opened] = taken(FrameOpened(Header(Role.ASSISTANT, Channel.ANALYSIS, name=name)))
         assert opened == FrameOpened(Header(Role.ASSISTANT, Channel.ANALYSIS))
     tool = FrameOpened(replace(SUMMARY, role=Role.TOOL))
     others: tuple[RawEvent, ...] = (tool, FrameOpened(ANALYSIS), FrameText("x"), FrameClosed(None))
-    assert [each for event in others for each in stage.feed(event)] == list(others), "only names of frames by the model are changed"
+    assert taken(*others) == list(others), "only names of frames by the model are changed"
 
 
 def test_only_a_visible_question_that_nobody_else_wrote_lends_its_words():

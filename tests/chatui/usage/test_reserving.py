@@ -2,7 +2,6 @@
 
 import asyncio
 from datetime import UTC, datetime
-from uuid import UUID
 
 import pytest
 from channels.db import database_sync_to_async
@@ -15,7 +14,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn, TurnState
 from chatui.models.usage import UsageCount, UsageEntry, UsageKind, UsageLimit
 from chatui.models.user import User
-from chatui.turns import running, start
+from chatui.turns import running
 from chatui.turns.asks import AskRefusedError
 from chatui.usage import limits, reserving, settling
 from chatui.usage.counting import Attribution, Charge, Spent
@@ -62,20 +61,12 @@ def test_a_turn_reserves_one_answer_and_about_its_tokens(ada: User) -> None:
 
 
 @pytest.mark.django_db
-def test_a_turn_also_reserves_the_tokens_of_what_it_sends_and_of_the_last_answer(ada: User) -> None:
+def test_a_turn_also_reserves_the_tokens_of_the_last_answer(ada: User) -> None:
     limit(day_tokens=10**9)
     turn = store(ada, ask()).turn
-    Turn.objects.filter(pk=turn.pk).update(input_tokens=3000, output_tokens=500)
-
-    def tokens(conversation: UUID | None, sent: int) -> int:
-        with transaction.atomic():
-            taken = start.reserved_for(ada, conversation, "And 3 + 3?", sent)
-        assert taken
-        return taken.tokens
-
-    alone = tokens(None, 0)
-    assert tokens(None, 200) == alone + 200
-    assert tokens(turn.conversation_id, 200) == alone + 3700
+    Turn.objects.filter(pk=turn.pk).update(state="completed", input_tokens=3000, output_tokens=500)
+    alone, after = (store(ada, ask(text="And 3 + 3?", conversation=each)).turn.reserved_tokens for each in (None, turn.conversation_id))
+    assert alone is not None and after == alone + 3500
 
 
 @pytest.mark.django_db

@@ -10,7 +10,6 @@ from chatui.models.user import User
 from chatui.tools import catalogue, replies
 from chatui.tools.replies import ToolReply
 from chatui.tools.tool import CallingTurn, Tool
-from chatui.turns.calls.requested import Requested, requested
 from renderer.frames import Frame, Header, Terminator
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.formats import format_of
@@ -20,6 +19,7 @@ from tests.chatui.turns.calls.test_wire_formats import ANSWER, model, model_of, 
 from tests.renderer.harmony.test_prompt import of_oracle
 from tests.support import environment
 from tests.support.stub import DONE
+from tests.support.tool_calls import call_in
 from tests.support.turns import ask, run
 
 TURNS: list[CallingTurn] = []
@@ -75,8 +75,7 @@ def written(recipient: str, body: str, channel: str = "analysis", **more: Any) -
     ],
 )
 def test_a_built_in_tool_can_be_called_by_its_recipient_or_as_a_function(frame: Frame, arguments: dict[str, str]) -> None:
-    read = requested(frame, TOOLS, over_ids=True)
-    assert isinstance(read, Requested) and read.arguments == arguments
+    assert call_in(frame, TOOLS).arguments == arguments
 
 
 @pytest.mark.parametrize(
@@ -93,12 +92,12 @@ def test_a_built_in_tool_can_be_called_by_its_recipient_or_as_a_function(frame: 
     ],
 )
 def test_an_invalid_call_of_a_built_in_tool_is_refused_with_an_explanation(frame: Frame) -> None:
-    assert isinstance(requested(frame, TOOLS, over_ids=True), ToolReply)
+    assert isinstance(call_in(frame, TOOLS), ToolReply)
 
 
 @pytest.mark.parametrize("recipient", ["browser.open", "functions.open"])
 def test_the_refusal_lists_the_names_in_the_prompt(recipient: str) -> None:
-    over_ids, as_function = (requested(written(recipient, "{}"), TOOLS, over_ids=each) for each in (True, False))
+    over_ids, as_function = (call_in(written(recipient, "{}"), TOOLS, over_ids=each) for each in (True, False))
     assert isinstance(over_ids, ToolReply) and "The tools are: browser.search, browser.find, python." in over_ids.text
     named = "The tools are: functions.browser_search, functions.browser_find, functions.run_python."
     assert isinstance(as_function, ToolReply) and named in as_function.text

@@ -19,7 +19,6 @@ from chatui.models.user import User
 from chatui.tools import clock, stored
 from chatui.turns import running
 from chatui.turns.calls.conductor import Conductor
-from chatui.turns.calls.requested import Requested
 from chatui.turns.running import TurnPlace
 from chatui.wire.bus import PROCESS
 from renderer.events import FrameOpened, FrameText
@@ -259,7 +258,7 @@ async def test_deleting_the_conversation_ends_the_tool(world: World) -> None:
 async def test_duplicate_and_orphan_replies_are_dropped(world: World, caplog: pytest.LogCaptureFixture) -> None:
     run_call = Conductor._run_call
 
-    async def twice(conductor: Conductor, call: Requested) -> None:
+    async def twice(conductor: Conductor, call: Any) -> None:
         await run_call(conductor, call)
         await run_call(conductor, call)
         conductor._reply(replace(call.frame, header=replace(call.frame.header, call_id="nobody")), LATE)
