@@ -33,12 +33,12 @@ class BusyError(Exception):
     """The call could not even begin."""
 
 
-@dataclass
 def call_in(frame: Frame, tools: Mapping[str, Tool], *, over_ids: bool = True) -> Any:
     """What a model asks for in a frame: the tool with its arguments, or the reply that says what is wrong with them."""
     return requested(frame, tools, over_ids=over_ids)
 
 
+@dataclass
 class ToolTurn:
     """A turn of a person who wrote these ``questions``."""
 

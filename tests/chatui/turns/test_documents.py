@@ -266,8 +266,9 @@ async def test_only_files_of_that_question_and_pending_uploads_are_accepted(ada:
 async def test_no_list_of_files_differs_from_an_empty_one(ada: User, backend: ScriptedBackend) -> None:
     first = await run(ada, with_files(await bring(ada)))
     async with Page(ada) as socket:
-        for files, count in (({}, 1), ({"files": []}, 0)):
-            await socket.answered("x", type="edit", conversation=first.conversation_id, question=first.question_id, **files)
+        place: dict[str, Any] = {"conversation": first.conversation_id, "question": first.question_id}
+        for fields, count in ((place, 1), (place | {"files": []}, 0)):
+            await socket.answered("x", type="edit", **fields)
             assert len(documents_of(backend.requests[-1].frames)) == count
 
 
