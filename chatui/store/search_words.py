@@ -93,7 +93,7 @@ def terms(text: str, limit: int) -> list[str]:
     room = limit
     for match in _with_parts(text):
         folded, is_run = _folded(match)
-        if not is_run and (not folded.isascii() or match[0][0].isupper()):
+        if not is_run and (not folded.isascii() or (len(folded) >= _PART_BEFORE + _PART_CHARS and match[0][0].isupper())):
             long.add((folded, match[0][0].isupper()))
         # Of a run each pair of neighbours, and the last character alone, so that each character begins a term.
         for term in (folded[at : at + 2] for at in range(len(folded))) if is_run else (folded,):
