@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from django.conf import settings
 from django.db import models
 
-from chatui.models.keys import Row, new_key
+from chatui.models.keys import Keyed, Row
 
 
 class AttemptWarning(Row):
@@ -41,10 +41,9 @@ class AuditQuerySet(models.QuerySet["AuditEvent"]):
         raise TypeError("the audit log is append-only")
 
 
-class AuditEvent(models.Model):
+class AuditEvent(Keyed):
     """Who did what, when, from which address and by which route. Contains names and ids, never text of conversations."""
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     number = models.PositiveBigIntegerField(unique=True)
     at = models.DateTimeField()
     code = models.CharField(max_length=40, blank=True)

@@ -12,7 +12,7 @@ from django.utils.translation import pgettext_lazy
 
 from chatui.models.assistants import AssistantVersion
 from chatui.models.collections import Collection
-from chatui.models.keys import Row, new_key
+from chatui.models.keys import Keyed, Row
 
 
 class Folder(Row):
@@ -47,14 +47,13 @@ class ImportSource(models.TextChoices):
     SHARED = "shared", "shared conversation"
 
 
-class Conversation(models.Model):
+class Conversation(Keyed):
     """Title and settings of a conversation.
 
     It is in one place: in the list or in one of its owner's folders, at the top of either if ``is_pinned``, or in the archive, where it
     cannot be pinned. Restored from the archive or the bin, it returns to its ``folder``.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, verbose_name=_("owner"), on_delete=models.CASCADE, related_name="conversations", db_index=False
     )

@@ -6,14 +6,13 @@ from django.conf import settings
 from django.db import models
 
 from chatui.models.conversation import Conversation
-from chatui.models.keys import new_key
+from chatui.models.keys import Keyed
 
 
-class DebugRequest(models.Model):
+class DebugRequest(Keyed):
     """Open until ``closed_at`` or ``expires_at``, whichever comes first. Without ``expires_at`` it is only a request, and nothing is
     open."""
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="debug_requests")
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     reason = models.CharField(max_length=500, blank=True)

@@ -10,7 +10,7 @@ from django.db import models
 from django.utils import timezone
 
 from chatui.models.conversation import Conversation
-from chatui.models.keys import Row, Table, new_key
+from chatui.models.keys import Keyed, Row, Table
 from chatui.models.turn import Turn
 from renderer.frame_kinds import PRODUCT_NAMES, SUMMARY_NAME
 from renderer.frames import Frame, Role
@@ -27,10 +27,9 @@ class Author(models.TextChoices):
     """Somebody whose conversation was handed over to its owner."""
 
 
-class Message(models.Model):
+class Message(Keyed):
     """A stored frame. The columns about the frame are derived from its text."""
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="messages", db_index=False)
     parent = models.ForeignKey("self", on_delete=models.CASCADE, null=True, blank=True, related_name="children")
     turn = models.ForeignKey(Turn, on_delete=models.SET_NULL, null=True, blank=True, related_name="messages", db_index=False)

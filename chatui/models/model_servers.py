@@ -10,7 +10,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from chatui.models.conversation import Effort
-from chatui.models.keys import Row, new_key
+from chatui.models.keys import Keyed, Row, new_key
 
 
 class Summaries(models.TextChoices):
@@ -22,13 +22,12 @@ class Summaries(models.TextChoices):
     NONE = "none", _("None")
 
 
-class StoredBackend(models.Model):
+class StoredBackend(Keyed):
     """A model server that staff entered, with at most one key: ``key_name`` or ``sealed_key``.
 
     The audit log names columns by their verbose names.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     name = models.CharField(_("name"), max_length=60, unique=True)
     label = models.CharField(_("display name"), max_length=80, blank=True)
     is_enabled = models.BooleanField(_("enabled"), default=True)

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from chatui.models.conversation import Conversation, Effort
-from chatui.models.keys import new_key
+from chatui.models.keys import Keyed
 
 
 class TurnState(models.TextChoices):
@@ -30,10 +30,9 @@ BY_TIME = (IS_RUNNING.asc(), "started_at")
 LATEST_FIRST = (IS_RUNNING.desc(), "-started_at")
 
 
-class Turn(models.Model):
+class Turn(Keyed):
     """State, lease, settings used, usage and times of one answer."""
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="turns")
     question = models.ForeignKey("chatui.Message", on_delete=models.CASCADE, related_name="answers")
     asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)

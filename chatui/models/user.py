@@ -19,7 +19,7 @@ from django.db import models
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from chatui.models.keys import Row, new_key
+from chatui.models.keys import Keyed, Row
 from chatui.skeletons import folded_skeleton, skeleton
 
 LOOKS_TAKEN = _("An account with this name, or with one that looks like it, already exists.")
@@ -73,10 +73,9 @@ class PersonManager(UserManager.from_queryset(UserQuerySet)):  # type: ignore[mi
         return user
 
 
-class User(AbstractUser):
+class User(Keyed, AbstractUser):
     """Django's user with a UUIDv7 key. A custom model since the first migration, so that it can be extended."""
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     name_skeleton = SkeletonField()
     folded_name_skeleton = SkeletonField()
     language = models.CharField(_("language"), max_length=20, blank=True, default="", db_default="")
