@@ -4,7 +4,7 @@ import gc
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from statistics import median
 
 UNIT_LOOPS = 40_000
@@ -36,6 +36,15 @@ def relative_cost(work: Callable[[], object], other: Callable[[], object], *, pa
         return median(_seconds(work) / _seconds(other) for _ in range(pairs))
     finally:
         gc.enable()
+
+
+async def ends_within(seconds: float, attempt: Callable[[], Awaitable[float]]) -> None:
+    """Check that one attempt out of ten takes less; each returns how many seconds it took. A busy machine delays some of them, what the
+    product waits for delays all."""
+    took = [await attempt()]
+    while took[-1] >= seconds and len(took) < 10:
+        took.append(await attempt())
+    assert took[-1] < seconds, took
 
 
 class Calls:
