@@ -14,6 +14,7 @@ import contextlib
 import hashlib
 import logging
 import threading
+import time
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -41,8 +42,11 @@ CACHE_SECONDS = 24 * 60 * 60
 MAX_MODELS = 5000
 """The most models of one server, far more than any gateway has. A warning is logged if a server reports more."""
 
-_read_last: dict[str, tuple[str, ...] | None] = {}
-"""The last result for each spec in this process, used while the cache is down."""
+READ_SECONDS = 1.0
+"""How long a process uses a result before it reads it again. Over Redis, each question would wait for that in its transaction."""
+
+_read_last: dict[str, tuple[float, tuple[str, ...] | None]] = {}
+"""When this process read the last result for each spec, and that, which is also used while the cache is down."""
 
 
 def models_of(spec: BackendSpec) -> tuple[str, ...] | None:
@@ -50,16 +54,20 @@ def models_of(spec: BackendSpec) -> tuple[str, ...] | None:
     if spec.models or spec.is_demo:
         return spec.models
     key = _cache_key(spec)
+    read_at, last = _read_last.get(key, (0.0, None))
+    if last is not None and time.monotonic() < read_at + READ_SECONDS:
+        return last
     asked = f"{key}:asked"
     try:
         found = cache.get_many([key, asked])
         if asked not in found and cache.add(asked, True, QUERY_SECONDS):
             threading.Thread(target=_query, args=(spec, key), name=f"models of {spec.name}", daemon=True).start()
-        _read_last[key] = found.get(key)
+        last = found.get(key)
+        _read_last[key] = (time.monotonic(), last)
     except CACHE_ERRORS as error:
         # Pages and questions must not depend on the cache.
         log.warning("the models of model server %s could not be looked up (%s)", spec.name, type(error).__name__)
-    return _read_last.get(key)
+    return last
 
 
 def _cache_key(spec: BackendSpec) -> str:

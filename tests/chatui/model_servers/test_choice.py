@@ -4,6 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 from django.core.cache import cache
@@ -104,6 +105,21 @@ async def test_a_server_that_is_down_keeps_its_models_and_nobody_waits(
     assert len(asking) == 2, "it is asked in the background"
     await join(asking)
     assert len(asking) == 2 and available.models_of(spec) == ("one", "org/two")
+
+
+def test_known_models_are_looked_up_once_a_second(asking: list[threading.Thread], monkeypatch: pytest.MonkeyPatch) -> None:
+    spec, known, now, reads = BackendSpec(name="once a second", url="http://127.0.0.1:9"), ("one",), 1000.0, 0
+
+    def read(keys: list[str]) -> dict[str, object]:
+        nonlocal reads
+        reads += 1
+        return dict(zip(keys, (known, True), strict=True))
+
+    monkeypatch.setattr(cache, "get_many", read)
+    monkeypatch.setattr(available, "time", SimpleNamespace(monotonic=lambda: now))
+    assert [available.models_of(spec) for _ in range(3)] == [known] * 3 and reads == 1
+    now, known = now + 1, ("two",)
+    assert available.models_of(spec) == known and reads == 2
 
 
 async def test_a_key_for_another_origin_is_not_sent_in_the_background(
@@ -214,6 +230,7 @@ async def test_a_model_that_writes_no_answers_is_not_offered_and_its_conversatio
     configure: Configure, asking: list[threading.Thread], ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(available, "QUERY_SECONDS", 0.01)
+    monkeypatch.setattr(available, "READ_SECONDS", 0.0)
 
     def ask_again() -> None:
         time.sleep(0.02)
