@@ -25,7 +25,7 @@ from chatui.turns.streams.debug import DebugStream
 from chatui.turns.streams.end_user import EndUserStream
 from chatui.turns.streams.stored import messages_of
 from chatui.wire import bus as wire_bus
-from chatui.wire.bus import PROCESS, bus
+from chatui.wire.bus import PROCESS, Message, bus
 from renderer.activities.activity import Activity
 from renderer.activities.requests import Request
 from renderer.events import RawEvent
@@ -47,7 +47,8 @@ BEAT_SECONDS = 2.0
 FOLLOWED_SECONDS = 75.0
 """How long events are sent to another process after it reported a follower."""
 FIRST_SECONDS = 2.0
-"""How long a new turn's events are sent to every process: a follower there cannot report itself earlier."""
+"""How long events are kept for followers in other processes, which report themselves on a turn's first event; and how long after its end
+events are sent to every process."""
 
 _FOLLOWED = (Audience.END_USER, Audience.DEBUG)
 """The audiences that follow over sockets. The program that sent the request has its own stream."""
@@ -70,9 +71,12 @@ class Publisher:
         self._bus = bus()
         self._loop = asyncio.get_running_loop()
         self._started = time.monotonic()
-        first_until = self._loop.time() + FIRST_SECONDS if self._bus.reaches_others else 0.0
-        self._elsewhere_until = {Audience.END_USER: first_until, Audience.DEBUG: 0.0}
-        self._watched_until = 0.0 if self._program else first_until
+        self._first_until = self._loop.time() + FIRST_SECONDS if self._bus.reaches_others else 0.0
+        self._elsewhere_until = {Audience.END_USER: float("inf") if self._bus.reaches_others else 0.0, Audience.DEBUG: 0.0}
+        """Without an end before the first event, which every process gets."""
+        self._kept: list[Message] = []
+        """What was sent here alone since then."""
+        self._watched_until = 0.0 if self._program else self._first_until
         self._ended_unwatched = False
         """Nobody watched when the turn began to end. Pages that open later load the stored answer, or ask for a snapshot."""
         self._is_ready = not is_continuation
@@ -134,6 +138,10 @@ class Publisher:
         self._elsewhere_until[audience] = self._loop.time() + FOLLOWED_SECONDS
         if audience is Audience.END_USER:
             self._watched_until = self._elsewhere_until[audience]
+            if self._loop.time() < self._first_until:
+                for message in self._kept:
+                    self._bus.send_elsewhere(self._group[audience], message)
+            self._kept.clear()
 
     @property
     def is_followed(self) -> bool:
@@ -315,10 +323,17 @@ class Publisher:
         self._next_beat = self._loop.call_later(BEAT_SECONDS - silent, self._beat)
 
     def _send(self, audience: Audience, events: Sequence[wire.Event | wire.Numbered]) -> None:
-        """Encode events once for everybody in this audience, and not at all if nobody is listening."""
-        elsewhere = self._is_heard_elsewhere(audience)
-        if elsewhere or self._bus.is_heard(self._group[audience]):
-            self._bus.send(self._group[audience], {**self._from, "json": wire.encode(events)}, elsewhere=elsewhere)
+        """Encode events once for everybody in this audience, and not at all if nobody is listening, nor may have been about to."""
+        group, elsewhere = self._group[audience], self._is_heard_elsewhere(audience)
+        keeps = audience is Audience.END_USER and not elsewhere and self._loop.time() < self._first_until
+        if not (keeps or elsewhere or self._bus.is_heard(group)):
+            return
+        message = {**self._from, "json": wire.encode(events)}
+        self._bus.send(group, message, elsewhere=elsewhere)
+        if keeps:
+            self._kept.append(message)
+        elif self._elsewhere_until[audience] == float("inf"):
+            self._elsewhere_until[audience] = 0.0
 
     def _is_heard(self, audience: Audience) -> bool:
         return self._bus.is_heard(self._group[audience]) or self._is_heard_elsewhere(audience)

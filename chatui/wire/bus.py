@@ -96,6 +96,10 @@ class Bus:
         if elsewhere:
             self._relay.send(group, message)
 
+    def send_elsewhere(self, group: str, message: Message) -> None:
+        """Send to the receivers of a group in other processes, as ``send`` does."""
+        self._relay.send(group, message)
+
     def send_to(self, process: str, group: str, message: Message) -> None:
         if process == PROCESS:
             self._deliver(group, message)

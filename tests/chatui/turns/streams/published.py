@@ -75,6 +75,9 @@ class World:
     def send(self, group: str, message: dict[str, Any], *, elsewhere: bool) -> None:
         self.sent.append((group, message, elsewhere))
 
+    def send_elsewhere(self, group: str, message: dict[str, Any]) -> None:
+        self.sent.append((group, message, True))
+
     def send_to(self, process: str, group: str, message: dict[str, Any]) -> None:
         self.sent_to.append((process, group, message))
 
