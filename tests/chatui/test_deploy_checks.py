@@ -5,18 +5,18 @@ import subprocess
 from ipaddress import ip_network
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 
 import psycopg
 import pytest
 from django.conf import settings
-from django.core import checks
+from django.core.checks import Tags, run_checks
+from django.db import connection
 from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
 from django.middleware.security import SecurityMiddleware
 from django.utils.module_loading import import_string
 
-from chatui.checks import CONNECTIONS_OF_PROCESS, origins, postgresql_connections, redis_address, values, with_our_middleware
+from chatui.checks import CONNECTIONS_OF_PROCESS
 from chatui.database import connections, pools
 from chatui.env import Environment
 from tests.services.databases import create_tables, own_server
@@ -25,14 +25,16 @@ from tests.support.environment import change
 from tests.support.limits import limit
 from tests.support.places import ROOT
 from tests.support.served import Deployment
+from tests.support.system_checks import said
 
 MAX_CONNECTIONS = limit("chatui.database", "MAX_CONNECTIONS")
 
 
+@pytest.mark.django_db
 def test_https_without_a_trusted_proxy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     def ids(**values: object) -> list[str | None]:
         change(monkeypatch, {"hosts": ["chat.example.org", "localhost"], "origins": [], "trusted_proxies": [], **values})
-        return [message.id for message in origins(None)]
+        return [message.id for message in said()]
 
     public = ["https://chat.example.org"]
     assert ids(origins=public) == ids(origins=["http://localhost:8000", *public]) == ["chatui.W063"]
@@ -40,6 +42,7 @@ def test_https_without_a_trusted_proxy_is_said(monkeypatch: pytest.MonkeyPatch) 
     assert ids(origins=["http://localhost:8000"]) == ids() == [], "over HTTP nothing has to say so"
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("name", "wrong", "right", "identity"),
     [
@@ -55,11 +58,12 @@ def test_a_setting_that_does_not_do_what_is_expected_is_said(
 ) -> None:
     for value, expected in ((wrong, {f"chatui.{identity}"}), (right, set())):
         change(monkeypatch, {"hosts": ["localhost"], "secret_key": "", name: value})
-        found = {message.id for message in values(None)}
-        assert found == expected
-        assert all(str(wrong) not in str(message.msg) for message in values(None)) or name == "hosts"
+        found = said()
+        assert {message.id for message in found} == expected
+        assert all(str(wrong) not in str(message.msg) for message in found) or name == "hosts"
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("url", "is_said"),
     [
@@ -73,7 +77,7 @@ def test_a_setting_that_does_not_do_what_is_expected_is_said(
 )
 def test_an_unknown_option_of_redis_is_said(url: str, is_said: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"redis_url": url})
-    found = redis_address(None)
+    found = said()
     assert [message.id for message in found] == ["chatui.E062"] * is_said and "s3cret" not in str(found)
 
 
@@ -86,11 +90,12 @@ def test_the_connections_of_a_process_are_those_of_its_pools() -> None:
     )
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(("allowed", "used", "is_said"), [(97, 59, True), (97, 58, False), (350, 311, False), (350, 312, True)])
 def test_connections_that_the_server_has_not_left_are_said(allowed: int, used: int, is_said: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatui.checks.connection", SimpleNamespace(vendor="postgresql"))
+    monkeypatch.setattr(connection, "vendor", "postgresql")
     monkeypatch.setattr(connections, "of_server", lambda: (used + 1, allowed))
-    found = postgresql_connections(None)
+    found = said("W069")
     assert [message.id for message in found] == ["chatui.W069"] * is_said
     assert not is_said or f"allows {allowed} connections, of which {used} are open" in str(found[0].msg)
 
@@ -98,8 +103,8 @@ def test_connections_that_the_server_has_not_left_are_said(allowed: int, used: i
 @pytest.mark.services
 def test_the_connections_of_a_real_server_are_counted() -> None:
     with own_server() as server:
-        with psycopg.connect(server.url, autocommit=True) as connection:
-            connection.execute("ALTER SYSTEM SET max_connections = 45")
+        with psycopg.connect(server.url, autocommit=True) as own:
+            own.execute("ALTER SYSTEM SET max_connections = 45")
         server.stop()
         server.start()
         create_tables(server.url)
@@ -126,18 +131,17 @@ def test_the_example_of_settings_is_read_alike_by_a_shell_and_by_systemd() -> No
     assert Environment.of(read).usage_contact == "Ask it@example.org for more."
 
 
-HTTPS = {"SECURE_HSTS_SECONDS": 31_536_000, "SECURE_SSL_REDIRECT": True, "CSRF_COOKIE_SECURE": True}
+HTTPS = {"SECURE_HSTS_SECONDS": 31_536_000, "SECURE_SSL_REDIRECT": True, "CSRF_COOKIE_SECURE": True, "SESSION_COOKIE_SECURE": True}
 
 
 def found() -> set[str | None]:
-    return {message.id for message in with_our_middleware(None)}
+    return {message.id for message in run_checks(tags=[Tags.security], include_deployment_checks=True) if not message.is_silenced()}
 
 
 def test_what_is_missing_for_https_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in HTTPS:
         monkeypatch.setattr(settings, name, 0)
-    assert found() == {"security.W004", "security.W008", "security.W016"}
-    assert with_our_middleware in checks.registry.registry.get_checks(include_deployment_checks=True)
+    assert found() == {"security.W004", "security.W008", "security.W010", "security.W016"}
 
 
 def test_where_all_is_there_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,11 +12,9 @@ import pytest
 from django.conf import settings
 from pydantic import ValidationError
 
-from chatui import checks
 from chatui.env import BASE_DIR, Environment
 from tests.support.environment import change
-
-CHECKS = (checks.backend_variables, checks.origins, checks.offered_tools, checks.search_engine, checks.pages)
+from tests.support.system_checks import said
 
 
 def test_every_variable_is_documented_with_its_meaning_and_none_that_does_not_exist() -> None:
@@ -129,6 +127,7 @@ def test_the_key_of_a_model_server_comes_from_its_file_and_shows_in_no_repr(tmp_
     assert "sk-secret" not in repr(Environment(backend_key="sk-secret"))
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("field", "value", "identity"),
     [
@@ -149,10 +148,11 @@ def test_manage_py_check_says_what_is_wrong(
 ) -> None:
     url = {"backend_url": "http://127.0.0.1:1"} if field == "backend_kind" else {}
     change(monkeypatch, {"data_dir": tmp_path, **url, field: value})
-    found = [message.id for check in CHECKS for message in check(None)]
+    found = [message.id for message in said()]
     assert identity in found
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("name", "identity", "nearest"),
     [
@@ -165,19 +165,21 @@ def test_a_misspelt_setting_is_an_error_with_the_nearest_right_name(
     name: str, identity: str, nearest: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, "x")
-    [found] = checks.known_names(None)
+    [found] = said()
     assert found.id == identity and nearest in found.msg and name in found.msg
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     "name", ["CHATUI_BACKEND_SUMMARY_REVIEW", "CHATUI_CLOSED_ACCOUNT_HEIR", "CHATUI_DJANGO_ADMIN", "CHATUI_TOOL_THREADS"]
 )
 def test_a_setting_of_an_earlier_version_is_a_warning_that_says_it_can_go(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, "false")
-    [found] = checks.known_names(None)
+    [found] = said()
     assert found.id == "chatui.W021" and "does nothing any more and can be removed" in found.msg
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("name", "now"),
     [
@@ -191,24 +193,25 @@ def test_a_setting_of_an_earlier_version_that_restricted_something_keeps_everyth
     name: str, now: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, "1")
-    [found] = checks.known_names(None)
+    [found] = said()
     assert found.id == "chatui.E063" and found.is_serious() and name in found.msg and now in found.msg
 
 
+@pytest.mark.django_db
 def test_a_variable_that_an_operators_file_names_is_no_misspelt_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATUI_BACKEND_KEY2", "x")
     monkeypatch.setenv("chatui_name", "a setting, in small letters")
     monkeypatch.setenv("CHATUI_KEY_ACME", "https://api.example.org sk-x")
-    assert [found.id for found in checks.known_names(None)] == ["chatui.E050"]
-    (tmp_path / "backends.toml").write_text('[[backend]]\nname = "a"\nkey_env = "CHATUI_BACKEND_KEY2"\n')
+    assert [found.id for found in said()] == ["chatui.E050"]
+    (tmp_path / "backends.toml").write_text('[[backend]]\nname = "a"\nurl = "http://127.0.0.1:9"\nkey_env = "CHATUI_BACKEND_KEY2"\n')
     change(monkeypatch, {"backends_file": tmp_path / "backends.toml"})
-    assert checks.known_names(None) == []
+    assert said() == []
 
 
+@pytest.mark.django_db
 def test_the_defaults_have_nothing_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "ENVIRONMENT", Environment.of(os.environ))
-    for check in CHECKS:
-        assert check(None) == []
+    assert said() == []
 
 
 @pytest.mark.extended

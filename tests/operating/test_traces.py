@@ -7,12 +7,12 @@ from uuid import uuid4
 
 import pytest
 
-from chatui.checks import traces
 from chatui.env import BASE_DIR
 from chatui.observability import tracing
 from tests.chatui.observability.peer import attributes_of, collecting, hangs
 from tests.support import environment, stub
 from tests.support.served import PASSWORD, START_SECONDS, Deployment, LiveSocket, Server
+from tests.support.system_checks import said
 
 SECRET, WORDS = "zymurgy", "quixotry"
 ANSWER = stub.plays(stub.chunk(reasoning_content=SECRET) + stub.chunk("stop", content=WORDS) + stub.DONE)
@@ -75,9 +75,10 @@ async def test_a_collector_that_hangs_neither_slows_an_answer_nor_the_end_of_the
 
 def wrong(monkeypatch: pytest.MonkeyPatch, **values: object) -> list[str]:
     environment.change(monkeypatch, {"traces_url": "http://127.0.0.1:4318/v1/traces", "traces_header": "", **values})
-    return [message.msg for message in traces(None)]
+    return [message.msg for message in said("E060")]
 
 
+@pytest.mark.django_db
 def test_an_address_without_the_packages_is_an_error_with_the_command_that_installs_them(monkeypatch: pytest.MonkeyPatch) -> None:
     assert wrong(monkeypatch) == []
 
@@ -104,6 +105,7 @@ def test_an_address_without_the_packages_is_an_error_with_the_command_that_insta
         {"traces_header": "X-Key: hunter2\r\nX-Other: 1"},
     ],
 )
+@pytest.mark.django_db
 def test_what_cannot_be_sent_to_is_an_error_without_its_value(values: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     [error] = wrong(monkeypatch, **values)
     assert "CHATUI_TRACES_" in error and "hunter2" not in error

@@ -2,13 +2,13 @@
 
 import pytest
 
-from chatui.checks import reading_of_files
 from chatui.documents import reading
 from chatui.documents.kinds import HiddenPart, NoTextReason, UnreadThing
 from chatui.documents.reading import FileReading, ReadingState, TextPart, read
 from chatui.sandbox import ProcessLimits
 from tests.chatui.documents import samples
 from tests.chatui.documents.worker import change_program, unconfined
+from tests.support.system_checks import said
 
 ON_ANOTHER_PROCESSOR = "import os; named = os.uname_result([*os.uname()[:4], 'vax']); os.uname = lambda: named; "
 FINDS_ITS_CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); "
@@ -106,10 +106,11 @@ def test_the_process_inherits_no_environment(monkeypatch: pytest.MonkeyPatch) ->
     assert reading.read_confined("pdf", b"", 1000, ProcessLimits()).reason is NoTextReason.BROKEN
 
 
+@pytest.mark.django_db
 def test_operators_are_told_which_protection_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "faults", lambda: ["a process was not ended at its time limit"])
-    [warning] = reading_of_files(None)
-    assert warning.id == "chatui.W056" and "at its time limit" in str(warning.msg)
+    [warning] = said("W056", deploy=True)
+    assert "at its time limit" in str(warning.msg)
 
 
 @pytest.mark.extended

@@ -5,7 +5,6 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from chatui import checks
 from chatui.accounts import account_linking, people, sign_in_settings
 from chatui.accounts.openid import NotAdmittedError
 from chatui.accounts.provider_claims import PersonClaims
@@ -20,6 +19,7 @@ from chatui.permissions.access import NotFoundError
 from tests.chatui.conftest import confirmed, make_person, signed_in
 from tests.chatui.lifecycle.conftest import TABLE, Directory
 from tests.support.environment import change
+from tests.support.system_checks import said
 
 RIGHTS = ("view_user", "add_user", "change_user", "delete_user", "view_group", "change_group")
 
@@ -52,11 +52,11 @@ def test_the_operator_chooses_an_account_that_exists_and_is_open(heir: User, mon
     lines = AuditEvent.objects.filter(action__startswith="heir").order_by("number").values_list("action", "owner_name")
     not_any_more = "heir not chosen any more"
     assert list(lines) == [("heir chosen", "archive"), (not_any_more, "archive"), ("heir chosen", "another"), (not_any_more, "another")]
-    assert not checks.heir_is_chosen(None), "nothing is to be handed over"
+    assert not said("W059"), "nothing is to be handed over"
     change(monkeypatch, {"closed_accounts": "hand-over"})
-    assert [each.id for each in checks.heir_is_chosen(None)] == ["chatui.W059"]
+    assert said("W059")
     closed_accounts.choose_heir(SHELL, "archive")
-    assert not checks.heir_is_chosen(None), "the twin"
+    assert not said("W059"), "the twin"
 
 
 def test_whoever_takes_the_name_inherits_nothing(db: None, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:

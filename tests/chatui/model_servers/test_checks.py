@@ -1,35 +1,27 @@
 """``manage.py check`` reports mistakes in all model servers; mistakes on the admin pages do not keep the server from starting."""
 
-from collections.abc import Callable
 from typing import Any, NoReturn
 
 import pytest
 from django.contrib.auth.models import Group
-from django.core.checks import ERROR, CheckMessage
+from django.core.checks import ERROR
 from django.db import DatabaseError
 
-from chatui import checks
 from chatui.env import environment
 from chatui.model_servers import configured
 from chatui.models.model_servers import StoredBackend
 from tests.support.environment import change
 from tests.support.several import Configure
 from tests.support.several import configure as configure
+from tests.support.system_checks import said
 
 pytestmark = pytest.mark.django_db
 
 ONE = '[[backend]]\nname="small"\nurl="http://127.0.0.1:9"\n'
-CHECKS: tuple[Callable[..., list[CheckMessage]], ...] = (
-    checks.backends_file,
-    checks.backend_variables,
-    checks.stored_backends,
-    checks.vocabulary_of_backends,
-    checks.title_model,
-)
 
 
 def problems() -> list[tuple[str | None, str]]:
-    return [(message.id, message.msg) for check in CHECKS for message in check(None)]
+    return [(message.id, message.msg) for message in said()]
 
 
 def test_a_correct_configuration_has_no_messages(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +79,7 @@ def test_mistakes_on_the_admin_pages_are_warnings_so_that_the_server_starts(
     configure(ONE)
     StoredBackend.objects.create(**({"name": "a"} | row))
     assert [found for found, _ in problems()] == [identity] and words in problems()[0][1]
-    assert all(message.level < ERROR for check in CHECKS for message in check(None))
+    assert all(message.level < ERROR for message in said())
     assert "sk-7261" not in repr(problems())
 
 

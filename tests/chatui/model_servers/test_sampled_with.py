@@ -6,7 +6,6 @@ import json
 import pytest
 from channels.db import database_sync_to_async
 
-from chatui import checks
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
@@ -15,6 +14,7 @@ from tests.support import stub
 from tests.support.several import Configure, constant_answer
 from tests.support.several import closing as closing
 from tests.support.several import configure as configure
+from tests.support.system_checks import said
 from tests.support.turns import run
 
 FILE = """
@@ -59,7 +59,7 @@ def test_sampling_can_be_set_by_variables_and_mistakes_are_errors(configure: Con
     (spec,) = connected.specs()
     assert spec.sampling_of(None) == {"temperature": 0.7, "seed": 7}
     assert (spec.route.query, spec.route.key_header, spec.route.proxy) == ((("api-version", "2024-10-21"),), "api-key", "http://proxy:3128")
-    assert not checks.backend_variables(None) and not checks.files_of_backends(None)
+    assert said() == []
     for wrong in (
         {"backend_sampling": "warm"},
         {"backend_query": "key=sk-7261"},
@@ -67,6 +67,6 @@ def test_sampling_can_be_set_by_variables_and_mistakes_are_errors(configure: Con
         {"backend_ca_file": "/none"},
     ):
         configure(**{"backend_url": "https://r.example", **wrong})
-        found = [*checks.backend_variables(None), *checks.files_of_backends(None)]
+        found = said()
         assert [each.id for each in found] in (["chatui.E015"], ["chatui.E016"]), wrong
         assert "7261" not in str(found)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from chatui import checks
 from chatui.tools.remote.definition import McpSpec, ToolsFile, fixed_files, read_file
 from tests.support import environment
 from tests.support.cases import for_each
+from tests.support.system_checks import said
 
 GOOD = """
 [[openapi]]
@@ -113,9 +113,10 @@ def test_a_program_whose_people_share_a_fixed_file_is_warned_about(table: dict[s
     assert fixed_files(McpSpec.model_validate({"name": "kept", "tools": ["add"], **here})) == expected
 
 
+@pytest.mark.django_db
 def test_the_check_names_the_server_and_what_is_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "tools.toml"
     file.write_text('[[mcp]]\nname = "memory"\ncommand = ["npx", "server-memory"]\ntools = ["add"]\n')
     environment.change(monkeypatch, {"tools_file": file})
-    [found] = checks.tools_file(None)  # type: ignore[call-arg, arg-type]
-    assert found.id == "chatui.W034" and "memory: people share" in found.msg and "MEMORY_FILE_PATH" in found.msg
+    [found] = said("W034")
+    assert "memory: people share" in found.msg and "MEMORY_FILE_PATH" in found.msg

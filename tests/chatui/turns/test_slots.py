@@ -11,12 +11,12 @@ from django.contrib.auth.models import Group
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatui.checks import named_groups_exist
 from chatui.env import Environment
 from chatui.turns.slots import NoSpareSlotError, ProgramLimits, QueueFullError, Slots
 from tests.support import constants
 from tests.support.cases import example_count
 from tests.support.environment import change
+from tests.support.system_checks import said
 
 
 async def hold(slots: Slots, name: str, done: list[str], places: dict[str, list[int]], until: asyncio.Event) -> None:
@@ -359,10 +359,10 @@ def test_a_group_limit_is_a_positive_number() -> None:
 
 @pytest.mark.django_db
 def test_a_system_check_names_unknown_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert named_groups_exist(None) == []
+    assert said("W018") == []
     change(monkeypatch, {"group_answers_at_once": {"students": 1, "stuff": 2}})
     Group.objects.create(name="students")
-    assert [(found.id, "'stuff'" in found.msg) for found in named_groups_exist(None)] == [("chatui.W018", True)]
+    assert ["'stuff'" in found.msg for found in said("W018")] == [True]
 
 
 # Spare slots, for low-priority work: they never delay an answer and are never lost.

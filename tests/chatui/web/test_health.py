@@ -16,7 +16,6 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.db.utils import OperationalError
 from django.test import Client
 
-from chatui.checks import newer_database
 from chatui.database import connections, versions
 from chatui.database.base import PageConnections
 from chatui.database.connections import ThreadConnection
@@ -25,6 +24,7 @@ from chatui.model_servers import connected
 from tests.chatui.database.locks import write_lock
 from tests.support.environment import change
 from tests.support.limits import limit
+from tests.support.system_checks import said
 
 MAX_CONNECTIONS = limit("chatui.database", "MAX_CONNECTIONS")
 
@@ -188,7 +188,7 @@ def test_a_newer_database_is_refused_unless_it_became_so_while_the_process_ran(m
         assert (status, found["ready"], found["migrations"]) == (503, False, "failed")
         assert "0999_from_the_future" in found["problem"]
         assert own in found["problem"]
-        [error] = newer_database(None)
+        [error] = said("E061")
         assert str(error.msg) == found["problem"]
         with pytest.raises(CommandError, match="0999_from_the_future"):
             call_command("migrate", verbosity=0)

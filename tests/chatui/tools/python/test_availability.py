@@ -12,7 +12,6 @@ from uuid import uuid4
 
 import pytest
 
-from chatui import checks
 from chatui.env import BASE_DIR
 from chatui.tools import catalogue
 from chatui.tools.python import availability, examination, launch, tool
@@ -23,6 +22,7 @@ from tests.chatui.tools.python.sandbox import change_code, sandbox
 from tests.support import environment
 from tests.support.cases import for_each
 from tests.support.new_process import forget
+from tests.support.system_checks import said
 
 
 @pytest.fixture(autouse=True)
@@ -43,13 +43,14 @@ def called(code: str = "1") -> str:
     return asyncio.run(tool.run(CallingTurn(uuid4(), uuid4(), uuid4()), {"code": code}))
 
 
+@pytest.mark.django_db
 def test_root_has_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     reason = availability.why_off()
     assert "runs as root" in reason and "an ordinary user" in reason
     assert catalogue.offered_to((), is_demo=False) == {}
-    [warning] = checks.python_sandbox(None)
-    assert warning.id == "chatui.W040" and "runs as root" in str(warning.msg)
+    [warning] = said("W040")
+    assert "runs as root" in str(warning.msg)
     with pytest.raises(ToolError):
         called()
 
@@ -59,7 +60,7 @@ def test_root_has_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_is_offered_if_nothing_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(availability, "launch", sandbox)
     assert availability.why_off() == ""
-    assert list(catalogue.offered_to((), is_demo=False)) == ["run_python"] and checks.python_sandbox(None) == []
+    assert list(catalogue.offered_to((), is_demo=False)) == ["run_python"] and said("W040") == []
 
 
 def test_it_is_off_until_the_sandbox_was_probed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,10 +89,11 @@ def test_one_escape_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
     assert catalogue.offered_to((), is_demo=False) == {}
 
 
+@pytest.mark.django_db
 def test_without_the_setting_nothing_is_probed(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, tools={"current_time": ()})
     monkeypatch.setattr(availability, "launch", lambda: pytest.fail("tried"))
-    assert availability.why_off() and checks.python_sandbox(None) == []
+    assert availability.why_off() and said("W040") == []
     with pytest.raises(ToolError, match="cannot be used"):
         called()
 

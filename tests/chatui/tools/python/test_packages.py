@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from chatui import checks
 from chatui.env import environment
 from chatui.tools.python import availability, examination, packages, tool
 from chatui.tools.python.answers import CodeOutcome
@@ -18,6 +17,7 @@ from renderer.harmony.prompt import SystemMessage
 from tests.chatui.tools.python.sandbox import MEMORY_MEBIBYTES, sandbox_with_packages, within
 from tests.support import environment as changed
 from tests.support.places import CACHE
+from tests.support.system_checks import said
 
 pytestmark = pytest.mark.slow
 
@@ -211,16 +211,17 @@ def test_a_model_with_token_ids_is_told_of_them_after_the_trained_words() -> Non
     assert told == f"{before}\n\nInstalled: numpy 2.4.6.\n\n# Valid channels{after}"
 
 
+@pytest.mark.django_db
 def test_an_environment_of_another_release_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = packages.place(tmp_path)
     (place / "bin").mkdir(parents=True)
     (place / "bin" / "python3").touch()
     monkeypatch.setattr(availability, "why_off", lambda: "")
     changed.change(monkeypatch, {"data_dir": tmp_path, "tools": {"python": ()}, "backend_url": "http://127.0.0.1:9"})
-    [found] = checks.python_sandbox(None)
-    assert found.id == "chatui.I041" and "python_tool" in str(found.msg)
+    [found] = said("I041")
+    assert "python_tool" in str(found.msg)
     (place / "requirements.sha256").write_text(hashlib.sha256(packages.LOCK.read_bytes()).hexdigest())
-    assert checks.python_sandbox(None) == []
+    assert said("I041") == []
 
 
 def test_what_cannot_be_installed_leaves_the_older_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,6 @@ from django.contrib.auth.models import Group
 from chatui import instructions
 from chatui.accounts import groups as accounts_groups
 from chatui.audit_log.record import Visitor
-from chatui.checks import group_instructions_are_valid, named_groups_exist
 from chatui.models.model_servers import StoredBackend
 from chatui.models.user import User
 from chatui.permissions import shares
@@ -17,6 +16,7 @@ from chatui.permissions.access import NotFoundError
 from tests.chatui.conftest import make_person, signed_in
 from tests.support.environment import change
 from tests.support.staff_pages import save_rights
+from tests.support.system_checks import said
 
 pytestmark = pytest.mark.django_db
 
@@ -55,7 +55,7 @@ def test_missing_groups_are_reported_at_startup_by_check_and_on_the_pages(boss: 
     with caplog.at_level(logging.WARNING):
         accounts_groups.log_missing()
     assert "CHATUI_SHARE_GROUPS names the group 'gone', which does not exist: it lets nobody create share links" in caplog.text
-    assert [(problem.id, problem.msg.split(":")[0]) for problem in named_groups_exist(None)] == [
+    assert [(problem.id, problem.msg.split(":")[0]) for problem in said("W018", "W052", "W054", "W058")] == [
         ("chatui.W058", setting) for setting, _ in expected
     ]
     for path in ("/manage/", "/manage/settings/"):
@@ -130,4 +130,4 @@ def test_the_pages_of_groups_show_what_each_has_without_texts(groups: list[Group
 
 def test_a_file_with_a_mistake_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     change(monkeypatch, {"group_instructions_file": tmp_path / "none.toml"})
-    assert [problem.id for problem in group_instructions_are_valid(None)] == ["chatui.E053"]
+    assert said("E053")

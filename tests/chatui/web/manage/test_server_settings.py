@@ -10,7 +10,6 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils import timezone
 
-from chatui import checks
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.separation import OwnProofs, digest_of, upstream_of
 from chatui.limits import Throttle
@@ -30,6 +29,7 @@ from tests.chatui.operations.doctor.peers import MODEL, THOUGHT, WORDS, Answer, 
 from tests.support import stub
 from tests.support.several import Configure
 from tests.support.several import configure as configure
+from tests.support.system_checks import said
 
 pytestmark = pytest.mark.django_db
 
@@ -383,7 +383,7 @@ def test_the_operators_own_rows_count_as_confirmed_and_a_check_reports_the_other
     StoredBackend.objects.create(name="shell", url="http://127.0.0.1:9")
     add(admin_pages)
     assert offered() == ["shell"]
-    (warning,) = [message for message in checks.stored_backends(None) if message.id == "chatui.W017"]
+    (warning,) = said("W017")
     assert "'small'" in warning.msg and "'omar'" in warning.msg
 
 
@@ -760,7 +760,7 @@ def test_after_a_change_of_the_secret_key_the_page_asks_for_the_key_again(sera: 
     assert "CHATUI_SECRET_KEY has changed. Enter it again." in errors(change(sera, label="New", held="stored"))
     assert change(sera, label="New", key=KEY).status_code == 302 and connected.key_of(configured.rows().specs[0]) == KEY
     configure(secret_key="one", sealing_key="third")
-    assert any("'small'" in each.msg and "Enter the key again" in each.msg for each in checks.stored_backends(None))
+    assert any("'small'" in each.msg and "Enter the key again" in each.msg for each in said())
 
 
 @pytest.mark.parametrize(
@@ -829,7 +829,7 @@ def test_a_key_is_nowhere_but_in_the_request_to_its_server(
     for path in pages:
         out.append(body_of(root.get(path)))
     out += [repr(row) for row in AuditEvent.objects.values_list()] + [repr(row) for row in Examination.objects.values_list()]
-    out += [repr(row) for row in StoredBackend.objects.values_list()] + [str(each) for each in checks.stored_backends(None)]
+    out += [repr(row) for row in StoredBackend.objects.values_list()] + [str(each) for each in said()]
     out.append(caplog.text)
     sealed = StoredBackend.objects.get().sealed_key
     assert sealed and [text for text in out if KEY in text] == []
