@@ -19,7 +19,7 @@ from renderer.frames import Frame, Header
 from renderer.harmony.prompt import Prompt, SystemMessage, build
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 from tests.chatui.backends.test_wire_formats import plays
-from tests.chatui.backends.wire import DAY, LLAMA, SGLANG, VLLM, ids_of, sse, vllm
+from tests.chatui.backends.wire import DAY, LLAMA, SGLANG, VLLM, ids_of, posts, sse, vllm
 from tests.support import stub
 from tests.support.sampling import PATIENT, outcome, sample_request
 from tests.support.stub import SSE_HEAD
@@ -158,6 +158,20 @@ async def test_a_context_length_from_a_refusal_is_that_of_the_default_model(voca
         assert (await outcome(backend, sample_request("Hello!", *turns))).visible == "Hi"
         assert [backend.known_context(name) for name in (None, "tiny", "other")] == [1000, 1000, 4096]
         await backend.aclose()
+
+
+async def test_after_a_refusal_that_names_no_length_a_shorter_prompt_is_sent(vocabulary: Vocabulary) -> None:
+    refused = "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n" + json.dumps(
+        {"error": {"message": "The prompt is too long.", "code": "context_length_exceeded"}}
+    )
+    answer = SSE_HEAD + sse(vllm(*ids_of(vocabulary, "<|channel|>final<|message|>Hi<|return|>")))
+    turns = [frame for _ in range(6) for frame in (Frame(Header("user"), "word " * 150), Frame(Header("assistant", "final"), "."))]
+    async with stub.running(plays(refused.encode(), answer), **VLLM) as server:
+        backend = registry.build(Endpoint(server.url, limits=PATIENT), kind="harmony", vocabulary=lambda: vocabulary)
+        assert (await outcome(backend, sample_request("Hello!", *turns))).visible == "Hi"
+        await backend.aclose()
+    first, second = (post["prompt"] for post in posts(server))
+    assert len(second) < len(first) < 4096 and second[-8:] == first[-8:], "by what it was, not by the length that the server says of itself"
 
 
 @pytest.mark.parametrize(("size", "kept"), [(460, (False, True)), (5000, (True, True))])
