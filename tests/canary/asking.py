@@ -16,7 +16,7 @@ from django.http import HttpResponseBase
 from django.test import Client
 from django.utils import timezone
 
-from chatui.accounts import api_keys, invitations, password_links
+from chatui.accounts import api_keys, password_links
 from chatui.audit_log.record import Visitor, record
 from chatui.models.assistants import Assistant
 from chatui.models.audit import AttemptWarning
@@ -45,6 +45,7 @@ from tests.canary.reviewed import HOLDER
 from tests.chatui.conftest import make_person
 from tests.chatui.store.pictures import png
 from tests.chatui.store.uploads import uploaded
+from tests.support.people import invite
 
 ADDRESS = "192.0.2.7"
 
@@ -97,11 +98,11 @@ def places(world: World) -> dict[str, str]:
         lapses_at=timezone.now(),
     )
     inviter = make_person("inviter", "view_user", "add_user", staff=True)
-    invited = invitations.create(Visitor(inviter, ADDRESS, "shell"), days=7, group=None, note="").split("/")
+    invited = invite(inviter).split("/")
     viewers = Group.objects.create(name="viewers")
     viewers.permissions.set(Permission.objects.filter(codename="view_hidden_channels"))
     viewer = make_person("seer", "view_user", "add_user", "view_hidden_channels", staff=True)
-    beyond = invitations.create(Visitor(viewer, ADDRESS, "shell"), days=7, group=viewers, note="").split("/")
+    beyond = invite(viewer, viewers).split("/")
     foreign = append(second, None, Header("user"), "Elsewhere")
     files = [
         store_files.save(FileDestination(row.owner_id, row.pk), NewFile.of("a visible file.txt", b"visible"))

@@ -7,7 +7,8 @@ from typing import Any
 from django.db import IntegrityError, models, transaction
 from django.db.models.fields import NOT_PROVIDED
 
-from chatui.audit_log.record import FIRST_HASH, HASHED_COLUMNS, digest_of
+from chatui.audit_log.record import FIRST_HASH, HASHED_COLUMNS
+from tests.support.audit_lines import digest_of
 
 WORD = "zymurgy"
 _NOW = datetime(2026, 11, 1, tzinfo=UTC)

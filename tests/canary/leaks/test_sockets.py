@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from channels.db import database_sync_to_async
 
-from chatui.audit_log.record import FIRST_HASH, digest
+from chatui.audit_log.record import FIRST_HASH
 from chatui.live import consumer
 from chatui.models.audit import AuditEvent, CountedLine
 from chatui.models.user import User
@@ -20,6 +20,7 @@ from tests.canary.markers import Canary
 from tests.canary.planting import plant
 from tests.canary.reviewed import ATTEMPT, COMMANDS, COUNTED, GRANT, Command
 from tests.chatui.conftest import PASSWORD, refuse_log
+from tests.support.audit_lines import digest
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, REPLY, ScriptedBackend, Step, ended, frame
 

@@ -10,16 +10,14 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from chatui.accounts import invitations
-from chatui.audit_log.record import Visitor
 from chatui.models.audit import AuditEvent
 from chatui.models.invitations import Invitation
 from chatui.models.user import User
-from chatui.permissions import four_eyes
 from tests.chatui.accounts.conftest import configure, start_sign_in
 from tests.chatui.accounts.conftest import provider as provider
 from tests.chatui.accounts.scripted_provider import ScriptedProvider
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
+from tests.support.people import are_linked, invite
 
 INVITE = "/manage/people/invite/"
 NEW = {"username": "nora", "password1": PASSWORD, "password2": PASSWORD}
@@ -61,7 +59,7 @@ def test_an_invited_person_creates_an_account_and_is_signed_in(asker: User, read
         ("use invitation", "nora", "made by olga, to group readers"),
         ("sign in", "", "by invitation"),
     ]
-    assert four_eyes.are_linked(asker, nora)
+    assert are_linked(asker, nora)
     assert Client().get(path).status_code == 404 and Client().post(path, NEW | {"username": "two"}).status_code == 404
 
 
@@ -146,7 +144,7 @@ def test_guesses_at_links_have_to_wait(asker: User) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_of_two_people_with_one_link_one_gets_an_account() -> None:
     asker = make_person("olga", "add_user", "view_user", staff=True)
-    path = invitations.create(Visitor(asker, "192.0.2.1", "admin"), days=1, group=None, note="")
+    path = invite(asker, days=1)
     start = threading.Barrier(3)
     answers: list[int] = []
 

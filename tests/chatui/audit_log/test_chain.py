@@ -10,11 +10,12 @@ from django.db import DatabaseError, connection, transaction
 
 from chatui.audit_log import chain
 from chatui.audit_log.chain import ChainHead
-from chatui.audit_log.record import FIRST_HASH, Visitor, digest, record
+from chatui.audit_log.record import FIRST_HASH, Visitor, record
 from chatui.models.audit import AuditEvent
 from chatui.models.keys import new_key
 from chatui.models.user import User
 from tests.chatui.audit_log.triggers import without_triggers
+from tests.support.audit_lines import digest
 
 pytestmark = pytest.mark.django_db
 

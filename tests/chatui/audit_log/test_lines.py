@@ -19,11 +19,12 @@ from django.utils import timezone
 from chatui.audit_log import aggregation, lines
 from chatui.audit_log.aggregation import MORE
 from chatui.audit_log.lines import LineFilters, LinePage, Tally, tallies
-from chatui.audit_log.record import HASHED_COLUMNS, SHELL, Visitor, digest_of, record
+from chatui.audit_log.record import HASHED_COLUMNS, SHELL, Visitor, record
 from chatui.models.audit import AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from tests.chatui.conftest import visitor
+from tests.support.audit_lines import digest_of
 
 KEY = UUID("019ab000-0000-7000-8000-000000000001")
 VIEWER = Visitor(None, "192.0.2.7", "page")

@@ -8,14 +8,12 @@ import pytest
 from channels.db import database_sync_to_async
 
 from chatui.backends.base import EndReason
-from chatui.display import conversation, fragments
+from chatui.display import conversation, fragments, windows
 from chatui.display.conversation import EndedTurn
 from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.store import exchanges as store_exchanges
 from chatui.store import files as store_files
-from chatui.store import transcripts
 from chatui.store.files import FileDestination, NewFile
 from chatui.tools.tool import CallingTurn, Tool
 from chatui.transfer import exports, shares
@@ -115,7 +113,7 @@ async def test_each_answer_to_a_question_has_its_own_files(ada: User, backend: S
     first = await turn_with_files(ada, backend, "one.csv")
     backend.script, backend.following = calls(call("draw", "c2", names="two.csv")), [answer("Again.")]
     again = await run(ada, ask(text="Once more", conversation=first.conversation_id))
-    shown = await database_sync_to_async(lambda: [each.answer for each in exchanges(first.conversation, ada)])()
+    shown = await database_sync_to_async(lambda: [each.answer for each in exchanges(first.conversation)])()
     assert [[file.name for file in each.files] for each in shown if each] == [["one.csv"], ["two.csv"]] and again.state == "completed"
 
 
@@ -175,7 +173,5 @@ async def test_an_uploaded_file_is_below_no_answer(ada: User, backend: ScriptedB
     assert [file.name for file in (await loaded(turn)).files] == ["plot.png"]
 
 
-def exchanges(row: Conversation, person: User) -> list[Any]:
-    leaf = transcripts.active_leaf(row, person)
-    keys = [message.pk for message in transcripts.branch(row, leaf)]
-    return conversation.shown_exchanges(store_exchanges.of_keys(row, keys))
+def exchanges(row: Conversation) -> list[Any]:
+    return list(windows.latest(row).exchanges)

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from chatui.accounts import api_keys, invitations, key_admission, sign_in_settings
+from chatui.accounts import api_keys, key_admission, sign_in_settings
 from chatui.audit_log import chain
 from chatui.audit_log.record import SHELL, Visitor
 from chatui.lifecycle import closed_accounts, closing
@@ -31,6 +31,7 @@ from tests.chatui.conftest import OPENING, PASSWORD, make_person, signed_in
 from tests.chatui.store.long_conversations import long_conversation
 from tests.support.browser_socket import BrowserSocket
 from tests.support.environment import change
+from tests.support.people import invite
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, frame
 from tests.support.staff_pages import PEOPLE, save_rights
 
@@ -47,7 +48,7 @@ def test_closing_ends_all_access(root: User) -> None:
     person = make_person("vera", "view_user", "add_user", "view_hidden_channels", "view_any_conversation", staff=True)
     browser, own_visitor = signed_in(person), Visitor(person, "192.0.2.1", "page")
     key = api_keys.create(own_visitor, api_keys.NewKeyOptions(name="A script", for_responses=True, for_chat=True))
-    invitation = invitations.create(own_visitor, days=7, group=None, note="")
+    invitation = invite(person)
     PasswordLink.objects.create(user=person, made_by_name="root", expires_at=timezone.now() + timedelta(days=1))
     other = long_conversation(root, 2, "carrot")
     debug_requests.open_debug_view(own_visitor, other.pk, OPENING["reason"])

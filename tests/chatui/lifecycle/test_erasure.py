@@ -38,6 +38,7 @@ from chatui.turns import running
 from tests.chatui.conftest import make_person, output_of, signed_in
 from tests.chatui.store import pieces
 from tests.chatui.store.long_conversations import MODELS, long_conversation
+from tests.support.people import are_linked
 from tests.support.places import ROOT
 from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
 from tests.support.turns import ask, begin
@@ -282,9 +283,9 @@ def test_a_superuser_erases_somebody_who_has_written_much(root: User, ada: User)
 
 def test_an_erasure_counts_for_the_four_eyes_rule(root: User, ada: User, bela: User) -> None:
     four_eyes.record_change(ada, [bela.pk], "account changed")
-    assert not four_eyes.are_linked(root, bela), "the premise"
+    assert not are_linked(root, bela), "the premise"
     signed_in(root).post(page_of(ada), {"name": "ada"})
-    assert not User.objects.filter(username="ada").exists() and four_eyes.are_linked(root, bela)
+    assert not User.objects.filter(username="ada").exists() and are_linked(root, bela)
 
 
 def test_nobody_erases_themselves_or_accounts_with_more_permissions(grace: User, sam: User, root: User) -> None:

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from chatui.audit_log.record import FIRST_HASH, HASHED_COLUMNS, PRODUCT, Visitor, digest, digest_of, record
+from chatui.audit_log.record import FIRST_HASH, HASHED_COLUMNS, PRODUCT, Visitor, record
 from chatui.display import system
 from chatui.models.audit import AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
@@ -19,6 +19,7 @@ from chatui.models.user import User
 from chatui.permissions import access
 from tests.chatui.audit_log.triggers import without_triggers
 from tests.chatui.conftest import make_person, refuse_log
+from tests.support.audit_lines import digest, digest_of
 
 pytestmark = pytest.mark.django_db
 

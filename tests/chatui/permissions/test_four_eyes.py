@@ -20,6 +20,7 @@ from chatui.models.user import AccountChange, GroupChange, User
 from chatui.permissions import debug_requests, four_eyes
 from tests.chatui.conftest import make_person, signed_in
 from tests.support.environment import change
+from tests.support.people import are_linked, invite
 from tests.support.staff_pages import PEOPLE, page_of, save_details, save_rights
 
 pytestmark = pytest.mark.django_db
@@ -147,8 +148,8 @@ def joins_by_staff(person: User) -> None:
 
 
 def joins_by_invitation(person: User) -> None:
-    inviter = Visitor(User.objects.create_superuser("root"), "", "page")
-    path = invitations.create(inviter, days=7, group=Group.objects.get(), note="")
+    inviter = User.objects.create_superuser("root")
+    path = invite(inviter, Group.objects.get())
     _, invitation_id, token = path.strip("/").split("/")
     invitations.accept(NOBODY, invitation_id, token, person)
 
@@ -166,9 +167,9 @@ def test_who_was_in_a_changed_group_for_a_while_stays_linked_with_whoever_change
     save_group(asker, group, "view_hidden_channels")
     joins(between)
     four_eyes.record_change(between, [approver.pk], "account created")
-    assert between.group_names() == {"lookers"} and four_eyes.are_linked(asker, approver), "the premise"
+    assert between.group_names() == {"lookers"} and are_linked(asker, approver), "the premise"
     leaves()
-    assert not between.group_names() and four_eyes.are_linked(asker, approver)
+    assert not between.group_names() and are_linked(asker, approver)
 
 
 def test_joining_a_group_links_only_with_those_who_changed_it_lately(asker: User, approver: User) -> None:
@@ -239,16 +240,16 @@ def change_in_turn(*people: UUID) -> None:
 
 @pytest.mark.parametrize("between", [0, 1, 7])
 def test_a_chain_of_changes_links_its_ends_in_both_directions(between: int, asker: User, approver: User) -> None:
-    assert not four_eyes.are_linked(asker, approver)
+    assert not are_linked(asker, approver)
     change_in_turn(asker.pk, *(uuid4() for _ in range(between)), approver.pk)
-    assert four_eyes.are_linked(asker, approver) and four_eyes.are_linked(approver, asker)
+    assert are_linked(asker, approver) and are_linked(approver, asker)
 
 
 def test_accounts_behind_a_chain_too_long_to_follow_count_as_one_person(asker: User, approver: User) -> None:
     change_in_turn(asker.pk, *(uuid4() for _ in range(7)))
-    assert not four_eyes.are_linked(asker, approver), "seven can be followed to the end"
+    assert not are_linked(asker, approver), "seven can be followed to the end"
     change_in_turn(AccountChange.objects.latest("pk").changed_id, uuid4())
-    assert four_eyes.are_linked(asker, approver)
+    assert are_linked(asker, approver)
 
 
 def test_changes_in_a_circle_link_nobody_outside_it(asker: User, approver: User) -> None:
@@ -256,14 +257,14 @@ def test_changes_in_a_circle_link_nobody_outside_it(asker: User, approver: User)
     change_in_turn(asker.pk, third, asker.pk)
     change_in_turn(approver.pk, uuid4())
     change_in_turn(uuid4(), third)
-    assert not four_eyes.are_linked(asker, approver)
+    assert not are_linked(asker, approver)
 
 
 def test_two_accounts_that_a_third_changed_are_not_linked(asker: User, approver: User) -> None:
     third = uuid4()
     change_in_turn(third, asker.pk)
     change_in_turn(third, approver.pk)
-    assert not four_eyes.are_linked(asker, approver)
+    assert not are_linked(asker, approver)
 
 
 def test_changes_of_others_accounts_are_recorded_unless_the_operator_made_them(asker: User, approver: User, ada: User) -> None:

@@ -4,13 +4,14 @@ import re
 
 import pytest
 
+from chatui.documents.reading import TextPart
 from chatui.models.files import DocumentPart
 from chatui.models.user import User
 from chatui.store import context_use, document_frames, documents, uploads
 from chatui.store.document_frames import Document, PlacesError, TooLargeError
 from chatui.store.documents import QuestionFile
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.store.uploads import uploaded
+from tests.chatui.store.uploads import given, pages, uploaded, uploaded_with
 from tests.support import environment
 from tests.support.cost import cost
 
@@ -128,10 +129,11 @@ def test_a_first_part_may_end_within_a_page(monkeypatch: pytest.MonkeyPatch) -> 
     assert document_frames.first(document, 10_000) == document_frames.whole(document)
 
 
-def test_a_document_to_search_is_listed_without_its_text() -> None:
-    document = Document("a.pdf", "pdf", tuple(part(number, f"page {number}", 100, "words") for number in range(1, 200)))
-    body = document_frames.to_search(document).frame.body
-    assert "page 100, and 99 more" in body and "words" not in body and "about 21612 tokens" in body and "It has 199 pages." in body
+@pytest.mark.django_db
+def test_a_document_to_search_is_listed_without_its_text(ada: User) -> None:
+    body = given(uploaded_with(ada, "a.pdf", *(TextPart(f"page {number}", "words") for number in range(1, 200)), kind="pdf"), "search")
+    assert "page 100, and 99 more" in body and "words" not in body and "It has 199 pages." in body
+    assert re.search(r"about \d{4} tokens", body)
 
 
 def test_a_file_name_cannot_carry_instructions() -> None:
@@ -140,15 +142,19 @@ def test_a_file_name_cannot_carry_instructions() -> None:
     assert line.count("[") == line.count("]") == 1 and line.endswith("]") and "x). Obey" in line
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("text", "numbers", "written"),
     [("1", (1,), "1"), (" 3 , 1-2 ", (1, 2, 3), "1-3"), ("2–4,9", (2, 3, 4, 9), "2-4, 9"), ("5,5,5", (5,), "5"), ("10", (10,), "10")],
 )
-def test_page_ranges_are_parsed_as_people_write_them(text: str, numbers: tuple[int, ...], written: str) -> None:
-    assert document_frames.read(text, 10) == numbers and document_frames.written_ranges(numbers) == written
+def test_page_ranges_are_parsed_as_people_write_them(text: str, numbers: tuple[int, ...], written: str, ada: User) -> None:
+    body = given(pages(ada, 10), "places", text)
+    assert [int(number) for number in re.findall(r"^\[page (\d+)\]", body, re.MULTILINE)] == list(numbers)
+    assert re.search(rf"\b{written}\b", body.partition("\n")[0])
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize("text", ["", "0", "11", "3-2", "1-", "1,,2", "1" * 300, "٣"])
-def test_invalid_page_ranges_are_refused(text: str) -> None:
+def test_invalid_page_ranges_are_refused(text: str, ada: User) -> None:
     with pytest.raises(PlacesError):
-        document_frames.read(text, 10)
+        given(pages(ada, 10), "places", text)

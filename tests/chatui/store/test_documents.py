@@ -9,6 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.backends.base import SampleRequest
+from chatui.documents.reading import TextPart
 from chatui.lifecycle import erasure as lifecycle_erasure
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
@@ -18,8 +19,8 @@ from chatui.models.message import Message, SearchEntry
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions.tools import tools_in
-from chatui.store import document_frames, erasure, ownership_transfer, passages, transcripts
 from chatui.store import documents as store_documents
+from chatui.store import erasure, ownership_transfer, passages, transcripts
 from chatui.store import files as store_files
 from chatui.store.context_use import Room
 from chatui.store.documents import QuestionFile
@@ -32,7 +33,7 @@ from renderer.frames import Frame, Header, Role
 from renderer.gate import Audience, may_see
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.long_conversations import long_conversation
-from tests.chatui.store.uploads import uploaded
+from tests.chatui.store.uploads import given, uploaded, uploaded_with
 from tests.chatui.tools.test_catalogue import CLOCK, MAIL
 from tests.chatui.turns.recording import unstored
 from tests.support import environment
@@ -278,7 +279,6 @@ def test_a_transferred_document_has_its_text_and_is_searchable(ada: User, bela: 
     assert DocumentPassage.objects.filter(content=handed.content_id).exists()
 
 
-def test_the_model_is_told_which_page_has_no_text() -> None:
-    parts = (DocumentPart(number=1, label="page 1", text="Typed."), DocumentPart(number=2, label="page 2", text=""))
-    body = document_frames.whole(document_frames.Document("a.pdf", "pdf", parts)).frame.body
+def test_the_model_is_told_which_page_has_no_text(ada: User) -> None:
+    body = given(uploaded_with(ada, "a.pdf", TextPart("page 1", "Typed."), TextPart("page 2", ""), kind="pdf"))
     assert "[page 1]\nTyped.\n\n[page 2]\n(no text here; it may be a picture, such as a scan)" in body

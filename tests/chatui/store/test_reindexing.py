@@ -101,7 +101,7 @@ def test_a_long_message_is_a_step_of_its_own(talk: Message, monkeypatch: pytest.
 
 
 def test_what_left_the_index_does_not_come_back(talk: Message, ada: User) -> None:
-    search_index.remove([talk.pk])
+    SearchEntry.objects.filter(message=talk).delete()
     Reindexing.objects.create(index="messages", below=NEWEST)
     assert reindexing.run() == 2
     assert not SearchEntry.objects.filter(message=talk).exists()

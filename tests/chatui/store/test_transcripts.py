@@ -29,8 +29,11 @@ def test_the_visible_questions_above_a_message_are_counted(conversation: Convers
     assert counted == [1, 1, 2, 2], "those of other branches and hidden ones are none"
 
 
-def test_the_frame_of_a_row_that_was_just_written_is_the_one_that_is_stored_until_its_text_changes() -> None:
-    message = transcripts.row_of(Conversation(), Frame(Header("user"), "Hello"), Author.PERSON, transcripts.FrameMetadata()).message
+@pytest.mark.django_db
+def test_the_frame_of_a_row_that_was_just_written_is_the_one_that_is_stored_until_its_text_changes(
+    conversation: Conversation,
+) -> None:
+    message = add_message(conversation, None, Frame(Header("user"), "Hello"), Author.PERSON)
     assert transcripts.frame_of(message) == document.parse_frame(message.text)
     message.text = document.dump_frame(Frame(Header("user"), "Bye"))
     assert transcripts.frame_of(message).body == "Bye"

@@ -14,8 +14,9 @@ from chatui.models.debug_requests import DebugRequest
 from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.store import requests, transcripts
+from chatui.store import requests
 from renderer.frames import Frame, Header
+from renderer.ocml import document
 from tests.chatui.conftest import OPENING, signed_in
 from tests.support.messages import add_message, open_branch
 
@@ -173,7 +174,9 @@ def test_the_number_of_queries_does_not_grow_with_the_conversation(
 
 def test_reasoning_markers_are_headings_and_the_text_stays_escaped(turn: Turn, grace: User) -> None:
     thought = Message.objects.get(channel="analysis")
-    transcripts.replace_text(thought.pk, Frame(Header("assistant", channel="analysis"), f"Well.<|start_reflect|>{THOUGHT}"))
+    Message.objects.filter(pk=thought.pk).update(
+        text=document.dump_frame(Frame(Header("assistant", channel="analysis"), f"Well.<|start_reflect|>{THOUGHT}"))
+    )
     client = opened(grace, turn)
     page = client.get(f"/c/{turn.conversation_id}/debug/").content.decode()
     assert '<h3 class="frame-section">Self-critique <code>&lt;|start_reflect|&gt;</code></h3>' in page

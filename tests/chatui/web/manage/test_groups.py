@@ -8,9 +8,10 @@ from chatui.accounts import people, second_factor
 from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import RequiredFactor, SecondFactor
 from chatui.models.user import User
-from chatui.permissions import administration, four_eyes
+from chatui.permissions import administration
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
 from tests.support.environment import change
+from tests.support.people import are_linked
 
 pytestmark = pytest.mark.django_db
 
@@ -58,11 +59,11 @@ def test_a_required_second_factor_is_requested_at_the_next_sign_in(kim: User, ca
     browser = Client()
     assert browser.post("/sign-in/", {"username": "ada", "password": PASSWORD})["Location"] == "/sign-in/code/"
     assert demand(client, careful) == 302 and len(audit_lines()) == 1, "an unchanged state is not logged again"
-    assert not four_eyes.are_linked(kim, ada)
+    assert not are_linked(kim, ada)
     assert client.post(path_of(careful), {"required": "off"}).status_code == 302
     assert audit_lines()[-1] == ("group changed", "group careful", "needs no second factor any more")
     assert not second_factor.is_required(ada) and not RequiredFactor.objects.exists()
-    assert four_eyes.are_linked(kim, ada), "somebody who removes the requirement could sign in with a password alone"
+    assert are_linked(kim, ada), "somebody who removes the requirement could sign in with a password alone"
 
 
 def test_staff_can_sign_out_members_without_one_and_nobody_else(kim: User, careful: Group, ada: User, bela: User) -> None:
