@@ -35,7 +35,7 @@ def test_the_exit_code_of_the_scanner_is_the_verdict(
 ) -> None:
     script = tmp_path / "scan.sh"
     script.write_text(f'cat > "$0.given"; printf "%s\\n" "$@" > "$0.arguments"; cat "$0.given"; exit {code}')
-    assert verdict(ada, f"sh {shlex.quote(str(script))} --fdpass 'of a host' '$HOME' -", monkeypatch) == why
+    assert verdict(ada, f"sh {shlex.quote(str(script))} --fdpass 'of a host' $HOME -", monkeypatch) == why
     assert (tmp_path / "scan.sh.given").read_text() == WORDS
     assert (tmp_path / "scan.sh.arguments").read_text().splitlines() == ["--fdpass", "of a host", "$HOME", "-"], "no shell reads it"
     assert (f"(exit code {code})" in caplog.text) is is_logged and bool(caplog.text) is is_logged and WORDS not in caplog.text
