@@ -73,9 +73,9 @@ class Publisher:
         self._started = time.monotonic()
         self._first_until = self._loop.time() + FIRST_SECONDS if self._bus.reaches_others else 0.0
         self._elsewhere_until = {Audience.END_USER: float("inf") if self._bus.reaches_others else 0.0, Audience.DEBUG: 0.0}
-        """Without an end before the first event, which every process gets."""
+        """Without an end before an event that every process gets: the first, and, until somebody follows there, one after each beat."""
         self._kept: list[Message] = []
-        """What was sent here alone since then."""
+        """What was sent here alone since the first event, and not withdrawn since."""
         self._watched_until = 0.0 if self._program else self._first_until
         self._ended_unwatched = False
         """Nobody watched when the turn began to end. Pages that open later load the stored answer, or ask for a snapshot."""
@@ -135,6 +135,8 @@ class Publisher:
 
     def note_follower(self, audience: Audience) -> None:
         """Note that somebody of this audience follows in another process. For DEBUG, that process has checked the permission."""
+        if self._kept and audience is Audience.END_USER:
+            self._safely(self.flush)  # what was withdrawn just now is not kept any more
         self._elsewhere_until[audience] = self._loop.time() + FOLLOWED_SECONDS
         if audience is Audience.END_USER:
             self._watched_until = self._elsewhere_until[audience]
@@ -313,6 +315,9 @@ class Publisher:
         return True
 
     def _beat(self) -> None:
+        if self._bus.reaches_others and not self._is_heard_elsewhere(Audience.END_USER):
+            # The event that told other processes of the turn is lost if Redis was away for a moment.
+            self._elsewhere_until[Audience.END_USER] = float("inf")
         silent = self._loop.time() - self._last_flush
         if self._unsent:
             self._safely(self.flush)
@@ -330,6 +335,8 @@ class Publisher:
             return
         message = {**self._from, "json": wire.encode(events)}
         self._bus.send(group, message, elsewhere=elsewhere)
+        if any(isinstance(event, wire.Numbered) and isinstance(event.event, wire.MessageWithdrawn) for event in events):
+            self._kept.clear()  # a page elsewhere notices the gap, and asks for a snapshot
         if keeps:
             self._kept.append(message)
         elif self._elsewhere_until[audience] == float("inf"):

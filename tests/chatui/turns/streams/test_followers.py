@@ -10,7 +10,7 @@ from chatui import wire
 from chatui.turns.streams.program import ProgramStream
 from chatui.wire.bus import PROCESS
 from renderer.activities.activity import Activity
-from renderer.events import FrameText
+from renderer.events import FrameText, FrameWithdrawn
 from renderer.gate import Audience
 from tests.chatui.turns.streams.published import Turn, World, followed, in_world
 from tests.chatui.turns.streams.published import world as world
@@ -68,6 +68,38 @@ def test_a_follower_that_reports_itself_within_two_seconds_misses_nothing(monkey
     world.go_on(0.1)
     missed = ["chatui:saving"] if seconds < 2 else []  # later, its page notices the gap and asks for a snapshot
     assert turn.types(elsewhere=True) == ["chatui:working", *missed, "chatui:checking"]
+
+
+def test_a_turn_whose_first_event_was_lost_on_the_way_is_found_at_its_next_beat(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = in_world(monkeypatch, reaches_others=True)
+    turn = Turn(world)
+    turn.think()
+    world.go_on()
+    world.sent.clear()  # Redis was away for a moment
+    world.go_on(2.1)
+    assert turn.types(elsewhere=True) == ["chatui:beat"]
+    turn.publisher.note_follower(Audience.END_USER)
+    world.go_on(0.1)
+    turn.publisher.add_event(wire.Delayed("chatui:saving"))
+    world.go_on(0.1)
+    assert turn.types(elsewhere=True) == ["chatui:beat", "chatui:saving"]
+
+
+def test_text_that_was_withdrawn_is_not_sent_to_a_follower_that_reports_itself_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = in_world(monkeypatch, reaches_others=True)
+    turn = Turn(world)
+    turn.publisher.add_event(wire.Delayed("chatui:saving"))
+    world.go_on(0.1)
+    turn.open()
+    turn.write("I must not tell them.\n\n")
+    world.go_on(0.1)
+    assert "must not" in json.dumps([message["json"] for _, message, _ in world.sent])
+    turn.publisher.take(FrameWithdrawn(), turn.key)
+    world.sent.clear()
+    turn.publisher.note_follower(Audience.END_USER)
+    world.go_on(0.1)
+    assert turn.types(elsewhere=True)[:1] == ["chatui:withdrawn"]
+    assert "must not" not in json.dumps([message["json"] for _, message, _ in world.sent])
 
 
 def test_a_programs_turn_is_announced_to_other_processes_but_not_rendered_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
