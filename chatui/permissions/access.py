@@ -18,7 +18,6 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.expressions import Combinable
-from django.utils import timezone
 
 from chatui.audit_log.record import RequestCause, Visitor
 from chatui.codes import ProductCode
@@ -387,7 +386,7 @@ def _debuggable(user: User | None, conversation_id: object) -> Conversation:
 
 def open_request(visitor: Visitor, conversation: Conversation) -> DebugRequest | None:
     """The visitor's open debug view of this conversation, if any. Pending, declined and expired requests do not count."""
-    return debug_requests_of(visitor, conversation).filter(expires_at__gt=timezone.now()).order_by("-expires_at").first()
+    return debug_requests_of(visitor, conversation).filter(expires_at__gt=connections.now()).order_by("-expires_at").first()
 
 
 def debug_requests_of(visitor: Visitor, conversation: Conversation) -> QuerySet[DebugRequest]:
@@ -412,7 +411,7 @@ def refuse(visitor: Visitor, conversation_id: object, action: str) -> NoReturn:
 def _lost_view(visitor: Visitor, conversation: Conversation) -> bool:
     """Whether the visitor's debug view of this conversation would still be open."""
     requests = DebugRequest.objects.filter(conversation=conversation, person=visitor.user)
-    return requests.filter(expires_at__gt=timezone.now()).exists()
+    return requests.filter(expires_at__gt=connections.now()).exists()
 
 
 def visible_message(visitor: Visitor, conversation_id: object, message_id: object, *, action: str) -> Message:

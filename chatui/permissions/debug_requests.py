@@ -16,6 +16,7 @@ from django.utils.translation import gettext, pgettext
 
 from chatui.audit_log.record import Visitor, record
 from chatui.codes import ProductCode
+from chatui.database import connections
 from chatui.env import environment
 from chatui.models.conversation import Conversation
 from chatui.models.debug_requests import DebugRequest
@@ -95,16 +96,16 @@ def open_debug_view(visitor: Visitor, conversation_id: object, reason: str, minu
     minutes = minutes_to_choose()[0] if minutes is None else minutes
     if len(reason) not in REASON_CHARS or minutes not in minutes_to_choose():
         raise ReasonNeededError
-    now = timezone.now()
     # A person has at most one request for a conversation; reopening a view restarts its time.
     earlier = access.debug_requests_of(visitor, conversation)
     with transaction.atomic():
         debug_views.close(earlier.filter(expires_at=None) if waits else earlier)
         line = record(action, visitor, conversation, detail=f"{minutes} min: {reason}")
-        expires_at = None if waits else now + timedelta(minutes=minutes)
+        expires_at = None if waits else connections.after(timedelta(minutes=minutes))
         request = DebugRequest.objects.create(
             conversation=conversation, person=access.person_of(visitor), reason=reason, minutes=minutes, expires_at=expires_at
         )
+        request.refresh_from_db(fields=["expires_at"])
         debug_views.begin(line, request)
     return conversation
 
@@ -138,8 +139,7 @@ def close_unpermitted() -> None:
 
 
 def _open_or_waiting() -> Q:
-    now = timezone.now()
-    return Q(expires_at__gt=now) | Q(expires_at=None, asked_at__gt=now - REQUEST_LASTS)
+    return Q(expires_at__gt=connections.now()) | Q(expires_at=None, asked_at__gt=timezone.now() - REQUEST_LASTS)
 
 
 def _pending() -> QuerySet[DebugRequest]:
@@ -215,7 +215,7 @@ def _decide(asked: DebugRequest, visitor: Visitor, *, approves: bool) -> None:
     now = timezone.now()
     asked.decided_by, asked.decided_at = visitor.user, now
     if approves:
-        asked.expires_at = now + timedelta(minutes=min(asked.minutes, minutes_to_choose()[-1]))
+        asked.expires_at = connections.after(timedelta(minutes=min(asked.minutes, minutes_to_choose()[-1])))
     else:
         asked.closed_at = now
     asked.save(update_fields=["decided_by", "decided_at", "expires_at", "closed_at"])

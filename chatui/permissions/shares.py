@@ -8,8 +8,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django.db.models import F, Q, QuerySet
-from django.utils import timezone
 
+from chatui.database import connections
 from chatui.env import environment
 from chatui.models.shares import ShareLink
 from chatui.models.user import User
@@ -49,11 +49,13 @@ def _readable() -> QuerySet[ShareLink]:
 
 
 def _live_links() -> QuerySet[ShareLink]:
-    now, most = timezone.now(), environment().share_max_days
-    found = ShareLink.objects.filter(Q(expires_at=None) | Q(expires_at__gt=now), revoked_at=None, conversation__deleted_at=None)
+    most = environment().share_max_days
+    found = ShareLink.objects.filter(
+        Q(expires_at=None) | Q(expires_at__gt=connections.now()), revoked_at=None, conversation__deleted_at=None
+    )
     found = found.filter(created_by__is_active=True, conversation__owner=F("created_by"), conversation__temporary_until=None)
     # If the operator shortens the limit later, it also applies to older links.
-    return found if most < 0 else found.filter(created_at__gt=now - timedelta(days=most)) if most else found.none()
+    return found if most < 0 else found.filter(created_at__gt=connections.after(-timedelta(days=most))) if most else found.none()
 
 
 def may_have_summaries(person: User) -> bool:

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from chatui.accounts import profile
 from chatui.audit_log.record import Visitor, record
+from chatui.database import connections
 from chatui.env import environment
 from chatui.models.conversation import Conversation, ImportSource
 from chatui.models.message import Message
@@ -147,8 +148,9 @@ def create(visitor: Visitor, conversation_id: object, leaf_id: object, days: int
             shown_name=profile.shown_name(person) if options.name else "",
             has_documents=options.documents,
             created_by=person,
-            expires_at=timezone.now() + timedelta(days=days) if days != FOR_EVER else None,
+            expires_at=connections.after(timedelta(days=days)) if days != FOR_EVER else None,
         )
+        link.refresh_from_db(fields=["expires_at"])
     return _as_link(link)
 
 

@@ -136,6 +136,20 @@ def test_a_view_opens_for_the_chosen_time_and_closes_by_itself(grace: User, conv
     assert lines()[0] == ("open debug view", "", "grace", f"60 min: {REASON}")
 
 
+@pytest.mark.parametrize("hours", [-2, 2])
+def test_a_machine_with_a_wrong_clock_opens_a_view_for_the_chosen_time_and_no_longer(
+    grace: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch, hours: int
+) -> None:
+    right = timezone.now()
+    with monkeypatch.context() as wrong:
+        wrong.setattr(timezone, "now", lambda: right + timedelta(hours=hours))
+        debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON, 60)
+        assert can_look(grace, conversation)
+        assert DebugRequest.objects.filter(expires_at__range=(right + timedelta(minutes=59), right + timedelta(minutes=62))).exists()
+        DebugRequest.objects.update(expires_at=right - timedelta(minutes=1))
+        assert not can_look(grace, conversation)
+
+
 @pytest.mark.parametrize("reason", ["", "fault", "too short", "x" * 181])
 def test_e_x_reason_without_a_real_reason_nothing_opens_and_nothing_is_recorded(
     reason: str, grace: User, conversation: Conversation

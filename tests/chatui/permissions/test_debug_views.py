@@ -5,11 +5,13 @@ from datetime import timedelta
 
 import pytest
 from django.core.management import call_command
+from django.db.models import DateTimeField, Value
 from django.utils import timezone
 
 from chatui.audit_log import chain
 from chatui.audit_log.lines import LineFilters, page
 from chatui.audit_log.record import SHELL, RequestCause, Visitor
+from chatui.database import connections
 from chatui.lifecycle import erasure as lifecycle_erasure
 from chatui.models.audit import AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
@@ -29,9 +31,11 @@ START = timezone.now().replace(hour=10, minute=0, second=0, microsecond=0)
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Ten in the morning; lets time pass."""
+    """Ten in the morning, for the process and the database; lets time pass."""
     passed = [START]
     monkeypatch.setattr(timezone, "now", lambda: passed[0])
+    monkeypatch.setattr(connections, "now", lambda: Value(passed[0], DateTimeField()))
+    monkeypatch.setattr(connections, "after", lambda wait: Value(passed[0] + wait, DateTimeField()))
 
     def wait(**time: float) -> None:
         passed[0] += timedelta(**time)

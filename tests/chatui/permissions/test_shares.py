@@ -131,6 +131,15 @@ def test_a_link_is_read_and_listed_until_it_ends(how: str, ada: User, leaf: str,
     assert not shares.own_share_links(ada).exists()
 
 
+def test_a_machine_whose_clock_is_slow_opens_no_link_that_has_ended(leaf: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(monkeypatch, {"share_groups": [], "share_max_days": 30})
+    right = timezone.now()
+    link = link_to(leaf, expires_at=right - timedelta(minutes=1))
+    monkeypatch.setattr(timezone, "now", lambda: right - timedelta(hours=2))
+    with pytest.raises(NotFoundError):
+        shares.share_link(link.token)
+
+
 def test_only_the_whole_token_opens_a_link(leaf: str, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"share_groups": []})
     link = link_to(leaf)
