@@ -28,13 +28,13 @@ def verdict(person: User, command: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize(
-    ("code", "why", "is_logged"), [(0, "", False), (1, "infected", False), (2, "unchecked", True), (247, "unchecked", True)]
+    ("code", "why", "is_logged"), [(0, "", False), (1, "infected", False), (2, "unchecked", True), (-9, "unchecked", True)]
 )
 def test_the_exit_code_of_the_scanner_is_the_verdict(
     code: int, why: str, is_logged: bool, tmp_path: Path, ada: User, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    script = tmp_path / "scan.sh"
-    script.write_text(f'cat > "$0.given"; printf "%s\\n" "$@" > "$0.arguments"; cat "$0.given"; exit {code}')
+    script, end = tmp_path / "scan.sh", f"exit {code}" if code >= 0 else f"kill {code} $$"
+    script.write_text(f'cat > "$0.given"; printf "%s\\n" "$@" > "$0.arguments"; cat "$0.given"; {end}')
     assert verdict(ada, f"sh {shlex.quote(str(script))} --fdpass 'of a host' $HOME -", monkeypatch) == why
     assert (tmp_path / "scan.sh.given").read_text() == WORDS
     assert (tmp_path / "scan.sh.arguments").read_text().splitlines() == ["--fdpass", "of a host", "$HOME", "-"], "no shell reads it"
