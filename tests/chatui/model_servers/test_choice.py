@@ -108,7 +108,7 @@ async def test_a_server_that_is_down_keeps_its_models_and_nobody_waits(
 
 
 def test_known_models_are_looked_up_once_a_second(asking: list[threading.Thread], monkeypatch: pytest.MonkeyPatch) -> None:
-    spec, known, now, reads = BackendSpec(name="once a second", url="http://127.0.0.1:9"), ("one",), 1000.0, 0
+    spec, known, now, reads = BackendSpec(name="once-a-second", url="http://127.0.0.1:9"), ("one",), 1000.0, 0
 
     def read(keys: list[str]) -> dict[str, object]:
         nonlocal reads

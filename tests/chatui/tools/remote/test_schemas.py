@@ -1,7 +1,6 @@
 """Reducing foreign JSON schemas to what can be sent to a model, in bounded time; others are refused."""
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -10,7 +9,11 @@ from chatui import json_schemas
 from chatui.json_schemas import UnusableError
 from chatui.tools.remote import schemas
 from tests.support.cases import for_each
+from tests.support.cost import cost
 from tests.support.limits import limit
+
+QUICK = 1_000
+"""In units of ``cost``: about a second."""
 
 
 def reduced(schema: Any) -> dict[str, Any]:
@@ -95,21 +98,21 @@ def deep(levels: int) -> Any:
     {"$ref": "#/gone"}, object_schema(a=3), False, None, [], object_schema(**{f"p{n}": {"description": "x" * 290} for n in range(300)}),
 ])  # fmt: skip
 def test_exploding_external_or_invalid_schemas_are_refused_quickly(schema: Any) -> None:
-    began = time.process_time()
-    with pytest.raises(UnusableError):
-        reduced(schema)
-    assert time.process_time() - began < 1
+    def refused() -> None:
+        with pytest.raises(UnusableError):
+            reduced(schema)
+
+    assert cost(refused) < QUICK
 
 
 @pytest.mark.parametrize(
     "schema", [doubling(30), doubling(30, "anyOf"), doubling(30, "oneOf"), deep(20), deep(900), object_schema(a=deep(13))]
 )
 def test_below_the_limit_of_levels_any_value_is_allowed(schema: dict[str, Any]) -> None:
-    began = time.process_time()
+    assert cost(lambda: reduced(schema)) < QUICK
     found = schemas.reduced(schema)
     assert "deeper levels" in found.left_out[0] and len(json.dumps(found.schema)) < limit("chatui.tools.remote", "MAX_CHARS")
     assert json_schemas.fault(found.schema, {}) is None
-    assert time.process_time() - began < 1
 
 
 @for_each(['a" | "b', "x}; type y = {", "<|end|>", "a\u202eb", "two\nlines", "\U000e0041hidden", "x" * 101, "\ufe00"])
