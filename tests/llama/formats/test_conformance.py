@@ -17,8 +17,9 @@ pytestmark = [pytest.mark.llama, pytest.mark.served]
 KINDS = ["chat", "responses", "harmony"]
 BACKEND = '[[backend]]\nname = "{kind}"\nkind = "{kind}"\nurl = "{url}"\nmodels = ["gpt-oss-tiny"]\nsampling = {{ temperature = 0.0 }}\n'
 """Temperature 0: with random sampling, the tiny model sometimes ends after its reasoning, which is the model's error."""
-NOT_KNOWN = frozenset({"tool-calling", "chat-tool-calling"})
-"""Cases that fail because the tiny model calls functions only for a few prompts, and not for the suite's."""
+NOT_KNOWN = frozenset({"tool-calling", "chat-tool-calling", "compact-response"})
+"""Cases that fail because the tiny model calls functions only for a few prompts, and not for the suite's; and because its summary of a
+conversation depends on the date in the prompt: on some days it is no answer."""
 WEATHER = {
     "type": "function",
     "name": "get_weather",
