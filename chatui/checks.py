@@ -254,7 +254,7 @@ def traces(env: Environment) -> Found:
 def sign_in(env: Environment) -> Found:
     """Mistakes in the sign-in file are errors: they could omit a provider, or disable passwords for more people than intended."""
     file = sign_in_file()
-    yield from (("E050", f"CHATUI_SIGN_IN_FILE: {problem}") for problem in file.problems)
+    yield from (("E052", f"CHATUI_SIGN_IN_FILE: {problem}") for problem in file.problems)
     for provider in file.providers:
         if provider.client_secret_file is not None and not provider.client_secret_file.is_file():
             yield "E051", f"CHATUI_SIGN_IN_FILE: the client_secret_file of {provider.key!r} cannot be read."
@@ -404,7 +404,7 @@ def backends_file(env: Environment) -> Found:
         return
     file = configured.file(env.backends_file)
     yield from (("E010", _sentence(f"CHATUI_BACKENDS_FILE: {problem}")) for problem in file.problems)
-    yield from (("W021", _sentence(f"CHATUI_BACKENDS_FILE: {text}")) for text in file.retired)
+    yield from (("W022", _sentence(f"CHATUI_BACKENDS_FILE: {text}")) for text in file.retired)
     if env.backend_url:
         yield "W010", "CHATUI_BACKEND_URL is ignored, because CHATUI_BACKENDS_FILE is set."
     outside = configured.operator_backends(env)
@@ -446,7 +446,7 @@ def stored_backends(env: Environment) -> Found:
 def title_model(env: Environment) -> Found:
     """The model server for titles should exist. This is no error, because it may be configured in Administration later."""
     if env.titles and env.title_model and find(connected.specs(), env.title_model) is None:
-        yield "W019", f"CHATUI_TITLE_MODEL: there is no model server {env.title_model!r}, so no model writes titles of conversations."
+        yield "W070", f"CHATUI_TITLE_MODEL: there is no model server {env.title_model!r}, so no model writes titles of conversations."
 
 
 @_rule

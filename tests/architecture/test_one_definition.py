@@ -1,6 +1,10 @@
-"""Each property of a frame is decided in one place in the code: code that decides it again elsewhere is found here."""
+"""Each property of a frame is decided in one place in the code: code that decides it again elsewhere is found here. So is an id of a check
+that two rules give to different mistakes.
+"""
 
 import ast
+import re
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 
@@ -99,3 +103,15 @@ def _word(node: ast.expr) -> object:
 
 def _ends_in(node: ast.expr, *names: str) -> bool:
     return (isinstance(node, ast.Name) and node.id in names) or (isinstance(node, ast.Attribute) and node.attr in names)
+
+
+def test_an_id_of_a_check_belongs_to_one_rule() -> None:
+    """Operators look an id up and may silence it: if it had two meanings, they would read about, and silence, the other mistake, too."""
+    rules = defaultdict[str, set[str]](set)
+    [checks] = [source for source in python_sources() if source.path == "chatui/checks.py"]
+    for rule in [each for each in checks.tree().body if isinstance(each, ast.FunctionDef)]:
+        for node in ast.walk(rule):
+            if isinstance(node, ast.Constant) and (found := re.fullmatch(r"(?:chatui\.)?([EIW]\d{3})", str(node.value))):
+                rules[found[1]].add(rule.name)
+    assert len(rules) > 50, "hardly any id is found, so this test would prove nothing"
+    assert {name: sorted(found) for name, found in rules.items() if len(found) > 1} == {}

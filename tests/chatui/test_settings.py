@@ -138,6 +138,7 @@ def test_the_key_of_a_model_server_comes_from_its_file_and_shows_in_no_repr(tmp_
         ("backend_kind", "harmony", "chatui.W002"),
         ("origins", ["chat.example.org"], "chatui.E004"),
         ("pages_dir", Path("/no/such/directory"), "chatui.W001"),
+        ("sign_in_file", Path("/no/such/file"), "chatui.E052"),
         ("tools", {"no_such_tool": ()}, "chatui.W030"),
         ("search", "searxng", "chatui.W033"),
         ("tool_facts", {"no_such_tool": ("private",)}, "chatui.W030"),

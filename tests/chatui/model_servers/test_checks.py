@@ -48,8 +48,8 @@ def test_a_correct_configuration_has_no_messages(configure: Configure, monkeypat
         (None, {"backend_key": "sk-1 sk-2"}, "chatui.E014", "CHATUI_BACKEND_KEY holds more than one word"),
         (ONE + 'groups=["readers"]\n', {}, "chatui.W015", "there is no group 'readers'"),
         (ONE + 'kind="harmony"\n', {}, "chatui.W016", "fetch_vocabulary"),
-        (ONE + "summary_review=true\n", {}, "chatui.W021", "summary_review does nothing any more"),
-        (ONE, {"titles": True, "title_model": "other/tiny"}, "chatui.W019", "there is no model server 'other/tiny'"),
+        (ONE + "summary_review=true\n", {}, "chatui.W022", "summary_review does nothing any more"),
+        (ONE, {"titles": True, "title_model": "other/tiny"}, "chatui.W070", "there is no model server 'other/tiny'"),
     ],
 )
 def test_mistakes_outside_the_admin_pages_are_errors(
