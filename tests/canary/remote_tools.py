@@ -9,11 +9,11 @@ from typing import Any
 
 from chatui.tools.tool import Tool
 from tests.canary.markers import Canary
-from tests.chatui.tools import peer as peers
-from tests.chatui.tools.mcp.calls import Turn, offer_of
-from tests.chatui.tools.mcp.scripted import Mcp, result
-from tests.chatui.tools.peer import PeerRequest, peer
-from tests.chatui.tools.wiki import document
+from tests.support import peer as peers
+from tests.support.mcp_calls import Turn, offer_of
+from tests.support.mcp_server import Mcp, result
+from tests.support.peer import PeerRequest, peer
+from tests.support.wiki import document
 
 WAYS = ("works", "refuses", "fails", "breaks")
 """The behaviours of the servers, selected by the argument of a call."""

@@ -11,10 +11,10 @@ from uuid import uuid4
 import pytest
 
 from chatui.tools.mcp.server import STATE_IS_GONE
-from tests.chatui.tools import peer as peers
-from tests.chatui.tools.mcp.stateful import PROGRAM, Sessions, tools_file
-from tests.chatui.tools.peer import PeerRequest, peer
 from tests.services.databases import own_database
+from tests.support import peer as peers
+from tests.support.mcp_sessions import PROGRAM, Sessions, tools_file
+from tests.support.peer import PeerRequest, peer
 from tests.support.served import Deployment, LiveSocket, Server
 from tests.support.stub import DONE, chunk
 

@@ -12,11 +12,10 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tests.chatui.tools import peer as peers
-from tests.chatui.tools.mcp import published
-from tests.chatui.tools.peer import PeerRequest, peer
-from tests.chatui.tools.sign_in.test_accounts import PROVIDER
 from tests.services.databases import own_database
+from tests.support import peer as peers
+from tests.support import published_servers as published
+from tests.support.peer import PeerRequest, peer
 from tests.support.served import Deployment, LiveSocket, Server
 from tests.support.stub import DONE, chunk
 
@@ -97,7 +96,7 @@ def prepare(deployment: Deployment, server: Server) -> None:
 async def test_two_processes_renew_a_token_once_and_lose_no_call(tmp_path: Path) -> None:
     model = Model()
     redis = os.environ["CHATUI_TEST_REDIS_URL"]
-    with own_database() as database, published.listening([published.python(), PROVIDER]) as port, peer(model) as backend:
+    with own_database() as database, published.listening([published.python(), published.ACCOUNTS]) as port, peer(model) as backend:
         deployment = deployment_of(tmp_path, port, backend.url, CHATUI_DATABASE_URL=database, CHATUI_REDIS_URL=redis)
         try:
             one, two = await asyncio.to_thread(deployment.start), await asyncio.to_thread(deployment.start)
@@ -115,7 +114,7 @@ async def test_two_processes_renew_a_token_once_and_lose_no_call(tmp_path: Path)
 
 async def test_a_restored_backup_has_no_tokens(tmp_path: Path) -> None:
     model = Model()
-    with published.listening([published.python(), PROVIDER]) as port, peer(model) as backend:
+    with published.listening([published.python(), published.ACCOUNTS]) as port, peer(model) as backend:
         deployment = deployment_of(tmp_path, port, backend.url)
         try:
             server = await asyncio.to_thread(deployment.start)

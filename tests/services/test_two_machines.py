@@ -9,12 +9,12 @@ from uuid import uuid4
 
 import pytest
 
-from tests.chatui.tools import peer as peers
-from tests.chatui.tools.mcp.stateful import Sessions, tools_file
-from tests.chatui.tools.peer import PeerRequest, peer
 from tests.services.databases import own_database
+from tests.support import peer as peers
 from tests.support.deployments import process
 from tests.support.deployments.rows import audit_lines
+from tests.support.mcp_sessions import Sessions, tools_file
+from tests.support.peer import PeerRequest, peer
 from tests.support.served import Deployment, LiveSocket, Server, free_port
 from tests.support.stub import DONE, chunk
 

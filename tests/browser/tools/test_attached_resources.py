@@ -10,15 +10,14 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import PHONE, Visits, still
-from tests.chatui.tools import peer as peers
-from tests.chatui.tools.mcp import published
-from tests.chatui.tools.peer import PeerRequest, peer
+from tests.support import peer as peers
+from tests.support import published_servers as published
+from tests.support.peer import PeerRequest, peer
 from tests.support.served import Deployment, Server
 from tests.support.stub import DONE, chunk
 
 pytestmark = pytest.mark.browser
 
-LIBRARY = str(Path(published.DEMO).with_name("resource_server.py"))
 FILE = """
 [[mcp]]
 name = "library"
@@ -52,9 +51,9 @@ async def model(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Deployment, Server]]:
     directory: Path = tmp_path_factory.mktemp("resources")
-    with published.listening([published.python(), LIBRARY]) as port, peer(model) as backend:
+    with published.listening([published.python(), published.LIBRARY]) as port, peer(model) as backend:
         file = directory / "tools.toml"
-        file.write_text(FILE.format(port=port, python=published.python(), program=LIBRARY))
+        file.write_text(FILE.format(port=port, python=published.python(), program=published.LIBRARY))
         deployment = Deployment(
             directory,
             CHATUI_BACKEND_URL=backend.url,

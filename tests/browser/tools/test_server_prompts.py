@@ -12,16 +12,15 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.accessibility.axe import complaints
 from tests.browser.chat import Chat
 from tests.browser.visits import PHONE, Visits
-from tests.chatui.tools import peer as peers
-from tests.chatui.tools.mcp import published
-from tests.chatui.tools.mcp.scripted import Mcp, result
-from tests.chatui.tools.peer import PeerRequest, peer
+from tests.support import peer as peers
+from tests.support import published_servers as published
+from tests.support.mcp_server import Mcp, result
+from tests.support.peer import PeerRequest, peer
 from tests.support.served import Deployment, Server
 from tests.tools import node
 
 pytestmark = pytest.mark.browser
 
-LIBRARY = str(Path(published.DEMO).with_name("resource_server.py"))
 FILE = """
 [[mcp]]
 name = "library"
@@ -75,7 +74,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     archive = Archive()
     with peer(archive.answer) as served:
         file = directory / "tools.toml"
-        file.write_text(FILE.format(url=served.url, python=published.python(), program=LIBRARY))
+        file.write_text(FILE.format(url=served.url, python=published.python(), program=published.LIBRARY))
         deployment = Deployment(
             directory,
             CHATUI_BACKEND_URL="http://127.0.0.1:9",

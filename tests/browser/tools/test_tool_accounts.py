@@ -12,10 +12,9 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import PHONE, Visits
-from tests.chatui.tools import peer as peers
-from tests.chatui.tools.mcp import published
-from tests.chatui.tools.peer import PeerRequest, peer
-from tests.chatui.tools.sign_in.test_accounts import PROVIDER
+from tests.support import peer as peers
+from tests.support import published_servers as published
+from tests.support.peer import PeerRequest, peer
 from tests.support.served import Deployment, Server
 from tests.support.stub import DONE, chunk
 
@@ -42,7 +41,7 @@ async def model(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Deployment, Server]]:
     directory: Path = tmp_path_factory.mktemp("accounts")
-    with published.listening([published.python(), PROVIDER]) as port, peer(model) as backend:
+    with published.listening([published.python(), published.ACCOUNTS]) as port, peer(model) as backend:
         file = directory / "tools.toml"
         file.write_text(FILE.format(port=port))
         deployment = Deployment(

@@ -17,10 +17,10 @@ from renderer.frames import Header, Terminator
 from tests.canary.leaks.test_streaming import assert_silent, begin, everything_of, pages_of
 from tests.canary.listening import BusRecorder, open_debug_view
 from tests.canary.markers import Canary
-from tests.chatui.tools.browsing import set_up
-from tests.chatui.tools.peers import page, serving
 from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.browsing import set_up
 from tests.support.scripted import ANALYSIS, ScriptedBackend, Step, answer, ended, frame
+from tests.support.web_servers import page, serving
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 

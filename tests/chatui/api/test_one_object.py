@@ -23,8 +23,8 @@ from tests.chatui.api.asking import Program, events_of, json_of, key_of, whole
 from tests.chatui.api.functions import CLOCK, WEATHER, calling, ids_of, weather
 from tests.chatui.api.test_socket import connected
 from tests.chatui.api.test_summaries import FIRST, LINES, SECOND, THIRD, lines_of
-from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import RAN, call, fails, fetch
+from tests.support import offering
 from tests.support.limits import limit
 from tests.support.scripted import ScriptedBackend, Step, answer, ended, frame
 

@@ -14,8 +14,8 @@ from chatui.tools import catalogue
 from chatui.tools.functions import tool_of
 from tests.chatui.api.asking import Program, json_of, key_of, text_of
 from tests.chatui.api.functions import CLOCK, calling, calls_of, ids_of
-from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import RAN, call, fetch
+from tests.support import offering
 from tests.support.scripted import PREAMBLE, ScriptedBackend, answer, frame
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -20,9 +20,8 @@ from chatui.models.conversation import Conversation
 from chatui.models.tools import Decision, ToolApproval, ToolCall, ToolRule
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from tests.chatui.tools import offering
-from tests.chatui.tools.offering import offer
-from tests.support import environment
+from tests.support import environment, offering
+from tests.support.offering import offer
 from tests.support.turns import ask, store
 
 pytestmark = pytest.mark.django_db

@@ -12,8 +12,8 @@ from chatui.observability.collector import Collector
 from chatui.turns import sampling
 from renderer.frames import Frame, Header, Role
 from tests.chatui.observability.peer import Peer, attributes_of, collecting
-from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import answered, call, fails, fetch
+from tests.support import offering
 from tests.support.limits import set_limits
 from tests.support.scripted import ScriptedBackend, answer
 from tests.support.turns import ask, run

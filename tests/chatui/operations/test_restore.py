@@ -40,8 +40,7 @@ from tests.chatui.conftest import output_of, signed_in
 from tests.chatui.operations.conftest import WORD
 from tests.chatui.store.test_documents import talk_with
 from tests.chatui.store.uploads import uploaded
-from tests.chatui.tools import wiki
-from tests.support import environment
+from tests.support import environment, wiki
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from chatui.outbound.requests import MAX_MARKS, JsonRequestError, request_json
-from tests.chatui.tools.peers import answers, page, serving
+from tests.support.web_servers import answers, page, serving
 
 
 async def asked(answer: bytes, *, seconds: float = 5.0, is_left: asyncio.Event | None = None) -> object:

@@ -15,7 +15,7 @@ from chatui.permissions import tools as permissions_tools
 from chatui.store import passages
 from chatui.tools.document_search import FIND
 from tests.chatui.conftest import visitor
-from tests.chatui.tools.offering import offer
+from tests.support.offering import offer
 from tests.support.turns import ask, store
 
 pytestmark = pytest.mark.django_db

@@ -8,11 +8,11 @@ import pytest
 from chatui.documents import reading
 from renderer.markup.citations import CitableSource
 from tests.chatui.documents.worker import begin_with, change_program, unconfined
-from tests.chatui.tools.browsing import SECRET, Shown, opened, set_up, web
-from tests.chatui.tools.peers import answers, page, serving
 from tests.support import environment as changed
+from tests.support.browsing import SECRET, Shown, opened, set_up, web
 from tests.support.limits import limit
 from tests.support.tool_calls import RefusedError, ToolTurn
+from tests.support.web_servers import answers, page, serving
 
 WIDTH = limit("chatui.documents.inside", "WIDTH")
 

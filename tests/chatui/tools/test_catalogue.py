@@ -17,8 +17,7 @@ from chatui.tools import catalogue
 from chatui.tools.catalogue import combine
 from chatui.tools.functions import tool_of
 from chatui.tools.tool import Tool
-from tests.chatui.tools import offering
-from tests.support import environment
+from tests.support import environment, offering
 
 
 def one() -> str:

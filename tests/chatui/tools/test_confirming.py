@@ -20,9 +20,9 @@ from chatui.models.tools import ToolConfirmation
 from chatui.tools import catalogue, confirmations, server_registry
 from chatui.tools.confirmations import FILE
 from chatui.tools.remote.offers import ToolOffer
-from tests.chatui.tools.registry import forget_servers
-from tests.chatui.tools.wiki import WIKI
 from tests.support import environment
+from tests.support.tool_servers import forget_servers
+from tests.support.wiki import WIKI
 
 pytestmark = pytest.mark.django_db
 

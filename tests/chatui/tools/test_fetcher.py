@@ -8,8 +8,8 @@ from contextlib import nullcontext
 import pytest
 
 from tests.chatui.tools.hostile import HOSTILE
-from tests.chatui.tools.peers import Fetching, NotFetchedError, answers, fetcher, page, serving
 from tests.support.limits import limit
+from tests.support.web_servers import Fetching, NotFetchedError, answers, fetcher, page, serving
 
 ADDRESS_REFUSED = limit("chatui.tools", "ADDRESS_REFUSED")
 NOT_LOADED = limit("chatui.tools", "NOT_LOADED")

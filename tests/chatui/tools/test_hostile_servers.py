@@ -15,11 +15,11 @@ import pytest
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from tests.chatui.tools import peer as peers
-from tests.chatui.tools.peer import Peer, PeerRequest, peer
-from tests.chatui.tools.wiki import Operation, of_wiki
+from tests.support import peer as peers
 from tests.support.limits import limit, set_limits
+from tests.support.peer import Peer, PeerRequest, peer
 from tests.support.tool_calls import RefusedError
+from tests.support.wiki import Operation, of_wiki
 
 MAX_MARKS = limit("chatui.tools.openapi", "MAX_MARKS")
 

@@ -12,9 +12,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from tests.chatui.tools.wiki import WIKI, Document, UnreadableError, document, of_wiki
 from tests.support.cases import for_each
 from tests.support.tool_calls import RefusedError
+from tests.support.wiki import WIKI, Document, UnreadableError, document, of_wiki
 
 
 def test_an_operation_is_described_without_its_credentials(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from tests.chatui.tools.wiki import WIKI, Operation, document, lister, operation
 from tests.support.tool_calls import RefusedError
+from tests.support.wiki import WIKI, Operation, document, lister, operation
 
 STRING, FORM = {"type": "string"}, "application/x-www-form-urlencoded"
 

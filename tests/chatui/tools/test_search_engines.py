@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.chatui.tools.peers import page, serving
 from tests.support import environment as changed
 from tests.support.tool_calls import RefusedError, ToolTurn
+from tests.support.web_servers import page, serving
 
 OFFERED = {"tools": {"browser": ()}, "backend_url": "http://127.0.0.1:9"}
 

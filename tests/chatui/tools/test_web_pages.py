@@ -7,7 +7,7 @@ import time
 import pytest
 
 from tests.chatui.documents import samples
-from tests.chatui.tools.browsing import Shown, opened
+from tests.support.browsing import Shown, opened
 from tests.support.limits import limit
 from tests.support.tool_calls import RefusedError
 

@@ -23,9 +23,8 @@ from renderer.frames import Frame, Terminator
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.formats import SECRET, WORDS, format_of
 from tests.chatui.backends.wire import posts
-from tests.chatui.tools import offering
 from tests.chatui.turns.test_turns import shape
-from tests.support import constants
+from tests.support import constants, offering
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
 from tests.support.other_processes import as_another, leave, reap
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, ScriptedBackend, Step, answer, connect, ended, frame

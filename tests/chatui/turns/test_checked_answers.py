@@ -134,7 +134,7 @@ async def test_a_cut_answer_is_not_checked_and_its_continuation_has_no_format(ad
 
 
 async def test_reasoning_is_not_checked_and_calls_go_on(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.chatui.tools import offering
+    from tests.support import offering
 
     offering.offer(monkeypatch, calling.fetch)
     first = [*frame(ANALYSIS, "not JSON at all"), *calling.calls(calling.call("fetch", "c1", key="a"))]

@@ -28,10 +28,10 @@ from renderer.frames import Frame
 from renderer.ocml import document
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.uploads import pages, uploaded, uploaded_with
-from tests.chatui.tools.offering import offer
 from tests.chatui.turns.calls.calling import call, calls, replies
 from tests.support import constants, environment
 from tests.support.messages import stored_messages
+from tests.support.offering import offer
 from tests.support.page import Page
 from tests.support.scripted import ScriptedBackend, answer
 from tests.support.turns import ask, run

@@ -9,9 +9,8 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from renderer.ocml import document
-from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import call, calls
-from tests.support import environment
+from tests.support import environment, offering
 from tests.support.other_processes import wish_of_a_lost_page
 from tests.support.page import Page, conversation_of, rows_of, settled
 from tests.support.scripted import ANALYSIS, ScriptedBackend, answer, frame

@@ -28,9 +28,9 @@ from renderer.frame_kinds import ANSWER, TOOL_LINE
 from renderer.frames import Frame, Terminator
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.uploads import uploaded
-from tests.chatui.tools.offering import install, offer
 from tests.chatui.turns.calls.calling import call, calls
 from tests.support import environment
+from tests.support.offering import install, offer
 from tests.support.scripted import ScriptedBackend, answer, connect
 from tests.support.turns import ask, begin, run, store
 

@@ -30,8 +30,7 @@ from renderer.frames import Frame, Terminator
 from tests.chatui.api.asking import Program, new_key
 from tests.chatui.conftest import signed_in
 from tests.chatui.store import pieces
-from tests.chatui.tools import offering
-from tests.support import constants, stub
+from tests.support import constants, offering, stub
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.environment import change
 from tests.support.sampling import PATIENT

@@ -30,7 +30,7 @@ from chatui.usage import limits, settling
 from chatui.usage.counting import MAX_TOKENS, Attribution, Charge, Spent, spent_on
 from chatui.wire.bus import PROCESS
 from renderer.frames import Frame, Header, Terminator
-from tests.chatui.tools import offering
+from tests.support import offering
 from tests.support.cases import example_count
 from tests.support.database import Statements
 from tests.support.database import statements as statements

@@ -27,9 +27,9 @@ from chatui.prompts import format_assistant_instructions, format_preferences
 from chatui.store import ownership_transfer
 from chatui.tools import clock
 from tests.chatui.conftest import signed_in
-from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import fetch
 from tests.chatui.turns.test_instructions import say, sent_instructions
+from tests.support import offering
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.messages import branch_of
 from tests.support.scripted import ScriptedBackend

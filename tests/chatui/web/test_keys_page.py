@@ -9,8 +9,8 @@ from chatui.models.audit import AuditEvent
 from chatui.models.programs import ApiKey
 from chatui.models.user import User
 from tests.chatui.conftest import confirmed, make_person, signed_in
-from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import fails, fetch
+from tests.support import offering
 from tests.support.staff_pages import page_of
 
 pytestmark = pytest.mark.django_db

@@ -17,11 +17,11 @@ from chatui.tools.mcp import prompts
 from chatui.tools.picks import signed
 from chatui.web.tool_prompts import TOKEN_CHARS
 from tests.chatui.conftest import signed_in
-from tests.chatui.tools import peer as peers
-from tests.chatui.tools.mcp.scripted import Mcp, called, result
-from tests.chatui.tools.peer import PeerRequest, peer
-from tests.chatui.tools.registry import forget_servers
 from tests.support import environment
+from tests.support import peer as peers
+from tests.support.mcp_server import Mcp, called, result
+from tests.support.peer import PeerRequest, peer
+from tests.support.tool_servers import forget_servers
 
 pytestmark = pytest.mark.django_db
 

@@ -12,11 +12,11 @@ from chatui.tools.forms import Form
 from chatui.tools.mcp.beside import WORDS_CHARS, Beside
 from chatui.tools.person import FormAnswer
 from chatui.tools.remote.offers import ServerError
-from tests.chatui.tools import peer as peers
-from tests.chatui.tools.mcp.calls import ADD, Turn, listed
-from tests.chatui.tools.mcp.scripted import Mcp, called, events
-from tests.chatui.tools.peer import PeerRequest, peer
+from tests.support import peer as peers
 from tests.support.limits import set_limits
+from tests.support.mcp_calls import ADD, Turn, listed
+from tests.support.mcp_server import Mcp, called, events
+from tests.support.peer import PeerRequest, peer
 from tests.support.tool_calls import BusyError
 
 CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}

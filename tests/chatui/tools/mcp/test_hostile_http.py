@@ -13,11 +13,11 @@ import pytest
 
 from chatui.tools import prompts, resources
 from renderer import characters
-from tests.chatui.tools import peer as peers
-from tests.chatui.tools.mcp.calls import ADD, Turn, listed, offer_of, server_of
-from tests.chatui.tools.mcp.scripted import SESSION, Mcp, called, events, result
-from tests.chatui.tools.peer import PeerRequest, peer
+from tests.support import peer as peers
 from tests.support.limits import limit, set_limits
+from tests.support.mcp_calls import ADD, Turn, listed, offer_of, server_of
+from tests.support.mcp_server import SESSION, Mcp, called, events, result
+from tests.support.peer import PeerRequest, peer
 from tests.support.tool_calls import RefusedError
 
 TOKEN = "sk-very-secret-18"

@@ -10,10 +10,10 @@ from chatui.tools.mcp import prompts
 from chatui.tools.mcp.messages import ServerRefusedError
 from chatui.tools.mcp.prompts import Argument, Filled, LeftOut, ServerPrompt
 from chatui.tools.remote.offers import ResponseTooLongError, ServerError
-from tests.chatui.tools import peer as peers
-from tests.chatui.tools.mcp.calls import server_of
-from tests.chatui.tools.mcp.scripted import Mcp, called, result
-from tests.chatui.tools.peer import PeerRequest, peer
+from tests.support import peer as peers
+from tests.support.mcp_calls import server_of
+from tests.support.mcp_server import Mcp, called, result
+from tests.support.peer import PeerRequest, peer
 
 HAS_PROMPTS = {"prompts": {"listChanged": True}}
 

@@ -8,8 +8,8 @@ import pytest
 
 from chatui.tools.remote.offers import Listing
 from chatui.tools.tool import Noted, ToolError
-from tests.chatui.tools.mcp import published
-from tests.chatui.tools.mcp.calls import new_conversation, server_of
+from tests.support import published_servers as published
+from tests.support.mcp_calls import new_conversation, server_of
 
 pytestmark = [pytest.mark.served, pytest.mark.slow]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.chatui.tools.mcp.calls import ADD, listing
+from tests.support.mcp_calls import ADD, listing
 
 
 def test_arguments_get_valid_names_mapped_to_the_servers() -> None:

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from chatui.tools.mcp import stdio
-from tests.chatui.tools.mcp.calls import ADD, Turn, new_conversation
 from tests.chatui.tools.test_hostile_servers import logged
 from tests.support.limits import limit, set_limits
+from tests.support.mcp_calls import ADD, Turn, new_conversation
 from tests.support.new_process import forget
 from tests.support.tool_calls import RefusedError
 

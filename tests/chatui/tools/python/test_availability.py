@@ -18,10 +18,10 @@ from chatui.tools.python import availability, examination, launch, tool
 from chatui.tools.python.interpreter import Interpreter
 from chatui.tools.python.launch import CannotLaunchError, LaunchLimits, SandboxLaunch
 from chatui.tools.tool import CallingTurn, ToolError
-from tests.chatui.tools.python.sandbox import change_code, sandbox
 from tests.support import environment
 from tests.support.cases import for_each
 from tests.support.new_process import forget
+from tests.support.sandbox import change_code, sandbox
 from tests.support.system_checks import said
 
 

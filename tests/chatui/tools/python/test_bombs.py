@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from tests.chatui.tools.python.sandbox import DATA_MEBIBYTES, Interpreter, InterpreterEndedError, answers, texts, within
 from tests.support.limits import set_limits
+from tests.support.sandbox import DATA_MEBIBYTES, Interpreter, InterpreterEndedError, answers, texts, within
 
 pytestmark = pytest.mark.slow
 

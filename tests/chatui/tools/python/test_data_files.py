@@ -13,7 +13,7 @@ from chatui.tools.file_access import ConversationFile, CreatedFile, FileNotStore
 from chatui.tools.python import interpreter as module
 from chatui.tools.python.data_files import SMALL_BYTES, CopiedFiles, DataFiles
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
-from tests.chatui.tools.python.sandbox import DATA_MEBIBYTES, sandbox, within
+from tests.support.sandbox import DATA_MEBIBYTES, sandbox, within
 
 pytestmark = pytest.mark.slow
 

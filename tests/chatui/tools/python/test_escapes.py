@@ -16,7 +16,7 @@ import pytest
 from chatui.env import BASE_DIR
 from chatui.tools.python import examination
 from chatui.tools.python.interpreter import Interpreter
-from tests.chatui.tools.python.sandbox import answers, as_nobody, change_code, sandbox, texts
+from tests.support.sandbox import answers, as_nobody, change_code, sandbox, texts
 
 
 @cache

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from chatui.env import BASE_DIR
-from tests.chatui.tools.python.sandbox import Interpreter, InterpreterEndedError, answers, started, texts, within
 from tests.support.limits import set_limits
+from tests.support.sandbox import Interpreter, InterpreterEndedError, answers, started, texts, within
 
 pytestmark = pytest.mark.slow
 
@@ -190,7 +190,7 @@ def test_leftover_threads_do_not_run_between_calls() -> None:
 def test_a_killed_server_leaves_nothing_behind() -> None:
     """Neither while code runs nor between calls, when the sandbox is paused."""
     code = (
-        "import asyncio, sys; from tests.chatui.tools.python.sandbox import started\n"
+        "import asyncio, sys; from tests.support.sandbox import started\n"
         "async def main():\n"
         "    idle, busy = [await started() for _ in range(2)]\n"
         "    print(idle.first_process, busy.first_process, flush=True)\n"

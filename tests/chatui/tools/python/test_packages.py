@@ -14,9 +14,9 @@ from chatui.tools.python import availability, examination, packages, tool
 from chatui.tools.python.answers import CodeOutcome
 from chatui.tools.python.interpreter import Interpreter
 from renderer.harmony.prompt import SystemMessage
-from tests.chatui.tools.python.sandbox import MEMORY_MEBIBYTES, sandbox_with_packages, within
 from tests.support import environment as changed
 from tests.support.places import CACHE
+from tests.support.sandbox import MEMORY_MEBIBYTES, sandbox_with_packages, within
 from tests.support.system_checks import said
 
 pytestmark = pytest.mark.slow

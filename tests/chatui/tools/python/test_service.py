@@ -29,11 +29,11 @@ from chatui.tools.python.service import Service
 from chatui.tools.tool import CallingTurn, ToolError
 from chatui.transfer import files
 from tests.chatui.store.uploads import uploaded
-from tests.chatui.tools.python.sandbox import named_packages
 from tests.support.cases import for_each
 from tests.support.environment import change
 from tests.support.limits import limit
 from tests.support.new_process import forget
+from tests.support.sandbox import named_packages
 
 MAX_BYTES = limit("chatui.tools.python", "MAX_BYTES")
 

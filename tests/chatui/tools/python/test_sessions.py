@@ -15,7 +15,7 @@ from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from chatui.tools.python.launch import CannotLaunchError
 from chatui.tools.python.sessions import SessionLimits, Sessions
 from chatui.tools.tool import ToolError
-from tests.chatui.tools.python.sandbox import recorded, sandbox
+from tests.support.sandbox import recorded, sandbox
 
 pytestmark = pytest.mark.slow
 

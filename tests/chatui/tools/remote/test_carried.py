@@ -11,8 +11,8 @@ import pytest
 from chatui.json_schemas import UnusableError, fault, without_nulls
 from chatui.tools.functions import function_of
 from chatui.tools.remote.offers import Listing, ToolOffer
-from tests.chatui.tools.mcp.calls import ADD, listing
 from tests.chatui.tools.remote.cases import CASES, NULL, OTHER_DIALECTS, STRING, A, SchemaCase, of
+from tests.support.mcp_calls import ADD, listing
 
 CARRIED = {name: case for name, case in CASES.items() if not case.refused}
 

@@ -29,16 +29,15 @@ from chatui.tools.sign_in import kept
 from chatui.tools.sign_in.tokens import SignInNeededError, SignIns
 from chatui.tools.tool import CallingTurn, CallNeedsSignInError, ToolError
 from chatui.transfer import exports
-from tests.chatui.tools.mcp import published
-from tests.chatui.tools.mcp.calls import Remembered
-from tests.chatui.tools.registry import forget_servers, known_connections
 from tests.support import environment
+from tests.support import published_servers as published
+from tests.support.mcp_calls import Remembered
 from tests.support.places import ROOT
+from tests.support.tool_servers import forget_servers, known_connections
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served, pytest.mark.slow]
 
 T = TypeVar("T")
-PROVIDER = str(Path(__file__).parent / "provider.py")
 TOOLS = {"accounts_whoami": (), "accounts_echo_token": ()}
 
 
@@ -59,7 +58,7 @@ class Place:
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with published.listening([published.python(), PROVIDER]) as port:
+    with published.listening([published.python(), published.ACCOUNTS]) as port:
         yield f"http://127.0.0.1:{port}"
 
 

@@ -23,10 +23,9 @@ from chatui.tools.sign_in.discovery import SignInTarget, challenge_of
 from chatui.tools.sign_in.door import Door, SignInError, UnavailableError, door_of
 from chatui.tools.sign_in.flow import Client, PendingToolSignIn, SignInRefusedError, Tokens
 from chatui.tools.sign_in.tokens import SignIns
-from tests.chatui.tools import peer
-from tests.chatui.tools.peer import Peer, PeerRequest
-from tests.support import environment
+from tests.support import environment, peer
 from tests.support.cases import for_each
+from tests.support.peer import Peer, PeerRequest
 
 AUTHORIZER = "/.well-known/oauth-authorization-server"
 BACK = "https://chat.example.org/settings/accounts/demo/back/"

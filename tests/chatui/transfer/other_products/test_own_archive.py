@@ -29,9 +29,9 @@ from renderer.frame_kinds import SUMMARY
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.pictures import png
-from tests.chatui.tools import offering
 from tests.chatui.transfer.other_products.samples import as_json, as_zip
 from tests.chatui.turns.calls.calling import fetch
+from tests.support import offering
 from tests.support.messages import add_message, open_branch
 
 pytestmark = pytest.mark.django_db

@@ -21,7 +21,7 @@ from chatui.tools.tool import ToolError
 from renderer.errors import Code
 from renderer.frames import Header, Terminator
 from renderer.ocml import document
-from tests.chatui.tools import offering
+from tests.support import offering
 from tests.support.scripted import ScriptedBackend, Step, answer, ended, frame
 from tests.support.turns import ask, run
 

@@ -19,9 +19,9 @@ from renderer.harmony.vocabulary import Vocabulary
 from renderer.markup.citations import CitableSource
 from tests.chatui.backends.formats import Format, format_of
 from tests.chatui.backends.wire import posts
-from tests.chatui.tools.browsing import SECRET, set_up, web
-from tests.chatui.tools.offering import install
 from tests.chatui.turns.calls.test_wire_formats import model_of, transcript
+from tests.support.browsing import SECRET, set_up, web
+from tests.support.offering import install
 from tests.support.turns import ask, run
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served]

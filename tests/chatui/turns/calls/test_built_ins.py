@@ -14,10 +14,10 @@ from renderer.frames import Frame, Header, Terminator
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.formats import format_of
 from tests.chatui.backends.wire import VLLM, day_in, ids_of, posts, sse, vllm
-from tests.chatui.tools.offering import install
 from tests.chatui.turns.calls.test_wire_formats import ANSWER, model, model_of, transcript
 from tests.renderer.harmony.test_prompt import of_oracle
 from tests.support import environment
+from tests.support.offering import install
 from tests.support.stub import DONE
 from tests.support.tool_calls import call_in
 from tests.support.turns import ask, run

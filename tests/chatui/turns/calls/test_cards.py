@@ -23,14 +23,14 @@ from chatui.tools.tool import CallingTurn, ToolError
 from chatui.turns import running
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.formats import format_of
-from tests.chatui.tools.browsing import set_up, web
-from tests.chatui.tools.offering import install
-from tests.chatui.tools.peers import Peer
 from tests.chatui.turns.calls.test_approval import decide, wait_for_approvals
 from tests.chatui.turns.calls.test_wire_formats import model_of, transcript
 from tests.support import environment
+from tests.support.browsing import set_up, web
+from tests.support.offering import install
 from tests.support.stub import DONE, chunk
 from tests.support.turns import ask, begin
+from tests.support.web_servers import Peer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served]
 

@@ -13,8 +13,8 @@ from chatui.transfer.imports import import_transcript
 from chatui.turns.asks import AskKind
 from chatui.turns.running_turn import RunningTurn
 from tests.chatui.conftest import signed_in
-from tests.chatui.tools.offering import offer
 from tests.chatui.turns.calls.calling import call, calls, replies
+from tests.support.offering import offer
 from tests.support.scripted import ScriptedBackend, answer
 from tests.support.turns import ask, loaded, run
 

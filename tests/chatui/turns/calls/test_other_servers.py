@@ -8,15 +8,15 @@ import pytest
 
 from chatui.models.user import User
 from renderer.harmony.prompt import DeveloperMessage
-from tests.chatui.tools import peer as peers
-from tests.chatui.tools.mcp.calls import ADD, served_tool
-from tests.chatui.tools.mcp.scripted import Mcp
-from tests.chatui.tools.offering import install
-from tests.chatui.tools.peer import Peer, peer
-from tests.chatui.tools.wiki import of_wiki
 from tests.chatui.turns.calls.calling import answered, call
 from tests.support import environment
+from tests.support import peer as peers
+from tests.support.mcp_calls import ADD, served_tool
+from tests.support.mcp_server import Mcp
+from tests.support.offering import install
+from tests.support.peer import Peer, peer
 from tests.support.scripted import ScriptedBackend
+from tests.support.wiki import of_wiki
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

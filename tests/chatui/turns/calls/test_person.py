@@ -23,14 +23,14 @@ from chatui.turns import running
 from chatui.turns.calls.person import MAX_FORMS, MAX_NOTICES, NOTICE_CHARS
 from chatui.turns.running import TurnPlace
 from chatui.wire.bus import PROCESS
-from tests.chatui.tools.mcp.calls import served_tool
-from tests.chatui.tools.mcp.scripted import Mcp, result
-from tests.chatui.tools.offering import install
-from tests.chatui.tools.peer import Peer, PeerRequest, peer
 from tests.chatui.turns.calls.calling import World, call, calls, replies
 from tests.chatui.turns.calls.test_approval import audit_lines, decide, start_turn
 from tests.support import environment
 from tests.support.browser_socket import BrowserSocket
+from tests.support.mcp_calls import served_tool
+from tests.support.mcp_server import Mcp, result
+from tests.support.offering import install
+from tests.support.peer import Peer, PeerRequest, peer
 from tests.support.scripted import answer
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -29,16 +29,16 @@ from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.formats import format_of
 from tests.chatui.backends.wire import VLLM, ids_of, posts, sse, vllm
 from tests.chatui.store.uploads import uploaded
-from tests.chatui.tools.offering import install
-from tests.chatui.tools.python.sandbox import recorded, sandbox
 from tests.chatui.tools.python.test_interpreter import PNG, state_of
 from tests.chatui.turns.calls.test_wire_formats import ANSWER, model, model_of, transcript
 from tests.chatui.turns.test_documents import edited, with_files
 from tests.support import environment
 from tests.support.cost import ends_within
 from tests.support.new_process import forget
+from tests.support.offering import install
 from tests.support.other_processes import reap
 from tests.support.page import posted
+from tests.support.sandbox import recorded, sandbox
 from tests.support.stub import DONE, chunk
 from tests.support.turns import ask, begin, run
 

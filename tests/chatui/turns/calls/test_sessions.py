@@ -22,10 +22,10 @@ from chatui.tools.mcp import stdio
 from chatui.tools.mcp.server import STATE_IS_GONE
 from chatui.turns import running, temporary
 from tests.chatui.api.asking import Program, key_of
-from tests.chatui.tools import peer as peers
-from tests.chatui.tools.mcp.stateful import IN_A_FILE, offered, programs
 from tests.chatui.turns.calls.calling import call, calls, replies
 from tests.support import constants
+from tests.support import peer as peers
+from tests.support.mcp_sessions import IN_A_FILE, offered, programs
 from tests.support.new_process import forget
 from tests.support.scripted import ScriptedBackend, answer
 from tests.support.turns import ask, run

@@ -9,7 +9,7 @@ from chatui.codes import ProductCode
 from chatui.models.user import User
 from renderer.frame_kinds import SUMMARY
 from renderer.frames import Terminator
-from tests.chatui.tools import offering
+from tests.support import offering
 from tests.support.page import answered, conversation_of, shape
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, ScriptedBackend, answer, ended, frame
 

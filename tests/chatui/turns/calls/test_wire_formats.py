@@ -21,9 +21,8 @@ from renderer.harmony.vocabulary import Vocabulary
 from renderer.ocml import document
 from tests.chatui.backends.formats import Format
 from tests.chatui.backends.wire import VLLM, day_in, event, ids_of, one_after_the_other, posts, sse, vllm
-from tests.chatui.tools import offering
 from tests.renderer.harmony.test_prompt import of_oracle
-from tests.support import stub
+from tests.support import offering, stub
 from tests.support.sampling import PATIENT
 from tests.support.scripted import connect
 from tests.support.stub import DONE, SSE_HEAD, Stub, chunk

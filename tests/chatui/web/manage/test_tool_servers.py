@@ -24,8 +24,8 @@ from chatui.tools.remote.offers import ServerError
 from chatui.tools.tool import CallingTurn, ToolError
 from chatui.turns.calls import claims
 from tests.chatui.conftest import make_person, signed_in
-from tests.chatui.tools.registry import forget_servers
 from tests.support import environment
+from tests.support.tool_servers import forget_servers
 from tests.support.turns import ask, store
 
 pytestmark = pytest.mark.django_db

@@ -16,11 +16,11 @@ from chatui.permissions import access
 from chatui.tools import catalogue, rules, search_engines
 from chatui.tools.python import availability, tool
 from tests.chatui.conftest import make_person, signed_in
-from tests.chatui.tools import peer as peers
-from tests.chatui.tools.peer import PeerRequest
-from tests.chatui.tools.python.sandbox import named_packages
 from tests.support import environment
+from tests.support import peer as peers
 from tests.support.new_process import forget
+from tests.support.peer import PeerRequest
+from tests.support.sandbox import named_packages
 
 pytestmark = pytest.mark.django_db
 

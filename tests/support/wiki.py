@@ -18,7 +18,7 @@ from chatui.tools.remote.definition import OpenApiSpec
 from chatui.tools.remote.offers import ServerError
 from chatui.tools.server_registry import ServerConnection, tool_of
 from chatui.tools.tool import Tool
-from tests.chatui.tools.peer import PeerRequest, peer, saying
+from tests.support.peer import PeerRequest, peer, saying
 from tests.support.tool_calls import ToolTurn
 
 WIKI: dict[str, Any] = {

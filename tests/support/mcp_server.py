@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.chatui.tools import peer
-from tests.chatui.tools.mcp.calls import ADD
-from tests.chatui.tools.peer import PeerRequest
+from tests.support import peer
+from tests.support.mcp_calls import ADD
+from tests.support.peer import PeerRequest
 
 Answer = Callable[[PeerRequest, asyncio.StreamWriter], Awaitable[None]]
 SESSION = "session-1"

@@ -21,7 +21,8 @@ from tests.tools.node import program
 
 PACKAGES = ("mcp==2.3.0", "mcp-server-time==2026.10.19")
 EVERYTHING = ("@modelcontextprotocol/server-everything", "2026.8.31")
-DEMO = str(Path(__file__).parent / "demo_server.py")
+DEMO, LIBRARY, ACCOUNTS = (str(Path(__file__).parent / "official_mcp" / f"{name}.py") for name in ("demo", "library", "accounts"))
+"""Our own, of the official package: with tools, with resources and prompts, and with sign-ins."""
 _CACHE = ROOT / ".cache"
 _START_SECONDS = 60.0
 

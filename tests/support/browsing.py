@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.chatui.tools.peers import Peer, answers, page, serving
 from tests.support import environment as changed
 from tests.support import internet
 from tests.support.tool_calls import ToolTurn
+from tests.support.web_servers import Peer, answers, page, serving
 
 TEA = """<title>All about tea</title><h1>Tea</h1><p>Green tea is <b>not</b> roasted.
 <a href="/black">Black tea</a>, <a href="http://other.example/milk?x=1">milk</a> and <a href="http://10.0.0.1/">inside</a></p>"""

@@ -17,12 +17,12 @@ import pytest
 from chatui.tools import confirmations
 from chatui.tools.confirmations import Confirmation
 from chatui.tools.execution import tools_loop
-from tests.chatui.tools import peer as peers
-from tests.chatui.tools.mcp.calls import listing
-from tests.chatui.tools.mcp.scripted import Mcp
-from tests.chatui.tools.peer import PeerRequest, peer
-from tests.chatui.tools.registry import known_connections
 from tests.support import environment
+from tests.support import peer as peers
+from tests.support.mcp_calls import listing
+from tests.support.mcp_server import Mcp
+from tests.support.peer import PeerRequest, peer
+from tests.support.tool_servers import known_connections
 
 KEEP = {
     "name": "keep",
