@@ -60,17 +60,20 @@ class _Line:
 
 
 def text_of(pieces: Sequence[DrawnText]) -> str:
-    """The text of a page. Text that runs in another direction comes after the rest."""
-    turns = sorted({piece.turn for piece in pieces}, key=lambda turn: (-sum(len(p.text) for p in pieces if p.turn == turn), turn))
-    return "\n\n".join(filter(None, (_of_turn([piece for piece in pieces if piece.turn == turn]) for turn in turns)))
+    """The text of a page. The direction in which most text runs comes first."""
+    by_direction: dict[int, list[DrawnText]] = {}
+    for piece in pieces:
+        by_direction.setdefault(piece.direction, []).append(piece)
+    groups = sorted(by_direction.items(), key=lambda group: (-sum(len(piece.text) for piece in group[1]), group[0]))
+    return "\n\n".join(filter(None, (_text_of_direction(group) for _, group in groups)))
 
 
-def _of_turn(pieces: list[DrawnText]) -> str:
-    _find_raised(pieces)
-    lines = _lines(pieces)
+def _text_of_direction(pieces: list[DrawnText]) -> str:
+    """The text of pieces that all run in one direction: their lines, block by block, with an empty line where the page has a wide gap."""
+    _align_raised(pieces)
     output: list[str] = []
     last: _Line | None = None
-    for block in _blocks(lines):
+    for block in _blocks(_lines(pieces)):
         if last is not None and last.base - block[0].base > _APART * max(last.size, block[0].size):
             output.append("")
         output += _written(block)
@@ -78,7 +81,7 @@ def _of_turn(pieces: list[DrawnText]) -> str:
     return "\n".join(output)
 
 
-def _find_raised(pieces: list[DrawnText]) -> None:
+def _align_raised(pieces: list[DrawnText]) -> None:
     """Bring raised and lowered text to the line of the text that it follows or precedes."""
     for number, piece in enumerate(pieces):
         for other in pieces[max(number - 1, 0) : number] + pieces[number + 1 : number + 2]:

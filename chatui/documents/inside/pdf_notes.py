@@ -111,8 +111,8 @@ class Notes:
         number = 0
         while number < len(self.pieces):
             piece = self.pieces[number]
-            ends = (box[0], box[2]) if piece.turn in (0, 2) else (box[1], box[3])
-            low, high = ends if piece.turn in (0, 1) else (-ends[1], -ends[0])
+            ends = (box[0], box[2]) if piece.direction in (0, 2) else (box[1], box[3])
+            low, high = ends if piece.direction in (0, 1) else (-ends[1], -ends[0])
             middles = [(a + b) / 2 for a, b in itertools.pairwise([piece.start, *piece.ends])]
             inner = [at for at, middle in enumerate(middles) if low <= middle <= high]
             if inner and inside(*replace(piece, base=piece.base + piece.size / 4).point(middles[inner[0]]), box):
@@ -150,7 +150,7 @@ class Notes:
         """Whether there is text on the line of a box, near it."""
         reach = 3 * max(box[3] - box[1], _SIZE)
         return any(
-            each.turn == 0
+            each.direction == 0
             and box[1] - 3 <= each.base + each.size / 4 <= box[3] + 3
             and each.end > box[0] - reach
             and each.start < box[2] + reach
@@ -161,7 +161,7 @@ class Notes:
         words = " ".join(text.split())
         if not words:
             return
-        near = [each for each in self.pieces if each.turn == 0 and box[1] - 2 <= each.base <= box[3] and each.start < box[2]]
+        near = [each for each in self.pieces if each.direction == 0 and box[1] - 2 <= each.base <= box[3] and each.start < box[2]]
         beside = min(near, key=lambda each: abs(box[0] - each.end), default=None)
         size = beside.size if beside else min(max((box[3] - box[1]) * 0.7, 4), _SIZE)
         base = beside.base if beside else box[1] + (box[3] - box[1] - size) / 2

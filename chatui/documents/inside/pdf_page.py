@@ -48,8 +48,8 @@ class DrawnText:
     size: float
     ends: list[float]
     """Where each of its characters ends."""
-    turn: int = 0
-    """The direction of the line in quarter turns."""
+    direction: int = 0
+    """In which direction the line runs, in quarter turns to the left: 0 is to the right, 1 upwards."""
     level: int = 0
     """1 if it is raised, -1 if it is lowered."""
     is_invisible: bool = False
@@ -58,13 +58,13 @@ class DrawnText:
 
     def point(self, along: float) -> tuple[float, float]:
         """A point of its line on the page."""
-        return {0: (along, self.base), 1: (-self.base, along), 2: (-along, -self.base), 3: (self.base, -along)}[self.turn]
+        return {0: (along, self.base), 1: (-self.base, along), 2: (-along, -self.base), 3: (self.base, -along)}[self.direction]
 
     def cut(self, at: int) -> tuple[DrawnText, DrawnText]:
         """The piece in two, before the character ``at``."""
         where = self.ends[at - 1]
-        left = DrawnText(self.text[:at], self.start, where, self.base, self.size, self.ends[:at], self.turn, self.level)
-        right = DrawnText(self.text[at:], where, self.end, self.base, self.size, self.ends[at:], self.turn, self.level)
+        left = DrawnText(self.text[:at], self.start, where, self.base, self.size, self.ends[:at], self.direction, self.level)
+        right = DrawnText(self.text[at:], where, self.end, self.base, self.size, self.ends[at:], self.direction, self.level)
         for each in (left, right):
             each.is_invisible, each.is_struck, each.address = self.is_invisible, self.is_struck, self.address
         return left, right
@@ -333,16 +333,16 @@ class Walker:
     def _add(self, text: str, start: Matrix, advances: list[float]) -> None:
         state = self._state
         stretch, height = hypot(start[0], start[1]), hypot(start[2], start[3])
-        turn = (0 if start[0] > 0 else 2) if abs(start[0]) >= abs(start[1]) else (1 if start[1] > 0 else 3)
+        direction = (0 if start[0] > 0 else 2) if abs(start[0]) >= abs(start[1]) else (1 if start[1] > 0 else 3)
         x, y = start[4], start[5]
-        along, base = {0: (x, y), 1: (y, -x), 2: (-x, -y), 3: (-y, x)}[turn]
+        along, base = {0: (x, y), 1: (y, -x), 2: (-x, -y), 3: (-y, x)}[direction]
         level = 0 if not state.rise else 1 if state.rise > 0 else -1
         ends = [along + each * stretch for each in advances]
         place = (text, round(along), round(base))
         # Some programs draw text twice to make it bold.
         if place not in self._seen and text.strip("\0"):
             self._seen.add(place)
-            piece = DrawnText(text, along, ends[-1] if ends else along, base, abs(state.size) * height or 1, ends, turn, level)
+            piece = DrawnText(text, along, ends[-1] if ends else along, base, abs(state.size) * height or 1, ends, direction, level)
             piece.is_invisible = state.mode in _INVISIBLE
             self.drawn.pieces.append(piece)
 

@@ -75,7 +75,7 @@ def read(data: bytes, collector: TextCollector) -> None:
     collector.begin()
     body = _Text(collector, document, relations=related, addresses=addresses(archive, main))
     for element in archive.each(main, within=_BODY):
-        body.walk(element, _Place(by_style=document.styles.hides_all))
+        body.walk(element, _Place(is_hidden_by_style=document.styles.hides_all))
     body.runs.end()
     for kind in ("footnote", "endnote"):
         document.put_notes(kind, collector)
@@ -148,7 +148,7 @@ class _Document:
             if place in self.archive:
                 part = _Text(collector, self, relations(self.archive, place), addresses(self.archive, place))
                 part.runs.hold()
-                part.walk(self.archive.tree(place), _Place(by_style=self.styles.hides_all))
+                part.walk(self.archive.tree(place), _Place(is_hidden_by_style=self.styles.hides_all))
                 text = " ".join(part.runs.release().split())
                 if text and text not in seen:
                     seen.add(text)
@@ -160,7 +160,7 @@ class _Document:
 
     def _put_part(self, place: str, before: str, element: Element, collector: TextCollector) -> None:
         text = _Text(collector, self, relations(self.archive, place), addresses(self.archive, place), before)
-        text.walk(element, _Place(by_style=self.styles.hides_all))
+        text.walk(element, _Place(is_hidden_by_style=self.styles.hides_all))
         text.runs.end()
 
 
@@ -184,10 +184,10 @@ class _Place:
 
     name: str = ""
     is_hidden: bool = False
-    by_style: bool = False
-    """Whether its text is hidden, unless its run says that it is not."""
-    says: bool | None = None
-    """What a run says about itself."""
+    is_hidden_by_style: bool = False
+    """Whether a style hides its text, unless its run says otherwise."""
+    is_vanished: bool | None = None
+    """Whether its run says that it is hidden (``vanish``). None: the run says nothing."""
     look: Look = PLAIN
     font: str = ""
     """The font of a run, if it names one."""
@@ -200,7 +200,7 @@ class _Place:
     def hides(self) -> bool:
         """Whether a text is hidden. Programs differ in whether a style that hides text can undo another one; it is hidden if one of them
         hides it."""
-        return self.is_hidden or (self.by_style if self.says is None else self.says)
+        return self.is_hidden or (self.is_hidden_by_style if self.is_vanished is None else self.is_vanished)
 
 
 @dataclass(slots=True)
@@ -264,9 +264,9 @@ class _Text:
         if name in _BOXES and not outer.alt:
             place.alt = self._alt(element, place)
         if name in _STYLED:
-            place.by_style |= self.document.styles.hide(self.document.styles.defaults.get(_STYLED[name], ""))
+            place.is_hidden_by_style |= self.document.styles.hide(self.document.styles.defaults.get(_STYLED[name], ""))
         if name in ("p", "tbl"):
-            place.look, place.says = PLAIN, None
+            place.look, place.is_vanished = PLAIN, None
         for properties in element.iterfind(_PROPERTIES.get(name, "none")):
             for each in properties:
                 self._apply(place, each)
@@ -282,20 +282,20 @@ class _Text:
         return [found] if found else []
 
     def _apply(self, place: _Place, element: Element) -> None:
-        """Apply a property of a run, paragraph, table, row or cell."""
+        """Apply a property of a run, paragraph, table, row or cell to its place: a style, the look of a run, what hides a row or cell."""
         name, value = element.tag, xml.attribute(element.attrib, "val")
         is_on = value.lower() not in OFF
         if name in ("tblStyle", "pStyle", "rStyle"):
-            place.by_style |= self.document.styles.hide(value)
+            place.is_hidden_by_style |= self.document.styles.hide(value)
             place.look = self.document.styles.look(value, place.look)
         elif place.name == "r":
             if name == "vanish":
-                place.says = place.says or is_on
+                place.is_vanished = place.is_vanished or is_on
             elif name == "rFonts":
                 place.font = xml.attribute(element.attrib, "ascii") or xml.attribute(element.attrib, "hAnsi")
             elif (found := look_of(element)) is not None:
                 place.look = changed(place.look, dict([found]))
-        elif place.name in ("tr", "tc") and name in _HIDES_CELLS and is_on and value != "restart":
+        elif place.name in ("tr", "tc") and name in _HIDES_CELLS and is_on and value != "restart":  # with which a merged cell begins
             if name in _DELETES:
                 self.collector.count(UnreadThing.CHANGE)
             place.is_hidden = True
