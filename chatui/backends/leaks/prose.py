@@ -96,7 +96,8 @@ class Prose:
         """``view``: the folded text. ``kinds``: the signs to find. ``is_strict``: no collapsed header is a mention."""
         self._view, self._begin, self._at, self._kinds, self._is_strict = view, at, at, kinds, is_strict
         self._code = code
-        self._plain: Counter[str] = Counter()
+        self._open_elements: Counter[str] = Counter()
+        """How many elements of each name, which are not signs, are still open."""
         self.has_text = False
 
     def next_sign(self) -> Sign | None:
@@ -108,18 +109,27 @@ class Prose:
                 continue
             if code_end := self._code.end_at(sign.start):
                 self._at = max(code_end, self._at)
-            elif self._is_emitted(sign):
+            elif not self._is_of_an_element(sign) and self._is_emitted(sign):
                 return sign
         return None
 
+    def _is_of_an_element(self, sign: Sign) -> bool:
+        """Whether this tag opens an element that names no reasoning, or closes one. Counts those that are open, so that a closing tag
+        without an opening one remains a sign: servers leave out the opening tag of reasoning."""
+        if sign.kind is SignKind.PLAIN:
+            self._open_elements[sign.name] += 1
+            return True
+        if sign.kind is SignKind.CLOSING and self._open_elements[sign.name]:
+            self._open_elements[sign.name] -= 1
+            return True
+        return False
+
     def _is_emitted(self, sign: Sign) -> bool:
+        """Whether the model wrote the sign to be read by a parser, and does not speak of it. An example of a whole message is skipped."""
         view = self._view
         line = view[max(view.rfind("\n", 0, sign.start) + 1, self._begin, sign.start - _LINE_CHARS) : sign.start]
         if sign.kind is SignKind.SPECIAL:
             return self._is_header(sign, line)
-        if sign.kind is SignKind.PLAIN or (sign.kind is SignKind.CLOSING and self._plain[sign.name]):
-            self._plain[sign.name] += 1 if sign.kind is SignKind.PLAIN else -1
-            return False
         is_sure = sign.kind is SignKind.COLLAPSED and (self._is_strict or patterns.ATTACHED.match(view, sign.start))
         return bool(is_sure) or sign.kind is SignKind.HEADER or not is_mention(sign, line, view[sign.end : sign.end + _LOOK_AHEAD])
 

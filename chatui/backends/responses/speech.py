@@ -296,16 +296,17 @@ class Speech:
         return is_open is not None and is_open.item == item.place and is_open.header in (ANSWER, PREAMBLE)
 
     def aside(self, source: FrameSource, text: str) -> list[RawEvent]:
-        """Text that is not a message. It is buffered while an answer is open, so that all answers of a completion are one frame."""
+        """Write text that is not a message. It waits while a message is being written and while the frame of the answer is open, so that
+        all answers of a completion are one frame."""
         if self._current and not self._current.is_done:
             self._waiting.append((source, text))
             return []
-        events = self._end(is_whole=True)
-        if self._answer is None:
-            return [*events, *self._writer.write(source, text)]
-        self._is_followed = True
-        self._waiting.append((source, text))
-        return events
+        events = self._end(is_whole=True)  # which leaves the frame open if the message was an answer
+        if self._answer:
+            self._is_followed = True
+            self._waiting.append((source, text))
+            return events
+        return [*events, *self._writer.write(source, text)]
 
     def stop(self, terminator: Terminator | None, error: ErrorCode | None, *, is_whole: bool) -> list[RawEvent]:
         """The stream ended: releases buffered text of the current message, closes it, and writes what was buffered meanwhile."""
