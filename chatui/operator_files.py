@@ -50,7 +50,8 @@ class OperatorFile:
         self.content: dict[str, Any] = {}
         self.problems: list[str] = []
         self._directory = path.parent
-        self._taken: set[object] = set()
+        self._claimed: set[tuple[str, str]] = set()
+        """Keys with the values that no later table may repeat."""
         try:
             self.content = toml(path.read_text(encoding="utf-8"))
         except OSError as error:
@@ -80,12 +81,12 @@ class OperatorFile:
             self.problems += [f"{place}: {sentence}" for sentence in sentences(error, model)]
             return None
 
-    def is_first(self, place: str, **names: str) -> bool:
-        """Whether no table before this one has one of these values; the first table of a name counts."""
-        if repeated := [name for name, value in names.items() if (name, value) in self._taken]:
+    def claim(self, place: str, **values: str) -> bool:
+        """Reserve these values for the table at ``place``. False, with a problem, if an earlier table has one of them: the first counts."""
+        if repeated := [key for key, value in values.items() if (key, value) in self._claimed]:
             self.problems.append(f"{place}: the {repeated[0]} is given twice; the first one counts")
             return False
-        self._taken |= set(names.items())
+        self._claimed |= set(values.items())
         return True
 
 

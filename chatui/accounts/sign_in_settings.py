@@ -215,7 +215,7 @@ def _providers(file: OperatorFile) -> tuple[Provider, ...]:
     found: list[Provider] = []
     for place, table in file.tables("provider"):
         provider = file.checked(place, Provider, table)
-        if provider and file.is_first(place, key=provider.key, issuer=provider.issuer):
+        if provider and file.claim(place, key=provider.key, issuer=provider.issuer):
             found.append(provider)
     file.problems += [f"{provider.key}: there are more than {MAX_PROVIDERS} providers" for provider in found[MAX_PROVIDERS:]]
     return tuple(found[:MAX_PROVIDERS])

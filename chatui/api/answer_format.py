@@ -12,8 +12,8 @@ from chatui.json_schemas import UnusableError
 TEXT = {"type": "text"}
 
 
-def given(text: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The format, as repeated in a response."""
+def echoed_format(text: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The ``format`` of a response object, which repeats that of the request's ``text``."""
     wanted = (text or {}).get("format")
     if not isinstance(wanted, Mapping) or wanted.get("type") not in ("json_schema", "json_object"):
         return TEXT

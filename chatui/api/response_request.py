@@ -11,8 +11,8 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from chatui.answer_formats import AnswerFormat
-from chatui.api import answer_format, ignored_parts
-from chatui.api.answer_format import parsed_format
+from chatui.api import ignored_parts
+from chatui.api.answer_format import echoed_format, parsed_format
 from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
 from chatui.api.parsed_messages import ParsedMessages, take_call, take_reply, text_of
 from chatui.api.request_parts import EFFORTS, ENCRYPTED, Names, ProgramRequest
@@ -146,7 +146,7 @@ class ResponsesRequest(ProgramRequest):
             "metadata": self.metadata or {},
             "store": self.store is not False,
             "background": bool(self.background),
-            "text": {"format": answer_format.given(self.text)},
+            "text": {"format": echoed_format(self.text)},
             "truncation": self.truncation or "disabled",
         }
 

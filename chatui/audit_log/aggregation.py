@@ -140,18 +140,21 @@ def is_sum_of(detail: str, line: int) -> bool:
     return detail.startswith(f"{SUM_PREFIX}{line}: ")
 
 
-def counts_after(lines: Iterable[int]) -> dict[int, tuple[str, int | None]]:
-    """The counts after these lines, by line number: in words, and the number of the sum line (None while counting continues)."""
-    rows = list(CountedLine.objects.filter(line__in=list(lines)))
-    summed = dict(AuditEvent.objects.filter(number__in=[row.sum_line for row in rows if row.sum_line]).values_list("number", "detail"))
-    found: dict[int, tuple[str, int | None]] = {}
-    for row in rows:
-        detail = summed.get(row.sum_line or 0, "")
-        if is_sum_of(detail, row.line):
-            found[row.line] = detail.partition(": ")[2], row.sum_line
-        elif row.sum_line is None and row.last_at:
-            found[row.line] = f"so far {counts_in_words(row)}", None
-    return found
+def sums_of(first_lines: Iterable[int]) -> dict[int, tuple[str, int | None]]:
+    """How often each of these first lines was repeated, by its number: in words, and the number of the sum line, which is None while the
+    repetitions are still counted. Lines without repetitions are left out."""
+    counters = list(CountedLine.objects.filter(line__in=list(first_lines)))
+    sum_lines = AuditEvent.objects.filter(number__in=[counter.sum_line for counter in counters if counter.sum_line is not None])
+    details = dict(sum_lines.values_list("number", "detail"))
+    sums: dict[int, tuple[str, int | None]] = {}
+    for counter in counters:
+        if counter.sum_line is None:
+            if counter.last_at:
+                sums[counter.line] = f"so far {counts_in_words(counter)}", None
+        # Counters can be changed in the database, lines cannot: the sum line itself has to name the first line.
+        elif is_sum_of(detail := details.get(counter.sum_line, ""), counter.line):
+            sums[counter.line] = detail.partition(": ")[2], counter.sum_line
+    return sums
 
 
 def attempts_after() -> dict[int, RepeatedAttempts]:

@@ -154,8 +154,8 @@ def _folded(filters: LineFilters, lines: tuple[LogLine, ...]) -> tuple[LogLine, 
         line for line in lines if sums.get(line.number) not in first_lines or not aggregation.is_sum_of(line.detail, sums[line.number])
     ]
     remaining = remaining or list(lines)  # a page of nothing but sums would look like the end of the log
-    counts_after = aggregation.counts_after(line.number for line in remaining)
-    return tuple(_with_sum(line, *counts_after[line.number]) if line.number in counts_after else line for line in remaining)
+    sums_of = aggregation.sums_of(line.number for line in remaining)
+    return tuple(_with_sum(line, *sums_of[line.number]) if line.number in sums_of else line for line in remaining)
 
 
 def _with_sum(line: LogLine, counts: str, number: int | None) -> LogLine:

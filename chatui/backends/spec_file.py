@@ -29,6 +29,6 @@ def read_file(path: Path) -> SpecFile:
         kept, old = without_retired(table)
         retired += [f"{place}: {sentence}" for sentence in old]
         spec = file.checked(place, BackendSpec, kept)
-        if spec and file.is_first(place, name=spec.name):
+        if spec and file.claim(place, name=spec.name):
             specs.append(spec)
     return SpecFile(tuple(specs), tuple(file.problems), tuple(retired))

@@ -217,7 +217,7 @@ def _sentence(tool: Tool) -> str:
 
 
 def _reason(tool: Tool) -> str:
-    """Why a tool is off that the operator enabled; it has no translation."""
+    """Why a tool is off that the operator enabled; it has no translation. Only ``python`` can be: its sandbox may not hold here."""
     if tool.offered_as != availability.RECIPIENT or tool.is_usable:
         return ""
     why = availability.why_off()

@@ -350,7 +350,7 @@ def read_file(path: Path) -> ToolsFile:
     for kind, model in KINDS.items():
         for place, table in file.tables(kind):
             server = file.checked(place, model, table)
-            if server and file.is_first(place, name=server.name):
+            if server and file.claim(place, name=server.name):
                 servers.append(server)
     file.problems += [f"{server.name}: there are more than {MAX_SERVERS} servers" for server in servers[MAX_SERVERS:]]
     return ToolsFile(tuple(servers[:MAX_SERVERS]), tuple(file.problems))
