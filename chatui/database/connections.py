@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 from uuid import UUID
@@ -30,6 +30,8 @@ CHECK_SECONDS = 5.0
 CONNECT_SECONDS = 5
 STEPS_BETWEEN_CHECKS = 50_000
 """How many steps SQLite's virtual machine takes between two checks of the deadline: about a millisecond."""
+MOST_CLOCK_ERROR = timedelta(minutes=5)
+"""How far the clock of this machine may be from the database's."""
 _MIN_PAUSE_SECONDS = 0.01
 _MAX_PAUSE_SECONDS = 0.25
 
@@ -176,6 +178,24 @@ def of_server() -> tuple[int, int]:
 
 def now() -> Expression:
     return Now()
+
+
+def clock_error() -> timedelta:
+    """How far the clock of this machine is ahead of the database's, at least; negative if it is behind. Zero for SQLite, which has no
+    other. One statement, whose own time counts for neither."""
+    if connection.vendor == "sqlite":
+        return timedelta(0)
+    with connection.cursor() as cursor:
+        before = datetime.now(UTC)
+        cursor.execute("SELECT clock_timestamp()")
+        there: datetime = cursor.fetchone()[0]
+        after = datetime.now(UTC)
+    return before - there if before > there else min(after - there, timedelta(0))
+
+
+def is_clock_right() -> bool:
+    """Whether the clock of this machine agrees with the database's. One statement."""
+    return abs(clock_error()) <= MOST_CLOCK_ERROR
 
 
 def seconds_since_start() -> float:

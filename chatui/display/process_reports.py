@@ -271,5 +271,6 @@ _REASONS: dict[tuple[str, str], str] = {
     ("configuration", "degraded"): noop("No model server is connected."),
     ("redis", "degraded"): noop("Redis does not answer."),
     ("connections", "degraded"): noop("Pages use all database connections that they may, so others wait."),
+    ("clock", "degraded"): noop("Its clock differs from the database’s by more than five minutes, so it removes nothing."),
 }
 """By requirement and state of ``readiness``."""

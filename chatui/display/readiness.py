@@ -95,8 +95,9 @@ def _find_unless_recent() -> Findings:
 
 
 def _find() -> Findings:
-    """Check each requirement. Without the model server and Redis, and on PostgreSQL without room on the disk, this process can still serve
-    people: a failure of these is only DEGRADED. Migrations that came after the start are NEWER, with a sentence as the ``problem``."""
+    """Check each requirement. Without the model server and Redis, and on PostgreSQL without room on the disk or a clock that agrees with
+    the database's, this process can still serve people: a failure of these is only DEGRADED. Migrations that came after the start are
+    NEWER, with a sentence as the ``problem``."""
     findings: Findings = {name: _state(name, check) for name, check in _CHECKS.items()}
     if findings["migrations"] == RequirementState.GOOD and (newer := _newer()):
         findings["migrations"] = RequirementState.NEWER if _begun_with.names else RequirementState.FAILED
@@ -104,6 +105,9 @@ def _find() -> Findings:
     findings["configuration"] = _degraded(_state("configuration", _has_model_server))
     findings["redis"] = _degraded(_state("redis", _redis)) if environment().redis_url else RequirementState.NOT_USED
     findings["connections"] = _connections()
+    findings["clock"] = RequirementState.NOT_USED
+    if connection.vendor != "sqlite":
+        findings["clock"] = _degraded(_state("clock", connections.is_clock_right))
     if connection.vendor != "sqlite":
         findings["disk"] = _degraded(findings["disk"])  # the database is elsewhere
     return findings

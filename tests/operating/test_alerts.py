@@ -50,7 +50,7 @@ HEALTHY = {
     **constant("chatui_ready", 1),
     **{
         name: value
-        for requirement in ("database", "migrations", "disk", "configuration", "connections")
+        for requirement in ("database", "migrations", "disk", "configuration", "connections", "clock")
         for name, value in constant("chatui_requirement_met", 1, f'requirement="{requirement}"').items()
     },
     **constant("chatui_postgresql_connections", 60),
@@ -117,6 +117,7 @@ FAULTS: list[tuple[str, dict[str, str], str]] = [
         growing("chatui_turns_ended_total", 2, 'backend="local"', 'state="failed"', 'code="E-X-BACKEND"'),
         "ModelServerFails",
     ),
+    ("a clock is wrong", one(unmet("clock")), "ClockWrong"),
     ("a model server stalls", histogram("chatui_first_token_seconds", 60, 'backend="local"'), "ModelServerSlow"),
     ("no model server is connected", unmet("configuration"), "NoModelServer"),
     ("more questions than slots", one(constant("chatui_turns_waiting", 5)), "PeopleWait"),

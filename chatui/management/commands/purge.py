@@ -19,7 +19,7 @@ from django.utils import timezone
 from chatui.accounts import sessions
 from chatui.audit_log import aggregation
 from chatui.audit_log.record import PRODUCT, SHELL, Visitor, record
-from chatui.database import file_locks, pools
+from chatui.database import connections, file_locks, pools
 from chatui.database.faults import DatabaseBusyError
 from chatui.display import system
 from chatui.env import environment
@@ -31,6 +31,8 @@ from chatui.turns import temporary
 log = logging.getLogger(__name__)
 
 _ALL = 1_000_000
+WRONG_CLOCK = 3
+"""The exit code if nothing was removed because the clock of this machine is not the database's."""
 LOOK_SECONDS = 600.0
 """How often a serving process looks whether a purge is due."""
 
@@ -50,7 +52,9 @@ async def _daily() -> None:
     while True:
         try:
             is_due = environment().purge_daily and await pools.reaper.run_or_busy(system.purge_is_due)
-            if is_due and (code := await _ended("purge", "--if-due")):
+            if is_due and (code := await _ended("purge", "--if-due")) == WRONG_CLOCK:
+                log.error("nothing was purged: the clock of this machine differs from the database's by more than five minutes")
+            elif is_due and code:
                 log.error("the daily purge failed (exit code %d); it is tried again in an hour", code)
             if await pools.reaper.run_or_busy(reindexing.is_due) and (code := await _ended("reindex")):
                 log.error("indexing older messages again failed (exit code %d); it is continued in ten minutes", code)
@@ -90,6 +94,7 @@ class Command(BaseCommand):
                 self._purge(options["days"], PRODUCT if options["if_due"] else SHELL, vacuum=options["vacuum"])
 
     def _purge(self, days: int, visitor: Visitor, *, vacuum: bool) -> None:
+        _check_clock()
         started = time.monotonic()
         aggregation.close_expired(_ALL)
         before = timezone.now() - timedelta(days=days)
@@ -131,3 +136,16 @@ class Command(BaseCommand):
         except closed_accounts.NoHeirError:
             self.stderr.write("No account is the heir (purge --heir NAME): closed accounts were left unchanged.")
         return count
+
+
+def _check_clock() -> None:
+    """A machine whose clock is fast would find everything in the bins too old, and all sessions ended."""
+    error = connections.clock_error()
+    if abs(error) <= connections.MOST_CLOCK_ERROR:
+        return
+    way = "behind" if error < timedelta(0) else "ahead of"
+    by = timedelta(seconds=round(abs(error).total_seconds()))
+    raise CommandError(
+        f"Nothing was purged: the clock of this machine is {by} {way} that of the database. Correct the one that is wrong.",
+        returncode=WRONG_CLOCK,
+    )

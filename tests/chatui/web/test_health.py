@@ -37,6 +37,7 @@ GOOD = {
     "configuration": "ok",
     "redis": "not used",
     "connections": "not used",
+    "clock": "not used",
 }
 
 
@@ -116,7 +117,7 @@ def test_what_pages_can_do_without_is_said_and_takes_no_process_out_of_service(w
         monkeypatch.setattr(readiness, "connection", SimpleNamespace(vendor="postgresql", close=lambda: None))
         fill_disk(monkeypatch)
         monkeypatch.setattr(readiness, "applied", MigrationLoader(None).disk_migrations.keys)
-        expected = {"disk": "degraded"}
+        expected = {"disk": "degraded", "clock": "ok"}
     assert ready() == (200, GOOD | expected)
 
 

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.services, pytest.mark.faults]
 
 BALANCER_SECONDS = 2.0
 """How long deploy/haproxy.cfg waits for an answer."""
-GOOD = dict.fromkeys(("database", "migrations", "disk", "configuration", "redis", "connections"), "ok")
+GOOD = dict.fromkeys(("database", "migrations", "disk", "configuration", "redis", "connections", "clock"), "ok")
 
 
 @pytest.fixture(scope="module")

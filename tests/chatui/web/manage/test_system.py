@@ -24,7 +24,15 @@ from tests.support import environment
 pytestmark = pytest.mark.django_db
 
 OTHER = "beech:17:0123abcd"
-GOOD = {"database": "ok", "migrations": "ok", "disk": "ok", "configuration": "ok", "redis": "ok", "connections": "not used"}
+GOOD = {
+    "database": "ok",
+    "migrations": "ok",
+    "disk": "ok",
+    "configuration": "ok",
+    "redis": "ok",
+    "connections": "not used",
+    "clock": "not used",
+}
 WELL = ProcessReport(OTHER, __version__, 1_790_000_000.0, 1_790_003_600.0, GOOD, 0.002, 3, 0.004, 0.001)
 
 
@@ -72,6 +80,7 @@ def test_one_process_knows_itself_without_redis(root: User) -> None:
         ({}, "Ready", ()),
         ({"findings": {**GOOD, "redis": "degraded"}}, "Ready, but limited", ("Redis does not answer.",)),
         ({"findings": {**GOOD, "connections": "degraded"}}, "Ready, but limited", ("Pages use all database connections",)),
+        ({"findings": {**GOOD, "clock": "degraded"}}, "Ready, but limited", ("Its clock differs from the database’s",)),
         ({"findings": {"database": "failed"}}, "Serves no pages", ("The database cannot be reached",)),
         ({"findings": {**GOOD, "migrations": "failed", "problem": "SECRET"}}, "Serves no pages", ("has not the tables",)),
         ({"lag": 2.5}, "Ready, but limited", ("It was busy for more than a second", "2500 ms · slow")),
