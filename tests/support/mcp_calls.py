@@ -11,10 +11,12 @@ from uuid import uuid4
 
 from chatui.tools.execution import Execution, ToolsBusyError
 from chatui.tools.file_access import SessionPlace
+from chatui.tools.forms import Form
 from chatui.tools.mcp.server import McpServer, offered
+from chatui.tools.person import FormAnswer
 from chatui.tools.remote import offers
 from chatui.tools.remote.definition import McpSpec
-from chatui.tools.remote.offers import Listing, ToolOffer
+from chatui.tools.remote.offers import Listing, ServerError, ToolOffer
 from chatui.tools.server_registry import ServerConnection, tool_of
 from chatui.tools.tool import CallingTurn, Tool, ToolError
 from tests.support.tool_calls import BusyError, RefusedError
@@ -52,12 +54,21 @@ async def server_of(**values: Any) -> AsyncIterator[McpServer]:
         await server.close()
 
 
+class NotListedError(Exception):
+    """Why a server's tools could not be listed, for the operator."""
+
+
 def listed(**values: Any) -> Listing:
+    """What the server offers now. Raises NotListedError."""
+
     async def ask() -> Listing:
         async with server_of(**values) as server:
             return await server.listed()
 
-    return asyncio.run(ask())
+    try:
+        return asyncio.run(ask())
+    except ServerError as error:
+        raise NotListedError(str(error)) from None
 
 
 class Remembered:
@@ -73,6 +84,27 @@ class Remembered:
         if self.stored.get(place) == before:
             self.stored[place] = after
         return self.stored[place]
+
+
+class Listener:
+    """A ``TurnPerson``, whom a server tells, asks and reports to. They close each form."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self.forms: list[Form] = []
+        self.reports: list[tuple[int | None, str]] = []
+        """Percentages, and words."""
+
+    async def tell(self, speaker: str, text: str) -> bool:
+        self.told.append(text)
+        return True
+
+    async def ask(self, speaker: str, form: Form) -> FormAnswer:
+        self.forms.append(form)
+        return FormAnswer("cancel")
+
+    def report(self, speaker: str, percent: int | None, words: str) -> None:
+        self.reports.append((percent, words))
 
 
 def new_conversation() -> CallingTurn:
@@ -96,6 +128,19 @@ class Turn:
         self.turn = new_conversation()
         self.tool = tool_of(self.offer, self.watched).for_turn(self.turn)
 
+    @classmethod
+    @asynccontextmanager
+    async def confirmed(cls, tool: str, **values: Any) -> AsyncIterator["Turn"]:
+        """A turn in which this tool of the server can be called as the server lists it now; on the loop of the test."""
+        async with server_of(tools=[tool], **values) as server:
+            found = await server.listed()
+        assert not found.problems, found.problems
+        turn = cls(found.offers[tool], tools=[tool], **values)
+        try:
+            yield turn
+        finally:
+            await turn.watched.close()
+
     def call(self, seconds: float = 10, **arguments: Any) -> Any:
         return json.loads(asyncio.run(self.result(seconds, **arguments)))
 
@@ -109,7 +154,7 @@ class Turn:
         except ToolsBusyError:
             raise BusyError from None
 
-    async def called(self, seconds: float = 60, turn: CallingTurn | None = None, **arguments: Any) -> Any:
+    async def called(self, seconds: float = 60, turn: CallingTurn | None = None, /, **arguments: Any) -> Any:
         """The same on the loop of the test, perhaps in another conversation's ``turn``; a failure is returned as a value."""
         try:
             async with asyncio.timeout(seconds):

@@ -16,13 +16,12 @@ import pytest
 
 from chatui.tools import confirmations
 from chatui.tools.confirmations import Confirmation
-from chatui.tools.execution import tools_loop
 from tests.support import environment
 from tests.support import peer as peers
 from tests.support.mcp_calls import listing
 from tests.support.mcp_server import Mcp
 from tests.support.peer import PeerRequest, peer
-from tests.support.tool_servers import known_connections
+from tests.support.tool_servers import close_servers
 
 KEEP = {
     "name": "keep",
@@ -150,8 +149,7 @@ class Offered:
 
     @staticmethod
     def _close() -> None:
-        for server in known_connections():
-            asyncio.run_coroutine_threadsafe(server.close(), tools_loop()).result(60)
+        close_servers()
 
 
 def programs() -> set[int]:

@@ -8,34 +8,15 @@ from typing import Any
 
 import pytest
 
-from chatui.tools.forms import Form
-from chatui.tools.mcp.beside import WORDS_CHARS, Beside
-from chatui.tools.person import FormAnswer
-from chatui.tools.remote.offers import ServerError
 from tests.support import peer as peers
+from tests.support.cost import relative_cost
 from tests.support.limits import set_limits
-from tests.support.mcp_calls import ADD, Turn, listed
+from tests.support.mcp_calls import ADD, Listener, NotListedError, Turn, listed
 from tests.support.mcp_server import Mcp, called, events
 from tests.support.peer import PeerRequest, peer
 from tests.support.tool_calls import BusyError
 
 CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
-
-
-class Heard:
-    """A ``TurnPerson`` that keeps what it hears."""
-
-    def __init__(self) -> None:
-        self.reports: list[tuple[str, int | None, str]] = []
-
-    async def tell(self, speaker: str, text: str) -> bool:
-        return True
-
-    async def ask(self, speaker: str, form: Form) -> FormAnswer:
-        return FormAnswer("cancel")
-
-    def report(self, speaker: str, percent: int | None, words: str) -> None:
-        self.reports.append((speaker, percent, words))
 
 
 def progress(**params: Any) -> dict[str, Any]:
@@ -49,7 +30,7 @@ def progress(**params: Any) -> dict[str, Any]:
         ({"progress": 1, "total": 4, "message": "Row 1"}, False, (25, "")),
         ({"progress": 7, "total": 4}, True, (100, "")),
         ({"progress": 7, "message": "<b>\u202eRow\n<|end|>"}, True, (None, "<b>Row end|>")),
-        ({"progress": 7, "message": "x" * 10_000}, True, (None, "x" * (WORDS_CHARS - 1) + "…")),
+        ({"progress": 7, "message": "x" * 10_000}, True, (None, "x" * 99 + "…")),
         ({"progress": 7, "message": "Row"}, False, None),
         ({"progress": "7", "total": True, "message": 3}, True, None),
         ({"progress": float("inf"), "total": 2}, True, None),
@@ -58,32 +39,34 @@ def progress(**params: Any) -> dict[str, Any]:
     ],
 )
 def test_progress_is_a_percentage_and_words_only_where_the_server_may_speak(params: Any, may_speak: bool, expected: Any) -> None:
-    heard = Heard()
-    Beside(speaker="demo", person=heard, may_speak=may_speak).notice(progress(**params))
-    assert [report[1:] for report in heard.reports] == ([] if expected is None else [expected])
+    assert reported(progress(**params), may_speak=may_speak) == ([] if expected is None else [expected])
 
 
-def test_a_flood_of_progress_is_one_report_a_second_and_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
-    heard, now = Heard(), [1000.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    beside = Beside(speaker="demo", person=heard)
-    began = time.thread_time()
-    for number in range(100_000):
-        beside.notice(progress(progress=number, total=100_000))
-    assert len(heard.reports) == 1 and time.thread_time() - began < 2
-    now[0] += 1
-    beside.notice(progress(progress=1, total=2))
-    assert len(heard.reports) == 2
-    Beside(speaker="demo").notice(progress(progress=1, total=2))
+def reported(*messages: Any, may_speak: bool = False) -> list[tuple[int | None, str]]:
+    """What the person is shown of a call, before whose answer the server sends these."""
+    heard = Listener()
+    with peer(Mcp(on={"tools/call": events(*messages)})) as server:
+        assert Turn(url=server.url, speaks_to_person=may_speak).for_person(heard).call() == "streamed"
+    return heard.reports
+
+
+def test_a_flood_of_progress_is_one_report_for_a_while_and_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    flood = [progress(progress=number, total=5_000) for number in range(5_000)]
+    set_limits(monkeypatch, "chatui.tools.mcp", REPORT_SECONDS=3600.0)
+    assert reported(*flood) == [(0, "")]
+    other = [{**each, "method": "notifications/message"} for each in flood]
+    assert relative_cost(lambda: reported(*flood), lambda: reported(*other), pairs=3) < 2
+    set_limits(monkeypatch, "chatui.tools.mcp", REPORT_SECONDS=0.0)
+    assert len(reported(*flood[:50])) == 50, "after that while, there is another one"
 
 
 def test_a_call_asks_for_progress_if_a_person_sees_it() -> None:
     mcp = Mcp(is_stateless=False, on={"tools/call": events(progress(progress=1, total=2))})
     with peer(mcp) as server:
         turn = Turn(url=server.url)
-        assert turn.call() == "streamed"
-    [call] = called(mcp, "tools/call")
-    assert "_meta" not in call["params"], "nobody sees it"
+        assert turn.call() == turn.for_person(Listener()).call() == "streamed"
+    unseen, seen = called(mcp, "tools/call")
+    assert "_meta" not in unseen["params"] and seen["params"]["_meta"]["progressToken"]
 
 
 def test_a_changed_list_is_listed_again_and_waits_for_confirmation(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,9 +95,9 @@ async def _older(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
 
 
 def test_the_older_transport_is_named() -> None:
-    with peer(_older) as server, pytest.raises(ServerError, match="older transport HTTP"):
+    with peer(_older) as server, pytest.raises(NotListedError, match="older transport HTTP"):
         listed(url=server.url)
-    with peer(peers.saying(b"", 405)) as server, pytest.raises(ServerError, match="status 405"):
+    with peer(peers.saying(b"", 405)) as server, pytest.raises(NotListedError, match="status 405"):
         listed(url=server.url)
 
 
@@ -168,12 +151,12 @@ for line in sys.stdin:
 """
 
 
-class Slow(Heard):
+class Slow(Listener):
     """Somebody who answers no form. ``open``: how many wait."""
 
     open = 0
 
-    async def ask(self, speaker: str, form: Form) -> FormAnswer:
+    async def ask(self, speaker: str, form: Any) -> Any:
         self.open += 1
         try:
             return await asyncio.Future()

@@ -7,15 +7,14 @@ import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
-from chatui.tools import prompts, resources
 from renderer import characters
 from tests.support import peer as peers
 from tests.support.limits import limit, set_limits
 from tests.support.mcp_calls import ADD, Turn, listed, offer_of, server_of
+from tests.support.mcp_picks import library
 from tests.support.mcp_server import SESSION, Mcp, called, events, result
 from tests.support.peer import PeerRequest, peer
 from tests.support.tool_calls import RefusedError
@@ -308,19 +307,8 @@ def test_what_a_server_says_is_read_beside_the_event_loop_of_the_tools(monkeypat
         "resources/list": {"resources": [{"uri": "notes://a", "name": "a"}]},
         "resources/templates/list": {"resourceTemplates": [{"uriTemplate": "notes://{a}", "name": "a"}]},
     }
-    with peer(Mcp(on={method: result(value) for method, value in lists.items()})) as server:
-        person = uuid4()
-
-        async def run(place: Any, what: str, work: Any) -> Any:
-            async with server_of(url=server.url) as found:
-                return await work(found)
-
-        def asked(*arguments: Any) -> Any:
-            return asyncio.run(run(*arguments))
-
-        for module in (prompts, resources):
-            monkeypatch.setattr(module, "asked", asked)
-            monkeypatch.setattr(module, "signed", lambda *_: "token")
+    mcp = Mcp(on={method: result(value) for method, value in lists.items()})
+    with library(mcp) as shown, peer(mcp) as server:
 
         async def described() -> Any:
             async with server_of(url=server.url) as found:
@@ -330,8 +318,8 @@ def test_what_a_server_says_is_read_beside_the_event_loop_of_the_tools(monkeypat
             lambda: listed(url=server.url),
             lambda: asyncio.run(described()),
             lambda: Turn(url=server.url).call(),
-            lambda: prompts.listed("demo", person),
-            lambda: resources.page("demo", person, ""),
+            shown.prompts,
+            shown.page,
         ]
         for read in reads:
             before = len(cleaned)

@@ -6,9 +6,13 @@ from typing import Any
 
 import pytest
 
-from chatui.tools.mcp.results import read
-from chatui.tools.tool import ToolError
+from tests.support.cost import relative_cost
 from tests.support.limits import limit
+from tests.support.mcp_calls import Listener, Turn
+from tests.support.mcp_server import Mcp
+from tests.support.mcp_server import result as answer_of
+from tests.support.peer import peer
+from tests.support.tool_calls import RefusedError
 
 ERROR_CHARS = limit("chatui.tools.mcp", "ERROR_CHARS")
 MAX_MARKS = limit("chatui.tools.mcp", "MAX_MARKS")
@@ -16,6 +20,13 @@ MAX_OTHER_PARTS = limit("chatui.tools.mcp", "MAX_OTHER_PARTS")
 
 CSV = base64.b64encode("Größe,1\n".encode()).decode()
 PLAN = {"uri": "file:///plan.txt", "mimeType": "text/plain", "text": "The plan"}
+
+
+def read(result: dict[str, Any], *, is_shown: bool = False) -> Any:
+    """What the model is told of a result. ``is_shown``: the server may speak to the person, who listens."""
+    with peer(Mcp(on={"tools/call": answer_of(result)})) as server:
+        turn = Turn(url=server.url, speaks_to_person=is_shown)
+        return (turn.for_person(Listener()) if is_shown else turn).call()
 
 
 def text(words: Any, **fields: Any) -> dict[str, Any]:
@@ -111,17 +122,18 @@ def test_a_result_is_whole_or_marked(shape: str) -> None:
         (content(text("bad"), isError="true"), "The tool failed: bad"),
         (content(isError=True), "The tool failed."),
         (content({"type": "image", "data": "AAAA"}, isError=True), "The tool failed: [an image (3 bytes) was returned"),
-        ({"resultType": "input_required"}, "a kind of result that is not known here"),
+        ({"resultType": "streamed"}, "a kind of result that is not known here"),
+        ({"resultType": "input_required"}, "asked for more input without saying what"),
     ],
 )
 def test_a_failure_says_what_the_server_said(result: dict[str, Any], told: str) -> None:
-    with pytest.raises(ToolError) as failed:
+    with pytest.raises(RefusedError) as failed:
         read(result)
     assert told in str(failed.value)
 
 
 def test_a_long_error_keeps_its_end() -> None:
-    with pytest.raises(ToolError) as failed:
+    with pytest.raises(RefusedError) as failed:
         read(content(text("Traceback\n" + "x" * 5000 + "ValueError: customer 17 does not exist"), isError=True))
     said = str(failed.value)
     assert "Traceback" in said and said.endswith("customer 17 does not exist") and "characters left out" in said
@@ -147,16 +159,16 @@ def test_neither_name_nor_address_nor_structure_repeats_for_the_model_what_is_fo
 
 def test_a_structure_that_is_too_deep_is_an_error() -> None:
     deep: Any = 1
-    for _ in range(900):
+    for _ in range(200):
         deep = [deep]
-    with pytest.raises(ToolError):
+    with pytest.raises(RefusedError, match="levels"):
         read(content(structuredContent=deep))
 
 
 def test_what_is_for_the_person_alone_reaches_no_model() -> None:
     found = read(content(text("secret", **FOR_PERSON), structuredContent={"a": 1}))
     assert found["structuredContent"] == {"a": 1} and "secret" not in json.dumps(found)
-    with pytest.raises(ToolError) as failed:
+    with pytest.raises(RefusedError) as failed:
         read(content(text("secret", **FOR_PERSON), isError=True))
     assert "secret" not in str(failed.value)
 
@@ -170,15 +182,19 @@ def test_a_mark_has_nothing_invisible(part: dict[str, Any]) -> None:
 
 
 def test_many_parts_that_are_no_text_are_counted_after_the_first_ones() -> None:
-    links = [{"type": "resource_link", "uri": f"notes://{number}"} for number in range(MAX_OTHER_PARTS + 20)]
+    links = [{"type": "resource_link", "uri": f"n:{number}"} for number in range(MAX_OTHER_PARTS + 20)]
     private = [text("SECRET", **FOR_PERSON)] * 10
     fits = read(content(*links[:MAX_OTHER_PARTS], text("the end")))
-    assert fits.count("notes://") == MAX_OTHER_PARTS and fits.endswith("\nthe end")
+    assert fits.count("(n:") == MAX_OTHER_PARTS and fits.endswith("\nthe end")
     found = read(content(*links, text("the end"), *private))
-    assert found.count("notes://") == MAX_OTHER_PARTS and "\nthe end\n[30 more parts that are no text" in found and "SECRET" not in found
+    assert found.count("(n:") == MAX_OTHER_PARTS and "\nthe end\n[30 more parts that are no text" in found and "SECRET" not in found
 
 
 def test_a_text_of_too_many_values_is_not_compared_with_the_structure() -> None:
-    for count, is_once in ((10, True), (MAX_MARKS, False)):
-        found = read(content(text(json.dumps([[]] * count, indent=1)), structuredContent=[[]] * count))
-        assert isinstance(found, list) is is_once
+    values: list[Any] = [[]] * 10
+    assert read(content(text(json.dumps(values, indent=1)), structuredContent=values)) == values, "the premise"
+    many = "[[]" + ",[]" * 1_200_000
+    assert many.count(",") > MAX_MARKS
+    whole, broken = (content(text(words), structuredContent={"a": 1}) for words in (f"{many}]", f"x{many}"))
+    # The latter is no JSON from its first character on.
+    assert relative_cost(lambda: read(whole), lambda: read(broken), pairs=3) < 2

@@ -238,7 +238,7 @@ def test_only_the_program_of_the_call_that_hangs_is_replaced(monkeypatch: pytest
 
     async def run(turn: Turn) -> None:
         hers = new_conversation()
-        of_his, of_hers = await called(turn, a=2), await turn.called(turn=hers, a=2)
+        of_his, of_hers = await called(turn, a=2), await turn.called(60, hers, a=2)
         assert of_his != of_hers
         for _ in range(4):
             assert isinstance(await called(turn, 0.6, a=1), TimeoutError)
@@ -246,7 +246,7 @@ def test_only_the_program_of_the_call_that_hangs_is_replaced(monkeypatch: pytest
             again = await called(turn, a=2)
             assert again.note == STATE_IS_GONE and again.value != of_his
             of_his = again.value
-        assert await turn.called(turn=hers, a=2) == of_hers
+        assert await turn.called(60, hers, a=2) == of_hers
 
     run_with_server({**program(hangs), "seconds": 0.6, "sessions": "conversation"}, run)
 

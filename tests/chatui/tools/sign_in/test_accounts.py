@@ -4,10 +4,10 @@ import asyncio
 import io
 import json
 import logging
-from collections.abc import Coroutine, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
@@ -22,7 +22,6 @@ from chatui.models.audit import AuditEvent
 from chatui.models.tool_sign_in import ToolClient, ToolSignIn
 from chatui.models.user import ClosingCause, User
 from chatui.tools import confirmations, server_registry
-from chatui.tools.execution import tools_loop
 from chatui.tools.remote.exchange import StatusError
 from chatui.tools.server_registry import ServerConnection
 from chatui.tools.sign_in import kept
@@ -33,11 +32,10 @@ from tests.support import environment
 from tests.support import published_servers as published
 from tests.support.mcp_calls import Remembered
 from tests.support.places import ROOT
-from tests.support.tool_servers import forget_servers, known_connections
+from tests.support.tool_servers import close_servers, forget_servers, on_tools_loop
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served, pytest.mark.slow]
 
-T = TypeVar("T")
 TOOLS = {"accounts_whoami": (), "accounts_echo_token": ()}
 
 
@@ -70,12 +68,8 @@ def place(url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator
     environment.change(monkeypatch, {"backend_url": "http://127.0.0.1:9", **values})
     forget_servers()
     yield Place(url, tmp_path)
-    on_tools_loop(closed(known_connections()))
+    close_servers()
     forget_servers()
-
-
-def on_tools_loop(work: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run_coroutine_threadsafe(work, tools_loop()).result(90)
 
 
 async def closed(connections: Iterable[ServerConnection]) -> None:

@@ -12,10 +12,10 @@ from chatui.tools import rules, stored_servers
 from chatui.tools.remote.definition import McpSpec, OAuthSpec
 from chatui.tools.sign_in.door import door_of
 from tests.chatui.conftest import make_person, signed_in
-from tests.chatui.tools.sign_in.test_accounts import Place, answered, begun, call, closed, connect, on_tools_loop, url, wait_for_revocation
+from tests.chatui.tools.sign_in.test_accounts import Place, answered, begun, call, connect, url, wait_for_revocation
 from tests.chatui.web.manage.test_tool_servers import CONNECT, confirm_all, read
 from tests.support import environment
-from tests.support.tool_servers import forget_servers, known_connections
+from tests.support.tool_servers import close_servers, forget_servers
 
 __all__ = ["url"]  # a fixture
 
@@ -31,7 +31,7 @@ def place(url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator
     environment.change(monkeypatch, {"backend_url": "http://127.0.0.1:9", **values})
     forget_servers()
     yield Place(url, tmp_path)
-    on_tools_loop(closed(known_connections()))
+    close_servers()
     forget_servers()
 
 
