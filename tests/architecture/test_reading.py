@@ -3,6 +3,7 @@
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from tests.architecture.sources import ROOT, all_paths, python_sources
 from tests.support.cases import for_each
@@ -31,9 +32,30 @@ def test_each_name_in_the_architecture_exists() -> None:
     assert [name for name in names if not exists(name)] == [], "ARCHITECTURE.md names what is not there: write its new name"
 
 
+def test_the_layers_of_the_architecture_are_those_of_the_import_contracts() -> None:
+    text = ARCHITECTURE.read_text(encoding="utf-8").split("\n## Rooms", 1)[1]
+    rooms: dict[int, set[str]] = {}
+    for number, names in re.findall(r"^\| (\d+) \| ([^|]+) \|", text.split("\n## ", 1)[0], re.MULTILINE):
+        rooms.setdefault(int(number), set()).update(name.removesuffix(".py") for name in re.findall(r"`([^`]+)`", names))
+    assert rooms == dict(enumerate(layers("chatui"), 1)), "write into the table of ARCHITECTURE.md what pyproject.toml has"
+    [sentence] = re.findall(r"`renderer`, whose layers are, from above: ([^.]+)\.", text)
+    named = [set(re.split(r",\s+", layer.strip())) for layer in sentence.split(";")]
+    assert [{"__main__"}, *named] == layers("renderer"), "write into the sentence of ARCHITECTURE.md what pyproject.toml has"
+
+
+def layers(package: str) -> list[set[str]]:
+    """The layers of a package by its import contract, from above."""
+    [contract] = [contract for contract in contracts() if contract["name"] == f"the layers of {package}"]
+    return [set(re.findall(r"\w+", layer)) for layer in contract["layers"]]
+
+
+def contracts() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    return found
+
+
 def test_each_edge_that_exists_is_held_to_the_edge_contract() -> None:
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
-    (edge,) = [contract for contract in contracts if contract["name"].startswith("the edges")]
+    (edge,) = [contract for contract in contracts() if contract["name"].startswith("the edges")]
     here = {f"chatui.{name}" for name in ("live", "web", "api") if (ROOT / "chatui" / name).is_dir()}
     assert here
     assert here <= set(edge["source_modules"]), "write it into source_modules of the contract “the edges…” in pyproject.toml"

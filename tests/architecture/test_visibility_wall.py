@@ -73,6 +73,8 @@ def test_only_its_maker_makes_what_passes_the_gate(name: str) -> None:
     made = {source for source in python_sources() if list(calls_of(source, name))}
     assert {source.path for source in made if not source.is_in(*MAKERS[name])} == set(), f"MAKERS: {IF_MOVED}"
     assert any(source.is_in(*MAKERS[name]) for source in made), "the premise: it would be noticed"
+    [told] = [source for source in all_sources() if source.path == "ARCHITECTURE.md"]
+    assert [path for path in MAKERS[name] if f"`{path}`" not in told.text] == [], "ARCHITECTURE.md lists them, where it speaks of the wall"
 
 
 @pytest.mark.parametrize("name", READERS)
