@@ -187,23 +187,29 @@ class PageParser(base.Parser):
         return Value(token, self)
 
     def extend_nodelist(self, nodelist: NodeList, node: Node, token: Token) -> None:
+        """Add a node, as the one that renders the same with the least work. Text beside text becomes one node."""
+        node = self._fastest(node)
+        if not self._page.engine.debug and not isinstance(node, TextNode | ValueNode):
+            # Django's notes where a template failed, for a page that only debugging shows.
+            node.render_annotated = node.render  # type: ignore[method-assign]
+        before = nodelist[-1] if nodelist else None
+        if isinstance(node, TextNode) and isinstance(before, TextNode):
+            nodelist.pop()
+            node.s = before.s + node.s
+        super().extend_nodelist(nodelist, node, token)
+
+    def _fastest(self, node: Node) -> Node:
+        """The nodes of an included part, a value or a condition without Django's detours, or the text that is the same on every page."""
         if isinstance(node, IncludeNode):
             node = self._part(node)
         elif type(node) is VariableNode:
             node = ValueNode(node.filter_expression)
         elif isinstance(node, IfNode):
             node.conditions_nodelists = [(_plain(condition), nodes) for condition, nodes in node.conditions_nodelists]
-        if not self._page.engine.debug and not isinstance(node, TextNode | ValueNode):
-            # Django's notes where a template failed, for a page that only debugging shows.
-            node.render_annotated = node.render  # type: ignore[method-assign]
         if _is_constant(node):
             with contextlib.suppress(NoReverseMatch):  # the address may be that of a page that this deployment lacks
-                node = TextNode(node.render(self._nothing))
-        before = nodelist[-1] if nodelist else None
-        if isinstance(node, TextNode) and isinstance(before, TextNode):
-            nodelist.pop()
-            node.s = before.s + node.s
-        super().extend_nodelist(nodelist, node, token)
+                return TextNode(node.render(self._nothing))
+        return node
 
     def _part(self, node: IncludeNode) -> Node:
         """A part of ours that a template names has no blocks, and never includes itself."""

@@ -173,6 +173,7 @@ class ReasoningPassage:
         return PassageReading([_sentence(length, text, self._asked) for length, text in self._kept], self._asked)
 
     def _keep(self, text: str) -> None:
+        """Append a sentence, in pieces of limited length, and forget the oldest pieces beyond the length of a passage."""
         for at in range(0, len(text), _SENTENCE):
             piece = text[at : at + _SENTENCE]
             if piece.isspace():

@@ -196,28 +196,35 @@ class _Repair:
         return match.start()
 
     def _emphasis(self, match: re.Match[str]) -> int:
+        """A run of marks closes open emphasis of its kind, or opens some. At the end of the text, marks that may grow are held back."""
         marker, count = match[0][0], len(match[0])
         before = self.text[match.start() - 1 : match.start()] or " "
         after = self.text[match.end() : match.end() + 1]
-        opener = next((entry for entry in reversed(self.open) if entry.marker == marker), None)
         if marker == "_" and before.isalnum() and after.isalnum():
-            return match.end()
+            return match.end()  # inside a word
+        opener = self._innermost(marker)
         if opener is not None and not before.isspace():
             if not after and count < opener.count:
                 return self._cut(match.start())
-            while opener is not None and count:
-                taken = min(count, opener.count)
-                count -= taken
-                opener.count -= taken
-                if not opener.count:
-                    self.open.remove(opener)
-                opener = next((entry for entry in reversed(self.open) if entry.marker == marker), None)
+            self._close(marker, count)
             return match.end()
         if not after:
             return self._cut(match.start())
         if emphasis.flanks(inner=after, outer=before) and (marker != "~" or count == 2):
             self.open.append(_Open(marker, count, match.start()))
         return match.end()
+
+    def _innermost(self, marker: str) -> _Open | None:
+        return next((entry for entry in reversed(self.open) if entry.marker == marker), None)
+
+    def _close(self, marker: str, count: int) -> None:
+        """Close open emphasis of this kind, from the innermost on, until so many marks are used up or none is open."""
+        while count and (opener := self._innermost(marker)) is not None:
+            taken = min(count, opener.count)
+            count -= taken
+            opener.count -= taken
+            if not opener.count:
+                self.open.remove(opener)
 
 
 _MATH = {"\\(": "\\)", "\\[": "\\]", "$$": "$$"}
