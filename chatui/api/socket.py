@@ -96,7 +96,8 @@ async def serve(scope: dict[str, Any], receive: Receive, send: Send) -> None:
     begun, address = time.perf_counter(), client_address(dict(scope))
     key = await _key(scope, address)
     if key is None or not key.for_responses or len(_open.get(key.owner.pk, ())) >= MAX_OF_PERSON:
-        await send({"type": "websocket.close", "code": CLOSE_NO_KEY if key is None else CLOSE_POLICY})  # a status, see ``live.server``
+        # Before it is accepted, a connection is refused with a status of HTTP, which ``live.server`` makes of the code.
+        await send({"type": "websocket.close", "code": CLOSE_NO_KEY if key is None else CLOSE_POLICY})
         measures.count_request("socket", 401 if key is None else 403, begun)
         return
     await reasoning_access.record_if_asked(address, key, reasoning_access.fields_of_query(QueryDict(scope.get("query_string", b""))))

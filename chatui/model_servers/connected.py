@@ -276,7 +276,7 @@ def announce(spec: BackendSpec) -> threading.Thread | None:
 
 def _query(spec: BackendSpec) -> None:
     try:
-        failed = asyncio.run(_choose(spec))
+        failed = asyncio.run(_detect_formats(spec))
     except KeyUnusableError:
         log.warning(_NOT_YET, spec.name, "its key cannot be used")
         return
@@ -285,15 +285,16 @@ def _query(spec: BackendSpec) -> None:
         log.warning(_NOT_YET, spec.name, f"{which}{error.code.value}")
 
 
-async def _choose(spec: BackendSpec) -> dict[int, BackendError]:
-    """Query each address, even if an earlier one does not respond. Returns the errors, by the number of the address from 1."""
+async def _detect_formats(spec: BackendSpec) -> dict[int, BackendError]:
+    """Have the wire format of each address detected and logged, even if an earlier one does not respond. Returns the errors of those for
+    which it could not be, by the number of the address from 1."""
     key = key_of(spec)
     failed: dict[int, BackendError] = {}
     for number, url in enumerate((spec.url, *spec.more_urls), 1):
         backend = build(spec.model_copy(update={"url": url, "more_urls": ()}), key)
         try:
             if isinstance(backend, AutoBackend):
-                await backend.choice()  # this logs it
+                await backend.choice()  # which logs it
         except BackendError as error:
             failed[number] = error
         finally:

@@ -323,7 +323,7 @@ def _differing(frame: Frame, message: ReadMessage) -> Iterator[tuple[DifferenceK
             yield DifferenceKind.NOT_READ, message.problem
         return
     ours = as_message(frame)
-    kinds, message = _on_purpose(ours, message)
+    kinds, message = _without_intended(ours, message)
     fields = [label for name, label in _FIELDS.items() if getattr(ours, name) != getattr(message, name)]
     if fields and is_hidden and frame.body.endswith(message.text):
         yield DifferenceKind.HEADER_HIDDEN, ""
@@ -333,8 +333,8 @@ def _differing(frame: Frame, message: ReadMessage) -> Iterator[tuple[DifferenceK
         yield from ((kind, "") for kind in kinds)
 
 
-def _on_purpose(ours: SecondReaderMessage, message: SecondReaderMessage) -> tuple[list[DifferenceKind], SecondReaderMessage]:
-    """``message`` as our reader reads the same header, and the rules that explain the difference. Others are not on purpose."""
+def _without_intended(ours: SecondReaderMessage, message: SecondReaderMessage) -> tuple[list[DifferenceKind], SecondReaderMessage]:
+    """The differences between two readings of one header that are on purpose, and ``message`` without them: what still differs is not."""
     kinds = []
     if ours.recipient is None and message.content_type is None and (message.recipient or "").startswith(CONSTRAIN):
         kinds.append(DifferenceKind.CONSTRAINT_IS_NO_RECIPIENT)

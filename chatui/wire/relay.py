@@ -160,12 +160,13 @@ class Relay:
             if reader is not None:
                 await ended(reader)
 
-    async def _subscribe(self, pubsub: Any, known: set[str]) -> set[str]:
+    async def _subscribe(self, pubsub: Any, subscribed: set[str]) -> set[str]:
+        """Change the subscriptions to those that are wanted now, which it returns."""
         wanted = {_channel(to=self._process), *map(_channel, self._groups)}
-        if wanted - known:
-            await pubsub.subscribe(*(wanted - known))
-        if known - wanted:
-            await pubsub.unsubscribe(*(known - wanted))
+        if wanted - subscribed:
+            await pubsub.subscribe(*(wanted - subscribed))
+        if subscribed - wanted:
+            await pubsub.unsubscribe(*(subscribed - wanted))
         return wanted
 
     def _check(self, reader: asyncio.Task[None]) -> None:
