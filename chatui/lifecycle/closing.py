@@ -45,7 +45,7 @@ def end_access(person: User, by: Visitor) -> None:
 
 
 def _end_tool_accounts(person: User, by: Visitor) -> None:
-    """They are revoked at their services as well: in the background, but for a command, which is about to end."""
+    """Revoke the sign-ins at tool servers, at their services as well: in the background, but a command waits, as it is about to end."""
     if ToolSignIn.objects.filter(person=person).exists():
         from chatui.tools import tool_accounts  # takes 2 MB, and most installations have no tool servers
 

@@ -263,7 +263,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         """Tell the process that runs a turn, at most once per CHECK_SECONDS, that its events are followed here."""
         now = asyncio.get_running_loop().time()
         if now - self._reported_at.get(place.turn_id, float("-inf")) > CHECK_SECONDS:
-            self._reported_at = {place.turn_id: now}
+            self._reported_at = {place.turn_id: now}  # a page follows one turn at a time, so earlier ones are forgotten
             running.keep_following(place, Audience.END_USER)
 
     def _caught_up(self) -> None:

@@ -62,7 +62,7 @@ class PersonManager(UserManager.from_queryset(UserQuerySet)):  # type: ignore[mi
         return user
 
     def create_superuser(self, username: str, email: str | None = None, password: str | None = None, **extra_fields: Any) -> User:
-        """As in Django, which checks the password only where somebody types it, and there on request not."""
+        """As in Django, but every password is checked: Django checks only one that is typed, and whoever types it may insist."""
         if password is not None:
             validate_password(password, self.model(username=username, email=email or ""))
         user: User = super().create_superuser(username, email, password, **extra_fields)
@@ -132,7 +132,8 @@ class User(Keyed, AbstractUser):
 
 
 def check_lookalikes(name: str, account: User | None = None) -> None:
-    """Raise ValidationError if the name looks like that of an account other than ``account``."""
+    """Raise ValidationError if the name looks like that of an account other than ``account``. With an account, the error is of its field
+    ``username``, as ``full_clean`` expects; without one, a form says itself which field it is about."""
     alike = Q(name_skeleton=skeleton(name)) | Q(folded_name_skeleton=folded_skeleton(name))
     others = User.objects.filter(alike)
     if (others.exclude(pk=account.pk) if account else others).exists():

@@ -264,14 +264,14 @@ def may_delete_group(staff: User, group: Group) -> bool:
     return may_see_groups(staff) and staff.has_perm("auth.delete_group") and has_no_more_permissions(staff, group)
 
 
-def has_no_more_permissions(staff: User | AnonymousUser, person: User | Group) -> bool:
-    """Whether the account or group has nothing that the member of staff lacks, which they could gain by taking the account over.
+def has_no_more_permissions(staff: User | AnonymousUser, target: User | Group) -> bool:
+    """Whether staff would gain nothing by taking the account over or joining the group: it has no permission that they lack.
 
-    That is a permission, or what closed accounts wrote: only the operator changes their heir.
+    The heir of closed accounts always has more, namely what those wrote: only the operator changes that account.
     """
-    if isinstance(person, Group):
-        return assignable_groups(staff).filter(pk=person.pk).exists()
-    return not people_with_more_permissions(staff).filter(pk=person.pk).exists()
+    if isinstance(target, Group):
+        return assignable_groups(staff).filter(pk=target.pk).exists()
+    return not people_with_more_permissions(staff).filter(pk=target.pk).exists()
 
 
 def people_with_more_permissions(staff: User | AnonymousUser) -> QuerySet[User]:

@@ -105,10 +105,8 @@ _AN_ANSWER = [Frame(Header(Role.USER), ""), *(Frame(Header(Role.ASSISTANT, chann
 
 
 def _with_unique_calls(frames: Iterable[Frame]) -> Iterator[Frame]:
-    """Model servers may reuse a call id in a conversation.
-
-    A document may not: the second is not written as a call, just as the parser reads it.
-    """
+    """The frames, in which a call with the id of an earlier one is no call: model servers may reuse an id in a conversation, but a document
+    may not, and its parser would not read the second as a call either."""
     pairing = Pairing(document_header.Profile())
     for frame in frames:
         yield replace(frame, terminator=Terminator.END) if pairing.closed(frame.header, frame.terminator) else frame

@@ -43,10 +43,12 @@ def is_over() -> Q:
 
 
 def ask(row: Conversation) -> None:
+    """Extend its life, because its person has sent a message: to an hour from now."""
     _still_temporary(row.pk).update(temporary_until=connections.after(LASTS))
 
 
 def leave(row: Conversation) -> None:
+    """Shorten its life, because its page was left: to a minute from now."""
     soon = connections.after(LEFT_LASTS)
     _still_temporary(row.pk).filter(temporary_until__gt=soon).update(temporary_until=soon)
 
@@ -63,7 +65,7 @@ def end_all() -> None:
 
 
 def stay(row: Conversation) -> None:
-    """Its page is open, again or still. Does nothing if it is not temporary."""
+    """Extend its life, because its page is open: to an hour after its last message. Does nothing if it is not temporary."""
     if row.temporary_until is not None:
         # The two times may be of two machines, whose clocks differ: they neither shorten what is left nor make it more than an hour.
         until = connections.after(min(row.active_at + LASTS - timezone.now(), LASTS))

@@ -106,6 +106,11 @@ class Runner:
                 self._frames.release()
 
     async def _outcome(self) -> TurnOutcome:
+        """Write the answer. Returns how that ended, also if it was cancelled or failed.
+
+        Raises:
+            LeftToOthersError: the process ends while the turn is queued, so another one runs it.
+        """
         self._work = asyncio.create_task(self._conduct())
         if self.is_stopped:
             self._work.cancel()
@@ -113,7 +118,8 @@ class Runner:
             return await self._work
         except asyncio.CancelledError:
             if self.is_stopped or self._is_lost or self._failure:
-                return ending.STOPPED
+                return ending.STOPPED  # after a failure or a lost lease, ``_saved`` and ``_end`` say so instead
+            # Nobody cancelled the work alone: this whole task was cancelled, because the process ends.
             self._work.cancel()
             self.wait.leave()
             return ending.interrupted(has_begun=self.wait.is_over)

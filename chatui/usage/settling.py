@@ -25,13 +25,15 @@ log = logging.getLogger(__name__)
 
 
 def attribution_of(turn: Turn) -> Attribution:
-    """Who attribution for a turn, and when. Runs no query."""
+    """Whose usage a turn is, and of which day. Runs no query."""
     return Attribution(turn.asked_by_id, limits.of(turn.started_at).day, turn.key_id, turn.reserved_tokens)
 
 
 def settle(attribution: Attribution, state: str, charges: Sequence[Charge]) -> None:
-    """Book a turn that has just ended, in the same transaction; the first of ``charges`` is its answer's. One statement, another if there
-    are limits, and two more for a person's first turn. It counts as one answer, or as none if it failed without a result.
+    """Book a turn that has just ended, in the same transaction; the first of ``charges`` is its answer's. The turn counts as one answer, or
+    as none if it failed without a result.
+
+    Takes one statement, another if there are limits, and two more for a person's first turn.
     """
     failed = state in (TurnState.FAILED, TurnState.INTERRUPTED) and not charges[0].spent.tokens
     charges = (replace(charges[0], turns=0 if failed else 1), *charges[1:])
