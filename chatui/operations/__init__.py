@@ -1,4 +1,4 @@
-"""What operators run beside the product: canary, doctor, second reader, backups. Only admin and the commands use them.
+"""What operators run beside the product: canary, doctor, second reader, backups. Only ``web.manage`` and the commands use them.
 
 ``backups`` copies a SQLite database that is in use, examines the copy and encrypts it. ``restoring`` prepares a backup beside the database:
 migrated, verified, without the people on the list of erasures; only then it replaces the database. The lock that keeps it from a running

@@ -1,6 +1,6 @@
 """The way back of a model's events: a list of stages, which ``runner`` builds for each turn, to the recorder.
 
-Here are the stages that every turn has; those that only some turns have are in files of their own.
+Here are the first, which every turn has, and that of a turn that continues a cut answer; the others are in files of their own.
 """
 
 from __future__ import annotations
