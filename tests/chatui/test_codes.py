@@ -5,9 +5,9 @@ import re
 import pytest
 
 from chatui.codes import Cause, Fault, ProductCode, code_of
-from chatui.operations.doctor.faults import ServerFault
 from renderer.errors import Code
 from tests.support.cases import for_each
+from tests.support.examinations import FAULTS
 
 
 @for_each([*Code, *ProductCode])
@@ -26,7 +26,7 @@ def test_what_is_no_code_is_refused() -> None:
         code_of("E-NOTHING")
 
 
-@for_each([*Cause, *ServerFault])
+@for_each([*Cause, *FAULTS])
 def test_advice_on_a_page_names_no_setting_of_a_file_and_that_of_logs_and_commands_does(fault: Fault) -> None:
     """What servers call their own options stands in brackets."""
     assert not re.search(r"CHATUI_|manage\.py|--|[a-z]_[a-z]", re.sub(r"\([^)]*\)", "", fault.advice))

@@ -243,7 +243,7 @@ def judge_ids(trial: Trial, product: str | None) -> DetectedFault | None:
     return DetectedFault(ServerFault.IDS_INCOMPLETE, Level.UNUSABLE, f"It counts {sampled} tokens and sent {ids} ids.")
 
 
-def judge_pace(trials: Sequence[Trial], slow_seconds: float = SLOW_SECONDS) -> Iterator[DetectedFault]:
+def judge_pace(trials: Sequence[Trial]) -> Iterator[DetectedFault]:
     """Streaming, by the longest answer, and the wait for the first word, by the quickest: the first may include loading the model."""
     answered = [trial.facts for trial in trials if trial.error is None and trial.facts.began is not None]
     if not answered:
@@ -251,9 +251,9 @@ def judge_pace(trials: Sequence[Trial], slow_seconds: float = SLOW_SECONDS) -> I
     if why := _why_in_one_piece(max(answered, key=lambda facts: facts.chars)):
         yield DetectedFault(ServerFault.NO_STREAM, Level.FAULT, why)
     waits = [facts.began for facts in answered if facts.began is not None]
-    if min(waits) > slow_seconds:
+    if min(waits) > SLOW_SECONDS:
         yield DetectedFault(ServerFault.SLOW_FIRST, Level.FAULT, f"It came after {min(waits):.0f} seconds at best.")
-    elif waits[0] > slow_seconds:
+    elif waits[0] > SLOW_SECONDS:
         yield DetectedFault(
             ServerFault.SLOW_FIRST, Level.NOTE, f"Only at first, {waits[0]:.0f} seconds: the model may have had to be loaded."
         )

@@ -11,7 +11,6 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from chatui.model_servers import configured, connected
-from chatui.operations.doctor.faults import ServerFault
 from renderer.harmony.vocabulary import VocabularyError
 from tests.chatui.operations.doctor.peers import (
     THOUGHT,
@@ -22,7 +21,7 @@ from tests.chatui.operations.doctor.peers import (
     responses,
     responses_answers,
 )
-from tests.support import stub
+from tests.support import examinations, stub
 from tests.support.environment import change
 from tests.support.new_process import begin_anew
 from tests.support.vocabulary import rank_file as rank_file
@@ -47,7 +46,6 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
 
     change(monkeypatch, values)
     monkeypatch.setattr(connected, "gpt_oss_vocabulary", no_vocabulary)
-    monkeypatch.setattr(configured, "rows", configured.Rows)
     begin_anew(connected)
     configured.file.cache_clear()
     yield values
@@ -99,7 +97,7 @@ async def test_a_fault_of_two_formats_is_explained_once(environment: dict[str, A
     async with peer(answers) as server:
         _, output, _ = await run("--url", server.url)
         _, report, _ = await run("--json", "--url", server.url)
-    text, fault = " ".join(output.split()), ServerFault.LEAK_TAGS
+    text, fault = " ".join(output.split()), examinations.fault("leak-tags")
     assert text.count("leak-tags: ") == 2 and text.count(fault.sentence) == text.count(fault.to_do) == text.count("as above.") == 1
     assert report.count(json.dumps(fault.to_do)) == 2, "a script reads each format by itself"
 

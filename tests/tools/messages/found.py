@@ -13,8 +13,8 @@ from django.utils.translation.template import templatize
 from chatui.audit_log import words
 from chatui.codes import Cause, Fault, ProductCode
 from chatui.env import Environment
-from chatui.operations.doctor.faults import ServerFault
 from renderer.errors import Code
+from tests.support.examinations import FAULTS
 from tests.support.places import ROOT
 
 _PLAIN = ("gettext", "gettext_lazy", "gettext_noop", "noop", "_")
@@ -56,7 +56,7 @@ def _closed_lists() -> Iterator[Found]:
     lists: dict[str, Iterable[str]] = {
         "renderer/errors.py": (code.sentence for code in Code),
         "chatui/codes.py": (*(code.sentence for code in ProductCode), *_texts_of(Cause)),
-        "chatui/operations/doctor/faults.py": _texts_of(ServerFault),
+        "chatui/operations/doctor/faults.py": _texts_of(FAULTS),
         "chatui/env.py": (str(field.description) for field in Environment.model_fields.values()),
         "renderer/gate.py": reasons_of_gate(),
     }
@@ -66,7 +66,7 @@ def _closed_lists() -> Iterator[Found]:
         yield Found(said, "", words.CONTEXT, (), "chatui/audit_log/words.py")
 
 
-def _texts_of(faults: type[Fault]) -> list[str]:
+def _texts_of(faults: Iterable[Fault]) -> list[str]:
     return [text for fault in faults for text in (fault.sentence, fault.advice) if text]
 
 

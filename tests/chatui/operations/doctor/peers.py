@@ -7,15 +7,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
-from chatui.operations.doctor.trial import Questions
 from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
 from renderer.harmony.vocabulary import Vocabulary
-from tests.support import stub
+from tests.support import examinations, stub
+from tests.support.examinations import WORDS, Examined
 from tests.support.limits import limit
 
 CUT_AT = limit("chatui.operations.doctor", "CUT_AT")
 
-WORDS = Questions(thought="heron-1111", first="lynx-2222", last="otter-3333")
 THOUGHT = f"Two and two, says the {WORDS.thought}, and that is small enough to be done without any paper."
 ANNOUNCED = f"I look for sights and then for trains {WORDS.first}"
 PLANNED = f"{WORDS.last} Louvre on Saturday, Montmartre on Sunday."
@@ -47,6 +46,12 @@ async def peer(answers: Mapping[str, Answer], models: object = MODELS, **options
 
     async with stub.running(answer, models=models, **options) as server:
         yield server
+
+
+async def examined(answers: Mapping[str, Answer], *, models: object = MODELS, server: Any = None, **options: Any) -> Examined:
+    """What the doctor finds of a peer with these answers. ``server``: as in ``Stub``; ``options``: as in ``examinations.examined``."""
+    async with peer(answers, models, **(server or {})) as running:
+        return await examinations.examined(running.url, **options)
 
 
 MODEL = "a-model-by-its-own-name"

@@ -3,14 +3,14 @@
 import re
 
 from chatui.codes import Cause
-from chatui.operations.doctor.faults import ServerFault
+from tests.support.examinations import FAULTS
 from tests.support.places import ROOT
 
 TEXT = "\n".join(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs" / "back-ends").glob("*.md")))
 
 
 def test_every_fault_that_a_report_can_name_is_in_the_documentation() -> None:
-    assert [fault.value for fault in (*ServerFault, *Cause) if f"`{fault.value}`" not in TEXT] == []
+    assert [fault.value for fault in (*FAULTS, *Cause) if f"`{fault.value}`" not in TEXT] == []
 
 
 def test_every_test_and_recording_that_the_table_of_servers_names_is_there() -> None:

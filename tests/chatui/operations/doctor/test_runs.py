@@ -9,64 +9,56 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from chatui.audit_log.record import Visitor
-from chatui.backends.spec import BackendSpec
 from chatui.codes import Cause
-from chatui.model_servers import connected, stored
 from chatui.models.audit import AuditEvent
 from chatui.models.keys import new_key
 from chatui.models.model_servers import Examination
 from chatui.models.user import User
-from chatui.operations.doctor import runs
-from chatui.operations.doctor.examination import ExaminedServer, Progress
-from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
-from chatui.operations.doctor.identity import ServerIdentity
-from chatui.operations.doctor.report import DoctorReport, FormatReport
 from tests.chatui.conftest import make_person, signed_in
+from tests.chatui.operations.doctor.peers import answering, chat_answers
+from tests.support import examinations, stub
+from tests.support.examinations import FAULTS, until_ended
+from tests.support.limits import set_limits
+from tests.support.several import Configure
+from tests.support.several import configure as configure
 
-SPEC = BackendSpec(name="one", url="http://127.0.0.1:9")
+URL = "http://127.0.0.1:9"
 PAGE = "/manage/servers/one/"
 HOSTILE = "heron <script>"
+BUSY = stub.responds("429 Too Many Requests", b"")
+
+
+def lines(name: object = "one", **settings: object) -> str:
+    """A server in the operator's file. JSON of these values is TOML, too."""
+    values = {"name": name, "url": URL, "kind": "chat"} | settings
+    return "[[backend]]\n" + "\n".join(f"{key} = {json.dumps(value)}" for key, value in values.items()) + "\n\n"
+
+
+DEMO = '[[backend]]\nname = "demo"\nkind = "demo"\n'
 
 
 @pytest.fixture
-def kim(db: None, monkeypatch: pytest.MonkeyPatch) -> User:
-    """May change model servers; the server that is there is never asked."""
-    configure(monkeypatch, SPEC)
+def kim(db: None, configure: Configure, monkeypatch: pytest.MonkeyPatch) -> User:
+    """May change model servers; there is one, where nothing listens, and the demo."""
+    set_limits(monkeypatch, "chatui.operations.doctor", PROGRESS_SECONDS=0.05)
+    configure(lines() + DEMO)
     return make_person("kim", "view_storedbackend", "change_storedbackend", staff=True)
 
 
-def configure(monkeypatch: pytest.MonkeyPatch, spec: BackendSpec) -> None:
-    """That server is set up, and the demo."""
-    monkeypatch.setattr(connected, "specs", lambda: (spec, BackendSpec(name="demo", kind="demo")))
-
-
 @pytest.fixture
-def answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Servers answer in an examination once this is set."""
+def answers(kim: User, configure: Configure) -> Iterator[threading.Event]:
+    """Two servers answer in an examination once this is set."""
     may_answer = threading.Event()
 
-    async def examine(target: ExaminedServer, *, seconds: float, progress: Progress) -> DoctorReport:
-        progress("chat", 1)
+    async def answer(writer: asyncio.StreamWriter) -> None:
         await asyncio.to_thread(may_answer.wait, 20)
-        return busy()
+        await BUSY(writer)
 
-    monkeypatch.setattr(runs, "examine", examine)
-    monkeypatch.setattr(runs, "PROGRESS_SECONDS", 0.05)
-    yield may_answer
-    may_answer.set()
-    until_ended()
-
-
-def until_ended() -> None:
-    for each in threading.enumerate():
-        if each.name.startswith("examination of"):
-            each.join(20)
-
-
-def busy() -> DoctorReport:
-    """Of a server that had no time."""
-    return DoctorReport("one", "chat", ServerIdentity("place"), (DetectedFault(Cause.BUSY, Level.UNASKED),))
+    with answering(dict.fromkeys(("chat", "responses"), answer)) as peer:
+        configure(lines(url=peer.url) + lines("two", url=peer.url) + DEMO)
+        yield may_answer
+        may_answer.set()
+        until_ended()
 
 
 def row_of(**values: object) -> Examination:
@@ -114,7 +106,7 @@ def test_a_run_that_is_taken_for_dead_writes_nothing_into_the_next_one(kim: User
 
 @pytest.mark.django_db(transaction=True)
 def test_a_process_examines_one_server_at_a_time(kim: User, answers: threading.Event) -> None:
-    runs.begin(Visitor(kim, "", "page"), SPEC.model_copy(update={"name": "two"}))
+    assert signed_in(kim).post("/manage/servers/two/").status_code == 302
     assert signed_in(kim).post(PAGE).status_code == 409
     assert [row.server for row in Examination.objects.all()] == ["two"]
     answers.set()
@@ -130,7 +122,7 @@ def test_only_staff_who_may_change_back_ends_can_start_one(kim: User, ada: User)
     changer = signed_in(make_person("changer", "change_storedbackend", staff=True))
     assert {changer.get(PAGE).status_code, changer.post(PAGE).status_code} == {404}, "who may not see them"
     client = signed_in(kim)
-    assert {client.post(f"/manage/servers/{name}/").status_code for name in ("demo", "two", "x" * 300)} == {404}
+    assert {client.post(f"/manage/servers/{name}/").status_code for name in ("demo", "other", "x" * 300)} == {404}
     assert not Examination.objects.exists()
 
 
@@ -140,84 +132,81 @@ def test_the_demo_has_no_examination_page_and_other_servers_have(kim: User) -> N
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_server_with_a_missing_key_gets_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "PROGRESS_SECONDS", 0.05)
-    spec = BackendSpec(name="keyless", url="http://127.0.0.1:9", key_env="NO_SUCH_KEY_IS_SET")
-    root = User.objects.create_superuser("root", password="correct horse battery")
-    runs.begin(Visitor(root, "", "admin"), spec)
+def test_a_server_with_a_missing_key_gets_a_report(kim: User, configure: Configure) -> None:
+    configure(lines(key_env="NO_SUCH_KEY_IS_SET"))
+    client = signed_in(kim)
+    assert client.post(PAGE).status_code == 302
     until_ended()
-    standing = runs.status_of(spec)
-    assert standing is not None and standing.worst is not None and not standing.is_running and not standing.is_outdated
-    assert [finding.fault for finding in standing.worst.general] == ["key-missing"]
-    runs.begin(Visitor(root, "", "admin"), spec)
+    page = client.get(PAGE).content.decode()
+    assert "key-missing" in page and "data-running" not in page and "have changed since" not in page
+    assert client.post(PAGE).status_code == 302
     until_ended()
 
 
 OF_OUR_WORDS = {
-    ServerFault.CONTEXT_SMALL,
-    ServerFault.IDS_INCOMPLETE,
-    ServerFault.IDS_MISSING,
-    ServerFault.NO_STREAM,
-    ServerFault.OUT_OF_TIME,
-    ServerFault.SEPARATION_UNPROVEN,
-    ServerFault.SLOW_FIRST,
+    "context-small",
+    "ids-incomplete",
+    "ids-missing",
+    "no-stream",
+    "out-of-time",
+    "separation-unproven",
+    "slow-first",
 }
 """The faults whose evidence holds no name that a server has given."""
 
 
-def test_no_text_of_a_server_is_stored() -> None:
-    findings = tuple(DetectedFault(fault, Level.FAULT, HOSTILE) for fault in ServerFault if fault not in OF_OUR_WORDS)
-    identity = ServerIdentity("place", HOSTILE, HOSTILE, (HOSTILE,), HOSTILE, 4096, True, HOSTILE)
-    own = DetectedFault(Cause.KEY_REFUSED, Level.UNUSABLE, "HTTP 401.")
-    report = DoctorReport("one", "chat", identity, (own,), (FormatReport("chat", findings), FormatReport("responses", (), HOSTILE)))
-    stored = json.loads(json.dumps(runs.to_stored([report], "mark")))
-    assert "heron" not in json.dumps(stored) and "place" not in json.dumps(stored)
-    [shown] = runs.from_stored(stored)
-    assert shown.general[0].seen == "HTTP 401." and shown.identity.product is None and len(shown.formats[0].findings) == len(findings)
-    assert shown.formats[1].not_tried
+def test_no_text_of_a_server_is_stored(kim: User) -> None:
+    findings = [(fault.value, "fault", HOSTILE) for fault in FAULTS if fault not in OF_OUR_WORDS]
+    own = (Cause.KEY_REFUSED.value, "unusable", "HTTP 401.")
+    report = examinations.stored(general=[own], formats={"chat": findings, "responses": ()}, said=HOSTILE, context=4096)
+    assert "heron" not in json.dumps(report) and "place" not in json.dumps(report)
+    row_of(finished_at=timezone.now(), report=report)
+    page = signed_in(kim).get(PAGE).content.decode()
+    assert "HTTP 401." in page and "heron" not in page
+    assert [name for name, _, _ in findings if name not in page] == []
 
 
-def test_a_fault_that_only_another_release_knows_is_omitted() -> None:
-    stored = runs.to_stored([busy()], "mark")
-    stored["general"].append(["not-known-yet", 1, "words"])
-    assert [finding.fault for finding in runs.from_stored(stored)[0].general] == ["busy"]
-
-
-def test_a_report_of_another_address_is_outdated(kim: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    healthy = runs.to_stored([DoctorReport("one", "chat", ServerIdentity("place"))], stored.settings_digest(SPEC))
-    row_of(finished_at=timezone.now(), report=healthy)
-    client, words = signed_in(kim), "have changed since"
-    page = client.get(PAGE).content.decode()
-    assert "Healthy with these settings." in page and words not in page
-    same: tuple[dict[str, object], ...] = ({"label": "Quick"}, {"effort": "low"})
-    others: tuple[dict[str, object], ...] = (
-        {"url": "http://127.0.0.1:10"},
-        {"kind": "responses"},
-        {"more_urls": ("http://127.0.0.1:11",)},
-        {"summaries": "server"},
-    )
-    for changes, is_said in ((same, False), (others, True)):
-        for changed in changes:
-            configure(monkeypatch, SPEC.model_copy(update=changed))
-            assert (words in client.get(PAGE).content.decode()) is is_said, changed
+def test_a_fault_that_only_another_release_knows_is_omitted(kim: User) -> None:
+    report = examinations.stored(general=[("busy", "unasked", "")])
+    report["general"].append(["not-known-yet", 1, "words"])
+    row_of(finished_at=timezone.now(), report=report)
+    page = signed_in(kim).get(PAGE).content.decode()
+    assert "busy" in page and "not-known-yet" not in page
 
 
 @pytest.mark.django_db(transaction=True)
-def test_each_address_has_a_report_and_the_worst_counts_for_the_server(kim: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = SPEC.model_copy(update={"more_urls": ("http://127.0.0.1:10", "http://127.0.0.1:11")})
-    requested: list[str] = []
+def test_a_report_of_another_address_is_outdated(kim: User, configure: Configure) -> None:
+    client, words = signed_in(kim), "have changed since"
+    with answering(chat_answers()) as peer:
+        configure(lines(url=peer.url))
+        assert client.post(PAGE).status_code == 302
+        until_ended()
+        page = client.get(PAGE).content.decode()
+        assert "Healthy with these settings." in page and words not in page
+        same: tuple[dict[str, object], ...] = ({"label": "Quick"}, {"effort": "low"})
+        others: tuple[dict[str, object], ...] = (
+            {"url": "http://127.0.0.1:10"},
+            {"kind": "responses"},
+            {"more_urls": ["http://127.0.0.1:11"]},
+            {"summaries": "server"},
+        )
+        for changes, is_said in ((same, False), (others, True)):
+            for changed in changes:
+                configure(lines(**{"name": "one", "url": peer.url} | changed))
+                assert (words in client.get(PAGE).content.decode()) is is_said, changed
 
-    async def examine(target: ExaminedServer, *, seconds: float, progress: Progress) -> DoctorReport:
-        requested.append(target.url)
-        progress("chat", 4)
-        return busy() if target.url.endswith(":10") else DoctorReport("one", "chat", ServerIdentity("place"))
 
-    monkeypatch.setattr(runs, "examine", examine)
-    configure(monkeypatch, spec)
-    runs.begin(Visitor(kim, "", "page"), spec)
-    until_ended()
-    assert set(requested) == {spec.url, *spec.more_urls} and Examination.objects.get().asked == 12
-    page = signed_in(kim).get(PAGE).content.decode()
+@pytest.mark.django_db(transaction=True)
+def test_each_address_has_a_report_and_the_worst_counts_for_the_server(kim: User, configure: Configure) -> None:
+    client = signed_in(kim)
+    with answering(chat_answers()) as one, answering({"chat": BUSY}) as two, answering(chat_answers()) as three:
+        peers = (one, two, three)
+        configure(lines(url=one.url, more_urls=[two.url, three.url]))
+        assert client.post(PAGE).status_code == 302
+        until_ended()
+        questions = [sum(request.path == "/v1/chat/completions" for request in peer.requests) for peer in peers]
+    assert questions == [3, 1, 3] and Examination.objects.get().asked == 6, "of all addresses, before the last question of each"
+    page = client.get(PAGE).content.decode()
     state = page.partition('id="examination-state"')[2].partition("</p>")[0]
     assert "Worst result of 3 addresses: It could not be queried." in state and "30 short test questions" in page
     assert [f"(address {number} of 3)" in page for number in (1, 2, 3, 4)] == [True, True, True, False]
@@ -225,7 +214,6 @@ def test_each_address_has_a_report_and_the_worst_counts_for_the_server(kim: User
 
 def test_very_large_numbers_are_not_stored() -> None:
     context = 10**4000
-    found = DetectedFault(ServerFault.IDS_INCOMPLETE, Level.UNUSABLE, f"It counts {context} tokens.")
-    stored = runs.to_stored([DoctorReport("one", "chat", ServerIdentity("place", context=context), (found,))], "mark")
-    assert stored["context"] is None and len(json.dumps(stored)) < 1000
-    assert runs.to_stored([DoctorReport("one", "chat", ServerIdentity("place", context=131_072))], "")["context"] == 131_072
+    report = examinations.stored(general=[("ids-incomplete", "unusable", f"It counts {context} tokens.")], context=context)
+    assert report["context"] is None and len(json.dumps(report)) < 1000
+    assert examinations.stored(context=131_072)["context"] == 131_072

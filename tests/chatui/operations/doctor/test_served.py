@@ -12,7 +12,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from chatui.operations.doctor import runs
 from tests.chatui.operations.doctor.peers import (
     MODEL,
     PLANNED,
@@ -22,6 +21,7 @@ from tests.chatui.operations.doctor.peers import (
     chat_answers,
     responses_answers,
 )
+from tests.support.limits import limit
 from tests.support.served import Deployment, Server
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
@@ -98,7 +98,7 @@ def test_a_run_whose_process_was_killed_is_shown_as_ended_and_another_can_start(
         server.process.send_signal(signal.SIGKILL)
         server.process.wait(15)
         again = deployment.start_again(server).sign_in("kim")
-        text = until(again, "ended without a report", runs.LEASE.total_seconds() + 10)
+        text = until(again, "ended without a report", limit("chatui.operations.doctor", "LEASE").total_seconds() + 10)
         assert "data-running" not in text and "Examine again" in text
         assert post(again).status_code == 302
         until(again, "Examining: ", 5)

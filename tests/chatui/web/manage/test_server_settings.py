@@ -11,22 +11,17 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.backends.keys import KeyUnusableError
-from chatui.backends.separation import OwnProofs, digest_of, upstream_of
 from chatui.limits import Throttle
 from chatui.model_servers import configured, connected, stored
-from chatui.model_servers.proofs import StoredProofs
 from chatui.models.audit import AuditEvent
 from chatui.models.model_servers import Examination, SeparationProof, StoredBackend
 from chatui.models.user import User
-from chatui.operations.doctor import runs
-from chatui.operations.doctor.examination import examine
-from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
-from chatui.operations.doctor.identity import ServerIdentity
-from chatui.operations.doctor.report import DoctorReport, FormatReport, as_json, as_text
-from chatui.operations.doctor.trial import Questions
 from tests.chatui.conftest import make_person, signed_in
-from tests.chatui.operations.doctor.peers import MODEL, THOUGHT, WORDS, Answer, answering, chat, chat_answers
-from tests.support import stub
+from tests.chatui.operations.doctor.peers import MODEL, THOUGHT, Answer, answering, chat, chat_answers
+from tests.support import examinations, stub
+from tests.support.examinations import WORDS
+from tests.support.limits import set_limits
+from tests.support.proofs import is_proved, prove
 from tests.support.several import Configure
 from tests.support.several import configure as configure
 from tests.support.system_checks import said
@@ -156,19 +151,9 @@ def test_with_a_server_what_its_models_proved_is_removed(named: str, admin_pages
     monkeypatch.setattr(stored, "models_of", lambda spec: spec.models or ("a", "b"))
     assert add(admin_pages, model_names=named, other_settings='more_urls = ["https://two.example.org"]').status_code == 302
     assert add(admin_pages, name="other", url="https://other.example.org").status_code == 302
-    learned = OwnProofs()
-    for model in ("", "a"):
-        learned.keep(model, "", "")
-        learned.keep(model, "upstream", "")
-    specs = {row.name: stored.spec_of(row) for row in StoredBackend.objects.all()}
-    for name, url in (
-        ("small", "https://api.example.org/v1"),
-        ("small", "https://two.example.org"),
-        ("other", "https://other.example.org"),
-    ):
-        spec = specs[name]
-        assert spec is not None
-        StoredProofs(spec, url, connected.key_of(spec)).take(learned)
+    prove("small", "https://api.example.org/v1", "", "a")
+    prove("small", "https://two.example.org", "", "a")
+    prove("other", "https://other.example.org", "", "a")
     assert SeparationProof.objects.count() == 12
     assert act(admin_pages, "remove") == 302
     assert SeparationProof.objects.count() == 4, "those of another server stay"
@@ -186,17 +171,10 @@ def test_with_an_address_or_a_setting_what_was_proved_there_ends(
     urls = {"one": "https://api.example.org/v1", "two": "https://two.example.org"}
     entered = {"model_names": "a", "other_settings": f'more_urls = ["{urls["two"]}"]'}
     assert add(admin_pages, **entered).status_code == 302
-    learned = OwnProofs()
-    learned.keep("a", "upstream", "")
-    spec = stored.spec_of(StoredBackend.objects.get(name="small"))
-    assert spec is not None
-    digests = {}
-    for name, url in urls.items():
-        known = set(SeparationProof.objects.values_list("digest", flat=True))
-        StoredProofs(spec, url, connected.key_of(spec)).take(learned)
-        [digests[name]] = set(SeparationProof.objects.values_list("digest", flat=True)) - known
+    rows = {name: prove("small", url, "a") for name, url in urls.items()}
+    assert all(rows.values()), "the premise"
     assert change(admin_pages, **{**entered, **changed}).status_code == 302
-    assert sorted(SeparationProof.objects.values_list("digest", flat=True)) == sorted(digests[name] for name in left)
+    assert set(SeparationProof.objects.values_list("digest", flat=True)) == {digest for name in left for digest in rows[name]}
 
 
 def test_staff_without_the_permission_cannot_change_anything(sam: User, configure: Configure) -> None:
@@ -415,7 +393,7 @@ def test_a_passed_test_is_stored_until_what_it_tested_changes(sera: Client, monk
         tested = StoredBackend.objects.get()
         assert tested.tested_at is not None and "Tested <time" in shown() and "Offered to people" in shown()
         # The proof of a form is of no use any more, as after a restart with nobody at the form.
-        monkeypatch.setattr(runs, "PROOF_SECONDS", -1)
+        set_limits(monkeypatch, "chatui.operations.doctor", PROOF_SECONDS=-1)
         assert act(sera, "pause", "one") == 302 and ">Paused<" in shown() and "Tested <time" in shown()
         assert act(sera, "offer", "one") == 302 and offered() == ["one"]
         as_stored = {"url": peer.url, "name": "one", "held": "stored", "kind": "auto", "untested": "", "model_names": ""}
@@ -428,10 +406,10 @@ def test_a_passed_test_is_stored_until_what_it_tested_changes(sera: Client, monk
             assert act(sera, "offer", "one") == 409, changed
             again = sera.post(f"{LIST}one/settings/", before | {"test": "1", "held": "", "key": KEY, "save": ""})
             assert "The test has passed." in body_of(again), "the premise"
-            monkeypatch.setattr(runs, "PROOF_SECONDS", 3600)
+            set_limits(monkeypatch, "chatui.operations.doctor", PROOF_SECONDS=3600)
             proof = again.context["form"]["proof"].value()
             assert change(sera, "one", **before | {"held": "", "key": KEY, "proof": proof}).status_code == 302
-            monkeypatch.setattr(runs, "PROOF_SECONDS", -1)
+            set_limits(monkeypatch, "chatui.operations.doctor", PROOF_SECONDS=-1)
             assert StoredBackend.objects.get().tested_at is not None
 
 
@@ -541,12 +519,11 @@ def test_a_server_that_passes_the_test_is_saved_and_offered_with_its_key(sera: C
         assert {request.headers.get("authorization") for request in peer.requests} == {f"Bearer {KEY}"}
         assert THOUGHT not in page and KEY not in page
         kept = {field.html_name: field.value() for field in form.hidden_fields()} | {"name": form["name"].value()}
-        tested = StoredProofs(form.checked.spec, peer.url, KEY)
-        answers = digest_of(upstream_of({"model": "stub"}))  # as this server names its model in an answer
-        assert tested.version_of(MODEL, answers) is not None, "the first answer need not be held"
         saved = {"save": "1", "url": peer.url, "is_enabled": "on", **kept}
         assert sera.post(LIST, saved).status_code == 302
         assert offered() == [MODEL] and connected.key_of(configured.rows().specs[0]) == KEY
+        assert is_proved(MODEL, peer.url, MODEL, {"model": "stub"}), "the first answer need not be held"
+        assert not is_proved(MODEL, peer.url, MODEL, {"model": "another"})
     assert [action for action, _, _ in recorded()] == ["model server tested", "model server created"]
     assert "key stored for http://127.0.0.1:" in recorded()[1][2]
 
@@ -567,6 +544,7 @@ def test_a_test_says_how_answers_will_be_read_and_what_helps(deltas: list[dict[s
         page = html.unescape(body_of(sera.post(LIST, fields)))
     assert "The test has passed." in page and words in page
     assert ("Start vLLM with --reasoning-parser" in page) is (words == "not proved to come apart")
+    assert "--reasoning-format" not in page, "that is a remedy for another product"
 
 
 @pytest.mark.parametrize(
@@ -620,7 +598,7 @@ FAILING: dict[str, tuple[dict[str, Answer], object, str]] = {
 @pytest.mark.parametrize("case", FAILING)
 def test_a_server_that_fails_the_test_is_offered_only_on_purpose(case: str, sera: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     answers, models, words = FAILING[case]
-    monkeypatch.setattr(Questions, "new", classmethod(lambda cls: WORDS))
+    examinations.ask_with_words(monkeypatch)
     with answering(answers, models) as peer:
         entered = {"url": peer.url, "is_enabled": "on", "name": "one"}
         shown = sera.post(LIST, entered | {"test": "1"})
@@ -784,9 +762,8 @@ def test_mistakes_about_keys_are_reported(fields: dict[str, str], words: str, se
 
 def test_the_page_of_an_examination_says_once_what_to_do_about_a_fault_of_two_formats(sera: Client) -> None:
     sera.post(LIST, FIELDS)
-    fault, now = ServerFault.NO_STREAM, timezone.now()
-    formats = tuple(FormatReport(kind, (DetectedFault(fault, Level.FAULT, f"Seen of {kind}."),)) for kind in ("chat", "responses"))
-    report = runs.to_stored([DoctorReport("small", "chat", ServerIdentity("place"), (), formats)], "mark")
+    fault, now = examinations.fault("no-stream"), timezone.now()
+    report = examinations.stored(formats={kind: [(fault, "fault", f"Seen of {kind}.")] for kind in ("chat", "responses")})
     Examination.objects.create(server="small", begun_at=now, lease_until=now, finished_at=now, report=report)
     page = html.unescape(sera.get(f"{LIST}small/").content.decode())
     assert page.count(fault.sentence) == 2 and page.count("Seen of") == 2 and page.count(fault.advice) == 1
@@ -798,22 +775,15 @@ def test_a_key_is_nowhere_but_in_the_request_to_its_server(
     root = signed_in(User.objects.create_superuser("root", password="correct horse battery"))
     caplog.set_level("DEBUG")
     out: list[str] = []
-    reports: list[DoctorReport] = []
-
-    async def noted(*given: Any, **named: Any) -> DoctorReport:
-        reports.append(await examine(*given, **named))
-        return reports[-1]
-
-    monkeypatch.setattr(runs, "examine", noted)
+    reports = examinations.note_all(monkeypatch)
     with answering(dict.fromkeys(("chat", "responses"), stub.responds("500 Internal Server Error", KEY.encode()))) as peer:
         entered = FIELDS | {"url": peer.url, "key": KEY}
         out += [sera.post(LIST, entered | button).content.decode() for button in ({"test": "1"}, {})]
         assert reports and any(KEY in str(request.headers) for request in peer.requests), "the premise"
         (spec,) = configured.rows().specs
-        out += [repr(spec), spec.model_dump_json(), str(spec.model_dump()), repr(reports)]
-        out += [as_text(each) + str(as_json(each)) for each in reports]
-        now = timezone.now()
-        kept = runs.to_stored(reports, stored.settings_digest(spec))
+        out += [repr(spec), spec.model_dump_json(), str(spec.model_dump()), *(each.everything for each in reports)]
+        now, kept = timezone.now(), reports[-1].stored
+        assert kept["general"] or any(one["findings"] for one in kept["formats"]), "the premise"
         Examination.objects.create(server="small", begun_at=now, lease_until=now, finished_at=now, report=kept)
         out += [sera.post(f"{LIST}small/settings/", entered | {"key": "a b", "url": "http://127.0.0.1:9"}).content.decode()]
     pages: tuple[str, ...] = (
