@@ -12,9 +12,9 @@ django.setup()
 
 from chatui.models.user import User
 from tests.canary import planting
-from tests.canary.markers import Canary
 from tests.canary.planting import Planted
 from tests.chatui.conftest import ada, backend, bela, conversation, grace, hank, make_person, sam
+from tests.support.canary import Canary
 
 __all__ = ["ada", "backend", "bela", "conversation", "grace", "hank", "sam"]
 

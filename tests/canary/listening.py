@@ -14,8 +14,8 @@ from chatui.permissions import debug_requests
 from chatui.wire.bus import Bus, Message
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Terminator
-from tests.canary.markers import Canary
 from tests.canary.reviewed import END_USER_EVENTS
+from tests.support.canary import Canary
 from tests.support.scripted import Step
 
 _IN_A_SNAPSHOT = {"message_id", "kind", "blocks"}

@@ -13,8 +13,8 @@ def main() -> None:
     django.setup()
     from chatui.models.user import User
     from chatui.operations.canary.crawl import known_of
-    from tests.canary.markers import Canary
     from tests.canary.planting import plant
+    from tests.support.canary import Canary
 
     canary, owner = Canary(), User.objects.get(username="owner")
     planted = plant(owner, canary)

@@ -16,7 +16,7 @@ from chatui.models.user import User
 from chatui.operations.canary.hidden_frames import hidden_headers
 from chatui.store import requests
 from renderer.frames import Frame, Header, Terminator
-from tests.canary.markers import Canary
+from tests.support.canary import Canary
 from tests.support.messages import add_message, add_messages, open_branch
 
 VISIBLE = "Here is the visible answer."

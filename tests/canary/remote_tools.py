@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from chatui.tools.tool import Tool
-from tests.canary.markers import Canary
 from tests.support import peer as peers
+from tests.support.canary import Canary
 from tests.support.mcp_calls import Turn, offer_of
 from tests.support.mcp_server import Mcp, result
 from tests.support.peer import PeerRequest, peer

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from tests.canary.planted_leaks import LEAKS
 from tests.support.places import ROOT
+from tests.support.planted_leaks import LEAKS
 
 NAMED = {leak.caught_by for leak in LEAKS.values()}
 
@@ -21,7 +21,7 @@ def test_there_are_many_of_them_and_each_names_its_own_test_and_a_place() -> Non
 @pytest.mark.extended  # of tests, not of the product: each of them looks for hidden text in make test
 @pytest.mark.timeout(1800)
 def test_each_planted_leak_fails_the_test_that_it_names() -> None:
-    plugin = ("-p", "tests.canary.planted_leaks")
+    plugin = ("-p", "tests.support.planted_leaks")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "--quiet", "-n", "2", *plugin, *NAMED], cwd=ROOT, capture_output=True, text=True, check=False
     )

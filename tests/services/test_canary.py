@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.chatui.operations.canary.telling import ONE_IN
-from tests.chatui.operations.canary.telling import SETTING as BEGINNINGS
 from tests.services.test_many_processes import deployment as deployment
 from tests.support.deployments import process, rows
 from tests.support.served import Deployment
+from tests.support.shortened_canary import ONE_IN
+from tests.support.shortened_canary import SETTING as BEGINNINGS
 
 pytestmark = [pytest.mark.services, pytest.mark.timeout(900)]
 
@@ -23,7 +23,7 @@ def test_the_canary_is_clean_through_each_process_and_leaves_nothing(number: int
     before = rows.counts(deployment.environment)
     shortened = {BEGINNINGS: str(tmp_path / "beginnings"), ONE_IN: "" if ALL else "40"}
     options = ("--json", "--seconds", "700", "--shapes", "4" if ALL else "1", "--url", deployment.servers[number].url)
-    done = process.run(["-m", "tests.chatui.operations.canary.telling", "canary", *options], deployment.environment | shortened)
+    done = process.run(["-m", "tests.support.shortened_canary", "canary", *options], deployment.environment | shortened)
     report = json.loads(done.stdout)
     assert (done.returncode, report["findings"], report["problems"]) == (0, [], []), done.stdout + done.stderr
     after = rows.counts(deployment.environment)

@@ -16,9 +16,9 @@ from chatui.tools import browser
 from renderer.frames import Header, Terminator
 from tests.canary.leaks.test_streaming import assert_silent, begin, everything_of, pages_of
 from tests.canary.listening import BusRecorder, open_debug_view
-from tests.canary.markers import Canary
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.browsing import set_up
+from tests.support.canary import Canary
 from tests.support.scripted import ANALYSIS, ScriptedBackend, Step, answer, ended, frame
 from tests.support.web_servers import page, serving
 

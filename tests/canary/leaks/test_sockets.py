@@ -16,12 +16,12 @@ from chatui.models.user import User
 from chatui.turns import running
 from tests.canary.asking import client_for, filled
 from tests.canary.listening import BusRecorder, assert_allowed, hidden_steps, open_debug_view
-from tests.canary.markers import Canary
 from tests.canary.planting import plant
 from tests.canary.reviewed import ATTEMPT, COMMANDS, COUNTED, GRANT, Command
 from tests.chatui.conftest import PASSWORD, refuse_log
 from tests.support.audit_lines import digest
 from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.canary import Canary
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, REPLY, ScriptedBackend, Step, ended, frame
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]

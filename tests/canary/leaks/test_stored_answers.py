@@ -28,8 +28,8 @@ from renderer.gate import Audience, show
 from renderer.markup.growing import GrowingMarkdown
 from tests.canary.leaks.test_streaming import begin, reached
 from tests.canary.listening import assert_allowed, hidden_steps
-from tests.canary.markers import Canary
 from tests.support.browser_socket import BrowserSocket, shown_text
+from tests.support.canary import Canary
 from tests.support.scripted import FINAL, PREAMBLE, ScriptedBackend, frame
 from tests.support.turns import ask, stored
 

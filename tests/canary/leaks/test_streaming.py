@@ -26,9 +26,9 @@ from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Header
 from tests.canary.asking import InProcess, client_for, visitor, whole
 from tests.canary.listening import BusRecorder, assert_allowed, hidden_steps, open_debug_view
-from tests.canary.markers import Canary
 from tests.chatui.conftest import disk_is_full, refuse_log
 from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.canary import Canary
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]

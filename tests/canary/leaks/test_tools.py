@@ -23,10 +23,10 @@ from chatui.tools.tool import Tool, ToolError
 from renderer.frames import Header, Terminator
 from tests.canary.leaks.test_streaming import assert_silent, begin, everything_of, pages_of
 from tests.canary.listening import BusRecorder, open_debug_view
-from tests.canary.markers import Canary
 from tests.canary.remote_tools import WAYS, remote_tools
 from tests.support import environment
 from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.canary import Canary
 from tests.support.scripted import ANALYSIS, ScriptedBackend, Step, answer, ended, frame
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]

@@ -27,9 +27,9 @@ from renderer.frames import Terminator
 from tests.canary.asking import client_for, whole
 from tests.canary.leaks.test_streaming import begin, everything_of, reached
 from tests.canary.listening import BusRecorder, assert_allowed
-from tests.canary.markers import Canary
 from tests.chatui.store import pieces
 from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.canary import Canary
 from tests.support.scripted import FINAL, ScriptedBackend, Step, ended
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]

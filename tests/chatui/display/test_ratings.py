@@ -10,10 +10,10 @@ from chatui.models.user import User
 from chatui.transfer.imports import import_transcript
 from renderer.errors import Code
 from renderer.frames import Header
-from tests.canary.markers import Canary
 from tests.canary.planting import Planted, append, new_turn, plant
 from tests.chatui.conftest import signed_in
 from tests.support.answer_rows import rows_of
+from tests.support.canary import Canary
 from tests.support.messages import open_branch
 
 pytestmark = pytest.mark.django_db

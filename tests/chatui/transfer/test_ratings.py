@@ -28,9 +28,9 @@ from chatui.web.ratings import ExportForm
 from renderer.errors import Code
 from renderer.frames import Header
 from renderer.ocml import document
-from tests.canary.markers import Canary
 from tests.canary.planting import QUESTION, VISIBLE, Planted, append, plant
 from tests.chatui.conftest import make_person, signed_in
+from tests.support.canary import Canary
 from tests.support.cases import for_each
 from tests.support.environment import change
 

@@ -1,4 +1,4 @@
-"""``manage.py`` of a product with the planted leaks (``tests/canary/planted_leaks.py``) that the file named by CANARY_BREAK lists, one to a
+"""``manage.py`` of a product with the planted leaks (``tests/support/planted_leaks.py``) that the file named by CANARY_BREAK lists, one to a
 line; with none if it is empty.
 
 A test changes the file while the server runs; every patched function looks at it each time.
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.canary.planted_leaks import LEAKS
+from tests.support.planted_leaks import LEAKS
 
 SETTING = "CANARY_BREAK"
 

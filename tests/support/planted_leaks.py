@@ -1,7 +1,7 @@
 """The planted leaks: ways to break the product, each with what ``manage.py canary`` must say of it and a test that must fail because of it.
 
 One list for both. ``manage.py`` of a served product that is broken is ``tests/chatui/operations/canary/broken.py``; as a plugin of pytest
-(``-p tests.canary.planted_leaks``) this module breaks the product for the length of each test that a leak names, and for no other.
+(``-p tests.support.planted_leaks``) this module breaks the product for the length of each test that a leak names, and for no other.
 """
 
 from __future__ import annotations
