@@ -31,8 +31,6 @@ from chatui.models.saved_prompts import SavedPrompt
 from chatui.models.tools import ToolApproval
 from chatui.models.usage import ModelPrice, UsageLimit
 from chatui.models.user import User
-from chatui.operations.canary.browser import Deployment, SimulatedBrowser
-from chatui.operations.canary.watch import Canary, Clock, LeakWatch
 from chatui.permissions import debug_requests
 from chatui.pictures import only_pixels
 from chatui.store import assistants, collections, passages
@@ -45,6 +43,7 @@ from tests.canary.reviewed import HOLDER
 from tests.chatui.conftest import make_person
 from tests.chatui.store.pictures import png
 from tests.chatui.store.uploads import uploaded
+from tests.support.canary import Browser, Visited, Watch
 from tests.support.people import invite
 
 ADDRESS = "192.0.2.7"
@@ -293,9 +292,9 @@ class InProcess(httpx.BaseTransport):
         return httpx.Response(response.status_code, headers=[*response.items()], content=body, extensions={"reason_phrase": head})
 
 
-def visitor(viewer: str, transport: InProcess) -> SimulatedBrowser:
+def visitor(viewer: str, transport: InProcess) -> Browser:
     """The canary's browser in this process. What it notes is dropped: the transport keeps what it was answered."""
-    return SimulatedBrowser(viewer, Deployment("http://testserver", LeakWatch(Canary(), Canary(), {}), Clock(600), transport))
+    return Visited("http://testserver", Watch(), transport=transport).browser(viewer)
 
 
 def whole(response: HttpResponseBase) -> bytes:

@@ -9,13 +9,12 @@ from channels.db import database_sync_to_async
 
 from chatui.audit_log.record import Visitor
 from chatui.models.user import User
-from chatui.operations.canary.hidden_frames import hidden_headers
 from chatui.permissions import debug_requests
 from chatui.wire.bus import Bus, Message
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Terminator
 from tests.canary.reviewed import END_USER_EVENTS
-from tests.support.canary import Canary
+from tests.support.canary import Canary, hidden_headers
 from tests.support.scripted import Step
 
 _IN_A_SNAPSHOT = {"message_id", "kind", "blocks"}

@@ -12,9 +12,8 @@ def main() -> None:
 
     django.setup()
     from chatui.models.user import User
-    from chatui.operations.canary.crawl import known_of
     from tests.canary.planting import plant
-    from tests.support.canary import Canary
+    from tests.support.canary import Canary, known_of
 
     canary, owner = Canary(), User.objects.get(username="owner")
     planted = plant(owner, canary)

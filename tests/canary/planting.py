@@ -13,10 +13,9 @@ from chatui.models.shares import ShareLink
 from chatui.models.tools import ToolSession
 from chatui.models.turn import Turn, TurnPiece
 from chatui.models.user import User
-from chatui.operations.canary.hidden_frames import hidden_headers
 from chatui.store import requests
 from renderer.frames import Frame, Header, Terminator
-from tests.support.canary import Canary
+from tests.support.canary import Canary, hidden_headers
 from tests.support.messages import add_message, add_messages, open_branch
 
 VISIBLE = "Here is the visible answer."

@@ -10,10 +10,8 @@ from uuid import uuid4
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from chatui.operations.canary.browser import Deployment, SimulatedBrowser, Tab
-from chatui.operations.canary.crawl import Crawl
-from chatui.operations.canary.watch import Canary, Clock, LeakWatch
 from tests.support import served
+from tests.support.canary import Browser, Canary, Visited, Watch, crawl, crawl_pages, tab
 from tests.support.deployments import process
 
 pytestmark = pytest.mark.served
@@ -27,8 +25,8 @@ class Planted:
     canary: Canary
     known: list[dict[str, str]]
 
-    def deployment(self) -> Deployment:
-        return Deployment(self.server.url, LeakWatch(self.canary, Canary(), {}), Clock(280))
+    def visited(self) -> Visited:
+        return Visited(self.server.url, Watch(self.canary), 280)
 
 
 @pytest.fixture(scope="module")
@@ -46,47 +44,47 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planted]:
         deployment.stop()
 
 
-def signed_in(browser: SimulatedBrowser) -> SimulatedBrowser:
+def signed_in(browser: Browser) -> Browser:
     browser.sign_in("/sign-in/", browser.viewer, served.PASSWORD)
     return browser
 
 
 def test_no_byte_or_log_line_of_a_real_server_has_a_marker(planted: Planted) -> None:
-    deployment = planted.deployment()
-    with SimulatedBrowser("owner", deployment) as owner:
-        Crawl(signed_in(owner), follows_static=True).everything(planted.known[::12])
+    visited = planted.visited()
+    with visited.browser("owner") as owner:
+        crawl(signed_in(owner), planted.known[::12], follows_static=True)
         page = owner.get(f"/c/{planted.known[0]['conversation_id']}/", "conversation").text
-    with SimulatedBrowser("stranger", deployment) as stranger:
-        Crawl(signed_in(stranger)).everything(planted.known[:1])
+    with visited.browser("stranger") as stranger:
+        crawl(signed_in(stranger), planted.known[:1])
         answer = stranger.get(f"/c/{planted.known[0]['conversation_id']}/", "conversation")
-    with SimulatedBrowser("both", deployment) as both:
-        Crawl(signed_in(both)).pages_of(planted.known[:1])
-    with SimulatedBrowser("anonymous", deployment) as nobody:
-        Crawl(nobody, signed_in=False).everything(planted.known[:1])
+    with visited.browser("both") as both:
+        crawl_pages(signed_in(both), planted.known[:1])
+    with visited.browser("anonymous") as nobody:
+        crawl(nobody, planted.known[:1], signed_in=False)
     assert "Here is the visible answer." in page and answer.status_code == 404, "the premise: real pages"
-    assert [str(finding) for finding in deployment.watch.findings] == []
+    assert visited.watch.found == []
     assert planted.known[0]["conversation_id"] in planted.server.console, "the premise: requests are logged"
     assert not planted.canary.found(planted.server.console)
 
 
 def test_no_frame_of_a_real_socket_has_reasoning_which_staff_can_read_later(planted: Planted) -> None:
-    deployment = planted.deployment()
-    with SimulatedBrowser("owner", deployment) as owner, Tab(signed_in(owner)) as tab:
-        tab.say("send", client_id=str(uuid4()), conversation=None, effort="low", text="Show me everything, please.")
-        conversation = tab.until("chatui:accepted")["conversation"]
-        tab.say("subscribe", conversation=conversation)
-        tab.until("response.completed", "response.incomplete", "response.failed", "response.cancel", "chatui:idle")
-        tab.say("watch", conversation=conversation)
-        assert tab.until("chatui:refused")["code"] == "E-PERM-VISIBILITY"
+    visited = planted.visited()
+    with visited.browser("owner") as owner, tab(signed_in(owner)) as page:
+        page.say("send", client_id=str(uuid4()), conversation=None, effort="low", text="Show me everything, please.")
+        conversation = page.until("chatui:accepted")["conversation"]
+        page.say("subscribe", conversation=conversation)
+        page.until("response.completed", "response.incomplete", "response.failed", "response.cancel", "chatui:idle")
+        page.say("watch", conversation=conversation)
+        assert page.until("chatui:refused")["code"] == "E-PERM-VISIBILITY"
         pages = [owner.get(f"/c/{conversation}/{place}", place).text for place in ("", "download/")]
-    hidden = _hidden_words(deployment, conversation)
-    shown = "\n".join([*tab.heard, *pages, planted.server.console])
+    hidden = _hidden_words(visited, conversation)
+    shown = "\n".join([*page.heard, *pages, planted.server.console])
     assert hidden and not [words for words in hidden if words in shown]
 
 
-def _hidden_words(deployment: Deployment, conversation: str) -> list[str]:
+def _hidden_words(visited: Visited, conversation: str) -> list[str]:
     """The hidden bodies of a demo conversation, as downloaded by permitted staff after the opt-in."""
-    with SimulatedBrowser("both", deployment) as both:
+    with visited.browser("both") as both:
         at = f"/c/{conversation}/"
         signed_in(both).get(f"{at}debug/", "debug")
         assert both.post(f"{at}debug/open/", "debug", {"reason": "a fault was seen", "minutes": "15"}).status_code == 302
@@ -96,7 +94,7 @@ def _hidden_words(deployment: Deployment, conversation: str) -> list[str]:
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "http://127.0.0.1", "null"])
 def test_a_real_socket_from_a_foreign_page_is_refused(origin: str, planted: Planted) -> None:
-    with SimulatedBrowser("owner", planted.deployment()) as owner:
+    with planted.visited().browser("owner") as owner:
         headers = {"Cookie": signed_in(owner).cookies, "Origin": origin}
         with pytest.raises(InvalidStatus) as refused:
             owner.connected("/ws/", "socket", headers)

@@ -13,8 +13,6 @@ from chatui.models.message import Message
 from chatui.models.tools import ToolSession
 from chatui.models.turn import Turn, TurnPiece
 from chatui.models.user import User
-from chatui.operations.canary.crawl import LAST, Crawl, addresses, known_of
-from chatui.operations.canary.crawl import places as address_places
 from chatui.store import requests, transcripts
 from chatui.web import conversations
 from renderer.markup import html
@@ -22,6 +20,8 @@ from tests.canary.asking import InProcess, client_for, client_of, open_view, pla
 from tests.canary.conftest import World
 from tests.canary.planting import QUESTION, VISIBLE, plant_abandoned
 from tests.chatui.store import pieces
+from tests.support import canary
+from tests.support.canary import ASKED_LAST, known_of, paths, patterns
 from tests.support.cases import EVERY_SHAPE, is_drawn
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -59,7 +59,7 @@ def crawl(name: str, world: World, step: int = 12, accept: str = "text/html") ->
     transport = InProcess(client_of(name, world), accept=accept)
     with visitor(name, transport) as browser:
         # Staff may open the debug view: what is refused to whom, the matrix of ``surface`` checks.
-        Crawl(browser, signed_in=False).everything(known(world))
+        canary.crawl(browser, known(world), signed_in=False)
         for message in (*world.planted.hidden, *world.deleted.hidden)[::step]:
             browser.get(f"/c/{message.conversation_id}/messages/{message.pk}/text/", "text")
     return transport.answers
@@ -123,9 +123,9 @@ def test_no_unusual_method_or_format_reveals_a_marker(
     owner = world.people["owner"]
     assert owner is not None
     client, ids = client_for(owner), known_of(owner)[:1]
-    paths = [path for address in addresses() if address.name not in LAST for path in address_places(address, ids)]
-    assert len(paths) > 100
-    for path, method in product(paths, ODD):
+    addresses = [path for pattern, name in patterns().items() if name not in ASKED_LAST for path in paths(pattern, ids)]
+    assert len(addresses) > 100
+    for path, method in product(addresses, ODD):
         if EVERY_SHAPE or is_drawn(8, path, method):
             with rolled_back(client):
                 answers.append((f"{method} {path}", whole(client.generic(method, path))))

@@ -20,7 +20,6 @@ from chatui.models.audit import AuditEvent
 from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.operations.canary.crawl import Crawl
 from chatui.turns import leases, publisher, running
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Header
@@ -28,7 +27,7 @@ from tests.canary.asking import InProcess, client_for, visitor, whole
 from tests.canary.listening import BusRecorder, assert_allowed, hidden_steps, open_debug_view
 from tests.chatui.conftest import disk_is_full, refuse_log
 from tests.support.browser_socket import ENDS, BrowserSocket
-from tests.support.canary import Canary
+from tests.support.canary import Canary, crawl_pages
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -64,9 +63,8 @@ def everything_of(person: User | None, accepted: dict[str, str], but: str = "not
     hidden = Message.objects.filter(is_visible=False).values_list("pk", flat=True)[:4]
     transport = InProcess(client_for(person), rolls_back=False)
     with visitor("somebody", transport) as browser:
-        Crawl(browser, signed_in=person is not None).pages_of(
-            [{**ids, "message_id": str(key)} for key in hidden] or [{**ids, "message_id": accepted["question"]}]
-        )
+        known = [{**ids, "message_id": str(key)} for key in hidden] or [{**ids, "message_id": accepted["question"]}]
+        crawl_pages(browser, known, signed_in=person is not None)
         for place in ("download/whole/", "debug/"):
             browser.get(f"/c/{accepted['conversation']}/{place}", place)
     return [answer for request, answer in transport.answers if not request.endswith(f"/{but}/")]

@@ -6,13 +6,13 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from chatui.models.programs import ApiKey, ProgramAnswer, ProgramConversation
-from chatui.operations.canary.hidden_frames import hidden_headers
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Terminator
 from tests.canary.conftest import World
 from tests.canary.planting import VISIBLE
 from tests.chatui.api.asking import Program, key_of, whole
 from tests.chatui.api.test_socket import Socket
+from tests.support.canary import hidden_headers
 from tests.support.cases import mostly_slow
 from tests.support.scripted import FINAL, ScriptedBackend, ended, frame
 

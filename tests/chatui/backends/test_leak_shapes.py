@@ -17,7 +17,6 @@ from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.leaks.guard import judged
 from chatui.backends.separation import Separation
 from chatui.codes import ProductCode
-from chatui.operations.canary.scripts import Shape, all_shapes, sample
 from renderer.events import Assembler, Finished, RawEvent
 from renderer.gate import Audience, Gate, VisibleDelta, VisibleOpened, VisibleWithdrawn, may_see
 from renderer.harmony.vocabulary import Vocabulary
@@ -26,6 +25,7 @@ from tests.chatui.backends.honest import HONEST
 from tests.chatui.backends.honest_labels import HEADINGS
 from tests.chatui.backends.honest_labels import LABELS as HONEST_LABELS
 from tests.chatui.backends.leaking import LEAKING, VISIBLE
+from tests.support import canary_runs
 from tests.support.cases import EVERY_SHAPE, example_count, for_each, is_drawn
 from tests.support.cost import cost, costs_at_most
 from tests.support.places import QUIRKS
@@ -264,11 +264,11 @@ def test_e_x_withheld_is_announced_if_the_hidden_text_is_uncertain() -> None:
 # Every shape of the canary's catalogue through the readers of each wire format, split at many places; and the guard's rules.
 
 
-CATALOGUE = all_shapes()
+CATALOGUE = canary_runs.catalogue()
 HIDDEN, SHOWN = "ghjkmnpqrtvw00004", "zyxwvtrqpnmk00007"
 
 
-def filled(shape: Shape) -> str:
+def filled(shape: canary_runs.Shape) -> str:
     return shape.filled(f"{HIDDEN} bcdflbcdfl is what nobody may read.", f"Answer {SHOWN}.")
 
 
@@ -294,7 +294,7 @@ def test_the_catalogue_is_large_and_its_shapes_are_distinct() -> None:
 
 
 @for_each([shape for shape in CATALOGUE if EVERY_SHAPE or is_drawn(2, shape.name)])
-def test_every_shape_is_hidden_at_every_moment(shape: Shape) -> None:
+def test_every_shape_is_hidden_at_every_moment(shape: canary_runs.Shape) -> None:
     text = filled(shape)
     for pieces, events in event_sequences(text):
         visible = visible_text(events)
@@ -303,8 +303,8 @@ def test_every_shape_is_hidden_at_every_moment(shape: Shape) -> None:
         assert not shape.shows or SHOWN in visible, pieces
 
 
-@for_each(sample(CATALOGUE, example_count(250), random.Random(9)))
-def test_nothing_is_shown_of_a_shape_that_was_cut(shape: Shape) -> None:
+@for_each(random.Random(9).sample(CATALOGUE, min(example_count(250), len(CATALOGUE))))
+def test_nothing_is_shown_of_a_shape_that_was_cut(shape: canary_runs.Shape) -> None:
     text = filled(shape)
     first = text.index(HIDDEN)
     for length in range(first, len(text), 7):

@@ -1,5 +1,6 @@
-"""``manage.py`` of a product with the planted leaks (``tests/support/planted_leaks.py``) that the file named by CANARY_BREAK lists, one to a
-line; with none if it is empty.
+"""``manage.py`` of a product with those planted leaks (``tests/support/planted_leaks.py``) that the file named by CANARY_BREAK lists.
+
+One to a line; with none if it is empty.
 
 A test changes the file while the server runs; every patched function looks at it each time.
 """

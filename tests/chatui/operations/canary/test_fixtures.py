@@ -17,8 +17,8 @@ from chatui.models.audit import AttemptWarning
 from chatui.models.conversation import Conversation
 from chatui.models.model_servers import StoredBackend
 from chatui.models.user import User
-from chatui.operations.canary import fixtures, run
-from tests.chatui.operations.canary.made import BACKENDS, made
+from tests.support.canary import secrets_of_operator
+from tests.support.canary_runs import BACKENDS, choice, made, new_run, remove, remove_left_over
 from tests.support.environment import change
 from tests.support.new_process import begin_anew
 
@@ -55,10 +55,10 @@ def test_everything_of_a_run_is_removed_and_nothing_else() -> None:
     for guests in (fixture, neighbour):
         sign_in = {"username": guests.owner.get_username(), "password": guests.password}
         assert Client().post(reverse("sign_in"), sign_in).status_code == 302  # and the response with the cookie is lost
-    fixtures.remove(fixture.run)
+    remove(fixture.run)
     assert counts() == before and User.objects.filter(pk=neighbour.owner.pk).exists()
     assert Session.objects.get().get_decoded()[SESSION_KEY] == str(neighbour.owner.pk)
-    fixtures.remove(fixture.run)
+    remove(fixture.run)
     assert counts() == before
 
 
@@ -67,7 +67,7 @@ def test_rows_are_made_all_or_none() -> None:
     fixture = made()
     with pytest.raises(IntegrityError), transaction.atomic():
         made({"responses": BACKENDS["chat"]}, fixture.run)
-    fixtures.remove(fixture.run)
+    remove(fixture.run)
     assert counts() == before
 
 
@@ -75,14 +75,14 @@ def test_what_a_run_left_that_died_is_removed_after_an_hour() -> None:
     before = counts()
     old = made()
     set_age(old.run, hours=1, minutes=1)
-    assert fixtures.remove_left_over() == 1
+    assert remove_left_over() == 1
     assert counts() == before
 
 
 def test_a_run_that_may_still_go_on_is_left_alone() -> None:
     young = made()
     set_age(young.run, minutes=59)
-    assert fixtures.remove_left_over() == 0
+    assert remove_left_over() == 0
     assert User.objects.filter(pk=young.owner.pk).exists()
 
 
@@ -92,14 +92,14 @@ def test_a_group_of_real_people_that_is_called_like_a_bird_is_left_alone(name: s
     person = User.objects.create_user(f"{name}-owner")
     person.groups.add(group)
     set_age(name, days=30)
-    assert fixtures.remove_left_over() == 0
+    assert remove_left_over() == 0
     assert User.objects.filter(pk=person.pk).exists() and Group.objects.filter(pk=group.pk).exists()
 
 
 def test_a_person_who_is_called_like_one_of_a_run_but_is_not_of_its_group_is_left_alone() -> None:
-    run = fixtures.new_run()
+    run = new_run()
     person = User.objects.create_user(f"{run}-owner")
-    fixtures.remove(run)
+    remove(run)
     assert User.objects.filter(pk=person.pk).exists()
 
 
@@ -108,7 +108,7 @@ def test_a_back_end_that_is_summarized_names_its_summarizer_in_the_same_run() ->
     row = StoredBackend.objects.get()
     assert (row.summaries, row.summarizer) == ("model", f"{fixture.run}-summarized/copier")
     begin_anew(connected)
-    assert connected.spec_of(row.name).summarizer == fixtures.choice(fixture.run, "summarized", "copier"), (
+    assert connected.spec_of(row.name).summarizer == choice(fixture.run, "summarized", "copier"), (
         "and it is a spec that the product accepts"
     )
 
@@ -124,7 +124,7 @@ def test_the_owner_of_a_run_is_in_the_groups_whose_members_get_what_is_looked_at
     assert set(fixture.owner.groups.values_list("name", flat=True)) == {fixture.run, "sharers", "summed", "sworn"}
     for person in (fixture.stranger, fixture.trusted):
         assert person.groups.get().name == fixture.run, "somebody without a permission reads none of it"
-    fixtures.remove(fixture.run)
+    remove(fixture.run)
     assert Group.objects.filter(name__in=("sharers", "summed", "sworn")).count() == 3
 
 
@@ -136,6 +136,6 @@ def test_each_line_of_what_groups_are_told_is_a_secret_of_its_own(monkeypatch: p
         monkeypatch,
         {"group_instructions_file": place, "instructions": "Speak of cheese to nobody at all.\nNor of the moon, which is made of it."},
     )
-    found = run.secrets_of_operator()
+    found = secrets_of_operator()
     assert found["instructions of the group sworn"] == lines[0] and found["instructions of the group sworn, line 4"] == lines[3]
     assert found["instructions, line 2"] == "Nor of the moon, which is made of it." and not set(found.values()) & {"", "Short."}

@@ -16,10 +16,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from chatui.operations.canary.crawl import FOR_STAFF, LAST
-from chatui.operations.canary.watch import Canary
 from tests.canary.reviewed import COMMANDS
 from tests.chatui.operations.canary.broken import SETTING
+from tests.support.canary import ASKED_LAST, FOR_STAFF, Canary
 from tests.support.deployments import process, rows
 from tests.support.places import ROOT
 from tests.support.planted_leaks import LEAKS
@@ -193,7 +192,7 @@ LOOKED_AT = {
     "message",
     "api_responses",
     *FOR_STAFF,
-    *LAST,
+    *ASKED_LAST,
 }
 """Where the leaks below must be found, what is refused, and what takes something away. The sound run has looked at every address."""
 # Leaks that do not cover one another, with the kinds of answers that are played for them: the sound run has played all.

@@ -15,24 +15,22 @@ from urllib.parse import quote
 
 import pytest
 
-from chatui.operations.canary.crawl import shape_of
-from chatui.operations.canary.run import EXIT_CODES, CanaryReport, as_json, as_text
-from chatui.operations.canary.watch import SOCKET, Canary, CanaryError, CanaryFinding, Clock, LeakWatch
+from tests.support.canary import SOCKET, Canary, CanaryError, Watch, reported, seconds_left, shape_of
 
 SECRET = "Never speak of <cheese> & the moon."
 
 
-def watch() -> tuple[LeakWatch, str, str]:
+def watch() -> tuple[Watch, str, str]:
     """A watch, a hidden marker and a visible one."""
     hidden, visible = Canary(), Canary()
-    return LeakWatch(hidden, visible, {"instructions": SECRET}), hidden.plant("chat: reasoning"), visible.plant("chat: answer")
+    return Watch(hidden, visible, {"instructions": SECRET}), hidden.plant("chat: reasoning"), visible.plant("chat: answer")
 
 
 def test_a_hidden_marker_is_noted_once_for_each_place_and_viewer() -> None:
     seen, marker, _ = watch()
     for viewer in ("owner", "owner", "stranger"):
         seen.look(viewer, "c/<uuid:conversation_id>/", "body", f"<p>{marker}</p>".encode())
-    assert seen.findings == [CanaryFinding("chat: reasoning", name, "c/<uuid:conversation_id>/", "body") for name in ("owner", "stranger")]
+    assert seen.found == [f"chat: reasoning | c/<uuid:conversation_id>/ | body | as {name}" for name in ("owner", "stranger")]
 
 
 def test_what_is_withdrawn_may_be_on_the_owners_socket_until_then_and_nowhere_else() -> None:
@@ -40,14 +38,15 @@ def test_what_is_withdrawn_may_be_on_the_owners_socket_until_then_and_nowhere_el
     seen.allow_until_withdrawn(["chat: reasoning"])
     seen.look("owner", SOCKET, "event", marker[:-2])
     seen.look("owner", SOCKET, "event", marker)
-    assert seen.findings == [] and seen.awaits_withdrawal
+    assert seen.found == [] and seen.awaits_withdrawal
     for viewer, place in (("owner", "c/"), ("stranger", SOCKET)):
         seen.look(viewer, place, "body", marker)
-    assert [(finding.viewer, finding.place) for finding in seen.findings] == [("owner", "c/"), ("stranger", SOCKET)]
+    before = ["chat: reasoning | c/ | body | as owner", "chat: reasoning | socket | body | as stranger"]
+    assert seen.found == before
     seen.withdrawn()
     seen.look("owner", SOCKET, "event", marker)
     seen.settle()
-    assert [str(finding) for finding in seen.findings[2:]] == ["chat: reasoning | socket | event | as owner"]
+    assert seen.found == [*before, "chat: reasoning | socket | event | as owner"]
 
 
 def test_what_was_shown_and_never_withdrawn_is_found_and_what_was_never_shown_is_not() -> None:
@@ -55,7 +54,7 @@ def test_what_was_shown_and_never_withdrawn_is_found_and_what_was_never_shown_is
     seen.allow_until_withdrawn(["chat: reasoning", "chat: other"])
     seen.look("owner", SOCKET, "event", marker)
     seen.settle()
-    assert [finding.what for finding in seen.findings] == ["chat: reasoning, which was not withdrawn"]
+    assert seen.found == ["chat: reasoning, which was not withdrawn | socket | event | as owner"]
     assert not seen.awaits_withdrawal
 
 
@@ -63,9 +62,9 @@ def test_what_the_owner_may_read_is_a_finding_for_strangers_but_not_where_it_was
     seen, _, marker = watch()
     for viewer, place in (("owner", "c/"), ("stranger", "s/<slug:token>/"), ("holder of a share link", "s/…/")):
         seen.look(viewer, place, "body", marker)
-    assert seen.findings == [] and seen.seen["owner"] == {"chat: answer"}
+    assert seen.found == [] and seen.seen["owner"] == {"chat: answer"}
     seen.look("anonymous", "c/", "body", marker)
-    assert [(finding.viewer, finding.what) for finding in seen.findings] == [("anonymous", "what the owner may read (chat: answer)")]
+    assert seen.found == ["what the owner may read (chat: answer) | c/ | body | as anonymous"]
 
 
 @pytest.mark.parametrize(
@@ -74,59 +73,54 @@ def test_what_the_owner_may_read_is_a_finding_for_strangers_but_not_where_it_was
 def test_a_secret_of_the_operators_is_found_plain_and_escaped(text: str | bytes) -> None:
     seen, _, _ = watch()
     seen.look("owner", "home", "body", text)
-    assert [finding.what for finding in seen.findings] == ["instructions"]
+    assert seen.found == ["instructions | home | body | as owner"]
 
 
 def test_a_page_without_anything_hidden_is_no_finding() -> None:
     seen, _, _ = watch()
     seen.look("owner", "home", "body", "Never speak of cheese.")
-    assert seen.findings == []
+    assert seen.found == []
 
 
 def test_a_clock_that_has_run_down_ends_the_run() -> None:
-    assert 0 < Clock(10).left(3) <= 3
+    assert 0 < seconds_left(10, most=3) <= 3
     with pytest.raises(CanaryError, match="--seconds"):
-        Clock(0).left(3)
+        seconds_left(0, most=3)
 
 
-def report(*findings: CanaryFinding, problems: tuple[str, ...] = ()) -> CanaryReport:
-    counts = {"hidden": 2, "visible": 1, "answers": 1}
-    return CanaryReport(
-        "canary-x", 7, "https://chat.example.org", 1.5, counts, {"answers to the owner": 7}, ("harmony: not here",), findings, problems
-    )
-
-
-LEAK = CanaryFinding("chat: reasoning", "owner", "download/", "body")
+LEAK = ("chat: reasoning", "owner", "download/", "body")
+INTERRUPTED = ("It was interrupted.",)
 
 
 @pytest.mark.parametrize(
-    ("result", "code", "last"),
+    ("found", "problems", "outcome", "code", "last"),
     [
-        (report(), 0, "Nothing leaked."),
-        (report(LEAK), 1, "Hidden text got out."),
-        (report(problems=("It was interrupted.",)), 2, "This run proves nothing."),
-        (report(LEAK, problems=("It was interrupted.",)), 1, "Hidden text got out."),
+        ((), (), "clean", 0, "Nothing leaked."),
+        ((LEAK,), (), "leak", 1, "Hidden text got out."),
+        ((), INTERRUPTED, "not carried out", 2, "This run proves nothing."),
+        ((LEAK,), INTERRUPTED, "leak", 1, "Hidden text got out."),
     ],
     ids=["clean", "a leak", "a problem", "a leak before a problem"],
 )
-def test_the_exit_code_and_the_last_line_say_what_came_of_it(result: CanaryReport, code: int, last: str) -> None:
-    assert EXIT_CODES[result.outcome] == code
-    assert list(as_text(result))[-1] == last
-    assert json.loads(as_json(result))["outcome"] == result.outcome
+def test_the_exit_code_and_the_last_line_say_what_came_of_it(
+    found: tuple[tuple[str, str, str, str], ...], problems: tuple[str, ...], outcome: str, code: int, last: str
+) -> None:
+    result = reported(*found, problems=problems)
+    assert (result.code, result.lines[-1], result.as_json["outcome"]) == (code, last, outcome)
 
 
 def test_the_report_has_a_line_for_each_finding_and_problem_and_for_what_was_left_out() -> None:
-    lines = list(as_text(report(LEAK, problems=("It was interrupted.",))))
+    lines = reported(LEAK, problems=INTERRUPTED).lines
     assert "LEAK: chat: reasoning | download/ | body | as owner" in lines
     assert "PROBLEM: It was interrupted." in lines and "left out: harmony: not here" in lines
     assert "looked at: 7 answers to the owner" in lines
 
 
 def test_a_wall_of_leaks_is_told_in_a_hundred_lines_and_whole_as_json() -> None:
-    result = report(*(CanaryFinding(f"chat: place {number}", "owner", "download/", "body") for number in range(250)))
-    lines = [line for line in as_text(result) if line.startswith("LEAK")]
+    result = reported(*((f"chat: place {number}", "owner", "download/", "body") for number in range(250)))
+    lines = [line for line in result.lines if line.startswith("LEAK")]
     assert len(lines) == 101 and lines[-1] == "LEAK: and 150 more; --json has all of them"
-    assert len(json.loads(as_json(result))["findings"]) == 250
+    assert len(result.as_json["findings"]) == 250
 
 
 @pytest.mark.parametrize(
