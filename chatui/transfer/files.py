@@ -188,7 +188,7 @@ class UploadRefusedError(Exception):
     def __init__(self, why: str, reading: FileReading | None = None) -> None:
         super().__init__(why)
         self.why = why
-        """A value of ``documents.kinds.Reason``, or one of those in ``display.files``."""
+        """A value of ``documents.kinds.NoTextReason``, or one of those in ``display.files``."""
         self.reading = reading
         """The extracted text, if the file was read."""
 

@@ -1,6 +1,6 @@
 """The worker process that reads one file. Input: the file. Output: a length, that many bytes of JSON about the file, then the texts.
 
-It confines itself before it parses the file. It reports only the errors of ``Reason``. The parent process validates everything.
+It confines itself before it parses the file. It reports only the errors of ``kinds.NoTextReason``. The parent process validates everything.
 """
 
 from __future__ import annotations
