@@ -265,10 +265,10 @@ _SHOWN_NAMES = (None, "", TOOL_LINE_NAME)
 def _instructions(turn: Turn, program: ProgramAsk | None) -> tuple[Frame, ...]:
     """All instructions for one request, from above. A statement each in a folder, with an assistant, and if groups have instructions."""
     conversation, operators = turn.conversation, instructions_for(turn.asked_by.group_names)
-    # A person's own can be turned off in a conversation; those of its folder are read for each request.
+    # A person's own can be turned off in a conversation; those of its folder are read for each request. A program gets neither.
     is_own = program is None and conversation.owner_id == turn.asked_by_id and not conversation.without_instructions
     preferences = [turn.asked_by.instructions] if is_own else []
-    if conversation.folder_id:
+    if program is None and conversation.folder_id:
         folder = Folder.objects.filter(pk=conversation.folder_id, owner=conversation.owner_id)
         preferences += folder.values_list("instructions", flat=True)
     preferred = "\n\n".join(filter(None, preferences))

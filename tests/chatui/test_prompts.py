@@ -13,6 +13,7 @@ from chatui.models.user import User
 from chatui.prompts import format_assistant_instructions, format_preferences, format_program_instructions
 from chatui.transfer.imports import import_transcript
 from chatui.turns.asks import AskKind
+from tests.chatui.api.asking import Program, new_key
 from tests.chatui.turns.test_instructions import IMPORTED, say, sent_instructions
 from tests.support.messages import branch_of
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, ended, frame
@@ -66,6 +67,19 @@ async def test_an_import_brings_none_and_gets_those_of_the_folder_that_it_is_put
     await database_sync_to_async(own_data.move)(ada, [row.pk], str(folder.pk))
     await run(ada, ask(text="And then?", conversation=row.pk))
     assert sent_instructions(backend) == [[], [format_preferences(LATIN)]]
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_program_gets_none_in_a_conversation_that_its_owner_has_put_into_a_folder(
+    ada: User, folder: Folder, backend: ScriptedBackend
+) -> None:
+    program = Program(await new_key(ada))
+    first = await program.ask({"input": "How?"})
+    conversation = await Conversation.objects.aget()
+    await database_sync_to_async(own_data.move)(ada, [conversation.pk], str(folder.pk))
+    await program.ask({"input": "And why?", "previous_response_id": first["id"]})
+    await run(ada, ask(text="And then?", conversation=conversation.pk))
+    assert sent_instructions(backend) == [[], [], [format_preferences(LATIN)]], "the last is the person's own, on the page"
 
 
 @pytest.mark.django_db(transaction=True)
