@@ -236,6 +236,7 @@ DETAILS = (
     "summarizer is now %(value)s",
     "wire format is now %(value)s",
     "%(count)s sessions",
+    "refused by the database: %(count)s",
     "%(count)s sessions ended, keys and share links rest",
     "%(name)s, account closed",
     "%(name)s, expired",

@@ -6,9 +6,12 @@ read-only beside invalid SQL, and a statement that is too complex beside a lost 
 
 from __future__ import annotations
 
+import logging
 import shutil
 import sqlite3
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from django.db import DatabaseError, InterfaceError, InternalError, OperationalError, connection
@@ -16,6 +19,8 @@ from django.db import DatabaseError, InterfaceError, InternalError, OperationalE
 from chatui.codes import ProductCode
 from chatui.program import command
 from renderer.errors import ErrorCode
+
+log = logging.getLogger(__name__)
 
 FAULTS = (OperationalError, InterfaceError, InternalError)
 """The errors that a database raises which is locked, full, read-only or unavailable, and some others: ask ``is_transient``."""
@@ -103,6 +108,30 @@ def is_full(error: BaseException) -> bool:
 def ends_one_statement(error: BaseException) -> bool:
     """Whether only this statement failed, so that the transaction can continue from its last savepoint."""
     return isinstance(error, OperationalError) and _sqlstate(error).startswith(_OWN_FAULT_CLASSES)
+
+
+def is_outage(error: BaseException) -> bool:
+    """Whether the next statement would fail, too: the database is away, full, read-only or locked. Otherwise it has refused one."""
+    return is_transient(error) and not ends_one_statement(error)
+
+
+class Refused:
+    """Counts what the database refused while much is removed, one thing at a time."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    @contextmanager
+    def one(self, what: str) -> Iterator[None]:
+        """Remove one thing, ``what`` without content. If the database refuses that, it is logged, and the rest goes on. Raises
+        DatabaseError in an outage, in which the rest would fail, too."""
+        try:
+            yield
+        except DatabaseError as error:
+            if is_outage(error):
+                raise
+            self.count += 1
+            log.warning("the database refused to remove %s (%s)", what, kind_of(error))
 
 
 def busy_error(error: BaseException) -> DatabaseBusyError:

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from chatui.accounts import people
 from chatui.audit_log.record import Visitor, record
+from chatui.database.faults import Refused
 from chatui.env import environment
 from chatui.lifecycle.erasure import erase
 from chatui.models.user import ClosedAccount, User
@@ -42,8 +43,9 @@ def choose_heir(visitor: Visitor, name: str) -> None:
         User.objects.filter(pk=heir.pk).update(is_heir=True)
 
 
-def apply_retention(visitor: Visitor) -> Iterator[int]:
-    """Transfer the conversations of the accounts that are due, and erase them, one by one. Recorded. Yields how many each transferred.
+def apply_retention(visitor: Visitor, refused: Refused) -> Iterator[int]:
+    """Transfer the conversations of the accounts that are due, and erase them, one by one. Recorded. Yields how many each transferred. One
+    that cannot be erased does not stop the others.
 
     Raises:
         NoHeirError: before anything is changed.
@@ -53,14 +55,23 @@ def apply_retention(visitor: Visitor) -> Iterator[int]:
     if closed and hands_over and heir is None:
         raise NoHeirError
     for person in closed:
-        if not _claim(person):
-            continue
-        count = 0
-        if heir is not None:
-            record(HANDED_OVER, visitor, person.get_username(), detail=f"to {heir.get_username()}")
-            count = ownership_transfer.transfer(person, heir, with_summaries=shares.may_have_summaries(heir))
-        erase(visitor, person)
-        yield count
+        count: int | None = None
+        with refused.one(f"account {person.pk}"):
+            count = _retire(visitor, person, heir)
+        if count is not None:
+            yield count
+
+
+def _retire(visitor: Visitor, person: User, heir: User | None) -> int | None:
+    """Returns how many conversations went to the heir; None if the account stays, because it was opened again."""
+    if not _claim(person):
+        return None
+    count = 0
+    if heir is not None:
+        record(HANDED_OVER, visitor, person.get_username(), detail=f"to {heir.get_username()}")
+        count = ownership_transfer.transfer(person, heir, with_summaries=shares.may_have_summaries(heir))
+    erase(visitor, person)
+    return count
 
 
 def due() -> list[User]:

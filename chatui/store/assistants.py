@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db.models import F
 
+from chatui.database.faults import Refused
 from chatui.models.assistants import Assistant, AssistantPicture, AssistantVersion
 from chatui.models.collections import Collection
 from chatui.models.user import User
@@ -56,12 +57,14 @@ def _bytes_of(picture: AssistantPicture | None) -> bytes:
     return bytes(picture.data) if picture else b""
 
 
-def erase_expired(before: datetime) -> int:
-    """Erase the assistants that were deleted before that time, and versions that no conversation has any more. Returns how many assistants.
-    Conversations that began with one go on without it."""
+def erase_expired(before: datetime, refused: Refused) -> None:
+    """Erase the assistants that were deleted before that time, and versions that no conversation has any more. Conversations that began
+    with one go on without it. One that cannot be erased does not stop the others."""
     expired = Assistant.objects.filter(deleted_at__lt=before)
-    count = expired.count()
-    expired.delete()
-    AssistantVersion.objects.filter(conversations=None).exclude(number=F("assistant__newest")).delete()
-    AssistantPicture.objects.filter(versions=None).delete()
-    return count
+    for key in list(expired.values_list("pk", flat=True)):
+        with refused.one(f"assistant {key}"):
+            expired.filter(pk=key).delete()
+    with refused.one("versions of assistants"):
+        AssistantVersion.objects.filter(conversations=None).exclude(number=F("assistant__newest")).delete()
+    with refused.one("pictures of assistants"):
+        AssistantPicture.objects.filter(versions=None).delete()

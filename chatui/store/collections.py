@@ -12,6 +12,7 @@ from uuid import UUID
 from django.db.models import Q
 from django.utils import timezone
 
+from chatui.database.faults import Refused
 from chatui.models.collections import Collection
 from chatui.models.files import StoredFile
 from chatui.store import files
@@ -56,13 +57,17 @@ def forget_versions(collection: Collection) -> None:
     _delete(StoredFile.objects.filter(collection=collection, replaced_at__isnull=False).values_list("pk", "owner"))
 
 
-def erase_expired(before: datetime) -> None:
-    """Erase the collections that were deleted before that time, with their documents, and the versions that were replaced before it."""
+def erase_expired(before: datetime, refused: Refused) -> None:
+    """Erase the collections that were deleted before that time, with their documents, and the versions that were replaced before it. One
+    that cannot be erased does not stop the others."""
     expired = Collection.objects.filter(deleted_at__lt=before)
     for collection in expired:
-        empty(collection)
-    expired.delete()
-    _delete(StoredFile.objects.filter(collection__isnull=False, replaced_at__lt=before).values_list("pk", "owner"))
+        with refused.one(f"collection {collection.pk}"):
+            empty(collection)
+            expired.filter(pk=collection.pk).delete()
+    for key, owner in list(StoredFile.objects.filter(collection__isnull=False, replaced_at__lt=before).values_list("pk", "owner")):
+        with refused.one(f"file {key}"):
+            _delete([(key, owner)])
 
 
 def _delete(rows: Iterable[tuple[UUID, UUID]]) -> None:

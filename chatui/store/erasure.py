@@ -6,18 +6,18 @@ delete them in one transaction, in which nobody else can write; it would follow 
 
 from __future__ import annotations
 
-import logging
 import time
 from datetime import datetime
 from uuid import UUID
 
-from django.db import DatabaseError, transaction
+from django.db import transaction
 from django.db.models import Model, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from chatui.database import connections
 from chatui.database.connections import short_transaction
+from chatui.database.faults import Refused
 from chatui.models.conversation import ActiveLeaf, Conversation
 from chatui.models.debug_requests import DebugRequest
 from chatui.models.files import SentDocument, StoredFile
@@ -30,8 +30,6 @@ from chatui.models.turn import Turn, TurnPiece, TurnState
 from chatui.store import files, uploads
 from chatui.store.files import delete_rows
 from chatui.usage import counting, settling
-
-log = logging.getLogger(__name__)
 
 BATCH_MESSAGES = 100
 """Messages in one transaction. A turn is deleted with its question, and can contain 4 MB of requests."""
@@ -90,13 +88,14 @@ def count_expired(before: datetime) -> int:
     return _expired(before).count()
 
 
-def erase_expired(before: datetime) -> int:
-    """Erase them; returns their number."""
+def erase_expired(before: datetime, refused: Refused) -> int:
+    """Erase them; returns their number. One that cannot be erased does not stop the others."""
     erased = 0
     for key in list(_expired(before).values_list("pk", flat=True)):
-        if _expired(before).filter(pk=key).exists():  # its owner may have restored it meanwhile
-            erase_conversation(key, only_from_bin=True)
-            erased += 1
+        with refused.one(f"conversation {key}"):
+            if _expired(before).filter(pk=key).exists():  # its owner may have restored it meanwhile
+                erase_conversation(key, only_from_bin=True)
+                erased += 1
     return erased
 
 
@@ -110,25 +109,25 @@ def close_bin(owner: UUID) -> list[UUID]:
     return keys
 
 
-def erase_unfinished(seconds: float = float("inf")) -> int:
+def erase_unfinished(seconds: float = float("inf"), refused: Refused | None = None) -> int:
     """Erase conversations of bins that were emptied, and those whose import or erasure died; returns their number. After ``seconds`` no
-    further one is started. One that cannot be erased does not stop the others; the next call tries again."""
-    erased, until = 0, time.monotonic() + seconds
+    further one is started. One that cannot be erased does not stop the others; the next call tries again. Raises DatabaseError in an
+    outage."""
+    erased, until, refused = 0, time.monotonic() + seconds, refused or Refused()
     for key in list(Conversation.objects.filter(unfinished_until__lte=connections.now()).values_list("pk", flat=True)):
-        try:
+        with refused.one(f"conversation {key} completely"):
             erase_conversation(key)
             erased += 1
-        except DatabaseError as error:
-            log.warning("conversation %s could not be erased completely (%s)", key, type(error).__name__)
         if time.monotonic() >= until:
             break
     return erased
 
 
-def sweep() -> int:
+def sweep(refused: Refused | None = None) -> int:
     """Erase what ``erase_unfinished`` finds, and expired pending files; returns the number of conversations."""
-    erased = erase_unfinished()
-    uploads.sweep()
+    refused = refused or Refused()
+    erased = erase_unfinished(refused=refused)
+    uploads.sweep(refused)
     return erased
 
 

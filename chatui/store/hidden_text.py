@@ -12,7 +12,7 @@ behind reasoning that came in a place of its own: then the sign speaks of the co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import reduce
@@ -20,12 +20,14 @@ from operator import or_
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from chatui.codes import ProductCode
+from chatui.database import faults
 from chatui.database.connections import short_transaction
+from chatui.database.faults import Refused
 from chatui.env import environment
 from chatui.models.keys import first_key_at
 from chatui.models.message import Author, Message
@@ -67,29 +69,51 @@ def forget_reasoning(turn_id: UUID) -> None:
     _empty(thoughts.exclude(terminator=Terminator.CALL).distinct())
 
 
-def forget_old(now: datetime | None = None) -> str:
+def forget_old(now: datetime | None = None, refused: Refused | None = None) -> str:
     """Remove all hidden text that has been stored longer than the operator wants, in short transactions.
 
-    Returns a report for the operator, empty if there is no limit.
+    Returns a report for the operator, empty if there is no limit. What cannot be removed does not stop the rest.
     """
     before = too_old(now)
     if before is None:
         return ""
-    last = _FIRST
+    refused, last = refused or Refused(), _FIRST
     while turns := _older(Turn.objects.exclude(state=TurnState.RUNNING), before, last):
-        with short_transaction():
-            # Stored requests repeat hidden text, and servers' error messages may.
-            repeating = Turn.objects.filter(Q(request__isnull=False) | ~Q(error_detail=""), pk__in=turns)
-            repeating.update(request=None, error_detail="")
-            TurnPiece.objects.filter(turn__in=turns).delete()
-            empty_cards(turns)
+        _for_all_or_each(turns, _forget_of_turns, "hidden text of turn", refused)
         last = turns[-1]
     count, last = 0, _FIRST
     while messages := _older(_hidden().exclude(turn__state=TurnState.RUNNING), before, last):
-        with short_transaction():
-            count += _empty(Message.objects.filter(pk__in=messages))
+        count += _for_all_or_each(messages, _forget_of_messages, "hidden text of message", refused)
         last = messages[-1]
     return f"took hidden text out of {count} messages stored before {before:%Y-%m-%d %H:%M}"
+
+
+def _for_all_or_each(keys: Sequence[UUID], forget: Callable[[Sequence[UUID]], int], what: str, refused: Refused) -> int:
+    """``forget`` all in one transaction, or if the database refuses that, each in its own. Returns the sum of what that returned."""
+    try:
+        with short_transaction():
+            return forget(keys)
+    except DatabaseError as error:
+        if faults.is_outage(error):
+            raise
+    count = 0
+    for key in keys:
+        with refused.one(f"{what} {key}"), short_transaction():
+            count += forget([key])
+    return count
+
+
+def _forget_of_turns(keys: Sequence[UUID]) -> int:
+    # Stored requests repeat hidden text, and servers' error messages may.
+    repeating = Turn.objects.filter(Q(request__isnull=False) | ~Q(error_detail=""), pk__in=keys)
+    repeating.update(request=None, error_detail="")
+    TurnPiece.objects.filter(turn__in=keys).delete()
+    empty_cards(keys)
+    return len(keys)
+
+
+def _forget_of_messages(keys: Sequence[UUID]) -> int:
+    return _empty(Message.objects.filter(pk__in=keys))
 
 
 def empty_cards(turns: Sequence[UUID] | QuerySet[Turn]) -> None:

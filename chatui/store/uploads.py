@@ -17,6 +17,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from chatui.database.faults import Refused
 from chatui.model_servers import connected
 from chatui.models.files import FileSource, StoredFile
 from chatui.store import files as store_files
@@ -72,14 +73,13 @@ def _delete(person_id: UUID, files: QuerySet[StoredFile]) -> bool:
     return True
 
 
-def sweep() -> int:
-    """Delete files that have waited too long; returns their number."""
+def sweep(refused: Refused) -> None:
+    """Delete files that have waited too long. One that cannot be deleted does not stop the others."""
     old = StoredFile.objects.filter(conversation=None, turn=None, collection=None, created_at__lt=timezone.now() - KEPT)
-    found = list(old.values_list("pk", "owner"))
-    for key, owner in found:
-        # Files that were sent meanwhile are no longer included.
-        store_files.delete_files(owner, old.filter(pk=key))
-    return len(found)
+    for key, owner in list(old.values_list("pk", "owner")):
+        with refused.one(f"file {key}"):
+            # Files that were sent meanwhile are no longer included.
+            store_files.delete_files(owner, old.filter(pk=key))
 
 
 _PIECES = re.compile(

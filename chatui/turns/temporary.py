@@ -8,22 +8,20 @@ of its end.
 
 from __future__ import annotations
 
-import logging
 import time
 from uuid import UUID
 
-from django.db import DatabaseError, connection, transaction
+from django.db import connection, transaction
 from django.db.models import Q
 
 from chatui import wire
+from chatui.database.faults import Refused
 from chatui.display import conversation_list
 from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.store import erasure, temporary, titles, transcripts
 from chatui.turns.calls import file_access
-
-log = logging.getLogger(__name__)
 
 LOG_BUSY_MS = 250
 """How long emptying SQLite's write-ahead log waits for readers, while writers have to wait too."""
@@ -37,18 +35,17 @@ def close(row: Conversation) -> None:
     _empty_log()
 
 
-def end_overdue(seconds: float = float("inf")) -> int:
+def end_overdue(seconds: float = float("inf"), refused: Refused | None = None) -> int:
     """Erase expired conversations, and those that a process left half-erased. Returns how many were erased. A conversation that has
     meanwhile been saved, or been used for a question, stays.
 
-    After ``seconds`` no further one is started. One that cannot be erased does not stop the others; the next call tries again.
+    After ``seconds`` no further one is started. One that cannot be erased does not stop the others; the next call tries again. Raises
+    DatabaseError in an outage.
     """
-    ended, until = 0, time.monotonic() + seconds
+    ended, until, refused = 0, time.monotonic() + seconds, refused or Refused()
     for key, owner in list(Conversation.objects.filter(temporary.is_over()).values_list("pk", "owner")):
-        try:
+        with refused.one("a temporary conversation"):
             ended += _end(key, owner, temporary.is_over())
-        except DatabaseError as error:
-            log.warning("a temporary conversation could not be erased (%s)", type(error).__name__)
         if time.monotonic() >= until:
             break
     if ended or _log_is_due:

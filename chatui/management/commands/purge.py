@@ -20,7 +20,7 @@ from chatui.accounts import sessions
 from chatui.audit_log import aggregation
 from chatui.audit_log.record import PRODUCT, SHELL, Visitor, record
 from chatui.database import connections, file_locks, pools
-from chatui.database.faults import DatabaseBusyError
+from chatui.database.faults import DatabaseBusyError, Refused
 from chatui.display import system
 from chatui.env import environment
 from chatui.lifecycle import closed_accounts
@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 _ALL = 1_000_000
 WRONG_CLOCK = 3
 """The exit code if nothing was removed because the clock of this machine is not the database's."""
+REFUSED = 4
+"""The exit code if the database refused to remove some things, and all others were removed."""
 LOOK_SECONDS = 600.0
 """How often a serving process looks whether a purge is due."""
 
@@ -54,6 +56,8 @@ async def _daily() -> None:
             is_due = environment().purge_daily and await pools.reaper.run_or_busy(system.purge_is_due)
             if is_due and (code := await _ended("purge", "--if-due")) == WRONG_CLOCK:
                 log.error("nothing was purged: the clock of this machine differs from the database's by more than five minutes")
+            elif is_due and code == REFUSED:
+                log.error("the daily purge could not remove everything; the next one tries again")
             elif is_due and code:
                 log.error("the daily purge failed (exit code %d); it is tried again in an hour", code)
             if await pools.reaper.run_or_busy(reindexing.is_due) and (code := await _ended("reindex")):
@@ -96,28 +100,37 @@ class Command(BaseCommand):
     def _purge(self, days: int, visitor: Visitor, *, vacuum: bool) -> None:
         _check_clock()
         started = time.monotonic()
-        aggregation.close_expired(_ALL)
+        refused = Refused()
+        with refused.one("counts of the audit log"):
+            aggregation.close_expired(_ALL)
         before = timezone.now() - timedelta(days=days)
         count = erasure.count_expired(before)
         old = hidden_text.too_old()
         hidden = f"; hidden text stored before {old:%Y-%m-%d %H:%M}" if old else ""
         record(system.PURGE, visitor, detail=f"conversations deleted before {before:%Y-%m-%d %H:%M}: {count}{hidden}")
-        removed = erasure.erase_expired(before)
-        assistants.erase_expired(before)
-        collections.erase_expired(before)
-        saved_prompts.erase_expired(before)
-        erasure.sweep()
-        if done := hidden_text.forget_old():
+        removed = erasure.erase_expired(before, refused)
+        assistants.erase_expired(before, refused)
+        collections.erase_expired(before, refused)
+        saved_prompts.erase_expired(before, refused)
+        erasure.sweep(refused)
+        if done := hidden_text.forget_old(refused=refused):
             self.stdout.write(f"{done.capitalize()}.")
-        ended = temporary.end_overdue()
-        accounts = self._erase_closed_accounts(visitor)
+        ended = temporary.end_overdue(refused=refused)
+        accounts = self._erase_closed_accounts(visitor, refused)
         expired = Session.objects.filter(expire_date__lt=timezone.now()).count()
-        call_command("clearsessions")
-        sessions.delete_ended()
+        with refused.one("sessions"):
+            call_command("clearsessions")
+            sessions.delete_ended()
         warning = lifecycle_erasure.wipe(vacuum=vacuum)
         found = f"conversations: {removed}, temporary chats: {ended}, sessions: {expired}, closed accounts: {accounts}"
-        record(system.PURGE_ENDED, visitor, detail="; ".join(filter(None, (f"{time.monotonic() - started:.1f} s", found, done))))
+        left = f"refused by the database: {refused.count}" if refused.count else ""
+        record(system.PURGE_ENDED, visitor, detail="; ".join(filter(None, (f"{time.monotonic() - started:.1f} s", found, left, done))))
         self.stdout.write(f"Removed {removed} conversations. {warning}".strip())
+        if refused.count:
+            raise CommandError(
+                f"The database refused to remove something {refused.count} times; the log says what. The next purge tries again.",
+                returncode=REFUSED,
+            )
 
     def _choose_heir(self, name: str) -> None:
         try:
@@ -126,10 +139,10 @@ class Command(BaseCommand):
             raise CommandError("There is no such open account.") from None
         self.stdout.write("This account is the heir now." if name else "No account is the heir now.")
 
-    def _erase_closed_accounts(self, visitor: Visitor) -> int:
+    def _erase_closed_accounts(self, visitor: Visitor, refused: Refused) -> int:
         count = 0
         try:
-            for handed_over in closed_accounts.apply_retention(visitor):
+            for handed_over in closed_accounts.apply_retention(visitor, refused):
                 count += 1
                 transferred = f" after {handed_over} conversations were handed over" if handed_over else ""
                 self.stdout.write(f"Erased a closed account{transferred}.")

@@ -10,6 +10,7 @@ from chatui.accounts.openid import NotAdmittedError
 from chatui.accounts.provider_claims import PersonClaims
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import SHELL, Visitor
+from chatui.database.faults import Refused
 from chatui.lifecycle import closed_accounts, closing
 from chatui.lifecycle.closed_accounts import NoHeirError
 from chatui.models.audit import AuditEvent
@@ -64,7 +65,7 @@ def test_whoever_takes_the_name_inherits_nothing(db: None, ada: User, monkeypatc
     make_person("archive")
     closing.close_account(ada, ClosingCause.OPERATOR, SHELL)
     with pytest.raises(NoHeirError):
-        list(closed_accounts.apply_retention(SHELL))
+        list(closed_accounts.apply_retention(SHELL, Refused()))
     assert User.objects.filter(pk=ada.pk).exists()
 
 

@@ -11,6 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from chatui.database.faults import Refused
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message, SearchEntry
 from chatui.models.user import User
@@ -93,7 +94,7 @@ def test_a_conversation_restored_from_the_bin_stays(ada: User, monkeypatch: pyte
         return erase(key, **options)
 
     monkeypatch.setattr(erasure, "erase_conversation", and_restore_the_other)
-    assert erasure.erase_expired(timezone.now()) == 1
+    assert erasure.erase_expired(timezone.now(), Refused()) == 1
     assert Conversation.objects.get() in rows
 
 

@@ -65,6 +65,7 @@ def killed_in(server: OwnServer, deployment: Deployment, command: list[str], is_
             raise
         output.seek(0)
         said = output.read()
+    assert "refused to remove" not in said, "one row is not the reason"
     assert "Traceback" not in said and f"127.0.0.1:{server.port} (CHATUI_DATABASE_URL) cannot be used: " in said.splitlines()[-1]
     end = time.monotonic() + 60
     while True:  # as long as nobody has reaped what was killed, it counts as a server that runs
