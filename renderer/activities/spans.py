@@ -133,15 +133,12 @@ def file_names(files: Sequence[str]) -> list[str]:
 def most_used(spans: Sequence[str], passage: str, *, in_short_question: bool) -> str | None:
     """The span that the passage uses most: at least twice, or once if it is a phrase of a short question. None if another one, which has no
     word in common with it, is used as much."""
-    used = [(_times(span, passage), span) for span in spans]
-    ranked = sorted(
-        (
-            (min(times, 2) * len(span.split()), len(span), span)
-            for times, span in used
-            if times >= (1 if in_short_question and " " in span else 2)
-        ),
-        reverse=True,
-    )
+    ranked: list[tuple[int, int, str]] = []
+    for span in spans:
+        times = _times(span, passage)
+        if times >= 2 or (times == 1 and in_short_question and " " in span):
+            ranked.append((min(times, 2) * len(span.split()), len(span), span))
+    ranked.sort(reverse=True)
     if not ranked:
         return None
     use, _, best = ranked[0]

@@ -116,20 +116,30 @@ class Tail:
         """The number of the block."""
         self._definitions = definitions
         self._length = len(text)
+        """The characters of the whole block."""
         self.cost = cost_of(text)
         """What rendering the block costs."""
         # What was shown at this index may have turned out not to be a block (a definition). Then an empty block is an update.
         self._fresh = [text] if text or shown is not None else []
+        """The text that is not shown yet."""
         self._work = 0
+        """The cost of all that was rendered."""
         self._is_plain = is_plain
         self._code: _Code | None = None
+        """The open fence, to which text is added as it is."""
         self._inside_line = False
+        """Whether a line of the fence has begun to be shown."""
         self._appending = False
+        """Whether more text is added unparsed, because rendering the block again costs too much."""
         self._inner = "pre"
+        """The element to which text is added."""
         self._shown = shown
+        """The HTML that was rendered last, to which ``_added`` was added."""
         self._added: list[str] = []
         self._sentence: Sentence | None = None
+        """The sentence at the end, if words can be added to it without parsing the block."""
         self._again_at = -math.inf
+        """Before this time, the block is not rendered again."""
         self.waits_until: float | None = None
         """When to show the text that waits; None if none does."""
 

@@ -41,7 +41,10 @@ class DocumentBeginning:
         """The end of the last buffer, if a frame may begin there."""
 
     def feed(self, buffer: str, position: int) -> int | None:
-        """Where the first frame begins, or None: at a ``<|start|>`` at the start of a line, or with only white space before it."""
+        """Read on from ``position``. Returns where the first frame begins, None if not in this buffer.
+
+        It begins at a ``<|start|>`` at the start of a line, or with only white space before it.
+        """
         if self._is_blank:
             position, found = self._skip_blank(buffer, position)
             if found or self._is_blank:

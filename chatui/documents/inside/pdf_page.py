@@ -129,7 +129,7 @@ class Fonts:
                     font = None
                     with contextlib.suppress(*_FAULTS):
                         font = Font.from_font_resource(plain(reference))
-                        _name_characters(font, plain(reference))
+                        _set_predefined_encoding(font, plain(reference))
                     self.known[key] = font
                 fonts[name] = self.known[key]
         return fonts
@@ -404,16 +404,15 @@ _CODE_MAPS = (
 """How the names of predefined maps begin (ISO 32000-2, table 116) without the language after ``Uni``, and the encoding of their codes."""
 
 
-def _name_characters(font: Any, resource: Any) -> None:
-    """Find the encoding of a font whose codes are in one that the format predefines, as in Chinese, Japanese and Korean text without fonts.
-    Codes of others are numbers of glyphs: only a map in the file says what they are."""
-    name = resource.get("/Encoding")
+def _set_predefined_encoding(font: Any, resource: Any) -> None:
+    """Set the encoding of a composite font without a map of its own, if its codes are in one that the format predefines, as in Chinese,
+    Japanese and Korean text without fonts. Otherwise its codes are numbers of glyphs, and its text cannot be read."""
     if font.character_map or resource.get("/Subtype") != "/Type0":
         return
-    plain_name = re.sub(r"\AUni[A-Z]{2,3}2?", "Uni", str(name).removeprefix("/"))
-    known = next((codec for names, codec in _CODE_MAPS if any(map(plain_name.startswith, names.split()))), "")
-    font.encoding = known or font.encoding
-    font.interpretable = font.interpretable and bool(known)
+    name = re.sub(r"\AUni[A-Z]{2,3}2?", "Uni", str(resource.get("/Encoding")).removeprefix("/"))
+    codec = next((codec for beginnings, codec in _CODE_MAPS if any(map(name.startswith, beginnings.split()))), "")
+    font.encoding = codec or font.encoding
+    font.interpretable = font.interpretable and bool(codec)
 
 
 def _is_unknown(font: Any) -> bool:
