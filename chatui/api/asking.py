@@ -215,19 +215,21 @@ def still_running(wanted: ResponsesRequest | ChatRequest | MessagesRequest) -> A
 
 
 async def _asked(key: LiveKey, wanted: AnyRequest) -> tuple[Ask, ProgramAsk]:
+    """What a request asks for, in any format, for the turn that it begins. Raises ApiError for the first fault that is found."""
     if isinstance(wanted, ResponsesRequest) and wanted.references():
         wanted = await stored_responses.resolved(key, wanted)
+    responses = wanted if isinstance(wanted, ResponsesRequest) else None  # only this format continues what is stored here
     choice, read = await pools.commands.run(request_parts.choice_of, key, wanted.model), wanted.read()
     # In a thread: schemas may have hundreds of kilobytes and many patterns, and must not block others.
     parsed = await asyncio.to_thread(_schemas, wanted, key) if wanted.may_have_schemas or key.tools else _schemas(wanted, key)
     (offer, given_tools), answer_format = parsed
-    previous = wanted.previous() if isinstance(wanted, ResponsesRequest) else None
-    conversation = wanted.continued() if isinstance(wanted, ResponsesRequest) else None
-    instructions = (wanted.instructions or "") if isinstance(wanted, ResponsesRequest) else ""
+    previous = responses.previous() if responses is not None else None
+    conversation = responses.continued() if responses is not None else None
+    instructions = (responses.instructions or "") if responses is not None else ""
     continues = read.is_prefilled and await _may_continue(choice, read, wanted, is_free=answer_format is None and not offer.must_call)
     goes_on, has_orders = bool(previous or conversation), bool(instructions)
     before, question = read.question(wanted.messages_field, goes_on=goes_on, has_orders=has_orders, continues=continues)
-    must_fit = not (isinstance(wanted, ResponsesRequest) and wanted.truncation == "auto")
+    must_fit = responses is None or responses.truncation != "auto"
     check_length((*read.orders, question or "", *map(text_in, before)), MAX_CHARS if must_fit else MAX_STORED_CHARS, wanted.messages_field)
     check_length((instructions,), MAX_CHARS, "instructions")  # nothing of them is ever left out
     effort = wanted.effort or choice.effort

@@ -48,8 +48,11 @@ class Repetitions:
         """``text_of``: the object that holds the text of a decoded event, and the name of its field; None if there is no such text."""
         self._text_of = text_of
         self._whole = ""
+        """The last text, or all of the text so far once the repetitions are certain."""
         self._waiting: tuple[Decoded, dict[str, Any], str, str] | None = None
+        """The second event, the object and field of its text, and what that adds to the first."""
         self._is_decided = False
+        """Whether the first texts have shown if the server repeats."""
         self.are_certain = False
         """Whether the server repeats its text."""
 
@@ -59,7 +62,7 @@ class Repetitions:
 
     def _taken(self, event: Decoded) -> list[Decoded]:
         place = self._text_of(event[1])
-        return [*self.finish(), event] if place is None else self._fed(event, *place)
+        return [*self.finish(), event] if place is None else self._without_repetition(event, *place)
 
     def finish(self) -> list[Decoded]:
         """The event that still waits: it repeats nothing for certain."""
@@ -67,12 +70,13 @@ class Repetitions:
         self._is_decided = self._is_decided or waiting is not None
         return [waiting[0]] if waiting else []
 
-    def _fed(self, event: Decoded, holder: dict[str, Any], name: str) -> list[Decoded]:
+    def _without_repetition(self, event: Decoded, holder: dict[str, Any], name: str) -> list[Decoded]:
+        """The events to pass on, now that this one came with the text ``holder[name]``: what it repeats is cut there, in place."""
         before, text = self._whole, holder[name]
-        if self._is_decided and not self.are_certain:
-            return [event]
         if self.are_certain:
             self._whole, holder[name] = (text, text[len(before) :]) if text.startswith(before) else (before + text, text)
+            return [event]
+        if self._is_decided:
             return [event]
         self._whole = text
         if not before:

@@ -83,6 +83,7 @@ class Pool:
             pause = min(2 * pause, MAX_PAUSE_SECONDS)
 
     def _carry_out(self, work: Callable[[], T], deadline: float, request: str) -> T:
+        """Runs in a thread of the pool. What is measured includes the wait for the thread: it began ``_seconds`` before the deadline."""
         request_id.set(request)
         if time.monotonic() > deadline:
             raise DatabaseBusyError

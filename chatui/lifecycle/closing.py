@@ -107,8 +107,8 @@ def reopen_account(person: User, by: Visitor) -> bool:
         _check_permission(person, by)
         locked = User.objects.select_for_update(no_key=True).get(pk=person.pk)
         if ClosedAccount.objects.filter(user=locked, is_going=True).exists():
-            return False
-        person.is_active = True
+            return False  # it is being erased
+        person.is_active = True  # also where it was open already, and the caller's row is an old one
         ClosedAccount.objects.filter(user=locked).delete()
         if locked.is_active:
             return False

@@ -221,7 +221,10 @@ def branch(conversation: Conversation, leaf: Message | None, since: UUID | None 
 
 
 def loaded(conversation: Conversation, keys: Sequence[UUID], *, for_page: bool = False) -> list[Message]:
-    """The messages with these keys, in this order, each with its turn. ``for_page``: without documents, which may be megabytes long."""
+    """The messages with these keys, in this order, each with its turn. ``for_page``: without documents, which may be megabytes long.
+
+    Raises KeyError if one does not exist, unless ``for_page``: then it may be a document.
+    """
     # The request to the model may be megabytes long, so it is only loaded for single turns. The conversation is checked on the rows: as a
     # condition, it would make SQLite scan the whole conversation.
     rows: dict[UUID, Message] = {}

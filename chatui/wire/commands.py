@@ -232,6 +232,8 @@ def _object(text: str | None) -> dict[str, Any]:
 
 
 def _field(value: object, wanted: tuple[Any, ...]) -> object:
+    """The value of a field, if it has one of the ``wanted`` types; else the command is unreadable. A reference that is no text, or is
+    missing, refers to nothing, and is answered as one to what does not exist."""
     if value is None and type(None) in wanted:
         return None
     if _LIST in wanted:

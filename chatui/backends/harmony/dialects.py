@@ -166,7 +166,7 @@ class LlamaCpp(Chunks):
 
     @staticmethod
     def payload(asked: CompletionRequest) -> dict[str, object]:
-        """It ends at ``<|return|>`` and ``<|call|>`` by itself."""
+        """The body of the request. It names no tokens at which to stop: llama.cpp ends at ``<|return|>`` and ``<|call|>`` by itself."""
         return {
             **asked.sampling,
             **({} if asked.schema is None else {"json_schema": {**asked.schema, **_COMPACT}}),

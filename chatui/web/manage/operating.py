@@ -143,7 +143,8 @@ def settings(request: HttpRequest) -> HttpResponse:
 
 @for_part(AdminPart.SYSTEM)
 def system(request: HttpRequest) -> HttpResponse:
-    """Where it hurts: processes, model servers, the last failures. Below: the release, updates of the schema, storage and retention."""
+    """The state of the system: first what may have failed (processes, model servers, the last failures), then the release, updates of the
+    schema, storage and retention."""
     context: dict[str, object] = {"system": display_system.system(), "env": environment(), "found": process_reports.processes()}
     if AdminPart.FAILURES in administration.parts_of(person_of(request)):
         groups, _latest, _times = display_failures.search(person_of(request), 24)
