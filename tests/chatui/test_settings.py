@@ -1,6 +1,7 @@
 """Settings are documented, checked and safe by default."""
 
 import os
+import re
 import socket
 import stat
 import subprocess
@@ -21,6 +22,17 @@ def test_every_variable_is_documented_with_its_meaning_and_none_that_does_not_ex
     page = (BASE_DIR / "docs" / "settings.md").read_text(encoding="utf-8")
     documented = {line.split("`")[1] for line in page.splitlines() if line.startswith("| `CHATUI_")}
     assert documented == {f"CHATUI_{name.upper()}" for name in Environment.model_fields}
+
+
+def test_each_default_that_is_a_number_a_word_or_a_choice_of_two_is_documented_as_it_is() -> None:
+    page = (BASE_DIR / "docs" / "settings.md").read_text(encoding="utf-8")
+    told = dict(re.findall(r"^\| `CHATUI_(\w+)` \| ([^|]*) \|", page, re.MULTILINE))
+    fields = {name.upper(): field.default for name, field in Environment.model_fields.items()}
+    defaults = {name: f"`{default:g}`" for name, default in fields.items() if type(default) in (int, float)}
+    defaults |= {name: f"`{default}`".lower() for name, default in fields.items() if isinstance(default, bool)}
+    defaults |= {name: f"`{default}`" for name, default in fields.items() if isinstance(default, str) and default}
+    assert len(defaults) > 40, "the premise"
+    assert {name: told[name] for name, default in defaults.items() if told[name] != default} == {}
 
 
 def test_lists_are_read_with_commas(monkeypatch: pytest.MonkeyPatch) -> None:
