@@ -1,9 +1,11 @@
-"""What a newcomer reads first is there and true: the first sentence of each module, and each name in ARCHITECTURE.md."""
+"""What a newcomer reads first is there and true: the first sentence of each module, and the names in the first pages."""
 
 import re
 import tomllib
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.architecture.sources import ROOT, all_paths, python_sources
 from tests.support.cases import for_each
@@ -12,6 +14,8 @@ ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 DOCSTRING = re.compile(r'(?:#[^\n]*\n|\n)*r?"""(.+?)(?:\n\n|""")', re.DOTALL)
 """What begins a module, behind comments; up to the first blank line."""
 GENERATED = ("chatui/migrations/",)
+MADE = ("dist/", "var/")
+"""What commands make."""
 PREFIXES = ("", "chatui/", "renderer/", "static/", "static/js/", "templates/", "tests/", "docs/")
 ENDINGS = ("", ".py", ".js", "/__init__.py")
 
@@ -26,10 +30,12 @@ def test_each_module_begins_with_one_sentence_that_says_what_it_is_for(source) -
     assert re.fullmatch(r"\S.{10,}[.:?]", first_line), f"{source.path} does not say what it is for: {first_line!r}"
 
 
-def test_each_name_in_the_architecture_exists() -> None:
-    names = [name for name in re.findall(r"`([^`\s]+)`", ARCHITECTURE.read_text(encoding="utf-8")) if looks_like_a_place(name)]
-    assert len(names) > 10, "ARCHITECTURE.md names hardly anything, so this test would prove nothing"
-    assert [name for name in names if not exists(name)] == [], "ARCHITECTURE.md names what is not there: write its new name"
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"])
+def test_each_file_and_module_that_a_first_page_names_exists(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    names = [name for name in re.findall(r"`([^`\s]+)`", text) if looks_like_a_place(name) and not name.startswith(MADE)]
+    assert names, f"{page} names nothing, so this test would prove nothing"
+    assert [name for name in names if not exists(name)] == [], f"{page} names what is not there: write its new name"
 
 
 def test_the_layers_of_the_architecture_are_those_of_the_import_contracts() -> None:
