@@ -89,7 +89,7 @@ class ChatRequest(ProgramRequest):
         return read
 
     def given(self, effort: str) -> dict[str, Any]:
-        """Its settings, as a response would repeat them."""
+        """The settings of the request, as a response would repeat them."""
         return {
             "format": "chat",
             "max_output_tokens": self.token_limit,

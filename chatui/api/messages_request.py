@@ -155,7 +155,7 @@ class MessagesRequest(CountedMessages):
         return (*super().stop_texts, *(self.stop_sequences or ()))
 
     def given(self, effort: str) -> dict[str, Any]:
-        """Its settings, as a response would repeat them."""
+        """The settings of the request, as a response would repeat them."""
         return {
             "format": "messages",
             "max_output_tokens": self.max_tokens,

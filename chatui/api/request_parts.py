@@ -160,7 +160,7 @@ class ProgramRequest(BaseModel):
 
     @property
     def functions_and_others(self) -> list[Any]:
-        """Its tools, each in its place: functions as these formats describe them, and tools of other types."""
+        """The tools of the request, each in its place: functions as these formats describe them, and tools of other types."""
         return self.tools or []
 
     @property

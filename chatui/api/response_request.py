@@ -134,7 +134,7 @@ class ResponsesRequest(ProgramRequest):
         return found
 
     def given(self, effort: str) -> dict[str, Any]:
-        """Its settings, as repeated in the response."""
+        """The settings of the request, as the response repeats them."""
         return {
             "format": "responses",
             "conversation": self.conversation_id,

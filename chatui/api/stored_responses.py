@@ -99,7 +99,7 @@ async def models(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
 
 
 async def model(request: HttpRequest, key: LiveKey, model_id: str) -> HttpResponseBase:
-    """One of them."""
+    """One of the models that the key may use."""
     found = await pools.commands.run(lambda: _described(request_parts.choice_of(key, model_id)))
     return JsonResponse(model_object(found) if speaks_messages(request) else found)
 

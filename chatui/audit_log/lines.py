@@ -27,7 +27,7 @@ PAGE_LINES = 50
 
 
 def filters_in_words(filters: object, names: Iterable[str]) -> str:
-    """Those of the filters that select something, for the audit log: times to the minute."""
+    """The filters that select something, in words for the audit log: times to the minute."""
     values = {name: getattr(filters, name) for name in names}
     shown = {name: f"{value:%Y-%m-%d %H:%M}" if isinstance(value, datetime) else value for name, value in values.items() if value}
     return ", ".join(f"{name} {value}" for name, value in shown.items())

@@ -49,7 +49,8 @@ def tool_choice(request: SampleRequest) -> dict[str, str]:
 
 
 def _is_refused_choice(request: SampleRequest, error: BackendError) -> bool:
-    """Some servers fail with an internal error if they do not support ``tool_choice``. A broken connection does not count."""
+    """Whether the server failed because it does not support ``tool_choice``: some then report an internal error. A broken connection does
+    not count."""
     has_failed = error.code is ProductCode.BACKEND and (error.status.startswith("5") or bool(_OWN_FAILURE.search(error.evidence)))
     return bool(tool_choice(request)) and (refuses_format(error) or has_failed)
 

@@ -199,7 +199,7 @@ class AutoBackend(Backend):
         return self._chosen[1].known_separations() if self._chosen else {}
 
     def watch(self, watcher: Watcher) -> None:
-        """It does not see the requests that make the choice."""
+        """See Backend. ``watcher`` does not see the requests that make the choice."""
         self._watcher = watcher
         if self._chosen:
             self._chosen[1].watch(watcher)

@@ -268,7 +268,7 @@ class WatchedExchange(Protocol):
     """Gets the response to a request."""
 
     def answered(self, status: int, headers: Mapping[str, str]) -> None:
-        """Its head arrived. ``headers``: by their names in small letters."""
+        """The head of the response has arrived. ``headers``: by their names in small letters."""
 
     def read(self, piece: bytes) -> None:
         """More of its body was read; nothing at its end."""

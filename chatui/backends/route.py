@@ -26,7 +26,7 @@ class Proxy:
 
     @property
     def headers(self) -> dict[str, str]:
-        """They are never sent to a server."""
+        """The headers for the proxy alone; they are never sent to a server."""
         return {"Proxy-Authorization": self.authorization} if self.authorization else {}
 
     @property

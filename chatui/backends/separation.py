@@ -202,7 +202,8 @@ class Separations:
         return _now(known, Separation.PLAIN, f"{_ANSWERS_FOR_PLAIN} answers in a row had no reasoning and no sign of it")
 
     def _may_be_gpt_oss(self, model: str | None) -> bool:
-        """It answers without thought at low effort. A model without a name may be it, unless the operator says that it never reasons."""
+        """Whether the model may be gpt-oss, which answers without thought at low effort. One without a name may be, unless the operator
+        says that it never reasons."""
         is_unnamed = model is None and self._separates == "proved"
         return self._is_gpt_oss or is_unnamed or bool(_GPT_OSS.search(model or ""))
 

@@ -159,7 +159,7 @@ def _text_in(row: AssistantVersion) -> AssistantText:
 
 
 def deleted(person: User, assistant_id: object) -> ShownAssistant:
-    """One that the person deleted, and may restore. Raises NotFoundError."""
+    """An assistant that the person deleted, and may restore. Raises NotFoundError."""
     return _shown(permissions.own_deleted(person, assistant_id), person)
 
 

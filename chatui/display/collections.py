@@ -97,7 +97,7 @@ def listed(person: User) -> list[ShownCollection]:
 
 
 def shown(person: User, collection_id: object) -> ShownCollection:
-    """One that the person may ask, or the files of their folder. Raises NotFoundError."""
+    """A collection that the person may ask, or the files of their folder. Raises NotFoundError."""
     return _shown(existing(_counted(permissions.readable(person)).filter(pk=key_of(collection_id)).first()), person)
 
 
@@ -109,7 +109,7 @@ def of_folder(person: User, folder_id: object) -> ShownCollection:
 
 
 def to_begin_with(person: User, keys: Iterable[str]) -> list[ShownCollection]:
-    """Those of these collections that the person may ask, by name, for a new conversation; at most MAX_ASKED."""
+    """The collections with these keys that the person may ask, sorted by name, for a new conversation; at most MAX_ASKED."""
     wanted = [key for each in keys if (key := key_in(each))][:MAX_ASKED]
     rows = permissions.usable(person).filter(pk__in=wanted) if wanted else ()
     return sorted((_shown(row, person) for row in rows), key=lambda each: (each.name.casefold(), each.id))
@@ -199,7 +199,7 @@ def text_of(person: User, collection_id: object) -> CollectionText:
 
 
 def deleted(person: User, collection_id: object) -> ShownCollection:
-    """One that the person deleted, and may restore. Raises NotFoundError."""
+    """A collection that the person deleted, and may restore. Raises NotFoundError."""
     return _shown(permissions.own_deleted(person, collection_id), person)
 
 

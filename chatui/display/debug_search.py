@@ -54,7 +54,7 @@ class FoundConversation:
 
 
 def search(visitor: Visitor, asked: DebugSearch) -> list[FoundConversation]:
-    """Those that match, the last used first, at most MOST. Recorded before anything is shown. At most five statements."""
+    """The conversations that match, the last used first, at most MOST. Recorded before anything is shown. At most five statements."""
     person = access.required(visitor.user, access.can_debug_others)
     rows = access.debuggable_conversations(person)
     if found := _ID.search(asked.words):

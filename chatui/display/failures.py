@@ -212,7 +212,10 @@ def search(viewer: User, hours: int, kind: str = "", server: str | None = None) 
 
 
 def one(viewer: User, turn_id: UUID) -> tuple[Failed, int, int]:
-    """One such answer, and how many of its group there were in the last day and the last week. Raises NotFoundError if there is none."""
+    """An answer that ended badly, and how many of its group there were in the last day and the last week.
+
+    Raises NotFoundError if there is none.
+    """
     failed = _shown(access.existing(_with_owner(_ended_badly()).filter(pk=turn_id).first()), viewer)
     kind, server = failed.group.kind, failed.group.server
     day, week = (sum(times for row, times in _counts(hours).items() if (row.kind, row.server) == (kind, server)) for hours in (24, 24 * 7))

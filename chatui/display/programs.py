@@ -64,7 +64,7 @@ def input_of(person: User, answer_id: UUID, only_key: UUID | None) -> list[Store
 
 
 def parts_of(person: User, keys: Collection[UUID], only_key: UUID | None) -> list[StoredPart]:
-    """These messages, as far as they belong to answers that the program may read, and it may see them."""
+    """The messages with these keys that belong to answers which the program may read, and that it may see."""
     return list(_parts(transcripts.of_turns(keys, programs.own_turns(person, only_key).exclude(state=TurnState.RUNNING))))
 
 
@@ -95,7 +95,7 @@ def parts_among(messages: Sequence[Message]) -> Iterator[StoredPart]:
 
 
 def _parts(messages: Sequence[Message]) -> Iterator[StoredPart]:
-    """One statement, for the functions of the messages' turns; there are none for turns that no program asked for."""
+    """The parts of these messages that a program may see. One statement reads the functions that programs offered in their turns."""
     rows = ProgramAnswer.objects.filter(turn__in={message.turn_id for message in messages if message.turn_id}).values_list("turn", "given")
     by_turn = {turn: functions_of(given) for turn, given in rows}
     for message in messages:
@@ -112,7 +112,8 @@ def _parts(messages: Sequence[Message]) -> Iterator[StoredPart]:
 
 
 def _own_functions(message: Message, by_turn: Mapping[UUID, Functions]) -> Functions:
-    """Those for a message. Calls and replies that a program sent as earlier messages are its own, whatever their names."""
+    """The program's own functions, to which a message may be addressed. Calls and replies that a program sent as earlier messages are its
+    own, whatever their names."""
     known = by_turn.get(message.turn_id, {}) if message.turn_id else {}
     if message.author != Author.IMPORT:
         return known

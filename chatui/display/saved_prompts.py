@@ -90,7 +90,7 @@ def text_of(person: User, prompt_id: object) -> PromptText:
 
 
 def deleted(person: User, prompt_id: object) -> ShownPrompt:
-    """One that the person deleted, and may restore. Raises NotFoundError."""
+    """A saved prompt that the person deleted, and may restore. Raises NotFoundError."""
     return _shown(permissions.own_deleted(person, prompt_id), person)
 
 

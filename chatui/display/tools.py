@@ -126,7 +126,7 @@ class BegunTools:
 
 
 def begun_with(person: User, wanted: Collection[str]) -> BegunTools:
-    """Those that are wanted, among those that the person is offered. At most one statement."""
+    """Which tools are off in a new conversation with an assistant that wants these, and which the person lacks. At most one statement."""
     offered = {tool.name for tool in _in_menu(tools_here(person, None, is_demo=connected.is_demo()))}
     return BegunTools(",".join(sorted(offered - set(wanted))), tuple(map(title_of, sorted(set(wanted) - offered))))
 

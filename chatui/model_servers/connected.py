@@ -130,7 +130,7 @@ def separations(name: str) -> dict[str, Known]:
 
 
 def _backends_of(name: str) -> list[Backend]:
-    """Those of all event loops."""
+    """The backends of a model server, one for each event loop."""
     # In other threads: the event loop may remove one meanwhile.
     return [known.backend for each in list(_connected.values()) if (known := each.get(name)) is not None]
 

@@ -75,7 +75,7 @@ def _own() -> Iterator[tuple[str, str, str, frozenset[str]]]:
 
 
 def _digest(name: str, key: str) -> str:
-    """It betrays no more of a key than sealed texts beside it do, which can be tried with a guess as well."""
+    """A digest by which a key is recognized. Like the sealed texts beside it, it lets whoever reads it try guesses, and betrays no more."""
     return salted_hmac(f"chatui.machine_keys.{name}", "", secret=key, algorithm="sha256").hexdigest() if key else ""
 
 

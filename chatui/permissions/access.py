@@ -217,7 +217,7 @@ def own_chosen(user: User, keys: Iterable[UUID] | None = None, *, deleted: bool 
 
 
 def idle(rows: QuerySet[Conversation]) -> QuerySet[Conversation]:
-    """Those in which no answer is being written."""
+    """The conversations in which no answer is being written."""
     return rows.filter(~_marks(OuterRef("pk"))["is_running"])
 
 
@@ -241,14 +241,14 @@ def own_import_keys(user: User) -> set[str]:
 
 
 def own_messages(user: User, keys: Iterable[UUID]) -> dict[UUID, Message]:
-    """Those of the messages that are visible, in the person's own conversations, and not in the bin; by key."""
+    """The messages with these keys that are visible, in the person's own conversations, and not in the bin; by key."""
     # Ownership is checked on the rows: with more conditions in the query, SQLite would scan everything that the person ever wrote.
     found = Message.objects.filter(is_visible=True).select_related("conversation").in_bulk(list(keys))
     return {key: row for key, row in found.items() if row.conversation.owner_id == user.pk and is_listed(row.conversation)}
 
 
 def own_conversations_of(user: User, keys: Iterable[UUID]) -> dict[UUID, Conversation]:
-    """Those of the conversations that are the person's own and not in the bin, by key."""
+    """The conversations with these keys that are the person's own and not in the bin, by key."""
     return listed(user).filter(deleted_at=None).in_bulk(list(keys))
 
 

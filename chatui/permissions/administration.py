@@ -299,7 +299,7 @@ def may_erase(staff: User, person: User) -> bool:
 
 
 def changeable_accounts(staff: User, people: Collection[UUID]) -> set[UUID]:
-    """Those of these accounts that ``may_change`` is true for."""
+    """The accounts of ``people`` for which ``may_change`` is true."""
     if not access.is_staff_with(staff, "chatui.view_user", "chatui.change_user"):
         return set()
     return set(people) - {staff.pk} - set(people_with_more_permissions(staff).filter(pk__in=people).values_list("pk", flat=True))

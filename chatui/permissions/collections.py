@@ -36,7 +36,7 @@ def readable(person: User) -> QuerySet[Collection]:
 
 
 def usable(person: User) -> QuerySet[Collection]:
-    """Those that the person may ask in any conversation: without the files of folders."""
+    """The collections that the person may ask in any conversation: without the files of folders."""
     return readable(person).filter(folder=None)
 
 
@@ -79,7 +79,8 @@ def own_all(person: User) -> QuerySet[Collection]:
 
 
 def lendable(person: User) -> QuerySet[Collection]:
-    """Those that the person may put into an assistant: their own, without the files of folders. Also deleted ones, which may come back."""
+    """The collections that the person may put into an assistant: their own, without the files of folders. Also deleted ones, which may come
+    back."""
     return Collection.objects.filter(owner=person, folder=None)
 
 

@@ -15,7 +15,7 @@ from chatui.permissions.access import existing, key_of
 
 
 def usable(person: User) -> QuerySet[SavedPrompt]:
-    """Those of the person's own, and those offered to them."""
+    """The saved prompts that the person may use: their own, and those offered to them."""
     offered = Q(pk__in=offers.offered_to(person.pk, "chatui_savedprompt"), owner__is_active=True)
     return SavedPrompt.objects.filter(Q(owner=person) | offered, deleted_at=None)
 

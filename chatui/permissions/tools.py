@@ -105,7 +105,7 @@ def prompt_servers(person: User, *, is_demo: bool) -> list[str]:
 
 
 def _offered_a_tool(person: User, servers: Mapping[str, Set[str]]) -> list[str]:
-    """Those of the servers, given with the names of their tools, of which the person is offered one."""
+    """The tool servers of which the person is offered a tool. ``servers``: the names of their tools."""
     if not servers:
         return []
     usable = access.usable_tools(person, is_demo=False)

@@ -54,7 +54,7 @@ def leave(row: Conversation) -> None:
 
 
 def leave_all(owner: User) -> None:
-    """Their owner has signed out. Pages in their other sessions extend the time again."""
+    """Shorten the life of all that a person has, because they have signed out. Pages in their other sessions extend it again."""
     soon = connections.after(LEFT_LASTS)
     Conversation.objects.filter(owner=owner, temporary_until__gt=soon, deleted_at=None).update(temporary_until=soon)
 

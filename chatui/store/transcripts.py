@@ -264,8 +264,8 @@ def of_turn(turn: Turn) -> list[Message]:
 
 
 def of_turns(keys: Collection[UUID], turns: QuerySet[Turn]) -> list[Message]:
-    """Those of these messages that belong to one of the turns: to its answer, to its question, or to the messages that a program sent
-    before the question. Without calls that the product refused, whose arguments no program gets."""
+    """The messages with these keys that belong to one of the turns: to its answer, to its question, or to what a program sent before the
+    question. Without calls that the product refused, whose arguments no program gets."""
     asking = Turn.objects.filter(question=OuterRef("pk"))
     is_before_question = Q(turn=None) & ~Exists(asking)
     is_question = Q(turn=None) & Exists(asking.filter(pk__in=turns))

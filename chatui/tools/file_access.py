@@ -56,7 +56,7 @@ class TurnFiles(Protocol):
         """
 
     async def deleted(self, known: Collection[UUID]) -> Collection[UUID]:
-        """Those of the ``known`` files that the person has since deleted, or removed from the questions on this turn's branch."""
+        """The ``known`` files that the person has since deleted, or removed from the questions on this turn's branch."""
 
 
 @dataclass(frozen=True, slots=True)

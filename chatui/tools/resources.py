@@ -70,7 +70,7 @@ def page(name: str, person_id: UUID, token: str) -> ResourcePage:
 
 
 async def _templates(server: McpServer) -> tuple[list[Template], int]:
-    """Those of the first answer. Many servers have none, and refuse."""
+    """The templates of the server's first answer, see ``resources.templates``. Many servers have none, and refuse."""
     try:
         return await asyncio.to_thread(resources.templates, await server.ask("resources/templates/list", {}))
     except ServerRefusedError:

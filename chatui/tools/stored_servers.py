@@ -77,7 +77,7 @@ def _oauth_of(server: StoredServer) -> OAuthSpec | None:
 
 
 def specs() -> list[McpSpec]:
-    """Those that are on, without those whose name the operator's file has, or whose key cannot be read."""
+    """The stored servers that are on, without those whose name the operator's file has, or whose key cannot be read."""
     taken = _names_of_file()
     found = []
     for server in rules.servers():

@@ -171,7 +171,8 @@ class Tool:
 
     @property
     def offered_as(self) -> str:
-        """Its name in settings. All tools of a trained namespace, such as ``browser``, have one name there, and are offered together."""
+        """The tool's name in settings. All tools of a trained namespace, such as ``browser``, have one name there, and are offered
+        together."""
         return self.recipient.split(".")[0] if self.recipient else self.name
 
     @property

@@ -107,7 +107,7 @@ _MOST_STARTER_CHARS = 2 * MAX_STARTERS * STARTER_CHARS
 
 
 def _text_of(entry: dict[str, object]) -> AssistantText | None:
-    """Its text as it is stored, with its settings unchecked; None if the form would not take it."""
+    """An assistant of a file as it is stored, with its settings unchecked; None if the form would not take it."""
     texts = {name: entry.get(name, "") for name in (*_MOST, "choice", "effort")}
     starters, tools = entry.get("starters", []), entry.get("tools")
     if not _are_texts(texts.values()) or not _is_list(starters) or not (tools is None or _is_list(tools)):

@@ -99,8 +99,8 @@ def fresh_in(person: User, files: OwnFiles, left_out: Counts) -> list[PromptText
 
 
 def _fresh(found: Sequence[PromptText], own: Sequence[PromptText]) -> dict[int, PromptText]:
-    """Those of a file that are not among a person's ``own``, by their place in it. A name that another has gets a number, so what has the
-    same text and a name with a number was in the file before."""
+    """The prompts of a file that are not among a person's ``own``, by their place in it. A name that another has gets a number, so what has
+    the same text and a name with a number was in the file before."""
     taken = {each.name.casefold() for each in own}
     known = {(each.name.casefold(), each.text) for each in own}
     fresh: dict[int, PromptText] = {}

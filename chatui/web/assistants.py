@@ -265,7 +265,7 @@ def new(request: HttpRequest) -> HttpResponse:
 
 @signed_in("GET", "POST")
 def assistant(request: HttpRequest, assistant_id: UUID) -> HttpResponse:
-    """Its owner changes an assistant. A conversation that began with it keeps the version that it has."""
+    """The page on which its owner changes an assistant. A conversation that began with it keeps the version that it has."""
     person = person_of(request)
     text = assistants.text_of(person, assistant_id)
     offered_to = assistants.offered_to(person, assistant_id)

@@ -117,7 +117,8 @@ def download_everything(request: HttpRequest) -> HttpResponseBase:
 
 
 def download_chosen(request: HttpRequest, keys: Sequence[UUID]) -> HttpResponseBase:
-    """These of a person's own conversations, as in the archive of all. Without a decorator: the page with the boxes calls it."""
+    """A download of some of a person's own conversations, as in the archive of all. Without a decorator: the page with the boxes calls
+    it."""
     person = person_of(request)
     _archives.check(str(person.pk))
     return streamed(request, zipped(exports.conversations(person, keys)), "application/zip", "conversations-{day}.zip")

@@ -32,7 +32,7 @@ DEBUG_PAGE_EVENTS: tuple[type[Event], ...] = (Refused, Idle, TitleChanged, Closi
 
 
 def _events(module: ModuleType) -> Iterator[type[Event]]:
-    """Those that a module defines. The classes that they are based on have no type."""
+    """The events that a module defines. The classes that they are based on have no type."""
     return (each for each in vars(module).values() if isinstance(each, type) and issubclass(each, Event) and each.types)
 
 

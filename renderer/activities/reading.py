@@ -203,7 +203,7 @@ class PassageReading:
 
     @property
     def text(self) -> str:
-        """Its sentences without hidden ones, and without pieces of the question that it repeats; with single spaces."""
+        """The sentences of the passage without hidden ones, and without pieces of the question that it repeats; with single spaces."""
         return " ".join(" ".join(sentence.text for sentence in self._sentences).split())
 
     def kind(self, shown: Collection[str], confirmed: Collection[str] = ()) -> str | None:

@@ -78,7 +78,7 @@ def _prompt(request: SampleRequest, today: date) -> Prompt:
 
 
 def _system_message(request: SampleRequest, today: date) -> SystemMessage:
-    """It describes the built-in tools in the words that the model was trained on, never as functions."""
+    """The system message: it describes the built-in tools in the words that the model was trained on, never as functions."""
     notes = {tool.recipient: tool.note for tool in request.tools}
     browser = {name.removeprefix(_BROWSER) for name in notes if name and name.startswith(_BROWSER)}
     return SystemMessage(today.isoformat(), request.effort, browser, "python" in notes, notes.get("python", ""))

@@ -67,7 +67,8 @@ def _message(text: str) -> InputItem:
 
 
 def _reasoning(text: str, number: int) -> InputItem:
-    """Some servers require an id. With ``store: false`` they know none of their own, so it only has to be unique."""
+    """Earlier reasoning as an item of the input. Some servers require an id; with ``store: false`` they know none of their own, so any
+    unique one will do."""
     return {"type": "reasoning", "id": f"rs_{number}", "summary": [], "content": [{"type": "reasoning_text", "text": text}]}
 
 

@@ -28,7 +28,7 @@ class Shown:
     is_struck: bool | None = None
 
     def over(self, other: Shown) -> Shown:
-        """This, and what another one says of the rest."""
+        """What this style says, and ``other`` where this one says nothing."""
         return Shown(
             other.is_hidden if self.is_hidden is None else self.is_hidden,
             other.level if self.level is None else self.level,

@@ -41,7 +41,7 @@ def read(headers: Mapping[str, str], body: bytes, *, is_cut: bool) -> Any:
 
 
 def headers_for_model(headers: Mapping[str, str]) -> dict[str, str]:
-    """Those of ``HEADERS`` that the answer has."""
+    """The headers of an answer that the model gets: those of ``HEADERS`` that it has, cleaned."""
     found = {name: cleaned(headers.get(name, ""), HEADER_CHARS) for name in HEADERS}
     return {name: value for name, value in found.items() if value}
 

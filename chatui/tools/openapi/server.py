@@ -73,7 +73,7 @@ class OpenApiServer:
         raise ToolError(f"The server answered with status {status}{f': {answer}' if answer else '.'}")
 
     async def ping(self, turn: CallingTurn) -> None:
-        """It is asked for nothing, and without credentials, so that a refusal is an answer, too."""
+        """Ask whether the server answers: for nothing, and without credentials, so that a refusal is an answer, too."""
         try:
             async with self._connections.opened(HttpRequest("HEAD", self._spec.url, {})) as response:
                 if response.status_code >= 500:

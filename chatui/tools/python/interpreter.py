@@ -203,7 +203,8 @@ class Interpreter:
         return copied_in
 
     async def _copied_in(self, file: ConversationFile) -> bool:
-        """It is sent in pieces, because the interpreter needs several times the memory of a request, and its memory may be nearly full."""
+        """Write a file into the sandbox. Returns whether that succeeded. It is sent in pieces, because the interpreter needs several times
+        the memory of a request, and its memory may be nearly full."""
         for at in range(0, len(file.data) or 1, PIECE_BYTES):
             piece = base64.b64encode(file.data[at : at + PIECE_BYTES]).decode()
             if (await self._ask({"write": file.name, "data": piece, "is_first": at == 0})).has_failed:

@@ -128,7 +128,7 @@ def installed_packages() -> tuple[str, ...]:
 
 
 def _packages_of_service() -> tuple[str, ...]:
-    """Those that the service has named; until it has answered, none."""
+    """The packages that the service has named; until it has answered, none."""
     asked = _asked_service()
     return asked.result() if asked.done() else ()
 

@@ -271,7 +271,7 @@ class McpSpec(ServerSpec):
 
     @property
     def identity(self) -> str:
-        """Its name, and a digest of where it is: another server of the same name is another one."""
+        """The server's name, and a digest of where it is: another server of the same name is another one."""
         return f"{self.name} {hashlib.sha256((self.url or json.dumps(self.command)).encode()).hexdigest()[:16]}"
 
     @property

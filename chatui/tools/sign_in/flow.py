@@ -161,7 +161,8 @@ def document_address(back: str) -> str:
 
 
 def document(back: str) -> dict[str, Any]:
-    """That document, which the authorization server reads. The client is public: it has no secret, and PKCE protects its codes."""
+    """The metadata document of this client, which the authorization server reads. The client is public: it has no secret, and PKCE protects
+    its codes."""
     return {**_about(back), "client_id": document_address(back), "token_endpoint_auth_method": "none"}
 
 

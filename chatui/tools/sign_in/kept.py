@@ -129,7 +129,7 @@ class OwnToolSignIn:
 
 
 def of_person(person_id: UUID) -> list[OwnToolSignIn]:
-    """One statement."""
+    """The tool servers at which a person has signed in. One statement."""
     rows = ToolSignIn.objects.filter(person=person_id).order_by("server")
     return [OwnToolSignIn(*values) for values in rows.values_list("server", "issuer", "connected_at")]
 

@@ -41,7 +41,7 @@ class OpenMessage:
 
     @cached_property
     def markdown(self) -> GrowingMarkdown:
-        """Its text as it is shown. Made when somebody watches."""
+        """The message's text as it is shown. Made when somebody watches."""
         return GrowingMarkdown(self.pages, is_json=self.is_json)
 
     @property
