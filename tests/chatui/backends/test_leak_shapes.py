@@ -20,7 +20,7 @@ from chatui.codes import ProductCode
 from renderer.events import Assembler, Finished, RawEvent
 from renderer.gate import Audience, Gate, VisibleDelta, VisibleOpened, VisibleWithdrawn, may_see
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends import reading
+from tests.support import raw_answers
 from tests.chatui.backends.honest import HONEST
 from tests.chatui.backends.honest_labels import HEADINGS
 from tests.chatui.backends.honest_labels import LABELS as HONEST_LABELS
@@ -112,7 +112,7 @@ def events_of_chat(
     chunks: list[dict[str, Any]] = [{"choices": [{"index": 0, field: delta, **choice}]} for delta in deltas]
     if ends:
         chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
-    return [*chain(*reading.over_chat(chunks, breaks=not ends, separation=separation))]
+    return [*chain(*raw_answers.over_chat(chunks, breaks=not ends, separation=separation))]
 
 
 def events_of_responses(
@@ -126,7 +126,7 @@ def events_of_responses(
         events += [{"type": "response.output_item.done", "item": item}]
     if ends:
         events += [{"type": "response.completed", "response": {"status": "completed", "output": [item]}}]
-    return [*chain(*reading.over_responses(events, breaks=not ends, **known))]
+    return [*chain(*raw_answers.over_responses(events, breaks=not ends, **known))]
 
 
 def visible_text(events: list[RawEvent]) -> str:
@@ -234,7 +234,7 @@ def test_a_label_before_any_text_applies_until_the_next_role() -> None:
 def test_a_known_label_around_the_choices_hides_text() -> None:
     def shown(**around: object) -> str:
         chunk = {**around, "choices": [{"index": 0, "delta": {"content": SECRET}}]}
-        return visible_text([*chain(*reading.over_chat([chunk]))])
+        return visible_text([*chain(*raw_answers.over_chat([chunk]))])
 
     assert [shown(role="tool"), shown(channel="analysis"), shown(is_reasoning=True)] == [""] * 3
     assert [shown(), shown(x_trace={"a": 1}), shown(type="chunk"), shown(role="assistant")] == [SECRET] * 4
@@ -244,7 +244,7 @@ def test_raw_output_shows_its_answer_only_if_the_model_finished() -> None:
     def shown(reason: str | None) -> str:
         delta = {"content": f"analysis{SECRET} is the plan.assistantfinalHi"}
         chunk = {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
-        return visible_text([*chain(*reading.over_chat([chunk], breaks=reason is None))])
+        return visible_text([*chain(*raw_answers.over_chat([chunk], breaks=reason is None))])
 
     assert [shown(None), shown("length"), shown("content_filter"), shown("stop")] == ["", "", "", "Hi"]
 
@@ -371,7 +371,7 @@ STRIPPED = [row for row in ROWS.values() if row["mode"] == "stripped"]
 
 @pytest.mark.parametrize("row", [row for row in WIRE if "choices" in row["raw"]], ids=lambda row: row["id"])
 def test_an_odd_server_event_shows_exactly_the_visible_text(row: dict[str, str]) -> None:
-    assert visible_text([*chain(*reading.over_chat([json.loads(row["raw"])]))]) == row["visible"]
+    assert visible_text([*chain(*raw_answers.over_chat([json.loads(row["raw"])]))]) == row["visible"]
 
 
 @pytest.mark.parametrize("row", STRIPPED, ids=lambda row: row["id"])

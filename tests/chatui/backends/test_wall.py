@@ -18,8 +18,8 @@ from chatui.codes import ProductCode
 from renderer.events import Assembler, Finished, RawEvent
 from renderer.gate import Audience, Gate, VisibleDelta, VisibleOpened, VisibleWithdrawn, may_see
 from renderer.harmony.prompt import FunctionTool
-from tests.chatui.backends import reading
-from tests.chatui.backends.reading import Raws
+from tests.support import raw_answers
+from tests.support.raw_answers import Raws
 from tests.support.cases import for_each
 
 Row = dict[str, Any]
@@ -74,7 +74,7 @@ def offered(row: Row) -> tuple[FunctionTool, ...]:
 
 
 def over_chat(row: Row, seed: int | None) -> Raws:
-    return reading.over_chat(chunks(row, seed), tools=offered(row), breaks=not row.get("finish", "stop"))
+    return raw_answers.over_chat(chunks(row, seed), tools=offered(row), breaks=not row.get("finish", "stop"))
 
 
 def over_responses(row: Row, seed: int | None) -> Raws:
@@ -88,7 +88,7 @@ def over_responses(row: Row, seed: int | None) -> Raws:
         events.append({"type": "response.output_item.added", "item": {**message, "content": []}})
         events += [{"type": "response.output_text.delta", "item_id": "m", "delta": piece} for piece in pieces(text, seed)]
     events.append({"type": "response.completed", "response": {"status": "completed", "output": items}})
-    return reading.over_responses(events, tools=offered(row))
+    return raw_answers.over_responses(events, tools=offered(row))
 
 
 def seen(events: list[RawEvent]) -> tuple[str, str]:
@@ -231,7 +231,7 @@ def bodies(finished: list[Finished]) -> list[str]:
 
 def chat(deltas: list[Event], *, breaks: bool = False, **options: Any) -> list[Finished]:
     sent = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
-    return frames([*chain(*reading.over_chat(sent, breaks=breaks, summaries_are_trusted=True, **options))])
+    return frames([*chain(*raw_answers.over_chat(sent, breaks=breaks, summaries_are_trusted=True, **options))])
 
 
 @for_each(product(BETWEEN, SIGNS, (True, False)))
@@ -285,7 +285,7 @@ ITEMS_BETWEEN: dict[str, list[Event]] = {
 
 def responses(events: list[Event], *, breaks: bool = False, **options: Any) -> list[Finished]:
     end = [] if breaks else [{"type": "response.completed", "response": {"status": "completed"}}]
-    return frames([*chain(*reading.over_responses([*events, *end], breaks=breaks, **options))])
+    return frames([*chain(*raw_answers.over_responses([*events, *end], breaks=breaks, **options))])
 
 
 @for_each(product(ITEMS_BETWEEN, SIGNS, (True, False), (True, False)))

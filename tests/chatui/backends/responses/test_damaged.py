@@ -8,7 +8,7 @@ from typing import Any
 from chatui.backends.sse import Decoder
 from renderer.events import Assembler
 from renderer.gate import Audience, may_see
-from tests.chatui.backends import reading
+from tests.support import raw_answers
 from tests.support.cases import for_each, seeds
 from tests.support.places import RECORDINGS
 
@@ -69,7 +69,7 @@ def test_no_damaged_stream_makes_reasoning_visible(name: str) -> None:
     hidden_at_all = 0
     for seed in seeds(60):
         assembler, left = Assembler(), damaged(events, random.Random(seed))
-        raws = chain(*reading.over_responses(left, breaks=seed % 2 == 0))
+        raws = chain(*raw_answers.over_responses(left, breaks=seed % 2 == 0))
         frames = [done.frame for raw in raws if (done := assembler.feed(raw))]
         for frame in frames:
             if may_see(frame.header, Audience.END_USER):
