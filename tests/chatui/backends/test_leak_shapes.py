@@ -14,18 +14,17 @@ import pytest
 
 from chatui.backends.base import BackendError
 from chatui.backends.harmony.dialects import DIALECTS
-from chatui.backends.leaks.guard import judged
 from chatui.backends.separation import Separation
 from chatui.codes import ProductCode
 from renderer.events import Assembler, Finished, RawEvent
 from renderer.gate import Audience, Gate, VisibleDelta, VisibleOpened, VisibleWithdrawn, may_see
 from renderer.harmony.vocabulary import Vocabulary
-from tests.support import raw_answers
 from tests.chatui.backends.honest import HONEST
 from tests.chatui.backends.honest_labels import HEADINGS
 from tests.chatui.backends.honest_labels import LABELS as HONEST_LABELS
 from tests.chatui.backends.leaking import LEAKING, VISIBLE
-from tests.support import canary_runs
+from tests.support import canary_runs, raw_answers
+from tests.support.answer_text import guarded
 from tests.support.cases import EVERY_SHAPE, example_count, for_each, is_drawn
 from tests.support.cost import cost, costs_at_most
 from tests.support.places import QUIRKS
@@ -60,11 +59,6 @@ def least(found: set[str]) -> str:
     return shortest
 
 
-def guarded(text: str) -> str:
-    """What is visible of a text that is judged as a whole."""
-    return "".join(span.text for span in judged(text).spans if span.visible)
-
-
 # The guard alone
 
 
@@ -97,7 +91,7 @@ HOSTILE += ["а", "`<|end|>a"]
 def test_a_hostile_answer_takes_linear_time(unit: str) -> None:
     """With quadratic work, eight times the length would take 64 times as long."""
 
-    short, long = (partial(judged, (unit * length)[:length]) for length in (1_000, 8_000))
+    short, long = (partial(guarded, (unit * length)[:length]) for length in (1_000, 8_000))
     assert costs_at_most(24 * cost(short) + 50, long)
 
 

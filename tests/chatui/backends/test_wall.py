@@ -19,8 +19,8 @@ from renderer.events import Assembler, Finished, RawEvent
 from renderer.gate import Audience, Gate, VisibleDelta, VisibleOpened, VisibleWithdrawn, may_see
 from renderer.harmony.prompt import FunctionTool
 from tests.support import raw_answers
-from tests.support.raw_answers import Raws
 from tests.support.cases import for_each
+from tests.support.raw_answers import Raws
 
 Row = dict[str, Any]
 ROWS: list[Row] = [json.loads(line) for line in (Path(__file__).parent / "data" / "wall.jsonl").read_text("utf-8").splitlines()]

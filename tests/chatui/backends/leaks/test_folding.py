@@ -4,7 +4,7 @@ import pytest
 
 from chatui.backends.leaks import patterns
 from chatui.backends.leaks.patterns import ZERO, bare, folded
-from tests.chatui.backends.test_leak_shapes import guarded
+from tests.support.answer_text import guarded
 from tests.support.cases import for_each
 
 LOOK_ALIKES = {

@@ -2,13 +2,10 @@
 
 import json
 from functools import partial
-from itertools import groupby
 
 import pytest
 
-from chatui.backends.leaks import guard
-from chatui.backends.leaks.guard import TextSpan, judge
-from tests.chatui.backends.test_leak_shapes import guarded
+from tests.support.answer_text import answers_in, guarded, judged
 from tests.support.cases import for_each
 from tests.support.cost import cost, costs_at_most
 from tests.support.places import QUIRKS
@@ -109,22 +106,6 @@ def test_an_answer_after_two_end_tags_and_a_label_is_shown() -> None:
 HEADER = "<|end|><|start|>assistant<|channel|>analysis<|message|>"
 FINAL = "<|channel|>final<|message|>"
 NEXT = "<|end|><|start|>assistant"
-
-
-def written(spans: list[TextSpan]) -> str:
-    """The spans in the notation of the tables. Neighbours of the same kind are joined."""
-    signs: list[tuple[str, str]] = []
-    for span in spans:
-        signs += [("", "^")] if span.begins else []
-        signs += [("" if span.visible else "{!" if span.is_withheld else "{", span.text)] if span.text else []
-    return "".join(f"{kind}{''.join(text for _, text in same)}{'}' * bool(kind)}" for kind, same in groupby(signs, lambda sign: sign[0]))
-
-
-def judged(text: str, *, follows: bool = False) -> str:
-    """What becomes of ``text``; after ``#`` if the texts before it are hidden, too."""
-    judgement = guard.judged(text, follows=follows)
-    assert all(span.text or span.is_withheld for span in judgement.spans), "no span is without effect"
-    return "#" * judgement.hides_before + written(judgement.spans)
 
 
 # Tags and tokens
@@ -327,13 +308,6 @@ def test_a_sign_withdraws_the_earlier_text_of_the_completion(text: str, result: 
 THOUGHT = f"<|channel|>analysis<|message|>SECRET.{NEXT}"
 
 
-def shown(text: str) -> list[str]:
-    spans = judge(text)
-    assert all(span.begins for span in spans if span.visible), "each is a message"
-    assert "".join(span.text for span in spans) in text, "no text is counted twice"
-    return [span.text for span in spans if span.visible]
-
-
 @for_each([
     (f"{FINAL}Hello<|return|>", ["Hello"]),
     (f"{FINAL}Hello", ["Hello"]),
@@ -367,13 +341,13 @@ def shown(text: str) -> list[str]:
     ("assistantfinal hello", [" hello"]),
 ])  # fmt: skip
 def test_a_proven_answer_is_shown(text: str, messages: list[str]) -> None:
-    assert shown(text) == messages
+    assert answers_in(text) == messages
 
 
 @for_each(["4", "4.", "SECRET.", "analysis", "Yes"])
 def test_an_answer_that_also_occurs_in_the_reasoning_is_shown(answer: str) -> None:
     text = f"<|channel|>analysis<|message|>Yes, SECRET. 2 + 2 = 4.<|end|><|start|>assistant{FINAL}{answer}<|return|>"
-    assert shown(text) == [answer]
+    assert answers_in(text) == [answer]
     assert guarded(text) == answer
 
 
@@ -381,14 +355,14 @@ def test_an_answer_that_also_occurs_in_the_reasoning_is_shown(answer: str) -> No
 def test_an_answer_that_also_occurs_in_the_markers_before_it_is_shown(answer: str) -> None:
     for before in ("", THOUGHT, THOUGHT.replace("SECRET.", answer), THOUGHT.replace("analysis", "commentary")):
         text = f"{before}{FINAL}{answer}<|return|>"
-        assert shown(text) == [answer], before
+        assert answers_in(text) == [answer], before
     assert guarded(f"{THOUGHT}{FINAL}{answer}<|return|>") == answer
 
 
 def test_the_time_to_find_an_answer_grows_with_the_messages_before_it() -> None:
     for after in (NEXT, "<|start|>assistant", ""):
         message = f"<|channel|>analysis<|message|>a<|constrain|>b{after}"
-        small, large = (partial(shown, f"{message * times}{FINAL}Hello<|return|>") for times in (200, 2000))
+        small, large = (partial(answers_in, f"{message * times}{FINAL}Hello<|return|>") for times in (200, 2000))
         assert costs_at_most(10 * cost(small) * 2 + 10, large), after
 
 
@@ -419,22 +393,22 @@ def test_the_time_to_find_an_answer_grows_with_the_messages_before_it() -> None:
     "analysisSECRET. Hello",
 ])  # fmt: skip
 def test_without_a_proven_answer_everything_is_hidden_and_the_page_says_so(text: str) -> None:
-    assert judge(text) == [TextSpan(False, text, is_withheld=True)]
+    assert answers_in(text) == []
 
 
 @pytest.mark.parametrize("before", ["It is so.", "It is `so`.", 'They say "so".', "It's so.", "``` x ``` done."])
 def test_the_sign_of_an_answer_counts_after_a_whole_quotation(before: str) -> None:
-    assert shown(f"analysis{before}assistantfinalHello") == ["Hello"]
+    assert answers_in(f"analysis{before}assistantfinalHello") == ["Hello"]
 
 
 @pytest.mark.parametrize(
     "before", ["They say `so.", "A `b` c `d.", "Three ` of ` them `.", 'They say "so.', 'A "b" c "d.', "as in:", "(", "“"]
 )
 def test_the_sign_of_an_answer_may_be_quoted_inside_an_open_quotation(before: str) -> None:
-    assert shown(f"analysis{before}assistantfinalHello") == []
+    assert answers_in(f"analysis{before}assistantfinalHello") == []
 
 
 @pytest.mark.parametrize("after", [" Hello", "\nHello", " hello", ", Hello", '" Hello', "` Hello", ". Hello", "] Hello", "” Hello"])
 def test_the_sign_of_an_answer_may_be_quoted_if_a_sentence_continues_after_it(after: str) -> None:
-    assert shown(f"analysisSECRET.assistantfinal{after}") == []
-    assert shown(f"assistantfinal{after}") == [after], "at the beginning of an output, nothing can quote it"
+    assert answers_in(f"analysisSECRET.assistantfinal{after}") == []
+    assert answers_in(f"assistantfinal{after}") == [after], "at the beginning of an output, nothing can quote it"

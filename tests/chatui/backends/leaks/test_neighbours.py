@@ -3,10 +3,9 @@
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chatui.backends.leaks.guard import TextSpan
-from chatui.backends.leaks.scanner import LeakGuard
 from chatui.backends.separation import Separation
 from tests.chatui.backends.test_leak_shapes import least
+from tests.support.answer_text import AnswerText
 from tests.support.cases import example_count
 
 ANY = st.text(st.characters(codec="utf-8", exclude_characters="`~<[\\◁"), max_size=20)
@@ -21,17 +20,10 @@ KINDS = st.sampled_from(["", " ", "json", " json", "code", " code ", ": ", "\n",
 SECRET = "SECRET"
 
 
-def visible(spans: list[TextSpan]) -> str:
-    return "".join(span.text for span in spans if span.visible)
-
-
 def ever_shown(text: str, separation: Separation) -> str:
     """All that was ever shown: as one piece, in two, and character by character; which makes a difference of one letter at most."""
-    shown = set()
-    for pieces in ([text], list(text), *([text[:at], text[at:]] for at in range(1, len(text), 4))):
-        guard = LeakGuard(separation)
-        shown.add(visible([*(span for piece in pieces for span in guard.feed(piece)), *guard.finish(complete=True)]))
-    return least(shown)
+    ways = ([text], list(text), *([text[:at], text[at:]] for at in range(1, len(text), 4)))
+    return least({AnswerText(separation).whole(pieces) for pieces in ways})
 
 
 @settings(max_examples=example_count(300), database=None, deadline=None)

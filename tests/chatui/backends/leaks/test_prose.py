@@ -2,8 +2,7 @@
 
 import json
 
-from chatui.backends.leaks.labels import answer_after, visible_of
-from tests.chatui.backends.test_leak_shapes import guarded
+from tests.support.answer_text import behind_label, guarded, visible_of
 from tests.support.cases import for_each
 
 SPREAD = "\u200b" * 16
@@ -202,12 +201,6 @@ def test_tags_outside_code_are_hidden(text: str) -> None:
 # Which words at the beginning of an answer announce reasoning, and which answers are a server's own data.
 
 
-def answer(text: str) -> str | None:
-    """The answer after the label at the beginning of a text."""
-    at = answer_after(text)
-    return None if at is None else text[at:]
-
-
 @for_each([
     ("Thinking: x\nAnswer: 42", " 42"),
     ("Thinking: x\n**Final answer:** 42", " 42"),
@@ -236,7 +229,7 @@ def answer(text: str) -> str | None:
     ("Analysis:\n> x\n42", None),
 ])  # fmt: skip
 def test_the_answer_begins_after_its_own_label_or_after_the_block(text: str, expected: str | None) -> None:
-    assert answer(text) == expected
+    assert behind_label(text) == expected
 
 
 THOUGHT = {"type": "thinking", "text": "SECRET"}

@@ -5,7 +5,7 @@ from itertools import product
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.chatui.backends.test_leak_shapes import guarded
+from tests.support.answer_text import guarded
 from tests.support.cases import example_count, for_each
 
 NEXT = "<|end|><|start|>assistant"

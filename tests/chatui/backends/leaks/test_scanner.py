@@ -5,13 +5,11 @@ from itertools import product
 
 import pytest
 
-from chatui.backends.leaks.guard import TextSpan
-from chatui.backends.leaks.labels import Asked
-from chatui.backends.leaks.scanner import LeakGuard
 from chatui.backends.separation import Separation
 from renderer.harmony.prompt import FunctionTool
 from tests.chatui.backends.honest import HONEST
 from tests.chatui.backends.test_leak_shapes import cuts, events_of_chat, events_of_responses, least, visible_text
+from tests.support.answer_text import AnswerText
 from tests.support.cases import for_each
 from tests.support.cost import cost, costs_at_most
 
@@ -21,18 +19,9 @@ SHOWN_OF_HONEST = 487
 """Of 489 honest answers about markers: two have a whole header of Harmony within a sentence."""
 
 
-def visible(spans: list[TextSpan]) -> str:
-    return "".join(span.text for span in spans if span.visible)
-
-
 def shown(text: str, separation: Separation = Separation.STRUCTURED, *, complete: bool = True, thought: str = "") -> str:
     """What is shown, which does not depend on the pieces, but for one letter of a word."""
-    found = set()
-    for pieces in cuts(text):
-        guard = LeakGuard(separation, thought=thought)
-        spans = [span for piece in pieces for span in guard.feed(piece)]
-        found.add(visible([*spans, *guard.finish(complete=complete)]))
-    return least(found)
+    return least({AnswerText(separation, thought=thought).whole(pieces, complete=complete) for pieces in cuts(text)})
 
 
 LOOK = FunctionTool("look", parameters={"type": "object", "properties": {"q": {}, "topN": {}}, "required": ["q"]})
@@ -53,9 +42,7 @@ def test_a_bare_call_is_hidden_only_where_its_tool_was_offered(text: str, is_cal
     for separation in (Separation.STRUCTURED, Separation.UNPROVEN):
         for tools, expected in (((LOOK,), "" if is_call else text), ((), text)):
             for pieces in cuts(text):
-                guard = LeakGuard(separation, asked=Asked(tools=tools))
-                spans = [span for piece in pieces for span in guard.feed(piece)]
-                assert visible([*spans, *guard.finish(complete=True)]) == expected, (separation, pieces)
+                assert AnswerText(separation, tools=tools).whole(pieces) == expected, (separation, pieces)
 
 
 @for_each([
@@ -70,16 +57,15 @@ def test_a_call_or_its_result_behind_a_text_is_hidden_where_its_tool_was_offered
     for separation in (Separation.STRUCTURED, Separation.UNPROVEN):
         for tools, expected in (((LOOK,), result), ((), text)):
             for pieces in cuts(text):
-                guard = LeakGuard(separation, asked=Asked(tools=tools))
-                begun = [span for piece in pieces for span in guard.feed(piece)]
-                assert visible([*begun, *guard.finish(complete=True)]) == expected, (separation, pieces)
-                assert not tools or "SECRET" not in visible(begun)
+                coming = AnswerText(separation, tools=tools)
+                begun = coming.feed(*pieces)
+                assert begun + coming.finish() == expected, (separation, pieces)
+                assert not tools or "SECRET" not in begun
 
 
 def streamed(text: str) -> str:
     """What is shown before the end."""
-    guard = LeakGuard(Separation.STRUCTURED)
-    return visible([span for piece in text for span in guard.feed(piece)])
+    return AnswerText().feed(*text)
 
 
 @for_each([
@@ -181,27 +167,24 @@ def test_honest_answers_about_markers_are_whole() -> None:
 
 @for_each(["yaua", "yeoc", "chief", "Let me jam", "Bob", "a\u200bba"])
 def test_a_word_is_shown_at_once_though_its_last_letter_may_begin_a_sign(word: str) -> None:
-    assert visible(LeakGuard(Separation.STRUCTURED).feed(word)) == word
-    assert visible(LeakGuard(Separation.STRUCTURED).feed(f"{word} an")) == f"{word} ", "two letters of a sign are held"
+    assert AnswerText().feed(word) == word
+    assert AnswerText().feed(f"{word} an") == f"{word} ", "two letters of a sign are held"
 
 
 @for_each(["nalysisWe need the SECRET.", "ssistantanalysisWe need the SECRET.", 'ssistant to=functions.look json {"q": "SECRET"}'])
 def test_behind_a_letter_that_was_shown_a_sign_is_found_and_the_rest_of_it_held(rest: str) -> None:
     for complete, pieces in product((True, False), cuts(rest)):
-        guard = LeakGuard(Separation.STRUCTURED)
-        assert visible(guard.feed("It is soa")) == "It is soa"
-        spans = [span for piece in pieces for span in guard.feed(piece)]
-        assert visible([*spans, *guard.finish(complete=complete)]) == "", pieces
-    guard = LeakGuard(Separation.STRUCTURED)
-    spans = [*guard.feed("It is soa"), *guard.feed("ssistantanalysisWe need the SECRET.assistantfinalHo"), *guard.finish(complete=True)]
-    assert visible(spans) == "It is soaHo"
+        coming = AnswerText()
+        assert coming.feed("It is soa") == "It is soa"
+        assert coming.whole(pieces, complete=complete) == "", pieces
+    assert AnswerText().whole(["It is soa", "ssistantanalysisWe need the SECRET.assistantfinalHo"]) == "It is soaHo"
 
 
 @pytest.mark.parametrize("text", ["It costs < 3 and `x` is | here. " * 40, "The tag of the analysis, as assistants say. So it is. " * 40])
 def test_prose_is_held_for_a_few_characters_at_most(text: str) -> None:
-    guard, count = LeakGuard(Separation.STRUCTURED), 0
+    coming, count = AnswerText(), 0
     for at, letter in enumerate(text):
-        count += len(visible(guard.feed(letter)))
+        count += len(coming.feed(letter))
         assert at + 1 - count <= 16
 
 
@@ -211,10 +194,8 @@ def test_prose_is_held_for_a_few_characters_at_most(text: str) -> None:
 )
 def test_a_hostile_answer_takes_linear_time(unit: str) -> None:
     def scan(length: int, size: int) -> None:
-        text, guard = (unit * length)[:length], LeakGuard(Separation.STRUCTURED)
-        for at in range(0, length, size):
-            guard.feed(text[at : at + size])
-        guard.finish(complete=False)
+        text = (unit * length)[:length]
+        AnswerText().whole([text[at : at + size] for at in range(0, length, size)], complete=False)
 
     for size in (1, 1000):
         assert costs_at_most(24 * cost(partial(scan, 1_000, size)) + 50, partial(scan, 8_000, size))
@@ -239,15 +220,13 @@ def test_behind_reasoning_of_its_own_a_sign_hides_itself_and_what_follows_at_mos
 
 
 def test_behind_reasoning_of_its_own_a_call_is_data_unless_a_tool_was_offered() -> None:
-    guard = LeakGuard(Separation.OWN, asked=Asked(tools=(LOOK,)))
-    assert visible([*guard.feed('[{"name": "look", "arguments": {"q": "SECRET"}}]'), *guard.finish(complete=True)]) == ""
+    assert AnswerText(Separation.OWN, tools=(LOOK,)).whole(['[{"name": "look", "arguments": {"q": "SECRET"}}]']) == ""
 
 
 @for_each(['{"reasoning": "x", "category": "y"}', '{"name": "a", "arguments": {"b": 1}}', '[{"type": "thinking", "text": "x"}]'])
 def test_json_that_was_asked_for_may_have_any_key(text: str) -> None:
     for separation in Separation:
-        guard = LeakGuard(separation, asked=Asked(is_json=True))
-        assert visible([*guard.feed(text), *guard.finish(complete=True)]) == text
+        assert AnswerText(separation, is_json=True).whole([text]) == text
 
 
 # What repeats the reasoning of the same completion
@@ -273,32 +252,30 @@ def test_what_comes_as_reasoning_afterwards_was_reasoning(text: str, rest: str, 
     """Whatever was proved: the server contradicts itself, so what follows is judged without proof again."""
     for separation, thought in ((Separation.STRUCTURED, ""), (Separation.PLAIN, ""), (Separation.OWN, "Something short, before.")):
         for apart in (False, True):
-            guard = LeakGuard(separation, thought=thought)
-            assert visible([span for piece in text for span in guard.feed(piece)])
+            coming = AnswerText(separation, thought=thought)
+            assert coming.feed(*text)
             if apart:
-                guard.reasoned_apart("The user asks for it. Say yes.")
+                coming.reasoning_comes("The user asks for it. Say yes.", is_apart=True)
             else:
-                for piece in ("The user asks ", "for it. Say ", "yes."):
-                    guard.reasoned(piece)
-            spans = guard.finish(complete=True)
-            assert guard.hides_before is guard.has_sign is hides_before
-            assert not hides_before or visible(spans).strip() == rest
+                coming.reasoning_comes("The user asks ", "for it. Say ", "yes.")
+            shown_at_end = coming.finish()
+            assert coming.is_taken_back is coming.has_sign is hides_before
+            assert not hides_before or shown_at_end.strip() == rest
 
 
 def test_a_cut_text_that_begins_as_later_reasoning_does_is_withheld_whole() -> None:
-    guard = LeakGuard(Separation.STRUCTURED)
-    assert visible(guard.feed("The user asks for it. Say yes. Yes"))
-    guard.reasoned("The user asks for it. Say yes.")
-    assert not visible(guard.finish(complete=False)) and guard.hides_before
+    coming = AnswerText()
+    assert coming.feed("The user asks for it. Say yes. Yes")
+    coming.reasoning_comes("The user asks for it. Say yes.")
+    assert not coming.finish(complete=False) and coming.is_taken_back
 
 
 def test_each_thought_counts_by_itself_unless_it_is_short() -> None:
     long = "The user asks for it. Say yes."
     for thought, text, expected in ((long, f"{long} Yes.", "Yes."), ("Yes.", "Yes.", "Yes.")):
-        guard = LeakGuard(Separation.OWN, thought=f"Hm. {thought}")
-        guard.reasoned_apart(thought)
-        spans = [span for piece in text for span in guard.feed(piece)]
-        assert visible([*spans, *guard.finish(complete=True)]).strip() == expected and not guard.hides_before
+        coming = AnswerText(Separation.OWN, thought=f"Hm. {thought}")
+        coming.reasoning_comes(thought, is_apart=True)
+        assert coming.whole(text).strip() == expected and not coming.is_taken_back
 
 
 THOUGHT = "They ask “how many” of 12's parts are left. I say: 7, it's café rules."
@@ -325,17 +302,15 @@ AGAIN = [
 def test_a_thought_that_comes_again_is_told_by_its_words(thought: str, again: str, shown_of_it: str) -> None:
     for separation in Separation:
         for apart, pieces in product((False, True), cuts(f"{again}Yes.")):
-            guard = LeakGuard(separation, thought="" if apart else thought, asked=Asked(thoughts=(thought,) if apart else ()))
-            spans = [*(span for piece in pieces for span in guard.feed(piece)), *guard.finish(complete=True)]
-            assert "".join(visible(spans).split()) == "".join(f"{shown_of_it}Yes.".split()), (separation, pieces)
-            assert not guard.hides_before and not guard.is_repeated, "nothing of it was shown"
-            late = LeakGuard(separation)
-            spans = [span for piece in pieces for span in late.feed(piece)]
-            late.reasoned_apart(thought)
-            assert separation is Separation.UNPROVEN or visible(spans)
-            rest = late.finish(complete=True)
-            assert "".join(visible(rest).split()) == "".join(f"{shown_of_it}Yes.".split())
-            assert late.hides_before is (separation is not Separation.UNPROVEN)
+            coming = AnswerText(separation, thought="" if apart else thought, earlier_thoughts=[thought] if apart else [])
+            assert "".join(coming.whole(pieces).split()) == "".join(f"{shown_of_it}Yes.".split()), (separation, pieces)
+            assert not coming.is_taken_back and not coming.is_repeated, "nothing of it was shown"
+            late = AnswerText(separation)
+            begun = late.feed(*pieces)
+            late.reasoning_comes(thought, is_apart=True)
+            assert separation is Separation.UNPROVEN or begun
+            assert "".join(late.finish().split()) == "".join(f"{shown_of_it}Yes.".split())
+            assert late.is_taken_back is (separation is not Separation.UNPROVEN)
 
 
 @for_each([
@@ -352,10 +327,9 @@ def test_what_an_honest_answer_has_of_its_thought_stays(thought: str, text: str)
     """A draft at the end of a thought is the answer; so is a sentence that goes on."""
     for separation in Separation:
         for pieces in cuts(text):
-            guard = LeakGuard(separation, thought=thought)
-            spans = [*(span for piece in pieces for span in guard.feed(piece)), *guard.finish(complete=True)]
-            assert visible(spans) == text, (separation, pieces)
-            assert not guard.hides_before and not guard.has_sign
+            coming = AnswerText(separation, thought=thought)
+            assert coming.whole(pieces) == text, (separation, pieces)
+            assert not coming.is_taken_back and not coming.has_sign
 
 
 # Without proof
@@ -363,30 +337,29 @@ def test_what_an_honest_answer_has_of_its_thought_stays(thought: str, text: str)
 
 @for_each(["Hi there.", f"<think>{SECRET}</think>Hi there.", f"{SECRET}</think>Hi there."])
 def test_without_proof_nothing_is_shown_before_the_end(text: str) -> None:
-    guard = LeakGuard(Separation.UNPROVEN)
-    assert [guard.feed(piece) for piece in text] == [[]] * len(text)
-    assert visible(guard.finish(complete=True)) == "Hi there." and guard.has_sign == ("SECRET" in text)
+    coming = AnswerText(Separation.UNPROVEN)
+    assert coming.feed(*text) == ""
+    assert coming.finish() == "Hi there." and coming.has_sign == ("SECRET" in text)
 
 
 def test_without_proof_an_answer_that_was_cut_is_withheld() -> None:
-    guard = LeakGuard(Separation.UNPROVEN)
-    guard.feed("Hi there.")
-    assert guard.finish(complete=False) == [TextSpan(False, "Hi there.", is_withheld=True)]
+    coming = AnswerText(Separation.UNPROVEN)
+    assert (coming.whole(["Hi there."], complete=False), coming.withheld) == ("", "Hi there.")
 
 
 @for_each([("Hi.", False), (f"Hi.<think>{SECRET}</think>", True), ("So it is, they say.</think>Hi.", True)])
 def test_a_model_that_never_reasons_is_found_out_by_one_sign(text: str, has_sign: bool) -> None:
-    guard = LeakGuard(Separation.PLAIN)
-    assert guard.feed("So ") and guard.feed(text) is not None
-    guard.finish(complete=True)
-    assert guard.has_sign is has_sign
+    coming = AnswerText(Separation.PLAIN)
+    assert coming.feed("So ")
+    coming.whole([text])
+    assert coming.has_sign is has_sign
 
 
 def test_a_cut_answer_whose_reasoning_was_shown_is_withheld_whole() -> None:
     text = f"{SECRET}</think>Hi"
-    guard = LeakGuard(Separation.STRUCTURED)
-    assert SECRET in visible([span for piece in text for span in guard.feed(piece)]), "it is seen as it comes"
-    assert not visible(guard.finish(complete=False)) and guard.hides_before
+    coming = AnswerText()
+    assert SECRET in coming.feed(*text), "it is seen as it comes"
+    assert not coming.finish(complete=False) and coming.is_taken_back
 
 
 @for_each([

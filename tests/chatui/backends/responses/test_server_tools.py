@@ -14,9 +14,9 @@ from renderer.events import Assembler, FrameText
 from renderer.frame_kinds import is_tool_line
 from renderer.gate import Audience, may_see, show
 from tests.backends.responses import added, done, message, text
-from tests.support.raw_answers import over_responses
 from tests.chatui.backends.wire import BEGUN, ended, message_event, then
 from tests.support import stub
+from tests.support.raw_answers import over_responses
 from tests.support.sampling import PATIENT, outcome, sample_request
 
 SEARCH = {"type": "web_search"}
