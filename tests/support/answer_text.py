@@ -80,7 +80,7 @@ def guarded(text: str) -> str:
 
 
 def judged(text: str, *, follows: bool = False) -> str:
-    """What becomes of a whole text: ``{hidden}``, ``{!hidden, and the page says so}``, ``^`` before a new message, and ``#`` in front if the
+    """What becomes of a whole text: ``{hidden}``, ``{!hidden, and the page says so}``, ``^`` before a message, and ``#`` in front if the
     texts before it in the same completion are hidden, too. ``follows``: there are some. Neighbours of the same kind are joined.
     """
     judgement = judged_whole(text, follows=follows)

@@ -1,6 +1,9 @@
 """What proves that a server separates reasoning, what takes it back, and what of it other requests may rely on."""
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,138 +13,190 @@ import pytest
 from chatui.answer_formats import AnswerFormat
 from chatui.backends import registry
 from chatui.backends.base import Endpoint
-from chatui.backends.chat.backend import ChatCompletionsBackend
-from chatui.backends.discovery import Discovered
-from chatui.backends.separation import MAX_UPSTREAMS, OwnProofs, Read, Separates, Separation, Separations, upstream_of
+from chatui.backends.separation import Known, OwnProofs, Separates, Separation
 from renderer.frame_kinds import ANALYSIS, PREAMBLE
 from renderer.frames import Frame
+from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 from tests.support import stub
+from tests.support.limits import limit
 from tests.support.places import RECORDINGS
 from tests.support.sampling import PATIENT, outcome, sample_request
 
-PROVED = Read(Separation.STRUCTURED, proves=True, has_sign=False, has_text=True, is_whole=True)
-SILENT = Read(Separation.UNPROVEN, proves=False, has_sign=False, has_text=True, is_whole=True)
-SIGN = Read(Separation.STRUCTURED, proves=False, has_sign=True, has_text=True, is_whole=True)
+
+def chunk(**delta: object) -> bytes:
+    return b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}).encode() + b"\n\n"
 
 
-def learned(*reads: Read, model: str | None = "alpha", separates: Separates = "proved") -> Separation:
-    known = Separations(separates)
-    for read in reads:
-        known.learn(model, read)
-    return known.of(model)
+END = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+PROVED = chunk(reasoning="Hm.") + chunk(content="Hi") + END
+SILENT = chunk(content="Hi") + END
+SIGN = chunk(content="So it is, they say.</think>Hi") + END
+CUT = chunk(content="Hi") + b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}\n\n'
 
 
-def test_proof_is_remembered_for_a_model_until_a_sign_and_proved_anew() -> None:
-    assert [learned(), learned(PROVED), learned(PROVED, SILENT)] == [Separation.UNPROVEN, Separation.STRUCTURED, Separation.STRUCTURED]
-    assert [learned(PROVED, SIGN), learned(PROVED, SIGN, PROVED)] == [Separation.UNPROVEN, Separation.STRUCTURED]
-    known = Separations()
-    known.learn("alpha", PROVED)
-    assert known.of("beta") is Separation.UNPROVEN
+def of(name: str, answer: bytes, field: str = "system_fingerprint") -> bytes:
+    """The answer of a version, or of an upstream behind a gateway, that names itself in every chunk."""
+    return answer.replace(b'{"choices"', b'{"%b": "%b", "choices"' % (field.encode(), name.encode()))
 
 
-def test_a_model_that_never_reasoned_in_twenty_answers_is_plain_unless_it_is_gpt_oss() -> None:
-    assert [learned(*[SILENT] * count) for count in (19, 20)] == [Separation.UNPROVEN, Separation.PLAIN]
-    for model in ("openai/gpt-oss-120b", "GPT_OSS", "gptoss-tiny", None):
-        assert learned(*[SILENT] * 50, model=model) is Separation.UNPROVEN
-    cut = Read(Separation.UNPROVEN, proves=False, has_sign=False, has_text=True, is_whole=False)
-    assert learned(*[cut] * 50) is Separation.UNPROVEN
-    assert learned(*[SILENT] * 20, SIGN, *[SILENT] * 19) is Separation.UNPROVEN
+class Peer:
+    """A model server that gives each answer that it is asked for, and a backend that reads it over Chat Completions."""
+
+    def __init__(self, server: stub.Stub, model: str | None, **options: Any) -> None:
+        self._server, self._model = server, model or ""
+        self.backend = registry.build(Endpoint(server.url, model=model, limits=PATIENT, **options), kind="chat")
+
+    async def says(self, answer: bytes, times: int = 1) -> bool:
+        """Whether the answer was held until it was whole, the last of so many times."""
+        for _ in range(times):
+            told: list[str] = []
+            self._server.answer = stub.plays(answer)
+            await outcome(self.backend, replace(sample_request("Hello!"), on_held=partial(told.append, "held")))
+        return bool(told)
+
+    def known(self) -> Known:
+        return self.backend.known_separations()[self._model]
 
 
-def test_a_model_with_the_vocabulary_of_gpt_oss_is_never_plain_whatever_its_name() -> None:
-    known = Separations()
-    for _ in range(2):
-        for _ in range(20):
-            known.learn("our-own", SILENT)
-        known.is_gpt_oss()
-        assert known.of("our-own") is Separation.UNPROVEN
+@asynccontextmanager
+async def peer(model: str | None = "alpha", **options: Any) -> AsyncIterator[Peer]:
+    async with stub.running(stub.plays(b"")) as server:
+        found = Peer(server, model, **options)
+        yield found
+        await found.backend.aclose()
 
 
-async def test_the_finding_of_auto_is_passed_on() -> None:
-    backend = ChatCompletionsBackend(Endpoint("http://127.0.0.1:1", model="our-own"))
-    backend.use_discovery(Discovered("vLLM", ("our-own",), is_gpt_oss=True))
-    assert learned(*[SILENT] * 20) is Separation.PLAIN
-    for _ in range(20):
-        backend._separations.learn("our-own", SILENT)
-    assert backend._separations.of("our-own") is Separation.UNPROVEN
-    await backend.aclose()
+async def learned(*answers: bytes, model: str | None = "alpha", separates: Separates = "proved") -> Separation:
+    """What is known of a model after these answers."""
+    async with peer(model, separates=separates) as asked:
+        for answer in answers:
+            await asked.says(answer)
+        return asked.known().separation
 
 
-def test_the_operator_decides() -> None:
-    assert learned(SIGN, separates="always") is Separation.STRUCTURED
-    assert [learned(*reads, separates="never reasons") for reads in ([], [SILENT], [SIGN])] == [
-        *[Separation.PLAIN] * 2,
+async def test_proof_is_remembered_until_a_sign_and_proved_anew() -> None:
+    assert [await learned(SILENT), await learned(PROVED), await learned(PROVED, SILENT)] == [
         Separation.UNPROVEN,
+        *[Separation.STRUCTURED] * 2,
     ]
+    assert [await learned(PROVED, SIGN), await learned(PROVED, SIGN, PROVED)] == [Separation.UNPROVEN, Separation.STRUCTURED]
+
+
+async def test_the_proof_of_a_model_is_none_of_another_model() -> None:
+    proofs = OwnProofs()
+    async with peer(proofs=proofs) as alpha, peer("beta", proofs=proofs) as beta:
+        await alpha.says(PROVED)
+        assert [await beta.says(SILENT), await alpha.says(SILENT)] == [True, False]
+
+
+async def test_a_model_that_never_reasoned_in_twenty_answers_is_plain_unless_it_is_gpt_oss() -> None:
+    assert [await learned(*[SILENT] * count) for count in (19, 20)] == [Separation.UNPROVEN, Separation.PLAIN]
+    for model in ("openai/gpt-oss-120b", "GPT_OSS", "gptoss-tiny", None):
+        assert await learned(*[SILENT] * 30, model=model) is Separation.UNPROVEN, model
+    assert await learned(*[CUT] * 30) is Separation.UNPROVEN
+    assert await learned(*[SILENT] * 20, SIGN, *[SILENT] * 19) is Separation.UNPROVEN
+
+
+async def test_a_model_with_the_vocabulary_of_gpt_oss_is_never_plain_whatever_its_name() -> None:
+    """Which ``auto`` asks the server for, though it then speaks Chat Completions."""
+
+    def no_vocabulary() -> Vocabulary:
+        raise VocabularyError("not here")
+
+    for tokens, expected in (([200005, 200008], Separation.UNPROVEN), ([27, 91, 8], Separation.PLAIN)):
+        async with stub.running(stub.plays(b""), models={"data": [{"id": "our-own", "owned_by": "vllm"}]}) as server:
+
+            async def answer(writer: asyncio.StreamWriter) -> None:
+                tokenized = stub.responds("200 OK", json.dumps({"tokens": tokens}).encode())  # noqa: B023 - called within this round
+                await (tokenized if server.requests[-1].path == "/tokenize" else stub.plays(SILENT))(writer)
+
+            server.answer = answer
+            backend = registry.build(Endpoint(server.url, model="our-own", limits=PATIENT), kind="auto", vocabulary=no_vocabulary)
+            for _ in range(20):
+                assert (await outcome(backend, sample_request("Hello!"))).visible == "Hi"
+            assert backend.known_separations()["our-own"].separation is expected
+            await backend.aclose()
+
+
+async def test_the_operator_decides() -> None:
+    assert await learned(SIGN, separates="always") is Separation.STRUCTURED
+    async with peer(separates="never reasons") as asked:
+        assert not await asked.says(SILENT), "the first answer need not be held"
+        assert asked.known().separation is Separation.PLAIN
+    assert await learned(SIGN, separates="never reasons") is Separation.UNPROVEN
 
 
 @pytest.mark.parametrize("model", ["alpha", None])
-def test_one_sign_does_not_end_the_streaming_for_good_where_the_operator_says_that_the_model_never_reasons(model: str | None) -> None:
-    held = [learned(SIGN, *[SILENT] * count, model=model, separates="never reasons") for count in (19, 20)]
+async def test_one_sign_does_not_end_the_streaming_for_good_where_the_operator_says_that_the_model_never_reasons(model: str | None) -> None:
+    held = [await learned(SIGN, *[SILENT] * count, model=model, separates="never reasons") for count in (19, 20)]
     assert held == [Separation.UNPROVEN, Separation.PLAIN]
-    assert learned(SIGN, *[SILENT] * 20, SIGN, model=model, separates="never reasons") is Separation.UNPROVEN
+    assert await learned(SIGN, *[SILENT] * 20, SIGN, model=model, separates="never reasons") is Separation.UNPROVEN
 
 
-def test_gpt_oss_that_gave_a_sign_does_reason_whatever_the_operator_says() -> None:
-    assert learned(SIGN, *[SILENT] * 50, model="gpt-oss-20b", separates="never reasons") is Separation.UNPROVEN
+async def test_gpt_oss_that_gave_a_sign_does_reason_whatever_the_operator_says() -> None:
+    assert await learned(SIGN, *[SILENT] * 30, model="gpt-oss-20b", separates="never reasons") is Separation.UNPROVEN
 
 
 @pytest.mark.parametrize("separates", ["proved", "never reasons"])
-def test_the_twenty_answers_are_in_a_row_however_many_signs_there_were(separates: Separates) -> None:
+async def test_the_twenty_answers_are_in_a_row_however_many_signs_there_were(separates: Separates) -> None:
     twice = [SIGN, *[SILENT] * 10] * 2
-    assert learned(*twice, *[SILENT] * 9, separates=separates) is Separation.UNPROVEN
-    assert learned(*twice, *[SILENT] * 10, separates=separates) is Separation.PLAIN
+    assert await learned(*twice, *[SILENT] * 9, separates=separates) is Separation.UNPROVEN
+    assert await learned(*twice, *[SILENT] * 10, separates=separates) is Separation.PLAIN
 
 
-def test_what_is_known_says_why_and_counts_what_was_held_and_withheld() -> None:
-    known = Separations()
-    for read in (SILENT, SILENT, PROVED, SIGN):
-        known.learn("alpha", read)
-    of_alpha = known.known()["alpha"]
-    assert (of_alpha.held, of_alpha.withheld) == (2, 1)
-    assert of_alpha.since and "signs" in of_alpha.why
+async def test_what_is_known_says_why_and_counts_what_was_held_and_withheld() -> None:
+    async with peer() as asked:
+        for answer in (SILENT, SILENT, PROVED, SIGN):
+            await asked.says(answer)
+        assert (asked.known().held, asked.known().withheld) == (2, 1)
+        assert asked.known().since and "signs" in asked.known().why
 
 
-def test_a_proof_counts_in_all_processes_and_a_sign_takes_it_back_in_all() -> None:
+async def test_a_proof_counts_in_all_processes_and_a_sign_takes_it_back_in_all() -> None:
     proofs = OwnProofs()
-    one, two = Separations(proofs=proofs), Separations(proofs=proofs)
-    two.learn("alpha", SILENT)
-    one.learn("alpha", PROVED)
-    assert [each.of("alpha") for each in (one, two, Separations(proofs=proofs))] == [Separation.STRUCTURED] * 3
-    assert two.known()["alpha"].separation is Separation.STRUCTURED
-    two.learn("alpha", SIGN)
-    assert [each.of("alpha") for each in (one, two, Separations(proofs=proofs))] == [Separation.UNPROVEN] * 3
-    one.learn("alpha", PROVED)
-    assert [each.of("alpha") for each in (one, two)] == [Separation.STRUCTURED] * 2
+    async with peer(proofs=proofs) as one, peer(proofs=proofs) as two, peer(proofs=proofs) as third, peer(proofs=proofs) as fourth:
+        assert await two.says(SILENT), "the premise: held without a proof"
+        await one.says(PROVED)
+        assert two.known().separation is Separation.STRUCTURED
+        assert [await each.says(SILENT) for each in (one, two, third)] == [False] * 3
+        await two.says(SIGN)
+        assert [await each.says(SILENT) for each in (one, two, fourth)] == [True] * 3
+        await one.says(PROVED)
+        assert [await each.says(SILENT) for each in (one, two)] == [False] * 2
 
 
-def test_the_word_of_an_operator_needs_no_proof_and_gives_none() -> None:
+async def test_the_word_of_an_operator_needs_no_proof_and_gives_none() -> None:
     proofs = OwnProofs()
     proofs.keep("alpha", "", "")
-    assert Separations("never reasons", proofs).of("alpha") is Separation.PLAIN
-    told = Separations("never reasons", proofs)
-    told.learn("alpha", SIGN)
-    assert told.of("alpha") is Separation.UNPROVEN
+    async with peer(separates="never reasons", proofs=proofs) as told:
+        await told.says(SILENT)
+        assert told.known().separation is Separation.PLAIN
+        await told.says(SIGN)
+        assert told.known().separation is Separation.UNPROVEN
 
 
-def test_a_proof_ends_when_the_server_names_another_version() -> None:
-    of_version = {name: replace(SILENT, version=name) for name in ("", "one", "two")}
-    proved = replace(PROVED, version="one")
-    assert learned(proved, of_version["one"], of_version[""], of_version["one"]) is Separation.STRUCTURED
-    assert learned(proved, of_version["two"]) is Separation.UNPROVEN
-    assert learned(proved, of_version["two"], of_version["one"]) is Separation.UNPROVEN
-    assert learned(proved, replace(proved, version="two"), of_version["two"]) is Separation.STRUCTURED
+async def test_a_proof_ends_when_the_server_names_another_version_at_the_end_of_an_answer() -> None:
+    proof = {name: response({}, {"system_fingerprint": name}, thought="Hm.") for name in ("1", "2")}
+    said = {name: response({}, {"system_fingerprint": name}) for name in ("1", "2", None)}
+    assert await are_held(proof["1"], said["1"], said[None], said["1"]) == [False] * 4
+    assert await are_held(proof["1"], said["2"], said["2"], said["1"]) == [False, False, True, True]
+    assert await are_held(proof["1"], proof["2"], said["2"], said["2"]) == [False] * 4
 
 
-def test_each_upstream_proves_it_for_itself_and_only_so_many_are_remembered() -> None:
-    known = Separations()
-    known.learn("alpha", replace(PROVED, upstream="one"))
-    assert [known.of("alpha", upstream) for upstream in ("one", "two", "")] == [Separation.STRUCTURED, *[Separation.UNPROVEN] * 2]
-    known.learn("alpha", replace(SIGN, upstream="two"))
-    assert known.of("alpha", "one") is Separation.STRUCTURED
-    for number in range(3 * MAX_UPSTREAMS):
-        known.learn("alpha", replace(SILENT, upstream=str(number)))
-    assert len(known._known) == MAX_UPSTREAMS
+async def test_each_upstream_proves_it_for_itself_and_only_so_many_are_remembered() -> None:
+    async with peer() as asked:
+        await asked.says(of("one", PROVED, "provider"))
+        assert [await asked.says(of(name, SILENT, "provider")) for name in ("one", "two")] == [False, True] and await asked.says(SILENT)
+        await asked.says(of("two", SIGN, "provider"))
+        assert not await asked.says(of("one", SILENT, "provider"))
+        most = limit("chatui.backends", "MAX_UPSTREAMS")
+        for _ in range(15):
+            for number in range(2):
+                await asked.says(of(str(number), SILENT, "provider"))
+        for number in range(2, most + 2):
+            await asked.says(of(str(number), SILENT, "provider"))
+        await asked.says(of("0", SILENT, "provider"), times=19)
+        assert asked.known().separation is Separation.UNPROVEN, "the fifteen answers were forgotten"
 
 
 def named(name: str, **delta: object) -> bytes:
@@ -235,9 +290,13 @@ async def test_another_model_that_is_named_before_the_first_text_has_no_proof_of
     assert await are_held(response(one, one, thought="Hm."), response(two, two), response(one, one)) == [False, True, False]
 
 
-def test_who_answers_is_told_apart_whatever_the_names_hold() -> None:
+async def test_who_answers_is_told_apart_whatever_the_names_hold() -> None:
     names = [{"provider": "a", "system_fingerprint": "b"}, {"system_fingerprint": "a\nb"}, {"provider": "a\nb"}, {"model": "a\nb"}, {}]
-    assert len({upstream_of(each) for each in names}) == len(names) and upstream_of({"provider": "", "model": None}) == ""
+    for proving in names:
+        answers = [response(proving, proving, thought="Hm."), *(response(each, each) for each in names if each != proving)]
+        assert await are_held(*answers) == [False, *[True] * (len(names) - 1)], proving
+    unnamed = {"provider": "", "model": None}
+    assert await are_held(response({}, {}, thought="Hm."), response(unnamed, unnamed)) == [False, False]
 
 
 @pytest.mark.parametrize("thought", ["\u200b", "…", "<think>", "<|channel|>", "[THINK]\n"])
@@ -271,13 +330,6 @@ async def test_a_thought_of_an_earlier_round_that_begins_the_answer_is_hidden(wa
             got = await outcome(backend, request)
             await backend.aclose()
         assert got.visible.strip() == shown
-
-
-def chunk(**delta: object) -> bytes:
-    return b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}).encode() + b"\n\n"
-
-
-END = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 
 
 @pytest.mark.parametrize(("deltas", "expected"), [
