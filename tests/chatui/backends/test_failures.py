@@ -4,9 +4,13 @@ Rejected fields are omitted from then on, with one log line; no other field is e
 """
 
 import asyncio
+import contextlib
 import json
 import logging
 import re
+import socket
+import ssl
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,10 +19,13 @@ import pytest
 
 from chatui.backends import registry
 from chatui.backends.base import BackendError, Endpoint
-from chatui.backends.failures import OPTIONAL, RejectedFields, blame_request, error_of_body, error_of_status, lost
+from chatui.backends.failures import OPTIONAL
+from chatui.backends.http import Upstream
+from chatui.backends.route import Route
 from chatui.codes import Cause, ProductCode
 from tests.chatui.backends.faults import FAULTS
 from tests.support import stub
+from tests.support.limits import set_limits
 from tests.support.places import ROOT
 from tests.support.sampling import PATIENT, outcome, sample_request
 from tests.support.several import constant_answer
@@ -34,8 +41,39 @@ PAYLOAD: dict[str, object] = {
 }
 
 
-def refusal(body: object, status: int = 400) -> BackendError:
-    return BackendError(ProductCode.BACKEND_REFUSED, f"HTTP {status}: {json.dumps(body) if not isinstance(body, str) else body}")
+PATH = "/v1/chat/completions"
+
+
+async def refused(
+    status: int, message: object, *headers: str, path: str = PATH, payload: Mapping[str, object] | None = None
+) -> BackendError:
+    """What becomes of an answer with another status than 200, and with these headers."""
+    text = message if isinstance(message, str) else json.dumps(message)
+    more = "".join(f"{header}\r\n" for header in headers)
+    async with stub.running(stub.responds(f"{status} Said", text.encode(), f"Connection: close\r\n{more}")) as server:
+        upstream = Upstream(server.url, None, PATIENT)
+        with pytest.raises(BackendError) as caught:
+            await upstream.post(path, payload or {"model": "m"})
+        await upstream.aclose()
+    return caught.value
+
+
+async def said_in_stream(message: object, *, is_empty: bool = True) -> BackendError:
+    """What becomes of an error in a stream with status 200. ``is_empty``: nothing came before it."""
+    before = b"" if is_empty else stub.chunk(content="Hi")
+    async with stub.running(
+        stub.plays(before + b"data: " + json.dumps({"object": "error", "error": message}).encode() + b"\n\n")
+    ) as server:
+        backend = registry.build(Endpoint(server.url, model="m", limits=PATIENT, separates="always"), kind="chat")
+        result = await outcome(backend, sample_request("Hello!"))
+        await backend.aclose()
+    assert result.error is not None
+    return result.error
+
+
+@pytest.fixture(autouse=True)
+def asks_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_limits(monkeypatch, "chatui.backends", PAUSES=(0.0, 0.0))
 
 
 @pytest.mark.parametrize(
@@ -57,11 +95,18 @@ def refusal(body: object, status: int = 400) -> BackendError:
         ({"error": {"message": "x" * 400 + " unknown field temperature"}}, 400, None),
     ],
 )
-def test_a_rejected_field_is_recognized_from_the_error(body: object, status: int, name: str | None) -> None:
-    fields = RejectedFields()
-    assert fields.learn(refusal(body, status), PAYLOAD) == name
-    left = fields.without(PAYLOAD)
-    assert left["messages"] == [] and PAYLOAD["reasoning"] == {"effort": "low", "summary": "auto"}, "the request itself is not changed"
+async def test_a_rejected_field_is_recognized_from_the_error_and_left_out(body: object, status: int, name: str | None) -> None:
+    refuse = stub.responds(f"{status} Said", (body if isinstance(body, str) else json.dumps(body)).encode(), "Connection: close\r\n")
+    accept = stub.responds("200 OK", b"{}", "Connection: close\r\n")
+    payload = json.loads(json.dumps(PAYLOAD))
+    async with stub.running(lambda writer: (refuse if len(server.requests) == 1 else accept)(writer)) as server:
+        upstream = Upstream(server.url, None, PATIENT)
+        with contextlib.nullcontext() if name else pytest.raises(BackendError):
+            await upstream.post(PATH, payload)
+        await upstream.aclose()
+    left = server.posted
+    assert len(server.requests) == (2 if name else 1)
+    assert left["messages"] == [] and payload == PAYLOAD, "the request itself is not changed"
     if name == "reasoning.summary":
         assert left["reasoning"] == {"effort": "low"}
     elif name == "max_tokens":
@@ -70,11 +115,14 @@ def test_a_rejected_field_is_recognized_from_the_error(body: object, status: int
         assert set(PAYLOAD) - set(left) == ({name} if name else set())
 
 
-def test_the_same_field_is_given_up_once() -> None:
-    fields = RejectedFields()
-    error = refusal({"error": {"message": "Unknown field: temperature"}})
-    assert fields.learn(error, PAYLOAD) == "temperature"
-    assert fields.learn(error, fields.without(PAYLOAD)) is None, "it was not sent any more, so retrying would never end"
+async def test_the_same_field_is_given_up_once() -> None:
+    refuse = stub.responds("400 Bad Request", json.dumps({"error": {"message": "Unknown field: temperature"}}).encode())
+    async with stub.running(refuse) as server:
+        upstream = Upstream(server.url, None, PATIENT)
+        with pytest.raises(BackendError):
+            await upstream.post(PATH, PAYLOAD)
+        await upstream.aclose()
+    assert ["temperature" in request.body for request in server.requests] == [True, False], "retrying would never end"
     assert not {"messages", "input", "prompt", "model", "max_tokens", "tools", "stream"} & set(OPTIONAL)
 
 
@@ -124,7 +172,6 @@ async def test_two_concurrent_refusals_are_both_retried() -> None:
     assert [result.visible for result in results] == ["Hello.", "Hello."]
 
 
-NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 SETUP, BUSY, CONTENT = ProductCode.BACKEND_SETUP, ProductCode.BACKEND_BUSY, ProductCode.CONTENT_REFUSED
 REFUSED, OTHER = ProductCode.BACKEND_REFUSED, ProductCode.BACKEND
 QUOTED = "SECRET rate_limit invalid_api_key content_filter"
@@ -156,10 +203,10 @@ CASES: list[tuple[int, object, ProductCode, bool, str]] = [
 
 
 @pytest.mark.parametrize(("status", "message", "code", "may_retry", "cause"), CASES)
-def test_a_refusal_is_classified_by_status_and_message(
+async def test_a_refusal_is_classified_by_status_and_message(
     status: int, message: object, code: ProductCode, may_retry: bool, cause: str
 ) -> None:
-    error = error_of_status(status, message if isinstance(message, str) else json.dumps(message), None, NOW)
+    error = await refused(status, message)
     assert (error.code, error.retryable) == (code, may_retry)
     assert not cause or error.evidence == cause
     assert error.detail.startswith(f"HTTP {status}: ")
@@ -167,25 +214,25 @@ def test_a_refusal_is_classified_by_status_and_message(
 
 @pytest.mark.parametrize(("status", "message", "code", "may_retry", "cause"), [case for case in CASES if isinstance(case[1], dict)])
 @pytest.mark.parametrize("is_empty", [True, False])
-def test_the_same_message_inside_a_stream_means_the_same(
+async def test_the_same_message_inside_a_stream_means_the_same(
     status: int, message: object, code: ProductCode, may_retry: bool, cause: str, is_empty: bool
 ) -> None:
     described = message["error"] if isinstance(message, dict) and isinstance(message.get("error"), dict) else {}
-    error = error_of_body({**described, "status": status, "code": described.get("code", status)}, is_empty=is_empty)
+    error = await said_in_stream({**described, "status": status, "code": described.get("code", status)}, is_empty=is_empty)
     assert (error.code, error.retryable) == (code, may_retry and is_empty)
 
 
 @pytest.mark.parametrize(
     "message", ["SECRET", "", [], ["SECRET"], None, 7, {"message": QUOTED}, {"code": True}, {"code": "SECRET"}, {"type": []}]
 )
-def test_an_unclassified_error_is_a_server_failure_and_quotes_nothing(message: object) -> None:
-    error = error_of_body(message, is_empty=True)
+async def test_an_unclassified_error_is_a_server_failure_and_quotes_nothing(message: object) -> None:
+    error = await said_in_stream(message)
     assert (error.code, error.retryable) == (OTHER, True)
     assert "SECRET" not in error.log_text
 
 
-def test_the_cause_has_only_the_products_own_words() -> None:
-    error = error_of_status(400, json.dumps(body(code="rate_limit_because_the_SECRET_is_42", type="SECRET")), None, NOW)
+async def test_the_cause_has_only_the_products_own_words() -> None:
+    error = await refused(400, body(code="rate_limit_because_the_SECRET_is_42", type="SECRET"))
     assert error.log_text == "busy: HTTP 400, rate_limit"
 
 
@@ -194,8 +241,8 @@ def test_the_cause_has_only_the_products_own_words() -> None:
     [
         ("7", 7.0),
         (" 30 ", 30.0),
-        ((NOW + timedelta(seconds=90)).strftime("%a, %d %b %Y %H:%M:%S GMT"), 90.0),
-        ((NOW - timedelta(seconds=90)).strftime("%a, %d %b %Y %H:%M:%S GMT"), None),
+        (timedelta(seconds=90), 90.0),
+        (timedelta(seconds=-90), None),
         ("Fri, 99 Nov 2026 12:00:00 GMT", None),
         ("soon", None),
         ("-5", None),
@@ -205,19 +252,22 @@ def test_the_cause_has_only_the_products_own_words() -> None:
         (None, None),
     ],
 )
-def test_only_the_two_forms_of_retry_after_are_read(header: str | None, seconds: float | None) -> None:
-    assert error_of_status(503, "", header, NOW).retry_after == seconds
-    assert error_of_status(401, "", header, NOW).retry_after is None
+async def test_only_the_two_forms_of_retry_after_are_read(header: str | timedelta | None, seconds: float | None) -> None:
+    if isinstance(header, timedelta):
+        header = (datetime.now(UTC) + header).strftime("%a, %d %b %Y %H:%M:%S GMT")
+    said = () if header is None else (f"Retry-After: {header}",)
+    waits = (await refused(503, "", *said)).retry_after
+    assert waits is seconds or (waits is not None and seconds is not None and seconds - 30 <= waits <= seconds)
+    assert (await refused(401, "", *said)).retry_after is None
 
 
-def test_the_cause_contains_no_digits_of_the_server_except_a_status() -> None:
-    error = error_of_body({"error": {"code": 742, "type": "913", "error_type": "006"}}, is_empty=True)
-    assert error.log_text == "failed"
-    assert error_of_body({"error": {"code": 503, "type": "429"}}, is_empty=True).log_text == "busy: HTTP 429"
+async def test_the_cause_contains_no_digits_of_the_server_except_a_status() -> None:
+    assert (await said_in_stream({"code": 742, "type": "913", "error_type": "006"})).log_text == "failed"
+    assert (await said_in_stream({"code": 503, "type": "429"})).log_text == "busy: HTTP 429"
 
 
-def test_an_endpoint_that_a_server_does_not_have_is_told_by_an_answer_with_status_200() -> None:
-    error = error_of_body({"error": "Unexpected endpoint or method. (POST /v1/responses)"}, is_empty=True)
+async def test_an_endpoint_that_a_server_does_not_have_is_told_by_an_answer_with_status_200() -> None:
+    error = await said_in_stream("Unexpected endpoint or method. (POST /v1/responses)")
     assert (error.cause, error.retryable) == (Cause.KIND_NOT_SPOKEN, False)
 
 
@@ -252,41 +302,67 @@ CAUSES: list[tuple[int, object, Cause]] = [
 
 
 @pytest.mark.parametrize(("status", "message", "cause"), CAUSES)
-def test_a_cause_is_told_by_status_type_and_the_first_words(status: int, message: object, cause: Cause) -> None:
-    text = message if isinstance(message, str) else json.dumps(message)
-    error = error_of_status(status, text, None, NOW)
+async def test_a_cause_is_told_by_status_type_and_the_first_words(status: int, message: object, cause: Cause) -> None:
+    error = await refused(status, message)
     assert (error.cause, error.evidence.split(",")[0]) == (cause, f"HTTP {status}")
 
 
-def test_two_causes_are_told_by_the_request() -> None:
-    def blamed(message: str, path: str, *, names_model: bool) -> Cause:
-        status = 400 if message else 404
-        return blame_request(error_of_status(status, message, None, NOW), message, path, names_model=names_model).cause
-
-    assert blamed("", "/v1/chat/completions/v1/chat/completions", names_model=True) is Cause.ADDRESS_OF_ENDPOINT
-    assert blamed("", "/models/acme/v1/chat/completions", names_model=True) is Cause.KIND_NOT_SPOKEN
-    needs = json.dumps(NO_SUCH_PARAMETER)
-    assert blamed(needs, "/v1/chat/completions", names_model=False) is Cause.NO_MODELS
-    assert blamed(needs, "/v1/chat/completions", names_model=True) is Cause.REFUSED
+async def test_two_causes_are_told_by_the_request() -> None:
+    assert (await refused(404, "", path="/v1/chat/completions/v1/chat/completions")).cause is Cause.ADDRESS_OF_ENDPOINT
+    assert (await refused(404, "", path="/models/acme/v1/chat/completions")).cause is Cause.KIND_NOT_SPOKEN
+    assert (await refused(400, NO_SUCH_PARAMETER, payload={"input": "?"})).cause is Cause.NO_MODELS
+    assert (await refused(400, NO_SUCH_PARAMETER)).cause is Cause.REFUSED
 
 
 @pytest.mark.parametrize(
-    ("message", "cause"),
+    ("raised", "cause"),
     [
-        ("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate", Cause.CERTIFICATE),
-        ("[SSL: WRONG_VERSION_NUMBER] wrong version number", Cause.WRONG_SCHEME),
-        ("[Errno -2] Name or service not known", Cause.NAME_UNKNOWN),
-        ("[Errno 111] Connect call failed: Connection refused", Cause.NOTHING_LISTENS),
-        ("the proxy refused to connect", Cause.PROXY),
-        ("[Errno 113] No route to host", Cause.UNREACHABLE),
+        (ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number"), Cause.WRONG_SCHEME),
+        (ssl.SSLCertVerificationError(1, "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed"), Cause.CERTIFICATE),
+        (socket.gaierror(-2, "Name or service not known"), Cause.NAME_UNKNOWN),
+        (ConnectionRefusedError(111, "Connect call failed"), Cause.NOTHING_LISTENS),
+        (OSError(113, "No route to host"), Cause.UNREACHABLE),
     ],
 )
-def test_why_a_server_cannot_be_reached_is_told(message: str, cause: Cause) -> None:
-    assert lost("ConnectError", message).cause is cause
+async def test_why_a_server_cannot_be_reached_is_told(raised: OSError, cause: Cause, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def unreachable(*_: object, **__: object) -> None:
+        raise raised
+
+    monkeypatch.setattr(asyncio.SelectorEventLoop, "sock_connect", unreachable)
+    upstream = Upstream("https://127.0.0.1:9" if isinstance(raised, ssl.SSLError) else "http://127.0.0.1:9", None, PATIENT)
+    with pytest.raises(BackendError) as caught:
+        await upstream.get("/v1/models")
+    await upstream.aclose()
+    assert caught.value.cause is cause
 
 
-def test_tls_in_the_place_of_http_is_told() -> None:
-    assert lost("RemoteProtocolError", r"illegal status line: bytearray(b'\x15\x03\x03\x00\x02\x02P')").cause is Cause.WRONG_SCHEME
+async def test_a_proxy_that_refuses_is_told() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening:
+        port = listening.sockets[0].getsockname()[1]
+        upstream = Upstream("https://model.example", None, PATIENT, Route(proxy=f"http://127.0.0.1:{port}"))
+        with pytest.raises(BackendError) as caught:
+            await upstream.get("/v1/models")
+        await upstream.aclose()
+    assert caught.value.cause is Cause.PROXY
+
+
+async def test_tls_in_the_place_of_http_is_told() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"\x15\x03\x03\x00\x02\x02P")
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening:
+        upstream = Upstream(f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}", None, PATIENT)
+        with pytest.raises(BackendError) as caught:
+            await upstream.get("/v1/models")
+        await upstream.aclose()
+    assert caught.value.cause is Cause.WRONG_SCHEME
 
 
 # ``docs/faults.md`` lists each simulated fault of a model server with its code.
