@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from chatui.backends import context_window
-from chatui.backends.base import ContextUse, EndReason, SampleRequest, Usage
+from chatui.backends.base import ContextUse, EndReason, SampleRequest
 from chatui.backends.context_window import weight
 from chatui.codes import ProductCode
 from renderer.frame_kinds import ANSWER
 from renderer.frames import Channel, Frame, Header, Role
 from tests.chatui.backends.limited import REFUSALS, Limited, error, served, texts, tokens
 from tests.chatui.backends.test_context_window import INSTRUCTIONS, turn
+from tests.support.context import learnt_factor
+from tests.support.limits import set_limits
 from tests.support.sampling import outcome, sample_request
 
 pytestmark = pytest.mark.served
@@ -100,11 +101,13 @@ async def test_a_smaller_limit_is_learnt_at_once_and_a_larger_one_after_a_time(m
         limited.limit = 1200
         smaller = await outcome(backend, conversation())
         limited.limit = 100_000
-        monkeypatch.setattr(context_window, "LEARNED_SECONDS", 0.0)
         limited.refused = 0
         still = await outcome(backend, conversation())
-        for window in backend._windows.values():  # type: ignore[attr-defined]
-            window._learned.until = 0.0
+        assert limited.refused == 0
+        limited.limit = 700
+        set_limits(monkeypatch, "chatui.backends", LEARNED_SECONDS=0.0)
+        assert (await outcome(backend, conversation())).ended is not None and limited.refused > 0, "learnt anew, for no time"
+        limited.limit, limited.refused = 100_000, 0
         larger = await outcome(backend, conversation())
     ends = [result.ended for result in (before, smaller, still, larger)]
     left_out = [end.turns_left_out for end in ends if end is not None]
@@ -245,9 +248,6 @@ async def test_context_use_does_not_reveal_the_length_of_reasoning(kind: str) ->
     assert abs(used[0] - used[1]) < weight("hm " * 900) / 4
 
 
-async def test_a_prompt_of_mostly_counted_documents_teaches_no_token_ratio() -> None:
-    window = context_window.ContextWindow(100_000)
-    window.note(Usage(prompt_tokens=9_000), 3_000.0, 2_900.0)
-    assert window.factor == 1.0
-    window.note(Usage(prompt_tokens=6_000), 3_000.0, 100.0)
-    assert window.factor == 2.0
+def test_a_prompt_of_mostly_counted_documents_teaches_no_token_ratio() -> None:
+    mostly_counted, estimated = (9_000, 3_000.0, 2_900.0), (6_000, 3_000.0, 100.0)
+    assert (learnt_factor(mostly_counted), learnt_factor(mostly_counted, estimated)) == (1.0, 2.0)

@@ -2,29 +2,27 @@
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatui.backends import failures
 from chatui.backends.base import BackendError, SampleRequest
-from chatui.backends.context_fitting import fit
-from chatui.backends.context_window import Overflow, overflow_of, weight, weight_of
+from chatui.backends.context_window import weight, weight_of
 from chatui.codes import ProductCode
 from renderer import history
 from renderer.errors import Code
 from renderer.frame_kinds import ANALYSIS, ANSWER, DOCUMENT
 from renderer.frames import Channel, Frame, Header, Role, Terminator
+from tests.support import context
 from tests.support.cases import example_count
+from tests.support.context import fit, overflow_in
 from tests.support.cost import cost
 from tests.support.sampling import sent
 
 
 def refusal(body: object, status: int = 400) -> BackendError:
-    text = body if isinstance(body, str) else json.dumps(body)
-    return failures.error_of_status(status, text, None, datetime.now(UTC))
+    return context.refusal(status, body if isinstance(body, str) else json.dumps(body))
 
 
 def openai(message: str, **fields: object) -> dict[str, object]:
@@ -35,7 +33,7 @@ VLLM = (
     "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4000 in the messages, 1000 in the "
     "completion). Please reduce the length of the messages or completion."
 )
-WORDINGS: dict[str, tuple[object, int, Overflow]] = {
+WORDINGS: dict[str, tuple[object, int, tuple[int | None, int | None]]] = {
     "llama.cpp": (
         {
             "error": {
@@ -47,22 +45,22 @@ WORDINGS: dict[str, tuple[object, int, Overflow]] = {
             }
         },
         400,
-        Overflow(512, 968),
+        (512, 968),
     ),
     "llama.cpp, older": (
         openai("the request exceeds the available context size. try increasing the context size or enable context shift"),
         400,
-        Overflow(),
+        (None, None),
     ),
-    "llama-cpp-python": (openai("Requested tokens (5201) exceed context window of 4096"), 500, Overflow(4096, 5201)),
-    "vLLM": ({"object": "error", "message": VLLM, "type": "BadRequestError", "code": 400}, 400, Overflow(4096, 4000)),
+    "llama-cpp-python": (openai("Requested tokens (5201) exceed context window of 4096"), 500, (4096, 5201)),
+    "vLLM": ({"object": "error", "message": VLLM, "type": "BadRequestError", "code": 400}, 400, (4096, 4000)),
     "vLLM, newer": (
         openai(
             "This model's maximum context length is 4096 tokens. However, your request has 5012 input tokens. Please reduce the length "
             "of the input messages."
         ),
         400,
-        Overflow(4096, 5012),
+        (4096, 5012),
     ),
     "vLLM, answer": (
         openai(
@@ -70,17 +68,17 @@ WORDINGS: dict[str, tuple[object, int, Overflow]] = {
             "request has 12 input tokens (5000 > 4096 - 12)."
         ),
         400,
-        Overflow(4096, 12),
+        (4096, 12),
     ),
     "vLLM, ids": (
         openai("The decoder prompt (length 5000) is longer than the maximum model length of 4096. Make sure that `max_model_len` is."),
         400,
-        Overflow(4096, 5000),
+        (4096, 5000),
     ),
     "vLLM, responses": (
         openai("The engine prompt length 5000 exceeds the max_model_len 4096. Please reduce prompt."),
         400,
-        Overflow(4096, 5000),
+        (4096, 5000),
     ),
     "OpenAI": (
         openai(
@@ -89,17 +87,17 @@ WORDINGS: dict[str, tuple[object, int, Overflow]] = {
             code="context_length_exceeded",
         ),
         400,
-        Overflow(8192, 9000),
+        (8192, 9000),
     ),
     "OpenAI, responses": (
         openai("Your input exceeds the context window of this model. Please adjust your input and try again."),
         400,
-        Overflow(),
+        (None, None),
     ),
     "SGLang": (
         {"object": "error", "message": "The input (5201 tokens) is longer than the model's context length (4096 tokens).", "code": 400},
         400,
-        Overflow(4096, 5201),
+        (4096, 5201),
     ),
     "SGLang, in all": (
         openai(
@@ -107,7 +105,7 @@ WORDINGS: dict[str, tuple[object, int, Overflow]] = {
             "tokens from the input messages and 100 tokens for the completion."
         ),
         400,
-        Overflow(4096, 5201),
+        (4096, 5201),
     ),
     "LM Studio": (
         {
@@ -115,7 +113,7 @@ WORDINGS: dict[str, tuple[object, int, Overflow]] = {
             "only 4096 tokens, which is not enough. Try to load the model with a larger context length, or provide a shorter input"
         },
         400,
-        Overflow(4096, 5201),
+        (4096, 5201),
     ),
     "LM Studio, newer": (
         {
@@ -123,20 +121,20 @@ WORDINGS: dict[str, tuple[object, int, Overflow]] = {
             "4096). Try to load the model with a larger context length, or provide a shorter input"
         },
         400,
-        Overflow(4096, 5201),
+        (4096, 5201),
     ),
-    "Ollama": (openai("the input length exceeds the context length"), 400, Overflow()),
-    "Ollama, native": ({"error": "input length exceeds maximum context length"}, 400, Overflow()),
-    "transformers": ({"detail": "Input length of input_ids is 5000, but `max_length` is set to 4096."}, 400, Overflow(4096, 5000)),
+    "Ollama": (openai("the input length exceeds the context length"), 400, (None, None)),
+    "Ollama, native": ({"error": "input length exceeds maximum context length"}, 400, (None, None)),
+    "transformers": ({"detail": "Input length of input_ids is 5000, but `max_length` is set to 4096."}, 400, (4096, 5000)),
     "LiteLLM": (
         openai(f"litellm.ContextWindowExceededError: litellm.BadRequestError: ContextWindowExceededError: OpenAIException - {VLLM}"),
         400,
-        Overflow(4096, 4000),
+        (4096, 4000),
     ),
     "LiteLLM, quoting": (
         openai(f"litellm.BadRequestError: Hosted_vllmException - {VLLM}", code="400"),
         400,
-        Overflow(4096, 4000),
+        (4096, 4000),
     ),
     "OpenRouter": (
         openai(
@@ -144,25 +142,25 @@ WORDINGS: dict[str, tuple[object, int, Overflow]] = {
             "10000 in the output). Please reduce the length of either one."
         ),
         400,
-        Overflow(131072, 130000),
+        (131072, 130000),
     ),
-    "Groq": (openai("Please reduce the length of the messages or completion.", code="context_length_exceeded"), 400, Overflow()),
-    "Anthropic": (openai("prompt is too long: 210,000 tokens > 200,000 maximum"), 400, Overflow(200_000, 210_000)),
+    "Groq": (openai("Please reduce the length of the messages or completion.", code="context_length_exceeded"), 400, (None, None)),
+    "Anthropic": (openai("prompt is too long: 210,000 tokens > 200,000 maximum"), 400, (200_000, 210_000)),
     "TGI": (
         {"error": "Input validation error: `inputs` must have less than 4095 tokens. Given: 5201", "error_type": "validation"},
         422,
-        Overflow(4095, 5201),
+        (4095, 5201),
     ),
-    "a list": ([openai("The prompt is too long: 140000, model maximum context length: 131071")], 400, Overflow(131071, 140000)),
+    "a list": ([openai("The prompt is too long: 140000, model maximum context length: 131071")], 400, (131071, 140000)),
 }
 
 
 @pytest.mark.parametrize("server", WORDINGS)
 def test_each_servers_message_is_understood(server: str) -> None:
     body, status, expected = WORDINGS[server]
-    assert overflow_of(refusal(body, status)) == expected
+    assert overflow_in(refusal(body, status)) == expected
     inside = json.dumps(body["error"] if isinstance(body, dict) and isinstance(body.get("error"), dict) else body)
-    assert overflow_of(BackendError(ProductCode.BACKEND_REFUSED, inside)) == expected, "the same inside a stream"
+    assert overflow_in(BackendError(ProductCode.BACKEND_REFUSED, inside)) == expected, "the same inside a stream"
 
 
 @pytest.mark.parametrize(
@@ -182,13 +180,13 @@ def test_each_servers_message_is_understood(server: str) -> None:
     ],
 )
 def test_other_errors_are_not_mistaken_for_it(error: BackendError) -> None:
-    assert overflow_of(error) is None
+    assert overflow_in(error) is None
 
 
 @pytest.mark.parametrize("number", ["0", "9" * 12, "-5", "1.5"])
 def test_implausible_numbers_are_ignored(number: str) -> None:
-    found = overflow_of(refusal(openai(f"This model's maximum context length is {number} tokens.")))
-    assert found is not None and found.limit in (None, 1)
+    found = overflow_in(refusal(openai(f"This model's maximum context length is {number} tokens.")))
+    assert found is not None and found[0] in (None, 1)
 
 
 # Trimming a request that is too long: whole turns are left out, the oldest first, and no call without its reply.

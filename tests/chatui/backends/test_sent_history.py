@@ -12,7 +12,6 @@ from hypothesis import strategies as some
 
 from chatui.backends import registry
 from chatui.backends.base import Endpoint, GivenReasoning, SampleRequest
-from chatui.backends.context_fitting import fit
 from chatui.prompts import format_preferences
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE, PRODUCT_NAMES
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
@@ -23,6 +22,7 @@ from renderer.history import frames_for_prompt
 from tests.chatui.backends.wire import LLAMA, text_of
 from tests.support import stub
 from tests.support.cases import for_each
+from tests.support.context import fit
 from tests.support.sampling import PATIENT, outcome, sample_request, sent
 from tests.support.stub import DONE
 
