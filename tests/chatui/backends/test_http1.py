@@ -3,31 +3,32 @@
 import asyncio
 import contextlib
 import gc
+import json
 import socket
 import ssl
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
+from typing import Any
 from weakref import ref
 
+import aiohttp
 import httpx
 import pytest
-from yarl import URL
 
 from chatui.backends.base import BackendError
 from chatui.backends.http import Upstream
-from chatui.backends.http1 import ModelServerConnections, UpstreamResponse, in_time
-from chatui.backends.pace import AnswerPace
-from chatui.backends.route import DIRECT
-from chatui.backends.sse import ServerSentEvent
 from chatui.codes import ProductCode
+from tests.support import pace
 from tests.support.sampling import PATIENT
 
-WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+WHOLE = b'HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n"hello"'
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
@@ -80,38 +81,30 @@ async def serving(response: bytes, context: ssl.SSLContext | None = None) -> Asy
         yield server, url
 
 
-class Asking:
-    """Asks a server as an ``Upstream`` does, but for any address."""
-
-    def __init__(self, connect: float = 20.0) -> None:
-        self._connections = ModelServerConnections(DIRECT, connect)
-
-    @asynccontextmanager
-    async def opened(self, url: str, seconds: float = 20.0) -> AsyncIterator[UpstreamResponse]:
-        async with in_time(asyncio.get_running_loop().time() + seconds):
-            answer = await self._connections.answer("GET", URL(url), {"Host": "a"})
-        try:
-            yield answer
-        finally:
-            answer.close()
-
-    async def get(self, url: str) -> bytes:
-        async with self.opened(url) as answer, in_time(asyncio.get_running_loop().time() + 20):
-            return b"".join([piece async for piece in pieces_of(answer)])
-
-    async def aclose(self) -> None:
-        await self._connections.aclose()
-
-
-async def pieces_of(answer: UpstreamResponse) -> AsyncIterator[bytes]:
-    while piece := await answer.read():
-        yield piece
-
-
 @asynccontextmanager
-async def client(connect: float = 20.0) -> AsyncIterator[Asking]:
-    async with contextlib.aclosing(Asking(connect)) as asking:
-        yield asking
+async def client(url: str, **limits: float) -> AsyncIterator[Upstream]:
+    async with contextlib.aclosing(Upstream(url, None, replace(PATIENT, **limits))) as upstream:  # type: ignore[arg-type]
+        yield upstream
+
+
+async def got(upstream: Upstream) -> object:
+    return (await upstream.get("/v1/models"))[1]
+
+
+async def streamed(upstream: Upstream, most: int = 1_000_000) -> list[str]:
+    """The data of the events of an answer, at most of so many reads."""
+    reads: list[list[str]] = []
+
+    def feed(events: Sequence[Any]) -> bool:
+        reads.append([event.data for event in events])
+        return len(reads) == most
+
+    try:
+        await upstream.stream("/v1/chat/completions", {}, feed)
+    except BackendError as error:
+        error.add_note(json.dumps(list(chain(*reads))))
+        raise
+    return [*chain(*reads)]
 
 
 def said(caught: pytest.ExceptionInfo[BackendError]) -> str:
@@ -123,31 +116,30 @@ def said(caught: pytest.ExceptionInfo[BackendError]) -> str:
     ("response", "connections"),
     [
         (WHOLE, 1),
-        (CHUNKED + b"5\r\nhello\r\n0\r\n\r\n", 1),
+        (CHUNKED + b'7\r\n"hello"\r\n0\r\n\r\n', 1),
         (b"HTTP/1.1 100 Continue\r\n\r\n" + WHOLE, 1),
         (WHOLE.replace(b"\r\n\r\n", b"\r\nConnection: Close\r\n\r\n"), 3),
         (WHOLE.replace(b"1.1", b"1.0"), 3),
     ],
 )
 async def test_a_connection_is_reused_after_a_complete_response(response: bytes, connections: int) -> None:
-    async with serving(response) as (server, url), client() as asking:
+    async with serving(response) as (server, url), client(url) as asking:
         for _ in range(3):
-            assert await asking.get(url) == b"hello"
+            assert await got(asking) == "hello"
     assert (server.requests, server.connections) == (3, connections)
 
 
 async def test_an_abandoned_response_closes_its_connection() -> None:
-    async with serving(CHUNKED + b"5\r\nhello\r\n") as (server, url), client() as asking:
+    async with serving(CHUNKED + b"9\r\ndata: x\n\n\r\n") as (server, url), client(url) as asking:
         for _ in range(2):
-            async with asking.opened(url) as answer:
-                assert await answer.read() == b"hello"
+            assert await streamed(asking, most=1) == ["x"]
     assert server.connections == 2
 
 
 async def test_an_answer_that_ends_before_its_body_leaves_nothing_on_the_event_loop() -> None:
     left: list[object] = []
 
-    def stop(events: list[ServerSentEvent]) -> bool:
+    def stop(events: Sequence[Any]) -> bool:
         assert [event.data for event in events] == ["x", "y"]
         return True
 
@@ -177,7 +169,7 @@ async def test_an_exchange_is_freed_at_once_without_the_garbage_collector() -> N
 
     read: list[str] = []
 
-    def take(events: list[ServerSentEvent]) -> bool:
+    def take(events: Sequence[Any]) -> bool:
         read.extend(event.data for event in events)
         return False
 
@@ -234,11 +226,11 @@ async def test_a_name_and_a_password_in_the_address_are_sent_in_place_of_a_key(k
 
 
 async def test_a_connection_closed_by_the_server_is_not_reused() -> None:
-    async with serving(WHOLE) as (server, url), client() as asking:
-        await asking.get(url)
+    async with serving(WHOLE) as (server, url), client(url) as asking:
+        await got(asking)
         server.writers[0].close()
         await server.writers[0].wait_closed()
-        assert await asking.get(url) == b"hello"
+        assert await got(asking) == "hello"
     assert server.connections == 2
 
 
@@ -250,9 +242,9 @@ async def test_a_connection_closed_on_reuse_is_replaced() -> None:
         writer.write(WHOLE)
         received.append(await reader.readuntil(b"\r\n\r\n"))
 
-    async with serving_play(answer_once) as url, client() as asking:
+    async with serving_play(answer_once) as url, client(url) as asking:
         for _ in range(2):
-            assert await asking.get(url) == b"hello"
+            assert await got(asking) == "hello"
     assert len(received) == 1
 
 
@@ -274,9 +266,9 @@ async def test_a_protocol_violation_is_reported(response: bytes) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(response)
 
-    async with serving_play(say) as url, client() as asking:
+    async with serving_play(say) as url, client(url) as asking:
         with pytest.raises(BackendError) as caught:
-            await asking.get(url)
+            await got(asking)
     assert said(caught) == "RemoteProtocolError"
 
 
@@ -286,9 +278,9 @@ async def test_a_server_that_accepts_no_connection_is_left_in_time() -> None:
             held = waiting.enter_context(socket.socket())
             held.setblocking(False)
             held.connect_ex(full.getsockname())
-        async with client(connect=0.2) as asking:
+        async with client(f"http://ada:SECRET@127.0.0.1:{full.getsockname()[1]}", connect=0.2) as asking:
             with pytest.raises(BackendError) as caught:
-                await asking.get(f"http://127.0.0.1:{full.getsockname()[1]}/?key=SECRET")
+                await got(asking)
     assert said(caught) == "ConnectTimeout" and "SECRET" not in caught.value.detail
 
 
@@ -309,16 +301,16 @@ async def test_tls_works_and_certificates_are_checked(tmp_path: Path, monkeypatc
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     async with serving(WHOLE, context) as (server, url):
-        async with client() as asking:
+        async with client(url) as asking:
             with pytest.raises(BackendError) as caught:
-                await asking.get(url)
+                await got(asking)
             assert said(caught) == "ConnectError" and "CERTIFICATE_VERIFY_FAILED" in caught.value.detail
         monkeypatch.setattr(httpx, "create_ssl_context", lambda **_: ssl.create_default_context(cafile=certificate))
-        async with client() as asking:
+        async with client(url) as asking, client(url.replace("127.0.0.1", "localhost")) as by_another_name:
             for _ in range(2):
-                assert await asking.get(url) == b"hello"
+                assert await got(asking) == "hello"
             with pytest.raises(BackendError) as caught:
-                await asking.get(url.replace("127.0.0.1", "localhost"))
+                await got(by_another_name)
             assert said(caught) == "ConnectError"
     assert server.requests == 2
 
@@ -335,25 +327,31 @@ async def test_tls_works_and_certificates_are_checked(tmp_path: Path, monkeypatc
         ("http://bücher.example", "xn--bcher-kva.example"),
     ],
 )
-async def test_a_request_names_the_host_as_httpx_does(url: str, host: str) -> None:
-    upstream = Upstream(url, None, PATIENT)
-    assert upstream._headers["Host"] == host == httpx.Request("GET", upstream._address("/v1/models")[0]).headers["Host"]
+async def test_a_request_names_the_host_as_httpx_does(url: str, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[tuple[str, str]] = []
+
+    async def request(session: object, method: str, address: object, *, headers: Mapping[str, str], **_: object) -> None:
+        sent.append((headers["Host"], httpx.Request(method, str(address)).headers["Host"]))
+        raise aiohttp.ClientError
+
+    monkeypatch.setattr(aiohttp.ClientSession, "request", request)
+    async with client(url) as asking:
+        with pytest.raises(BackendError):
+            await got(asking)
+    assert sent == [(host, host)]
 
 
 @pytest.mark.parametrize("seconds", [0, 0.05])
 async def test_what_came_before_a_connection_broke_is_read(seconds: float) -> None:
     async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        writer.write(CHUNKED + b"5\r\nhello\r\n")
+        writer.write(CHUNKED + b"9\r\ndata: x\n\n\r\n")
+        await asyncio.sleep(seconds)
 
-    async with serving_play(say) as url, client() as asking, asking.opened(url) as answer:
-        await asyncio.sleep(seconds)
-        assert await answer.read() == b"hello"
-        await asyncio.sleep(seconds)
+    async with serving_play(say) as url, client(url, read_interval=0.02) as asking:
         with pytest.raises(BackendError) as caught:
-            async with in_time(asyncio.get_running_loop().time() + 20):
-                await answer.read()
-    assert said(caught) == "RemoteProtocolError"
+            await streamed(asking)
+    assert said(caught) == "RemoteProtocolError" and caught.value.__notes__ == ['["x"]']
 
 
 # A server that sends as fast as it can does not block others: the event loop keeps running, and deadlines hold.
@@ -396,41 +394,24 @@ class Flood:
 
 
 async def test_endless_interim_responses_let_others_run_and_a_deadline_ends_them() -> None:
-    async with Flood(b"", b"HTTP/1.1 102 Processing\r\n\r\n").serving() as flood, client() as asking:
+    async with Flood(b"", b"HTTP/1.1 102 Processing\r\n\r\n").serving() as flood, client(flood.url, discover=0.5) as asking:
         with pytest.raises(BackendError) as caught:
-            async with asking.opened(flood.url, seconds=0.5):
-                pass
+            await got(asking)
     assert caught.value.code is ProductCode.TIMEOUT
     assert flood.was_cut_off.is_set()
 
 
 async def test_a_fast_body_lets_others_run_and_a_deadline_ends_it() -> None:
     line = b"1;" + b"x" * 8000 + b"\r\n \r\n"
-    async with Flood(CHUNKED, line).serving() as flood, client() as asking:
+    async with Flood(CHUNKED, line).serving() as flood, client(flood.url, overall=0.5, max_line_bytes=1 << 40) as asking:
         with pytest.raises(BackendError) as caught:
-            async with asking.opened(flood.url) as answer, in_time(asyncio.get_running_loop().time() + 0.5):
-                async for _ in pieces_of(answer):
-                    pass
+            await streamed(asking)
     assert caught.value.code is ProductCode.TIMEOUT
     assert flood.was_cut_off.is_set()
 
 
-async def test_a_body_that_fills_every_read_is_read_at_the_common_pace(monkeypatch: pytest.MonkeyPatch) -> None:
-    pauses = reads = 0
-
-    def pause(pace: AnswerPace) -> float:
-        nonlocal pauses
-        pauses += 1
-        return 0.0
-
-    def read(events: list[ServerSentEvent]) -> bool:
-        nonlocal reads
-        reads += 1
-        return reads == 30
-
-    monkeypatch.setattr(AnswerPace, "next_read", pause)
-    async with Flood(CHUNKED, b"9\r\ndata: x\n\n\r\n" * 100).serving() as flood:
-        upstream = Upstream(flood.url, None, PATIENT)
-        await upstream.stream("/v1/chat/completions", {}, read)
-        await upstream.aclose()
-    assert pauses >= 12, "at most every second read is without one"
+async def test_a_body_that_fills_every_read_is_read_at_the_common_pace() -> None:
+    async with Flood(CHUNKED, b"9\r\ndata: x\n\n\r\n" * 100).serving() as flood, client(flood.url) as asking:
+        with pace.counted() as pauses:
+            await streamed(asking, most=30)
+    assert len(pauses) >= 12, "at most every second read is without one"

@@ -2,22 +2,28 @@
 
 import asyncio
 import math
+from functools import partial
 
 import pytest
 
-from chatui.backends.pace import AT_ONCE, PACE, TICK_SECONDS, AnswerPace, Pace
+from tests.support import pace
+from tests.support.limits import limit
+
+AT_ONCE = limit("chatui.backends", "AT_ONCE")
+TICK_SECONDS = limit("chatui.backends", "TICK_SECONDS")
 
 
 def test_a_busy_process_reads_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
     now = {"monotonic": 100.0, "process_time": 10.0}
     for clock in now:
         monkeypatch.setattr(f"time.{clock}", lambda clock=clock: now[clock])
-    busy = Pace()
-    factors = []
-    for share, seconds in ((0.0, 1), (0.1, 1), (0.3, 1), (1.0, 1), (0.0, 1), (1.0, 0.15)):
+
+    def passes(share: float, seconds: float) -> None:
         now["monotonic"] += seconds
         now["process_time"] += share * seconds
-        factors.append(busy.factor())
+
+    shares = ((0.0, 1), (0.1, 1), (0.3, 1), (1.0, 1), (0.0, 1), (1.0, 0.15))
+    factors = pace.factors(*(partial(passes, share, seconds) for share, seconds in shares))
     assert factors[0] == factors[1] == factors[4] == 1
     assert 1 < factors[2] < factors[3] == 2
     assert factors[5] == 2, "the first questions of a burst are enough"
@@ -32,9 +38,8 @@ async def test_paused_readers_resume_in_the_same_pass_of_the_event_loop() -> Non
         loop.call_soon(count)
 
     async def rest() -> None:
-        started, over = loop.time(), loop.create_future()
-        loop.call_at(PACE.after(0.05, may_lengthen=False), over.set_result, None)  # the pace may change between two of them
-        await over
+        started = loop.time()
+        await pace.rest(0.05)
         ends.append((loop.time() - started, passes, math.ceil((started + 0.05) / TICK_SECONDS)))
 
     loop.call_soon(count)
@@ -44,25 +49,11 @@ async def test_paused_readers_resume_in_the_same_pass_of_the_event_loop() -> Non
     assert len({at for _, at, _ in ends}) <= 2 * len(ticks), "a pass for each tick, or two that come with it"
 
 
-def test_an_answer_is_read_at_once_where_it_begins_and_where_text_for_people_begins(monkeypatch: pytest.MonkeyPatch) -> None:
-    rests: list[bool] = []
-
-    def after(self: Pace, seconds: float, *, may_lengthen: bool = True) -> float:
-        rests.append(may_lengthen)
-        return 1.0
-
-    def reads(count: int) -> list[bool]:
-        rests.clear()
-        for _ in range(count):
-            reading.next_read()
-        return list(rests)
-
-    monkeypatch.setattr(Pace, "after", after)
+def test_an_answer_is_read_at_once_where_it_begins_and_where_text_for_people_begins() -> None:
     is_hidden = True
-    reading = AnswerPace(0.05, lambda: is_hidden)
-    assert reads(AT_ONCE + 2) == [False] * 2, "hidden text is read as often under load"
+    reader = pace.Reader(lambda: is_hidden)
+    assert reader.pauses(AT_ONCE + 2) == [False] * 2, "hidden text is read as often under load"
     is_hidden = False
-    assert reads(AT_ONCE) == []
-    assert reads(2) == [True] * 2
-    reading = AnswerPace(0.05, lambda: False)
-    assert reads(AT_ONCE + 1) == [True]
+    assert reader.pauses(AT_ONCE) == []
+    assert reader.pauses(2) == [True] * 2
+    assert pace.Reader(lambda: False).pauses(AT_ONCE + 1) == [True]
