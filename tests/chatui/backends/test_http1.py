@@ -239,12 +239,12 @@ async def test_a_connection_closed_on_reuse_is_replaced() -> None:
 
     async def answer_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        writer.write(WHOLE)
+        writer.write(b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"a": 17}')
         received.append(await reader.readuntil(b"\r\n\r\n"))
 
     async with serving_play(answer_once) as url, client(url) as asking:
-        for _ in range(2):
-            assert await got(asking) == "hello"
+        assert await got(asking) == {"a": 17}
+        assert await asking.post("/v1/chat/completions", {}) == {"a": 17}, "and not only a GET, which any client repeats"
     assert len(received) == 1
 
 
