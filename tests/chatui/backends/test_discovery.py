@@ -7,6 +7,7 @@ import logging
 import socket
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from chatui.backends import discovery, registry
 from chatui.backends.auto import AutoBackend
 from chatui.backends.base import BackendError, Endpoint, SampleLimits
-from chatui.backends.discovery import Discovered, discover, own_name
+from chatui.backends.discovery import Discovered, discover
 from chatui.backends.http import Upstream
 from chatui.codes import ProductCode
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
@@ -212,7 +213,7 @@ async def test_models_are_requested_once_and_identify_the_server() -> None:
 
 
 @pytest.mark.parametrize(
-    ("configured", "requested", "shown"),
+    ("named", "requested", "shown"),
     [
         ("gpt-oss-20b", "gpt-oss-20b", "gpt-oss-20b"),
         ("gpt-oss-20b-2025-08-05", "gpt-oss-20b", "gpt-oss-20b-2025-08-05"),
@@ -220,12 +221,20 @@ async def test_models_are_requested_once_and_identify_the_server() -> None:
         ("tiny", None, "tiny"),
         ("gpt-oss-20b SECRET", "gpt-oss-20b", "gpt-oss-20b"),
         ("SECRET", "gpt-oss-20b", "gpt-oss-20b"),
-        ("SECRET", None, None),
+        ("SECRET", None, "tiny"),
         (None, "gpt-oss-20b", "gpt-oss-20b"),
     ],
 )
-async def test_a_models_name_is_the_requested_or_offered_one(configured: str | None, requested: str | None, shown: str | None) -> None:
-    assert own_name(configured, requested, ("tiny", "")) == shown
+async def test_a_models_name_is_the_requested_or_offered_one(named: str | None, requested: str | None, shown: str | None) -> None:
+    text, end = ({"model": named, "choices": [{"delta": delta}]} for delta in ({"content": "Hi"}, {}))
+    answer = stub.plays(sse(text, end | {"choices": [{"delta": {}, "finish_reason": "stop"}]}) + stub.DONE)
+    for lists_it in (True, False):
+        async with stub.running(answer, models=listed("library", "tiny") if lists_it else None) as server:
+            backend = registry.build(Endpoint(server.url, limits=PATIENT), kind="chat")
+            ended = (await outcome(backend, replace(sample_request("Hello!"), model=requested))).ended
+            await backend.aclose()
+        is_known = lists_it or shown != "tiny"
+        assert ended is not None and ended.model == (shown if is_known else requested)
 
 
 # Detection of the wire format when no kind is configured: the server is asked, and the choice is reported with its reason.

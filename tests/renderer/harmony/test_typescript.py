@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from renderer.harmony.prompt import DeveloperMessage, FunctionTool, Json, literal, type_of
+from renderer.harmony.prompt import DeveloperMessage, FunctionTool, Json
 from tests.support.cases import example_count
 
 WORDS = ["city", "a b", "null", "é", "line\ntwo", "x\r\ny", "<|end|>", 'say "hi"', "", "\u2028", "\x07\x1f\x7f"]
@@ -20,6 +20,17 @@ def of_oracle(oracle: Any, tools: list[FunctionTool]) -> str:
     ids = oracle.render(oh.Message.from_role_and_content(oh.Role.DEVELOPER, content))
     text: str = oracle.decode(ids)
     return text.removeprefix("<|start|>developer<|message|>").removesuffix("<|end|>")
+
+
+def written(parameters: Json) -> str:
+    """The type of a function's arguments, as the model reads it."""
+    text = DeveloperMessage(functions=[FunctionTool("t", "", parameters)]).text()
+    return text.partition("type t = (_: ")[2].removesuffix(") => any;\n\n} // namespace functions")
+
+
+def written_value(value: object) -> str:
+    parameters: Any = {"type": "object", "properties": {"a": {"default": value}}}
+    return written(parameters).removeprefix("{\na?: any, // default: ").removesuffix("\n}")
 
 
 def value(chooser: random.Random, depth: int = 0) -> Any:
@@ -78,8 +89,8 @@ def test_a_schema_that_is_too_deep_ends_in_any() -> None:
     for _ in range(5_000):
         nested = {"type": "array", "items": nested}
         objects = {"type": "object", "properties": {"a": objects}}
-    assert type_of(nested) == "any" + "[]" * 101
-    assert type_of(objects).count("a?: ") == 101 and "a?: any,\n" in type_of(objects)
+    assert written(nested) == "any" + "[]" * 101
+    assert written(objects).count("a?: ") == 101 and "a?: any,\n" in written(objects)
 
 
 PROPERTIES: dict[str, tuple[Json, str]] = {
@@ -100,29 +111,28 @@ PROPERTIES: dict[str, tuple[Json, str]] = {
 
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_a_property_is_written_as_openai_harmony_writes_it(name: str, oracle: Any) -> None:
-    schema, written = PROPERTIES[name]
+    schema, expected = PROPERTIES[name]
     parameters = {"type": "object", "properties": {"a": schema}}
-    assert type_of(parameters) == f"{{\n{written}}}"
+    assert written(parameters) == f"{{\n{expected}}}"
     tools = [FunctionTool("t", "", parameters)]
     assert of_oracle(oracle, tools) == DeveloperMessage(functions=tools).text(), "so the expectation is right"
 
 
 @pytest.mark.parametrize(
-    ("parameters", "written"),
+    ("parameters", "expected"),
     [
         ({"type": "object", "properties": ["a"]}, "{\n}"),
         ({"type": "object", "properties": {"a": {}}, "required": "a"}, "{\na?: any,\n}"),
         ({"type": "object", "properties": {"a": {}}, "required": ["a"]}, "{\na: any,\n}"),
         (True, "any"),
-        (None, "any"),
     ],
 )
-def test_parameters_of_any_form_are_written(parameters: Json, written: str) -> None:
-    assert type_of(parameters) == written
+def test_parameters_of_any_form_are_written(parameters: Json, expected: str) -> None:
+    assert written(parameters) == expected
 
 
 @pytest.mark.parametrize(
-    ("number", "written"),
+    ("number", "expected"),
     [
         (2**64, "1.8446744073709552e19"),
         (-(2**63) - 1, "-9.223372036854776e18"),
@@ -134,11 +144,11 @@ def test_parameters_of_any_form_are_written(parameters: Json, written: str) -> N
         (float("-inf"), "null"),
     ],
 )
-def test_an_unusual_number_is_written_as_json_writers_do(number: float, written: str) -> None:
-    assert literal(number) == written
+def test_an_unusual_number_is_written_as_json_writers_do(number: float, expected: str) -> None:
+    assert written_value(number) == expected
 
 
 def test_a_value_is_written_without_spaces() -> None:
-    assert literal([True, None, "é\n", {"a": 1, "b": [2.5, {}]}, []]) == '[true,null,"é\\n",{"a":1,"b":[2.5,{}]},[]]'
+    assert written_value([True, None, "é\n", {"a": 1, "b": [2.5, {}]}, []]) == '[true,null,"é\\n",{"a":1,"b":[2.5,{}]},[]]'
     with pytest.raises(TypeError, match="object is not a JSON value"):
-        literal(object())
+        written_value(object())
