@@ -4,23 +4,21 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
-from uuid import UUID
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Permission
 from django.http import HttpResponseBase
 
-from chatui.api import recordings
 from chatui.database.faults import DatabaseBusyError
-from chatui.models.programs import ApiKey, ProgramAnswer
+from chatui.models.programs import ApiKey
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import running
 from renderer.events import FrameClosed, FrameWithdrawn
 from renderer.frames import Terminator
 from tests.chatui.api.asking import Program, events_of, json_of, new_key, text_of, whole
-from tests.support.limits import limit
+from tests.support import background_answers
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, frame
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -33,8 +31,7 @@ SECRET = "the hidden marmalade"
 def program(key: str, backend: ScriptedBackend) -> Iterator[Program]:
     backend.script = [*frame(PREAMBLE, "I shall look."), *answer("It is four.", SECRET)]
     yield Program(key)
-    for each in ProgramAnswer.objects.values_list("pk", flat=True):
-        recordings.forget(each)
+    background_answers.forget()
 
 
 async def ended(program: Program, answer_id: str) -> dict[str, Any]:
@@ -90,7 +87,7 @@ async def test_a_response_that_is_being_written_is_read_with_all_of_its_text_so_
     backend.script = [*script, *answer("four.", SECRET)[-3:]]
     response = await program.ask(ASKED | {"include": ["reasoning.encrypted_content"]})
     if elsewhere:
-        monkeypatch.setattr(recordings, "recording_of", lambda key: None)
+        background_answers.be_elsewhere(monkeypatch)
     await asyncio.wait_for(backend.waiting.wait(), 10)
     async with asyncio.timeout(20):
         while "It is " not in json.dumps(found := json_of(await program.get(f"/v1/responses/{response['id']}"))):
@@ -193,14 +190,11 @@ async def test_only_the_owner_resumes_a_stream_and_only_a_few_at_once(program: P
     assert (foreign.status_code, json_of(foreign)) == (nothing.status_code, json_of(nothing)) and foreign.status_code == 404
     assert (await program.get(f"{path}&starting_after=-1")).status_code == 400
     owner = (await Turn.objects.aget()).asked_by_id
-    recordings.readers[owner] = limit("chatui.api", "MAX_READERS")
-    try:
+    with background_answers.many_readers(owner):
         assert (await program.get(path)).status_code == 429
         before = await Turn.objects.acount()
         assert (await program.post("/v1/responses", ASKED | {"stream": True})).status_code == 429
         assert await Turn.objects.acount() == before, "no answer is started that its owner could not follow"
-    finally:
-        del recordings.readers[owner]
     assert (await program.get(path)).status_code == 200
     await program.delete(f"/v1/responses/{response['id']}")
     assert (await program.get(path)).status_code == 404
@@ -213,7 +207,7 @@ async def test_a_stream_whose_process_does_not_answer_can_be_asked_for_again_unt
     backend.script = [wait, *answer("It is four.", SECRET)]
     begun = await program.ask(ASKED)
     path, turn = f"/v1/responses/{begun['id']}?stream=true", await Turn.objects.aget()
-    recordings.forget(UUID(begun["id"].removeprefix("resp_")))
+    background_answers.forget(begun["id"])
     await Turn.objects.aupdate(lease_owner="another process")
     refused = await program.get(path)
     assert (refused.status_code, refused["Retry-After"], json_of(refused)["error"]["code"]) == (503, "1", "server_busy")
@@ -229,7 +223,7 @@ async def test_foreground_and_old_responses_are_read_as_a_whole(program: Program
     for body in ({"input": "Now."}, ASKED):
         response = await program.ask(body)
         await ended(program, response["id"])
-        recordings.forget(UUID(response["id"].removeprefix("resp_")))
+        background_answers.forget(response["id"])
         refused = await program.get(f"/v1/responses/{response['id']}?stream=true")
         assert refused.status_code == 400 and json_of(refused)["error"]["code"] == "stream_not_available"
     refused = await program.post("/v1/responses", ASKED | {"store": False})

@@ -6,9 +6,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from django.http import HttpResponseBase
-from django.test import RequestFactory
 
-from chatui.api import bodies
 from chatui.backends.base import BackendError, ContextUse, EndReason
 from chatui.codes import ProductCode
 from chatui.models.audit import AuditEvent
@@ -16,6 +14,7 @@ from chatui.models.user import User
 from renderer.frames import Terminator
 from tests.chatui.api.asking import IGNORED, Program, json_of, new_key, whole
 from tests.chatui.api.functions import SCHEMA, SECRET, calling, weather
+from tests.support.program_requests import parsed
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, ended, frame
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -399,7 +398,7 @@ async def test_other_blocks_become_notes_or_texts(program: Program, backend: Scr
 )
 async def test_a_picture_is_dropped_before_the_body_is_read(order: tuple[str, ...], program: Program, backend: ScriptedBackend) -> None:
     def read(sent: bytes) -> str:
-        return json.dumps(bodies.json_of(RequestFactory().post(PATH, sent, content_type="application/json")))
+        return json.dumps(parsed(PATH, sent))
 
     fields = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo/+" * 100_000}
     block = {"type": "image", "source": {name: fields[name] for name in order}}

@@ -1,20 +1,13 @@
 """Lines of a reasoning summary for programs: the same ones in the same order, whichever way a response is read."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
 
-from chatui.api.message_events import MessageEvents
-from chatui.api.recordings import BackgroundEvents
-from chatui.api.response_events import ResponseEvents
-from chatui.api.response_object import ResponseHead
-from chatui.display import activities
-from chatui.models.keys import new_key as new_key_of_row
 from chatui.models.message import Author, Message
 from chatui.models.programs import ProgramAnswer
-from chatui.turns.streams.program import Ended, ProgramStream
 from renderer.activities.activity import Activity
 from renderer.activities.frame import frame_of
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
@@ -22,6 +15,7 @@ from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE, SUMMARY
 from renderer.frames import Frame, Header, Terminator
 from tests.chatui.api.asking import Program, json_of
 from tests.support.messages import add_message
+from tests.support.program_events import over_messages, over_responses
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -60,54 +54,30 @@ TURNS: dict[str, list[Any]] = {
 }
 
 
-async def live(turn: Iterable[Any], events: ResponseEvents | MessageEvents) -> list[dict[str, Any]]:
-    """The events that a program gets while the turn runs."""
-    stream, key = ProgramStream(), new_key_of_row()
-    for event in turn:
-        if isinstance(event, Activity):
-            stream.step(activities.english(event))
-        else:
-            key = new_key_of_row() if isinstance(event, FrameOpened) else key
-            stream.take(event, key)
-    stream.end(Ended("completed"))
-    sent = list(events.begin())
-    while events.ended is None:
-        if (event := await stream.next()) is not None:
-            sent += events.feed(event)
-    return sent
-
-
 def lines_of(output: Iterable[dict[str, Any]]) -> list[str]:
     return [part["text"] for item in output if item["type"] == "reasoning" for part in item["summary"]]
 
 
 @pytest.mark.parametrize(
-    ("turn", "new_events"),
-    [*((turn, ResponseEvents) for turn in TURNS.values()), (TURNS["a tool round between them"], BackgroundEvents)],
+    ("turn", "is_background"),
+    [*((turn, False) for turn in TURNS.values()), (TURNS["a tool round between them"], True)],
 )
 async def test_a_response_has_the_lines_in_order_and_so_has_its_stream(
-    turn: list[RawEvent | Activity], new_events: Callable[..., ResponseEvents], program: Program
+    turn: list[RawEvent | Activity], is_background: bool, program: Program
 ) -> None:
     await program.ask({"input": "x"})
     row = await ProgramAnswer.objects.select_related("turn").aget()
-    events = new_events(ResponseHead(row.pk, "demo", row.turn.started_at, {}), wants_summary=True)
-    sent = await live(turn, events)
-    assert events.whole is not None and lines_of(events.whole["output"]) == LINES
+    sent, whole = await over_responses(turn, row, is_background=is_background)
+    assert lines_of(whole["output"]) == LINES
     assert [event["text"] for event in sent if event["type"] == "response.reasoning_summary_text.done"] == LINES
     added = [event for event in sent if event["type"] == "response.output_item.added"]
     ended = [event for event in sent if event["type"] == "response.output_item.done"]
     assert [event["output_index"] for event in added] == [event["output_index"] for event in ended] == list(range(len(ended)))
-    assert [event["item"]["id"] for event in added] == [item["id"] for item in events.whole["output"]]
-    kinds = [item["type"] for item in events.whole["output"]]
+    assert [event["item"]["id"] for event in added] == [item["id"] for item in whole["output"]]
+    kinds = [item["type"] for item in whole["output"]]
     assert kinds[-1] == "message" or turn[-1] is THIRD, "no reasoning comes after the answer"
-    assert not lines_of((await without_summary(turn, row))["output"])
-
-
-async def without_summary(turn: Iterable[Any], row: ProgramAnswer) -> dict[str, Any]:
-    events = ResponseEvents(ResponseHead(row.pk, "demo", row.turn.started_at, {}), wants_summary=False)
-    await live(turn, events)
-    assert events.whole is not None
-    return events.whole
+    _, without = await over_responses(turn, row, wants_summary=False)
+    assert not lines_of(without["output"])
 
 
 @database_sync_to_async
@@ -148,10 +118,8 @@ async def test_a_message_has_the_lines_before_what_follows_them(
     """In Anthropic's format they stand in blocks about thinking. Blocks do not overlap."""
     await program.ask({"input": "x"})
     row = await ProgramAnswer.objects.select_related("turn").aget()
-    head = ResponseHead(row.pk, "demo", row.turn.started_at, {})
-    events = MessageEvents(head, wants_thinking=True, wants_lines=wants_lines)
-    sent = await live(turn, events)
-    content = events.whole()["content"]
+    sent, whole = await over_messages(turn, row, wants_lines=wants_lines)
+    content = whole["content"]
     lines = [line for block in content if block["type"] == "thinking" for line in block["thinking"].split("\n")]
     assert lines == (LINES if wants_lines else [])
     started = [event for event in sent if event["type"] == "content_block_start"]

@@ -3,17 +3,19 @@
 import asyncio
 import json
 import sqlite3
+from math import inf
 
 import pytest
 from django.db import DataError, InterfaceError, OperationalError
 
 from chatui.accounts import key_admission
-from chatui.api import request_parts
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns.slots import slots
 from chatui.turns.streams.program import ProgramStream
 from tests.chatui.api.asking import Program, json_of
+from tests.support.database import Database
+from tests.support.database import database as database
 from tests.support.limits import limit, set_limits
 from tests.support.scripted import FINAL, ScriptedBackend, frame
 
@@ -24,13 +26,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 ASKED = {"input": "?", "messages": [{"role": "user", "content": "?"}]}
 SECRET = "the row said marmalade"
 PATHS = ("/v1/responses", "/v1/chat/completions")
-
-
-def raising(error: Exception) -> object:
-    def fails(*args: object) -> object:
-        raise error
-
-    return fails
 
 
 def wrong_sql() -> OperationalError:
@@ -45,10 +40,11 @@ def wrong_sql() -> OperationalError:
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("error", [OperationalError("database is locked"), InterfaceError("connection already closed")])
 async def test_an_unavailable_database_is_not_logged_as_a_bug(
-    path: str, error: Exception, key: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    path: str, error: Exception, key: str, database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(request_parts, "choices_of", raising(error))
+    database.refuse("SELECT ", error, times=inf)
     response = await Program(key).post(path, ASKED)
+    assert database.met
     assert response.status_code == 503 and response.headers["Retry-After"] and json_of(response)["error"]["code"] == "server_busy"
     assert type(error).__name__ in caplog.text and "the database could not be used" in caplog.text
     assert "django.request" not in {line.name for line in caplog.records}, "nobody gets a mail about it"
@@ -65,12 +61,9 @@ async def test_a_process_that_ends_asks_programs_to_try_again(path: str, key: st
 
 @pytest.mark.parametrize("error", [wrong_sql(), DataError(SECRET), StopAsyncIteration(SECRET), TimeoutError(SECRET), RuntimeError(SECRET)])
 async def test_an_unexpected_error_is_an_error_object_and_a_traceback(
-    error: Exception, key: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    error: Exception, key: str, database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def fails(*args: object) -> object:
-        raise error
-
-    monkeypatch.setattr("chatui.api.asking.begin", fails)
+    database.refuse("INSERT INTO chatui_turn ", error, times=inf)
     response = await Program(key).post("/v1/responses", ASKED)
     returned = json_of(response)["error"]
     assert (
@@ -78,7 +71,7 @@ async def test_an_unexpected_error_is_an_error_object_and_a_traceback(
         and (returned["type"], returned["code"]) == ("server_error", "server_error")
         and response.headers["X-Request-ID"] in returned["message"]
     )
-    assert type(error).__name__ in caplog.text and "test_unexpected.py" in caplog.text, "with its traceback"
+    assert type(error).__name__ in caplog.text and "tests/support/database.py" in caplog.text, "with its traceback"
     assert "django.request" in {line.name for line in caplog.records}, "Django mails it to the administrators"
     assert "marmalade" not in caplog.text + response.content.decode()  # type: ignore[attr-defined]
 

@@ -7,19 +7,22 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
+from channels.db import database_sync_to_async
 from django.core.cache import cache
 
-from chatui.api.errors import ApiError
-from chatui.api.request_parts import chosen
 from chatui.backends.spec import BackendSpec
 from chatui.display import model_choice as model_choice_shown
 from chatui.model_servers import choice as available
 from chatui.model_servers import choice as model_choice
 from chatui.models.conversation import Conversation
 from chatui.models.model_servers import StoredBackend
+from chatui.models.turn import Turn
 from chatui.models.user import User
+from chatui.turns import running
+from tests.chatui.api.asking import Program, json_of, key_of
 from tests.support import stub
 from tests.support.several import Configure, asks, start
+from tests.support.several import closing as closing
 from tests.support.several import configure as configure
 
 NAMES = {"object": "list", "data": [{"id": "one"}, {"id": "org/two"}, {"id": "bad\nname"}, {"id": "x" * 300}]}
@@ -161,7 +164,24 @@ async def test_a_truncated_list_is_logged(
     assert "model server a lists 3 models: only the first 2 are offered" in caplog.text
 
 
-@pytest.mark.django_db
+@database_sync_to_async
+def key_for(person: User, only: tuple[str, ...] = ()) -> str:
+    return key_of(person, models=only)
+
+
+async def chosen(key: str, model: str | None) -> str | None:
+    """The choice that a program gets that names this model; None if it is refused."""
+    response = await Program(key).post("/v1/responses", {"input": "?", "model": model, "background": True})
+    if response.status_code != 200:
+        error = json_of(response)["error"]
+        assert (response.status_code, error["code"], error["param"]) == (404, "model_not_found", "model")
+        assert not await Turn.objects.aexists()
+        return None
+    await running.settle()
+    return (await Turn.objects.aget()).choice
+
+
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("lines", "asked", "value"),
     [
@@ -180,19 +200,14 @@ async def test_a_truncated_list_is_logged(
         (['name="a"\nurl="http://127.0.0.1:9"\nmodels=["tiny"]'], "big", None),
     ],
 )
-def test_a_program_names_a_model_by_its_own_name_if_one_back_end_has_it(
-    lines: list[str], asked: str, value: str | None, configure: Configure, ada: User
+async def test_a_program_names_a_model_by_its_own_name_if_one_back_end_has_it(
+    lines: list[str], asked: str, value: str | None, configure: Configure, closing: None, ada: User
 ) -> None:
     configure("".join(f"[[backend]]\n{line}\n" for line in lines))
-    choices = model_choice.choices_for(ada)
-    if value is None:
-        with pytest.raises(ApiError, match="model_not_found"):
-            chosen(choices, asked)
-    else:
-        assert chosen(choices, asked).value == value
+    assert await chosen(await key_for(ada), asked) == value
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("default", "only", "value"),
     [
@@ -207,19 +222,14 @@ def test_a_program_names_a_model_by_its_own_name_if_one_back_end_has_it(
         ("a", ("b/one", "b/two"), None),
     ],
 )
-def test_a_program_that_names_no_model_gets_the_default_or_none(
-    default: str, only: tuple[str, ...], value: str | None, configure: Configure, ada: User
+@pytest.mark.parametrize("unnamed", [None, ""])
+async def test_a_program_that_names_no_model_gets_the_default_or_none(
+    unnamed: str | None, default: str, only: tuple[str, ...], value: str | None, configure: Configure, closing: None, ada: User
 ) -> None:
     for position, (name, models) in enumerate({"a": "tiny", "b": "one\ntwo", "paused": "big"}.items()):
         settings = {"url": "http://127.0.0.1:9", "model_names": models, "is_enabled": name != "paused", "is_default": name == default}
-        StoredBackend.objects.create(name=name, position=position, **settings)
-    choices = [choice for choice in model_choice.choices_for(ada) if not only or choice.value in only]
-    for unnamed in (None, ""):
-        if value is None:
-            with pytest.raises(ApiError, match="model_not_found"):
-                chosen(choices, unnamed, only)
-        else:
-            assert chosen(choices, unnamed, only).value == value
+        await StoredBackend.objects.acreate(name=name, position=position, **settings)
+    assert await chosen(await key_for(ada, only), unnamed) == value
 
 
 EMBEDDING = {"id": "vectors", "capabilities": ["embedding"]}
