@@ -274,6 +274,8 @@ class _Parent:
                 self._ended(slot, process, found[1])
 
     def _ended(self, slot: _Slot, process: int, status: int) -> None:
+        """A process has ended: the one that prepared makes room for the workers; a worker is started again after a pause, which grows with
+        its failures. If none can serve, everything ends."""
         if self.signals or slot.number == 0:
             self.status = self.status or status
             if not self.signals and status == 0:

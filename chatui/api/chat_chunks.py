@@ -38,6 +38,7 @@ class ChatChunks:
         yield self._chunk({"role": "assistant", "content": ""})
 
     def feed(self, event: ProgramEvent) -> Iterator[Chunk]:
+        """The chunks that the next event of the answer becomes. Nothing follows its end."""
         if self.ended is not None:
             return
         match event:

@@ -187,6 +187,7 @@ class Connection:
                 self._is_busy = False
 
     async def _respond(self, text: str | None) -> None:
+        """Answer one request. What is not stored (``store: false``) is remembered here, until the next request, which may go on from it."""
         with guarded.errors():
             self.key = await pools.commands.run(key_admission.admit_again, self.key, self._address)
             body = _object(text)

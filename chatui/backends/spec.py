@@ -226,6 +226,7 @@ class BackendSpec(BaseModel):
         return self
 
     def _contradictions(self) -> list[tuple[str, bool]]:
+        """What settings may say against each other or leave out: a sentence for each, and whether it applies here."""
         keys = [name for name in ("key_env", "key_file", "key_name") if getattr(self, name)]
         is_demo = self.kind == DEMO
         return [

@@ -95,6 +95,7 @@ class Decoder:
         return EventTooLongError(f"{what} of more than {self._max_bytes} bytes")
 
     def _take(self, line: bytes) -> ServerSentEvent | None:
+        """Take a line without its end. Returns the event that it completes, if any."""
         if self._at_start:
             self._at_start = False
             line = line.removeprefix(_BOM)

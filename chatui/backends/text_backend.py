@@ -54,6 +54,8 @@ class TextBackend(DetectedServer):
         """The body of one request, as it is, and the reader of its answer."""
 
     async def _sample_once(self, request: SampleRequest, take: Taker) -> SampleEnded:
+        """One request, as it is sent. ``take`` gets each event as it comes; if the request fails or is cancelled, what was held back comes
+        before the error is raised."""
         payload, reader = await self._prepared(request)
         parser, model, is_hidden = reader.parser, payload.get("model"), True
 

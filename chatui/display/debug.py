@@ -344,6 +344,8 @@ class _Page:
         self._decisions = tool_cards.decisions_of(row) if self._calls else {}
 
     def groups(self) -> tuple[FrameGroup, ...]:
+        """The frames by turn, in order: those of a question's files and of the question come first, then those of its answer. A turn that
+        has stored no frame has an empty group."""
         cut: list[tuple[Turn | None, list[Message]]] = []
         follows_document = False
         for message in self._messages:

@@ -94,6 +94,7 @@ class Prospect:
 
 
 def prospect(row: ToolApproval, title: str, arguments: Mapping[str, Any]) -> Prospect:
+    """What the card of a call that waits for approval asks, and who receives what it shows."""
     act = _act(row, arguments)
     asks = {
         "open": _("Open this page?"),

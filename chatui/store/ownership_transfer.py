@@ -72,6 +72,7 @@ def _theirs(person: User) -> QuerySet[Conversation]:
 
 
 def _transfer(key: UUID, person: User, folder: Folder, *, with_summaries: bool) -> bool:
+    """Hand over one conversation with its files, in a short transaction. Returns whether it was still the person's."""
     with short_transaction():
         row = _theirs(person).select_for_update(no_key=True).filter(pk=key).first()
         if row is None:

@@ -159,6 +159,7 @@ class FrameRecorder:
         self._has_gaps = self._has_gaps or not stored
 
     def feed(self, event: RawEvent) -> None:
+        """Take the next event: it becomes a part of the open frame, a frame that it finishes is recorded, and followers get the event."""
         match event:
             case FrameOpened(header=header):
                 self._key = new_key()

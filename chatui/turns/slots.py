@@ -231,6 +231,7 @@ class Slots:
             await self._wait(own, on_position, since, has_begun=True)
 
     async def _wait(self, own: frozenset[str], on_position: PositionChanged, since: float, *, has_begun: bool = False) -> None:
+        """Wait in the queue until there is a slot. If the wait is cancelled, the slot that was given or reserved goes to others."""
         waiting = _Waiting(own, on_position, asyncio.get_running_loop().create_future(), since, has_begun=has_begun)
         bisect.insort(self._queue, waiting, key=attrgetter("since"))
         waiting.place = next(place for other, place in self._places() if other is waiting)

@@ -368,6 +368,7 @@ def _chosen_before(person: User, cut: Turn, conversation: Conversation) -> str:
 
 
 def _new_conversation(person: User, ask: Ask, choice: str) -> Conversation:
+    """Store a conversation with everything that the person has chosen for it before their first question."""
     folder = access.own_folder(person, ask.folder, locked=True) if ask.folder and not ask.temporary else None
     version = assistants.to_begin_with(person, ask.assistant, locked=True) if ask.assistant else None
     asked = [collections.to_use(person, key) for key in ask.collections[:MAX_ASKED]]

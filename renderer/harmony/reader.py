@@ -187,6 +187,8 @@ def _is_stray_commentary(channels: list[list[str]]) -> bool:
 
 
 def _with_attributes(channel: str, attributes: list[str], constrained: set[str], error: Code | None) -> Interpretation:
+    """The header of an assistant's message on this channel, with the recipient and the kind of content that its attributes name; broken if
+    they are ambiguous."""
     recipients, others = _told_apart(attributes)
     if len(recipients) > 1 or len(others) > 1 or any(word.lower() not in _CONTENT_TYPES for word in others):
         return _BROKEN

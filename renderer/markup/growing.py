@@ -47,6 +47,7 @@ class Trigger:
         return self._size >= self._worthwhile and self._may_close(line)
 
     def _may_close(self, line: str) -> bool:
+        """Whether this line may end the open block, by its kind. Parsing before that would find no closed block."""
         bare = line.lstrip(" \t")
         indent = len(line) - len(bare)
         match self._kind:

@@ -188,6 +188,8 @@ class FrameStates:
     # --- bodies -------------------------------------------------------------------------------------------------------------------
 
     def _body(self, buffer: str, position: int) -> int | None:
+        """Read the body from ``position``. Returns where to read on behind the token that ends it, or None if the buffer ends before
+        that."""
         text = self._output.text
         while True:
             found = TOKEN.search(buffer, position)

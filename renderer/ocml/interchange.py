@@ -248,6 +248,7 @@ class _Message:
         return [replace(frame, header=hidden(frame.header)) for frame in frames] if self._hides else frames
 
     def _read(self, message: dict[str, JsonValue]) -> Iterator[Frame]:
+        """The frames of a message: of its thinking, its content and its call, as far as it has them, in this order."""
         self._check_keys(message)
         if thinking := self._text(message, "thinking"):
             if message.get("role") != Role.ASSISTANT:

@@ -229,6 +229,7 @@ class Deltas:
         return {name: value for name, value in message.items() if (not is_known if name in REASONING_FIELDS else not self._has_said)}
 
     def _delta(self, delta: Mapping[str, Any], choice: Mapping[str, Any], chunk: Mapping[str, Any]) -> list[RawEvent]:
+        """The raw events of one delta: of a summary, of reasoning, then of the answer, as far as the allowance reaches, and its calls."""
         # One delta can hold the end of the reasoning and the beginning of the answer, in this order.
         summary, reasoning = ("", "") if _OF_REASONING.isdisjoint(delta) else self._reasoned(delta)
         answer, other = _answer_of(delta.get("content"))

@@ -90,6 +90,8 @@ class DataFiles:
             self._root = None
 
     def _read(self, path: str, max_bytes: int, max_in_all: int) -> bytes:
+        """The bytes of a plain file. Each directory on the way is opened by itself, and no link is followed: code that still runs could
+        exchange one for a link meanwhile. Raises FileNotStoredError."""
         *directories, name = path.split("/")
         try:
             with contextlib.ExitStack() as opened:

@@ -153,6 +153,7 @@ class _Reduction:
         return self._described(joined(read, MAX_CHOICES), flat)
 
     def _plain(self, flat: Mapping[str, Any], depth: int, trail: tuple[str, ...], place: str) -> dict[str, Any]:
+        """A schema without references and combinations, reduced to what a model is told: its types, choices, parts and limits."""
         kinds, can_be_null = (["object"], False) if self._is_top(depth) else kinds_of(flat)
         notes: list[str] = []
         choices = [flat["const"]] if "const" in flat else listed_in(flat, "enum")

@@ -93,6 +93,8 @@ class PersonOfTurn:
         self._is_closed = True
 
     async def _ask(self, speaker: str, form: Form) -> FormAnswer:
+        """Show a form to the person, and wait for what they fill in: one form at a time. It counts as cancelled if there were too many in
+        this turn, or it cannot be stored. Raises ToolError for a model's question that may hold reasoning."""
         is_models = speaker == THE_MODEL
         if is_models and _may_hold_reasoning(form, self._thoughts()):
             raise ToolError(_NOT_SHOWN)
