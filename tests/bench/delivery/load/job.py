@@ -34,9 +34,9 @@ class Outcome:
 
     ``frames`` contained text, ``received`` are the bytes of all, ``memory`` is the server's in MB while the pages are still open. The ``p``
     are percentiles of how long words were on their way, the ``first`` those of each answer's first word, and the ``wait`` those of the time
-    from a question to that word. ``counted``, by name, is the median of all turns, so without what the server does every few
-    seconds, and ``first_statements`` the mean of the statements up to the first word. ``missed`` answers had ended before the page could
-    follow them.
+    from a question to that word. ``counted``, by name, and ``first_statements``, those up to the first word, are the lower quartiles
+    of all turns, so without what the server does every few seconds, and what a busy machine adds. ``missed`` answers had ended before the
+    page could follow them.
     """
 
     cpu: float = 0.0

@@ -35,7 +35,8 @@ class Page:
         self.delays: list[float] = []
         self.firsts: list[float] = []
         self.waits: list[float] = []
-        self.frames = self.fetched = self.missed = self.first_statements = 0
+        self.first_statements: list[int] = []
+        self.frames = self.fetched = self.missed = 0
         self.faults: list[str] = []
 
     async def open(self) -> None:
@@ -103,7 +104,7 @@ class Page:
             self.firsts.append(delays[0])
             self.waits.append(received - self._asked)
             if self._counts:
-                self.first_statements += self._counts.values["statements"] - self._before["statements"]
+                self.first_statements.append(self._counts.values["statements"] - self._before["statements"])
         self._words += len(delays)
         self.delays += delays
 
