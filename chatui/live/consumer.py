@@ -162,7 +162,6 @@ class ChatConsumer(AsyncWebsocketConsumer):
         bus().join(wire_bus.person(session.person.pk), self._received)
         for group in (self._own_group, relay.OWN_PROCESS):
             bus().join(group, self._received, elsewhere=False)
-        self.start_background(self.outbox.pump())
         self.start_background(self._check_often())
 
     async def disconnect(self, code: int) -> None:
@@ -445,7 +444,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         """Send the waiting frames, and close. Further calls do nothing."""
         if not self.is_closing:
             self.is_closing = True
-            await self.outbox.flush()
+            self.outbox.flush()
             with contextlib.suppress(Exception):  # the page may be gone already
                 await self.close(code=close_code)
 
@@ -453,10 +452,15 @@ class ChatConsumer(AsyncWebsocketConsumer):
         if not self.is_closing:
             self.start_background(self._leave(CLOSE_TOO_SLOW))
 
-    async def _transmit(self, frame: str) -> None:
+    def _transmit(self, frame: str) -> None:
+        """Send in this step: the server's ``send`` never waits, so a task that ran it would only take time."""
         message: Any = {"type": "websocket.send", "text": frame}
-        with contextlib.suppress(Exception):  # the page is gone; the server reports the disconnect separately
-            await self.base_send(message)
+        sending: Any = self.base_send(message)
+        try:
+            sending.send(None)
+        except Exception:  # noqa: BLE001 - StopIteration: it is sent. Anything else: the page is gone, and the server reports that separately
+            return
+        raise RuntimeError("the server's send waits")
 
     def start_background(self, work: Coroutine[Any, Any, object]) -> None:
         """Run a task in the background, until the socket ends."""

@@ -78,22 +78,23 @@ MAX_EVER = 16 * 1024 * 1024
 
 
 class Outbox:
-    """The outbox of one socket. ``pump`` runs as its task; only ``pump`` and ``flush`` wait."""
+    """The outbox of one socket. It sends events in the step that made them, and a reply at the latest in the next one, so that both share a
+    frame if they are made together."""
 
-    def __init__(self, send: Callable[[str], Awaitable[None]], caught_up: Callable[[], None], given_up: Callable[[], None]) -> None:
+    def __init__(self, send: Callable[[str], None], caught_up: Callable[[], None], given_up: Callable[[], None]) -> None:
         """``caught_up`` is called when events were dropped and there is room again, ``given_up`` if more than MAX_EVER is unread."""
         self._send = send
         self._caught_up = caught_up
         self._given_up = given_up
         self._waiting: deque[str] = deque()
         self._waiting_chars = 0
-        self._wake: asyncio.Future[None] | None = None
-        """What ``pump`` waits for while there is no frame."""
         self._sent = self._pinged = self._confirmed = 0
         self._is_behind = False
 
     def put(self, frame: str) -> None:
         """Send a reply to a command, or anything else that must arrive."""
+        if not self._waiting:  # otherwise that is done already
+            asyncio.get_running_loop().call_soon(self.flush)
         self._add(frame)
         if self._unread > MAX_EVER:
             self._given_up()
@@ -102,6 +103,7 @@ class Outbox:
         """Send events of a turn, or a snapshot, unless the page is too far behind. A page that keeps up gets frames of any size."""
         if not self._is_behind and self.has_room:
             self._add(frame)
+            self.flush()
         else:
             self.wait_for_page()
 
@@ -115,6 +117,7 @@ class Outbox:
         if not self._is_behind:
             self._is_behind = True
             self._ping()  # otherwise there may be no ping left for it to answer
+            self.flush()
 
     def confirmed(self, number: int) -> None:
         """The page has read everything up to the ping with this number."""
@@ -123,20 +126,12 @@ class Outbox:
             self._is_behind = False
             self._caught_up()
 
-    async def pump(self) -> None:
-        """Send frames as they arrive. Runs until it is cancelled."""
-        loop = asyncio.get_running_loop()
-        while True:
-            if not self._waiting:
-                self._wake = loop.create_future()
-                await self._wake
-            await self.flush()
-
-    async def flush(self) -> None:
+    def flush(self) -> None:
+        """Send what waits."""
         while self._waiting:
             frame = self._next()
             self._sent += len(frame)
-            await self._send(frame)
+            self._send(frame)
             if self._sent - self._pinged >= PING_CHARS:
                 self._ping()
 
@@ -158,8 +153,6 @@ class Outbox:
     def _add(self, frame: str) -> None:
         self._waiting.append(frame)
         self._waiting_chars += len(frame)
-        if self._wake is not None and not self._wake.done():
-            self._wake.set_result(None)
 
     @property
     def _unread(self) -> int:
