@@ -104,6 +104,9 @@ class SampleRequest:
     """Called before the first event with the path and the exact JSON body of the request, which contains hidden text."""
     on_taken: Callable[[bool], None] = field(default=_ignored, compare=False, repr=False)
     """Called with True when the server has taken the request, and with False when its answer has ended or failed."""
+    on_read: Callable[[], None] = field(default=_ignored, compare=False, repr=False)
+    """Called when everything that was read together has been passed on, unless the answer ends with it: what follows its end may withdraw
+    some of that."""
     on_held: Callable[[], None] = field(default=_ignored, compare=False, repr=False)
     """Called when text of the answer comes that is shown only once all of it was checked."""
     facts: SampleFacts | None = field(default=None, compare=False, repr=False)

@@ -152,7 +152,7 @@ class Upstream:
         """Send ``payload`` and feed the events of the answer in batches, as they were read, until the server closes the stream or ``feed``
         returns True, as this does then.
 
-        ``request``: whose ``on_sent`` and ``on_taken`` are called.
+        ``request``: whose ``on_sent``, ``on_taken`` and ``on_read`` are called.
 
         An optional field that the server rejects is left out from then on.
 
@@ -168,13 +168,20 @@ class Upstream:
                     if request.facts is not None:
                         request.facts.is_whole = True
                     return feed([ServerSentEvent(WHOLE, _json_object(body))])
-                return await self._read(answer, clock, AnswerPace(self.limits.read_interval, progress.is_hidden), feed)
+                return await self._read(answer, clock, AnswerPace(self.limits.read_interval, progress.is_hidden), feed, request.on_read)
             except EventTooLongError as error:
                 raise BackendError(Code.STREAM_TRUNCATED, str(error)) from error
             finally:
                 request.on_taken(False)
 
-    async def _read(self, answer: UpstreamResponse, clock: _Clock, pace: AnswerPace, feed: Callable[[list[ServerSentEvent]], bool]) -> bool:
+    async def _read(
+        self,
+        answer: UpstreamResponse,
+        clock: _Clock,
+        pace: AnswerPace,
+        feed: Callable[[list[ServerSentEvent]], bool],
+        on_read: Callable[[], None],
+    ) -> bool:
         """Feed the events of a stream. One timer watches over all reads, and looks at the clock when it is over."""
         decoder, is_empty = Decoder(self.limits.max_line_bytes), True
         with answer.limited(clock.deadline, min(self.limits.idle, AFTER_THE_END)):
@@ -193,6 +200,7 @@ class Upstream:
                     if feed(events):
                         return True
                     decoder.check()
+                    on_read()
         return feed(_last_events(decoder, answer, must_have=not clock.response_started, is_empty=is_empty))
 
     @asynccontextmanager

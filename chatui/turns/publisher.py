@@ -82,7 +82,7 @@ class Publisher:
         self._is_ready = not is_continuation
         self._is_stopped = False
         self._unsent: list[wire.Numbered] = []
-        self._next_flush: asyncio.Handle | None = None
+        self._next_flush: asyncio.TimerHandle | None = None
         self._last_flush = self._next_at = 0.0
         self._next_beat = self._loop.call_later(BEAT_SECONDS, self._beat)
 
@@ -184,6 +184,11 @@ class Publisher:
             self._flush_soon()
         elif self._people.waits_until is not None:
             self._flush_at(self._people.waits_until)
+
+    def flush_due(self) -> None:
+        """Flush now if that would be done in the next step."""
+        if self._next_flush is not None and self._next_at <= self._loop.time():
+            self._safely(self.flush)
 
     async def catch_up(self) -> None:
         """Flush until all text so far is sent; not if nobody watches."""
@@ -295,8 +300,8 @@ class Publisher:
             return
         if self._next_flush is not None:
             self._next_flush.cancel()
-        self._next_at, is_later = at, at > self._loop.time()
-        self._next_flush = self._loop.call_at(at, self._flush_safely) if is_later else self._loop.call_soon(self._flush_safely)
+        self._next_at = at
+        self._next_flush = self._loop.call_at(at, self._flush_safely)
 
     def _collect(self) -> None:
         """Take the new events for people, to be sent by the next flush."""

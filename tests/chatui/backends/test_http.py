@@ -1,6 +1,7 @@
 """Retries of a busy server: only before the first event, after the delay it requests, and a limited number of times."""
 
 import asyncio
+import contextlib
 import time
 from dataclasses import replace
 
@@ -102,6 +103,22 @@ async def test_a_request_that_is_asked_again_has_no_new_limit_for_its_first_word
             await backend.sample(replace(sample_request("Hello!"), asked_at=time.monotonic() - 100), Taker(list[RawEvent]().append))
         assert late.value.code is ProductCode.TIMEOUT
         await backend.aclose()
+
+
+@pytest.mark.parametrize("end", [chunk("stop") + DONE, b'data: {"error": {"message": "broken"}}\n\n'])
+async def test_what_was_read_together_is_told_unless_the_answer_ends_or_fails_with_it(end: bytes) -> None:
+    told = list[str]()
+
+    def take(event: RawEvent) -> None:
+        if isinstance(event, FrameText):
+            told.append(event.text)
+
+    async with stub.running(then(SSE_HEAD, chunk(content="Here. "), 0.5, chunk(content="There.") + end)) as server:
+        backend = registry.build(Endpoint(server.url, model="stub", limits=PATIENT, separates="always"))
+        with contextlib.suppress(BackendError):
+            await backend.sample(replace(sample_request("Hello!"), on_read=lambda: told.append("(read)")), Taker(take))
+        await backend.aclose()
+    assert told == ["Here. ", "(read)", "There."]
 
 
 async def test_a_server_started_meanwhile_is_reached() -> None:

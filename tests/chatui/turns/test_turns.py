@@ -7,7 +7,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.utils import timezone
 
-from chatui.backends.base import BackendError, EndReason, SampleEnded
+from chatui.backends.base import BackendError, EndReason, SampleEnded, SampleRequest, Taker
 from chatui.codes import ProductCode
 from chatui.database.faults import outages
 from chatui.models.conversation import Conversation
@@ -19,7 +19,7 @@ from chatui.store import titles, transcripts
 from chatui.turns import running
 from chatui.turns.asks import AskKind, AskRefusedError
 from chatui.turns.running import TurnPlace
-from chatui.wire.bus import PROCESS
+from chatui.wire.bus import PROCESS, audience, bus
 from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Frame, Header, Terminator, Transcript
@@ -29,7 +29,7 @@ from tests.chatui.conftest import signed_in
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.environment import change
 from tests.support.messages import add_message, open_branch, stored_messages
-from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, REPLY, ScriptedBackend, Step, answer, ended, frame
+from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, REPLY, ScriptedBackend, Step, answer, closed, ended, frame, open_frame
 from tests.support.turns import ask, begin, run, stored
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -60,6 +60,26 @@ async def test_pages_are_told_that_the_answer_is_checked_before_it_is_shown(ada:
         await browser.until("chatui:checking")
         checked.set()
         assert (await browser.until(*ENDS))[-1]["type"] == "response.completed"
+
+
+async def test_what_was_read_together_is_sent_to_pages_in_the_step_that_read_it(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, sent = await run(ada, ask()), list[str]()
+    bus().join(audience(first.conversation_id, Audience.END_USER), lambda _, message: sent.append(str(message["json"])))
+
+    async def sample(request: SampleRequest, take: Taker) -> SampleEnded:
+        for event in open_frame(FINAL, "One,"):
+            take(event)
+        assert "One," not in "".join(sent), "the premise: more may have been read together with it"
+        request.on_read()
+        assert "One," in "".join(sent)
+        take(closed())
+        return ended()
+
+    monkeypatch.setattr(backend, "sample", sample)
+    turn = await run(ada, ask(conversation=first.conversation_id))
+    assert turn.state == "completed"
 
 
 async def test_a_branch_with_its_header_is_a_valid_transcript(ada: User, backend: ScriptedBackend) -> None:

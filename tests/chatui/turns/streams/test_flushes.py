@@ -49,6 +49,21 @@ def test_events_of_one_step_are_sent_together_and_the_next_ones_after_a_pause(wo
     assert len(world.sent) == 2 and world.waits() == [1970]
 
 
+def test_what_was_read_together_is_sent_in_that_step_if_its_time_has_come(world: World) -> None:
+    turn = followed(world)
+    turn.open()
+    turn.write("Four")
+    assert world.sent == []
+    turn.publisher.flush_due()
+    assert len(world.sent) == 1 and world.waits() == [2000], "nothing is left for the next step"
+    turn.write(" or")
+    turn.publisher.flush_due()
+    assert len(world.sent) == 1 and world.waits() == [30, 2000]
+    world.go_on(0.03)
+    turn.publisher.flush_due()
+    assert len(world.sent) == 2, "there is nothing new"
+
+
 def test_the_first_words_do_not_wait_for_the_pause(world: World) -> None:
     turn = followed(world)
     turn.open()
