@@ -1,4 +1,5 @@
-"""Django's PostgreSQL, with a limited number of connections for pages, which do not wait for a server that is away.
+"""Django's PostgreSQL, with a limited number of connections for pages, which do not wait for a server that is away; and connections of a
+server's processes, which do not wait for a backend that stands still.
 
 Each page opens a connection of its own: none is kept that might be dead when the next page needs it. Opening one takes at most
 CONNECT_SECONDS, whether the server refuses, is silent, or its name cannot be resolved. Django's own pool replaces dead connections in the
@@ -10,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from typing import Any, cast
 
@@ -20,8 +21,35 @@ from django.db.backends.postgresql import base
 
 log = logging.getLogger(__name__)
 
-Connection = psycopg.Connection[Any]
 
+class Connection(psycopg.Connection[Any]):
+    """Gives up on a statement that PostgreSQL itself should have ended: a backend that stands still ends nothing, and the system of its
+    machine goes on to acknowledge what is sent, so no limit of TCP helps."""
+
+    most_seconds: float | None = None
+    """How long a statement may take, with its result."""
+
+    def wait(self, gen: Generator[Any, Any, Any], interval: float = 0.1, timeout: float | None = None) -> Any:
+        try:
+            return super().wait(gen, interval, self.most_seconds if timeout is None else timeout)
+        except psycopg.errors._WaitTimeout:
+            self.pgconn.finish()  # in the middle of a statement, nothing can be asked of it
+            raise psycopg.OperationalError("the server does not answer") from None
+
+
+class _Driver:
+    """psycopg, with connections of this kind."""
+
+    connect = Connection.connect
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(psycopg, name)
+
+
+STATEMENT_SECONDS = 60
+"""How long a statement of a page may take while this process serves: by then, its balancer has given up. Commands have no limit."""
+GRACE_SECONDS = 2.0
+"""How much longer than PostgreSQL's own limit a statement may take."""
 MAX_CONNECTIONS = 20
 """The most that pages of a process use at a time."""
 WAIT_SECONDS = 20.0
@@ -39,6 +67,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     _connection_pools: dict[str, PageConnections]
     _configure_connection: Callable[[Connection], bool]
+    Database = cast("Any", _Driver())
 
     @property
     def pool(self) -> Any:
@@ -47,6 +76,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return None
         pools = self._connection_pools
         return pools.get(self.alias) or pools.setdefault(self.alias, PageConnections(self._connected))
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Connection:
+        connection: Connection = super().get_new_connection(conn_params)
+        if seconds := self.settings_dict.get("STATEMENT_SECONDS"):
+            connection.most_seconds = seconds + GRACE_SECONDS
+        return connection
 
     def is_usable(self) -> bool:
         """Whether the connection works and its server accepts writes: otherwise it is closed, and the next one finds the new primary.
@@ -62,9 +97,23 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return found is not None and found[0] == "off"
 
     def _connected(self) -> Connection:
-        connection: Connection = psycopg.connect(**_SILENCE | self.get_connection_params() | {"autocommit": True})
+        parameters = _SILENCE | self.get_connection_params() | {"autocommit": True}
+        if _serving.is_set():
+            # What the operator has set in the address of the database comes later, and counts.
+            parameters["options"] = f"-c statement_timeout={STATEMENT_SECONDS * 1000} {parameters.get('options', '')}".strip()
+        connection = Connection.connect(**parameters)
+        if _serving.is_set():
+            connection.most_seconds = STATEMENT_SECONDS + GRACE_SECONDS
         self._configure_connection(connection)
         return connection
+
+
+_serving = threading.Event()
+
+
+def limit_statements() -> None:
+    """From now on, statements of pages take at most STATEMENT_SECONDS. Call it in a process that serves, before its first page."""
+    _serving.set()
 
 
 def in_use() -> int:

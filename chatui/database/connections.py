@@ -76,6 +76,7 @@ class ThreadConnection:
         else:
             settings["CONN_HEALTH_CHECKS"] = True
             settings["OPTIONS"] = _limited(settings["OPTIONS"], lock_seconds, statement_seconds)
+            settings["STATEMENT_SECONDS"] = statement_seconds  # ``base`` watches over a backend that stands still
         self.wrapper: BaseDatabaseWrapper = load_backend(settings["ENGINE"]).DatabaseWrapper(settings, "default")
         self.wrapper.execute_wrappers.append(self._refuse_when_late)
         self._deadline = float("inf")
@@ -163,6 +164,14 @@ def of_pages() -> tuple[int, int] | None:
     from chatui.database import base  # imported here, because only PostgreSQL has its driver
 
     return base.in_use(), base.MAX_CONNECTIONS
+
+
+def limit_pages() -> None:
+    """In a process that serves, before its first page: let none wait for ever for one statement. SQLite has no server that stands still."""
+    if connection.vendor != "sqlite":
+        from chatui.database import base  # as above
+
+        base.limit_statements()
 
 
 def of_server() -> tuple[int, int]:

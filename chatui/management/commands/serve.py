@@ -96,6 +96,7 @@ class Command(BaseCommand):
 
     def _serve(self, host: str, port: int) -> None:
         readiness.begin()
+        connections.limit_pages()
         twisted_loop.call_soon(reaping.start_reaping)
         twisted_loop.call_soon(measures.watch_loop)
         twisted_loop.call_soon(process_reports.begin)
