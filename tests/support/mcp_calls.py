@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from copy import copy
 from dataclasses import replace
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from chatui.tools.execution import Execution, ToolsBusyError
 from chatui.tools.file_access import SessionPlace
@@ -166,8 +166,15 @@ class Turn:
 
     def for_person(self, person: Any) -> "Turn":
         """The same server in the turn of this ``TurnPerson``."""
+        return self._with(person=person)
+
+    def of(self, person_id: UUID) -> "Turn":
+        """The same server in a turn of the person with this key."""
+        return self._with(asked_by_id=person_id)
+
+    def _with(self, **changed: Any) -> "Turn":
         other = copy(self)
-        other.turn = replace(self.turn, person=person)
+        other.turn = replace(self.turn, **changed)
         other.tool = tool_of(self.offer, self.watched).for_turn(other.turn)
         return other
 

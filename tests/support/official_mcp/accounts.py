@@ -1,7 +1,8 @@
 """An MCP server with an authorization server of the official package, run in a separate environment at a port.
 
 Whoever opens ``/login`` is signed in as ``as``: it is the page on which a person of a test enters their password. Renewal tokens rotate,
-and using an old one ends the whole sign-in. ``/expire`` makes every access token invalid; ``/state`` says what happened.
+and using an old one ends the whole sign-in. ``/expire`` makes every access token invalid, ``/end`` ends every sign-in; ``/state`` says what
+happened.
 """
 
 import sys
@@ -164,6 +165,13 @@ async def login(request: Request) -> Response:
 @server.custom_route("/expire", methods=["POST"])  # type: ignore[untyped-decorator]
 async def expire(request: Request) -> Response:
     provider.access.clear()
+    return JSONResponse({})
+
+
+@server.custom_route("/end", methods=["POST"])  # type: ignore[untyped-decorator]
+async def end(request: Request) -> Response:
+    provider.access.clear()
+    provider.renewals.clear()
     return JSONResponse({})
 
 

@@ -2,9 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
@@ -13,126 +11,62 @@ import pytest
 from django.test import Client as Browser
 from pydantic import ValidationError
 
-from chatui.outbound.public_network import CheckedNetwork
-from chatui.tools import tool_accounts
-from chatui.tools.remote import definition
+from chatui.models.user import User
 from chatui.tools.remote.definition import McpSpec
-from chatui.tools.remote.exchange import StatusError
-from chatui.tools.sign_in import discovery, flow
-from chatui.tools.sign_in.discovery import SignInTarget, challenge_of
-from chatui.tools.sign_in.door import Door, SignInError, UnavailableError, door_of
-from chatui.tools.sign_in.flow import Client, PendingToolSignIn, SignInRefusedError, Tokens
-from chatui.tools.sign_in.tokens import SignIns
 from tests.support import environment, peer
 from tests.support.cases import for_each
-from tests.support.peer import Peer, PeerRequest
+from tests.support.limits import limit
+from tests.support.mcp_calls import NotListedError, Turn, listed
+from tests.support.mcp_server import Mcp
+from tests.support.peer import PeerRequest
+from tests.support.tool_calls import RefusedError
+from tests.support.tool_sign_ins import AUTHORIZER, BACK, NotSignedInError, UnreachableError, begin, lying, spec_of
 
-AUTHORIZER = "/.well-known/oauth-authorization-server"
-BACK = "https://chat.example.org/settings/accounts/demo/back/"
+pytestmark = pytest.mark.django_db
 
-
-@dataclass
-class Provider:
-    """A tool server and its authorization server at one address. ``changed``: what it says otherwise, by path."""
-
-    changed: dict[str, Any] = field(default_factory=dict)
-    url: str = ""
-    asked: list[PeerRequest] = field(default_factory=list)
-
-    async def __call__(self, request: PeerRequest, writer: asyncio.StreamWriter) -> None:
-        self.asked.append(request)
-        found = self.changed.get(request.path, self._honest().get(request.path))
-        if callable(found):
-            await found(request, writer)
-        elif found is None:
-            await peer.send(writer, {}, 404)
-        elif request.path == "/mcp":
-            await peer.send(writer, {}, 401, extra=f"WWW-Authenticate: {found}\r\n")
-        else:
-            await peer.send(writer, found)
-
-    def _honest(self) -> dict[str, Any]:
-        return {
-            "/mcp": f'Bearer error="invalid_token", resource_metadata="{self.url}/about"',
-            "/about": self.resource(),
-            "/.well-known/oauth-authorization-server": self.authorizer(),
-            "/register": {"client_id": "c1"},
-            "/token": {"access_token": "a1", "token_type": "Bearer", "refresh_token": "r1", "expires_in": 60},
-        }
-
-    def resource(self, **values: Any) -> dict[str, Any]:
-        return {"resource": f"{self.url}/mcp", "authorization_servers": [self.url], **values}
-
-    def authorizer(self, **values: Any) -> dict[str, Any]:
-        ends = {f"{each}_endpoint": f"{self.url}/{each}" for each in ("token", "authorization")}
-        about = {"issuer": self.url, "registration_endpoint": f"{self.url}/register", "code_challenge_methods_supported": ["S256"]}
-        return {**about, **ends, "token_endpoint_auth_methods_supported": ["none"], **values}
-
-
-@contextmanager
-def lying(**changed: Any) -> Iterator[tuple[Provider, Peer]]:
-    provider = Provider(changed)
-    with peer.peer(provider) as served:
-        provider.url = served.url
-        yield provider, served
-
-
-def spec_of(url: str, **oauth: Any) -> McpSpec:
-    return McpSpec.model_validate({"name": "demo", "tools": ["add"], "url": f"{url}/mcp", "oauth": oauth})
-
-
-def find(url: str, door: Door | None = None, **oauth: Any) -> SignInTarget:
-    spec = spec_of(url, **oauth)
-    return asyncio.run(discovery.find(spec, door or door_of(spec, spec.url)))
+TIMEOUT_SECONDS = limit("chatui.tools.sign_in", "TIMEOUT_SECONDS")
 
 
 def test_an_honest_server_is_found_with_what_it_asks_for() -> None:
     with lying() as (provider, _):
-        found = find(provider.url)
-        assert (found.authorizer.issuer, found.resource, found.authorizer.token) == (
-            provider.url,
-            f"{provider.url}/mcp",
-            f"{provider.url}/token",
-        )
+        found = begin(provider.url)
+        assert (found.issuer, found.sent["resource"]) == (provider.url, f"{provider.url}/mcp")
+        assert found.address.startswith(f"{provider.url}/authorization?") and found.scopes == []
         provider.changed["/mcp"] = f'Bearer scope="read write", resource_metadata="{provider.url}/about"'
-        assert find(provider.url).scopes == ("read", "write") and find(provider.url, scopes=["mine"]).scopes == ("mine",)
+        assert begin(provider.url).scopes == ["read", "write"] and begin(provider.url, scopes=["mine"]).scopes == ["mine"]
 
 
 def test_metadata_are_also_found_at_the_well_known_addresses_in_their_order() -> None:
     with lying() as (provider, _):
         provider.changed |= {"/mcp": "Bearer", "/.well-known/oauth-protected-resource": provider.resource(resource=provider.url)}
-        assert find(provider.url).resource == provider.url
+        assert begin(provider.url).sent["resource"] == provider.url
         provider.changed["/.well-known/oauth-protected-resource/mcp"] = provider.resource()
-        assert find(provider.url).resource == f"{provider.url}/mcp"
+        assert begin(provider.url).sent["resource"] == f"{provider.url}/mcp"
         tenant = f"{provider.url}/tenant"
         provider.changed["/.well-known/oauth-protected-resource/mcp"] = provider.resource(authorization_servers=[tenant])
         own = provider.authorizer(issuer=tenant)
         for place in ("/tenant/.well-known/openid-configuration", "/.well-known/oauth-authorization-server/tenant"):
             provider.changed[place] = own
-            assert find(provider.url).authorizer.issuer == tenant
+            assert begin(provider.url).issuer == tenant
     with lying() as (provider, _):
         provider.changed |= {"/mcp": "Bearer", "/about": None}
-        assert find(provider.url).authorizer.issuer == provider.url, "as servers are that are older than the metadata"
+        assert begin(provider.url).issuer == provider.url, "as servers are that are older than the metadata"
 
 
-@pytest.mark.django_db
 def test_an_authorization_server_that_reads_documents_gets_the_address_of_ours(client: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
     environment.change(monkeypatch, {"origins": ("https://chat.example.org",)})
-    address, person = "https://chat.example.org/settings/accounts/demo/client.json", uuid4()
+    address = "https://chat.example.org/settings/accounts/demo/client.json"
     with lying() as (provider, _):
         provider.changed[AUTHORIZER] = provider.authorizer(client_id_metadata_document_supported=True)
-        spec = spec_of(provider.url)
-        pending = tool_accounts.begin(spec, person, BACK, "")
-        assert pending.client_id == address and parse_qs(urlsplit(pending.address).query)["client_id"] == [address]
-        tokens = tool_accounts.finish(spec, person, pending, {"state": pending.state, "code": "c", "iss": provider.url})
-        assert (tokens.client, tokens.access) == (Client(address), "a1")
+        found = begin(provider.url)
+        assert found.sent["client_id"] == address
+        assert found.finished().access == "a1"
         asked = {request.path: request for request in provider.asked}
         assert "/register" not in asked and parse_qs(asked["/token"].body.decode())["client_id"] == [address]
         about = client.get(urlsplit(address).path).json()
         assert (about["client_id"], about["redirect_uris"], about["token_endpoint_auth_method"]) == (address, [BACK], "none")
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("back", "said", "oauth"),
     [
@@ -148,7 +82,7 @@ def test_where_a_document_cannot_be_read_the_installation_registers_itself(back:
     with lying() as (provider, _):
         provider.changed[AUTHORIZER] = provider.authorizer(**{"client_id_metadata_document_supported": True, **said})
         provider.changed["/register"] = {"client_id": "c1", "client_secret": "s"}
-        assert tool_accounts.begin(spec_of(provider.url, **oauth), uuid4(), back, "").client_id == "c1"
+        assert begin(provider.url, back=back, **oauth).sent["client_id"] == "c1"
 
 
 @dataclass(frozen=True)
@@ -204,8 +138,8 @@ def test_no_lie_of_metadata_is_followed() -> None:
 
             found = here(lie.found)
             provider.changed[lie.path] = provider.authorizer(**found) if lie.path == AUTHORIZER else found
-            with pytest.raises(SignInError) as error:
-                find(provider.url)
+            with pytest.raises(NotSignedInError) as error:
+                begin(provider.url)
             assert lie.told in str(error.value), error.value
             assert provider.url not in str(error.value) and "evil" not in str(error.value)
 
@@ -221,32 +155,31 @@ def test_a_name_that_leads_into_a_private_network_is_not_asked() -> None:
 
     with lying() as (provider, _):
         provider.changed["/about"] = provider.resource(authorization_servers=["https://login.example.org"])
-        spec = spec_of(provider.url)
-        with pytest.raises(UnavailableError):
-            find(provider.url, replace(door_of(spec, spec.url), network=CheckedNetwork(private)))
+        with pytest.raises(UnreachableError):
+            begin(provider.url, resolver=private)
         assert asked
 
 
 def test_only_the_operator_opens_private_networks_and_only_for_their_own_issuer_without_that() -> None:
     with lying() as (first, _), lying() as (second, _):
         first.changed["/about"] = first.resource(authorization_servers=[second.url])
-        with pytest.raises(SignInError, match="without https"):
-            find(first.url)
-        assert find(first.url, private_addresses=True).authorizer.issuer == second.url
-        assert find(first.url, issuer=second.url).authorizer.issuer == second.url
-        with pytest.raises(SignInError, match="does not name the authorization server of the tools file"):
-            find(first.url, issuer=f"{second.url}/other")
+        with pytest.raises(NotSignedInError, match="without https"):
+            begin(first.url)
+        assert begin(first.url, private_addresses=True).issuer == second.url
+        assert begin(first.url, issuer=second.url).issuer == second.url
+        with pytest.raises(NotSignedInError, match="does not name the authorization server of the tools file"):
+            begin(first.url, issuer=f"{second.url}/other")
 
 
 def test_redirects_are_followed_nowhere() -> None:
     with lying() as (elsewhere, _), lying() as (provider, _):
         for path in ("/about", AUTHORIZER):
             provider.changed = {path: peer.saying(b"", 302, extra=f"Location: {elsewhere.url}{path}\r\n")}
-            with pytest.raises(SignInError):
-                find(provider.url)
+            with pytest.raises(NotSignedInError):
+                begin(provider.url)
         provider.changed = {"/token": peer.saying(b"", 307, extra=f"Location: {elsewhere.url}/token\r\n")}
-        with pytest.raises(SignInError):
-            redeem(provider.url)
+        with pytest.raises(NotSignedInError):
+            begin(provider.url).finished()
         assert not elsewhere.asked
 
 
@@ -266,63 +199,57 @@ async def endless(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
 def test_endless_and_silent_answers_cost_a_bounded_time(path: str, answer: Any) -> None:
     with lying() as (provider, _):
         provider.changed[path] = answer
-        spec = spec_of(provider.url)
         began = time.monotonic()
         if (path, answer) == ("/mcp", endless):
             provider.changed["/.well-known/oauth-protected-resource"] = provider.resource()
-            assert find(provider.url).authorizer.issuer == provider.url, "of a knock, nothing but the status is read"
+            assert begin(provider.url).issuer == provider.url, "of a knock, nothing but the status is read"
         else:
-            with pytest.raises(UnavailableError):
-                find(provider.url, replace(door_of(spec, spec.url), seconds=1.0))
+            with pytest.raises(UnreachableError):
+                begin(provider.url, seconds=1.0)
         assert time.monotonic() - began < 60
-
-
-def pending_of(url: str) -> PendingToolSignIn:
-    return PendingToolSignIn("demo x", "ada", BACK, "", find(url).authorizer, f"{url}/mcp", ("read",), "c1")
-
-
-def redeem(url: str) -> Tokens:
-    spec = spec_of(url)
-    return asyncio.run(flow.redeem(door_of(spec, spec.url), pending_of(url), Client("c1"), "code"))
 
 
 def test_the_request_and_the_exchange_carry_pkce_and_the_resource() -> None:
     with lying() as (provider, _):
-        pending = pending_of(provider.url)
-        sent = {name: values[0] for name, values in parse_qs(urlsplit(pending.address).query).items()}
+        found = begin(provider.url)
+        sent, pending = found.sent, found.pending
         assert (sent["code_challenge_method"], sent["resource"], sent["redirect_uri"]) == ("S256", f"{provider.url}/mcp", BACK)
-        assert pending.verifier not in pending.address and pending.verifier not in repr(pending) and pending.state not in repr(pending)
-        redeem(provider.url)
+        found.finished()
         form = parse_qs(provider.asked[-1].body.decode())
-        assert form["resource"] == [f"{provider.url}/mcp"] and len(form["code_verifier"][0]) >= 43 and form["redirect_uri"] == [BACK]
+        assert form["resource"] == [f"{provider.url}/mcp"] and form["redirect_uri"] == [BACK]
+        [verifier] = form["code_verifier"]
+        assert (
+            len(verifier) >= 43 and verifier not in found.address and verifier not in repr(pending) and sent["state"] not in repr(pending)
+        )
 
 
 def test_an_answer_of_another_issuer_state_person_place_or_time_is_refused() -> None:
     with lying() as (provider, _):
-        url, unpromised = provider.url, pending_of(provider.url)
+        url, unpromised = provider.url, begin(provider.url)
         provider.changed[AUTHORIZER] = provider.authorizer(authorization_response_iss_parameter_supported=True)
-        pending = pending_of(url)
-    right = {"state": pending.state, "code": "x", "iss": url}
-    assert pending.code_of(right, "ada", "demo x") == "x"
-    wrong: dict[str, tuple[PendingToolSignIn, dict[str, str], str, str]] = {
-        "no iss, though promised": (pending, {"state": pending.state, "code": "x"}, "ada", "demo x"),
-        "another iss": (pending, {**right, "iss": f"{url}/"}, "ada", "demo x"),
-        "another iss, not promised": (replace(unpromised, state=pending.state), {**right, "iss": "https://x"}, "ada", "demo x"),
-        "another state": (pending, {**right, "state": "x"}, "ada", "demo x"),
-        "a state that is no ASCII": (pending, {**right, "state": "é"}, "ada", "demo x"),
-        "another person": (pending, right, "bob", "demo x"),
-        "another server": (pending, right, "ada", "other x"),
-        "too late": (replace(pending, at=time.time() - flow.TIMEOUT_SECONDS - 1), right, "ada", "demo x"),
-        "from the future": (replace(pending, at=time.time() + 1000), right, "ada", "demo x"),
-        "an error beside a code": (pending, {**right, "error": "access_denied"}, "ada", "demo x"),
-        "no code": (pending, {**right, "code": ""}, "ada", "demo x"),
-    }
+        begun = begin(url)
+        right, state = begun.right, begun.right["state"]
+        wrong: dict[str, Any] = {
+            "no iss, though promised": lambda: begun.finished({"state": state, "code": "x"}),
+            "another iss": lambda: begun.finished({**right, "iss": f"{url}/"}),
+            "another iss, not promised": lambda: unpromised.finished({**unpromised.right, "iss": "https://x"}),
+            "another state": lambda: begun.finished({**right, "state": "x"}),
+            "a state that is no ASCII": lambda: begun.finished({**right, "state": "é"}),
+            "another person": lambda: begun.finished(person=uuid4()),
+            "another server": lambda: begun.finished(spec=spec_of(f"{url}/other")),
+            "too late": lambda: begun.aged(TIMEOUT_SECONDS + 1).finished(),
+            "from the future": lambda: begun.aged(-1000).finished(),
+            "an error beside a code": lambda: begun.finished({**right, "error": "access_denied"}),
+            "no code": lambda: begun.finished({**right, "code": ""}),
+        }
 
-    def refused(begun: PendingToolSignIn, answer: dict[str, str], person: str, place: str) -> None:
-        with pytest.raises(SignInError):
-            begun.code_of(answer, person, place)
+        def refused(finish: Any) -> None:
+            with pytest.raises(NotSignedInError):
+                finish()
 
-    for_each(wrong.values())(refused)()
+        for_each(wrong.values())(refused)()
+        assert provider.count("/token") == 0
+        assert begun.finished().access == unpromised.finished({"state": unpromised.right["state"], "code": "x"}).access == "a1"
 
 
 BAD_TOKENS: dict[str, Any] = {
@@ -338,30 +265,38 @@ BAD_TOKENS: dict[str, Any] = {
 
 def test_tokens_that_cannot_be_sent_are_refused() -> None:
     def refused(answer: Any) -> None:
-        with lying(**{"/token": answer}) as (provider, _), pytest.raises(SignInError):
-            redeem(provider.url)
+        with lying(**{"/token": answer}) as (provider, _), pytest.raises(NotSignedInError):
+            begin(provider.url).finished()
 
     for_each(BAD_TOKENS.values())(refused)()
 
 
-def test_what_a_token_endpoint_refuses_is_told_apart() -> None:
-    for status, error, kind, of_client in (
-        (400, "invalid_grant", SignInRefusedError, False),
-        (401, "invalid_client", SignInRefusedError, True),
-        (400, "invalid_client", SignInRefusedError, True),
-        (503, "", UnavailableError, False),
-    ):
-        with lying(**{"/token": peer.saying({"error": error}, status)}) as (provider, _), pytest.raises(kind) as refused:
-            redeem(provider.url)
-        assert getattr(refused.value, "is_of_client", False) is of_client
+@pytest.mark.parametrize(
+    ("status", "error", "is_unreachable", "is_of_client"),
+    [
+        (400, "invalid_grant", False, False),
+        (401, "invalid_client", False, True),
+        (400, "invalid_client", False, True),
+        (503, "", True, False),
+    ],
+)
+def test_a_client_that_a_token_endpoint_refuses_is_registered_anew(
+    status: int, error: str, is_unreachable: bool, is_of_client: bool
+) -> None:
+    with lying() as (provider, _):
+        begun = begin(provider.url)
+        provider.changed["/token"] = peer.saying({"error": error}, status)
+        with pytest.raises(NotSignedInError) as refused:
+            begun.finished()
+        assert isinstance(refused.value, UnreachableError) is is_unreachable
+        begin(provider.url)
+        assert provider.count("/register") == 1 + is_of_client
 
 
 def test_a_registration_that_cannot_be_used_is_refused() -> None:
     def refused(answer: Any) -> None:
-        with lying(**{"/register": answer}) as (provider, _):
-            spec = spec_of(provider.url)
-            with pytest.raises(SignInError):
-                asyncio.run(flow.register(door_of(spec, spec.url), find(provider.url), BACK))
+        with lying(**{"/register": answer}) as (provider, _), pytest.raises(NotSignedInError, match="regist"):
+            begin(provider.url)
 
     answers = {
         "no id": {},
@@ -374,17 +309,22 @@ def test_a_registration_that_cannot_be_used_is_refused() -> None:
 
 
 def test_challenges_are_read_as_they_are_written() -> None:
-    for header, metadata, scopes in (
-        ('Bearer resource_metadata="https://a/b"', "https://a/b", ()),
-        ('bearer realm="x", resource_metadata=https://a/b, scope="a b"', "https://a/b", ("a", "b")),
-        ('Basic realm="y", Bearer scope="a \\"b"', "", ("a",)),
-        ('Basic realm="Bearer resource_metadata=x"', "", ()),
-        ("Bearer", "", ()),
-        ("Digest x", "", ()),
-        ("Bearer " + 'scope="' + "a " * 5000 + '"', "", ()),
-    ):
-        found = challenge_of([header])
-        assert (found.metadata, found.scopes) == (metadata, scopes), header
+    def read(header: str, has_metadata: bool, scopes: list[str]) -> None:
+        with lying() as (provider, _):
+            provider.changed["/mcp"] = header.replace("URL", provider.url)
+            assert (begin(provider.url).scopes, provider.count("/about") == 1) == (scopes, has_metadata)
+
+    for_each(
+        [
+            ('Bearer resource_metadata="URL/about"', True, []),
+            ('bearer realm="x", resource_metadata=URL/about, scope="a b"', True, ["a", "b"]),
+            ('Basic realm="y", Bearer scope="a \\"b"', False, ["a"]),
+            ('Basic realm="Bearer resource_metadata=URL/about"', False, []),
+            ("Bearer", False, []),
+            ("Digest x", False, []),
+            ("Bearer " + 'scope="' + "a " * 5000 + '"', False, []),
+        ]
+    )(read)()
 
 
 def test_the_tools_file_cannot_give_a_secret_to_whoever_asks() -> None:
@@ -405,62 +345,67 @@ def test_the_tools_file_cannot_give_a_secret_to_whoever_asks() -> None:
     for_each(wrong.values())(refused)()
 
 
-def test_a_token_is_sent_by_the_task_that_has_it_and_by_no_other() -> None:
-    async def sent() -> str:
-        await asyncio.sleep(0)
-        return definition.headers({}).get("Authorization", "")
-
-    async def call(token: str) -> list[str]:
-        with definition.token(token):
-            background = asyncio.create_task(sent())
-            return [await sent(), await background]
-
-    async def body() -> list[list[str]]:
-        calls = [call(f"t{number}") for number in range(20)]
-        return await asyncio.gather(*calls)
-
-    assert asyncio.run(body()) == [[f"Bearer t{number}"] * 2 for number in range(20)]
-    with definition.token("secret-token"):
-        assert definition.without("a secret-token b", definition.secrets()) == "a (hidden) b"
-    assert definition.headers({}) == {} and definition.secrets() == ()
+@pytest.mark.django_db(transaction=True)
+def test_a_call_that_lacks_scopes_is_not_made_and_they_are_asked_for_with_the_next_sign_in(ada: User) -> None:
+    with lying() as (provider, _):
+        begin(provider.url, person=ada.pk).connect()
+        turn = Turn(url=f"{provider.url}/mcp", oauth={}, sessions="conversation").of(ada.pk)
+        told = 'Bearer error="insufficient_scope", scope="notes notes.write"'
+        provider.changed["/mcp"] = peer.saying({}, 403, extra=f"WWW-Authenticate: {told}\r\n")
+        with pytest.raises(RefusedError, match="does not allow this"):
+            turn.call()
+        provider.changed["/mcp"] = f'Bearer resource_metadata="{provider.url}/about"'
+        assert begin(provider.url, person=ada.pk).scopes == ["notes", "notes.write"]
+        assert begin(provider.url).scopes == [], "nobody else is asked for them"
 
 
 def test_tokens_are_in_no_repr() -> None:
-    tokens = Tokens("i", "r", "t", "v", Client("c", "s3cret"), "acc3ss", "r3newal")
-    assert not {word for word in ("s3cret", "acc3ss", "r3newal") if word in repr(tokens)}
-    assert Tokens.load(tokens.dump()) == tokens
+    secret = {"access_token": "acc3ss", "token_type": "Bearer", "refresh_token": "r3newal"}
+    with lying(**{"/token": secret, "/register": {"client_id": "c", "client_secret": "s3cret"}}) as (provider, _):
+        provider.changed[AUTHORIZER] = provider.authorizer(token_endpoint_auth_methods_supported=["client_secret_post"])
+        tokens = begin(provider.url).finished()
+    written = str(tokens.dump())
+    assert not [word for word in ("s3cret", "acc3ss", "r3newal") if word in repr(tokens) or word not in written]
+    assert type(tokens).load(tokens.dump()) == tokens
 
 
 def test_the_product_gets_one_token_for_everybody_and_another_when_that_is_refused() -> None:
     given = iter(f"a{number}" for number in range(9))
     accepted: set[str] = set()
+    tool_server = Mcp()
 
     async def token(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
         accepted.clear()
         accepted.add(next(given))
         await peer.send(writer, {"access_token": min(accepted), "token_type": "Bearer"})
 
-    with lying(**{"/token": token}) as (provider, _):
-        oauth = {"grant": "client_credentials", "issuer": provider.url, "client_id": "c", "client_secret": {"value": "s3cret"}}
-        sign_ins = SignIns(spec_of(provider.url, **oauth))
+    async def mcp(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
+        if request.headers.get("authorization", "").removeprefix("Bearer ") in accepted:
+            await tool_server(request, writer)
+        else:
+            await peer.send(writer, {}, 401, extra=f'WWW-Authenticate: Bearer resource_metadata="{provider.url}/about"\r\n')
 
-        async def work() -> str:
-            sent = definition.headers({})["Authorization"].removeprefix("Bearer ")
-            if sent not in accepted:
-                raise StatusError(401)
-            return sent
+    with lying(**{"/token": token, "/mcp": mcp}) as (provider, _):
+        oauth = {"grant": "client_credentials", "issuer": provider.url, "client_id": "c", "client_secret": {"value": "s3cret"}}
+        turn = Turn(url=f"{provider.url}/mcp", oauth=oauth, sessions="conversation")
 
         async def body() -> list[str]:
-            first = await asyncio.gather(*(sign_ins.with_token(None, work) for _ in range(5)))
+            first = await asyncio.gather(*(turn.result() for _ in range(5)))
             accepted.clear()
-            return [*first, await sign_ins.with_token(None, work)]
+            return [*first, await turn.result()]
 
-        assert asyncio.run(body()) == ["a0"] * 5 + ["a1"]
-        form = parse_qs(provider.asked[-1].body.decode())
+        assert asyncio.run(body()) == ['"3"'] * 6 and accepted == {"a1"} and provider.count("/token") == 2
+        form = parse_qs([request for request in provider.asked if request.path == "/token"][-1].body.decode())
         assert (form["grant_type"], form["resource"]) == (["client_credentials"], [f"{provider.url}/mcp"])
-        assert form["client_secret"] == ["s3cret"] and "authorization" not in provider.asked[-1].headers, "it takes none in a header"
+        assert form["client_secret"] == ["s3cret"]
+        assert not [each for each in provider.asked if each.path == "/token" and "authorization" in each.headers], (
+            "it takes none in a header"
+        )
 
 
 def test_a_refused_or_misplaced_address_names_its_remedy() -> None:
-    assert "headers or oauth" in str(StatusError(401)) and "older transport" in str(StatusError(405))
-    assert str(StatusError(404)) == "the server answered with status 404"
+    def told(status: int, remedy: str) -> None:
+        with peer.peer(peer.saying({}, status)) as server, pytest.raises(NotListedError, match=remedy):
+            listed(url=server.url)
+
+    for_each([(401, "headers or oauth"), (405, "older transport"), (404, "^the server answered with status 404$")])(told)()

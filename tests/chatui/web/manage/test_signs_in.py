@@ -9,15 +9,11 @@ import pytest
 from chatui.models.tools import StoredToolServer
 from chatui.models.user import User
 from chatui.tools import rules, stored_servers
-from chatui.tools.remote.definition import McpSpec, OAuthSpec
-from chatui.tools.sign_in.door import door_of
 from tests.chatui.conftest import make_person, signed_in
-from tests.chatui.tools.sign_in.test_accounts import Place, answered, begun, call, connect, url, wait_for_revocation
 from tests.chatui.web.manage.test_tool_servers import CONNECT, confirm_all, read
 from tests.support import environment
-from tests.support.tool_servers import close_servers, forget_servers
-
-__all__ = ["url"]  # a fixture
+from tests.support.tool_accounts import Place, answered, begun, call, connect, installed, provider
+from tests.support.tool_sign_ins import NotSignedInError, begin, lying
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served, pytest.mark.slow]
 
@@ -26,13 +22,9 @@ RIGHTS = ("view_tools", "connect_tools", "change_tools", "view_hidden_channels")
 
 
 @pytest.fixture
-def place(url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Place]:
-    values = {"tools_private_hosts": [urlsplit(url).netloc], "data_dir": tmp_path, "tools": {}}
-    environment.change(monkeypatch, {"backend_url": "http://127.0.0.1:9", **values})
-    forget_servers()
-    yield Place(url, tmp_path)
-    close_servers()
-    forget_servers()
+def place(tmp_path: Path) -> Iterator[Place]:
+    with provider() as url, installed(url, tmp_path, tools_file=None, tools_private_hosts=[urlsplit(url).netloc], tools={}) as found:
+        yield found
 
 
 def test_it_is_connected_confirmed_and_used_by_each_as_themselves(place: Place) -> None:
@@ -53,7 +45,7 @@ def test_it_is_connected_confirmed_and_used_by_each_as_themselves(place: Place) 
     assert "ada-there" in str(call(ada))
     before = place.state()["revoked"]
     connect(ada, "ada-there")
-    wait_for_revocation(place, before)
+    place.wait_for_revocation(before)
     assert "ada-there" in str(call(ada)), "the new sign-in still counts"
 
 
@@ -85,10 +77,12 @@ def test_what_is_entered_of_a_client_is_sealed_kept_for_it_and_has_to_be_public(
 
 
 def test_what_staff_entered_opens_no_private_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = McpSpec(name="a", url="https://10.0.0.1/mcp", tools=["b"], oauth=OAuthSpec()).at_place("somewhere")
-    assert not door_of(spec, spec.url).named, "what its names resolve to is judged, as for any address"
-    environment.change(monkeypatch, {"tools_private_hosts": ["10.0.0.1"]})
-    assert door_of(spec, spec.url).named == {"https://10.0.0.1:443"}
+    with lying() as (there, _):
+        with pytest.raises(NotSignedInError):
+            begin(there.url, place="somewhere")
+        assert not there.asked, "what its names resolve to is judged, as for any address"
+        environment.change(monkeypatch, {"tools_private_hosts": [urlsplit(there.url).netloc]})
+        assert begin(there.url, place="somewhere").issuer == there.url
 
 
 @pytest.mark.django_db
