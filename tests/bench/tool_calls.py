@@ -86,10 +86,10 @@ def scripted() -> Iterator[Callable[[int], None]]:
 
     from chatui.model_servers import connected
     from chatui.tools import catalogue
-    from chatui.tools.functions import tool_of
+    from tests.support.offering import made
     from tests.support.scripted import ScriptedBackend
 
-    backend, tool = ScriptedBackend(), tool_of(trivial, trivial.__name__, "bench")
+    backend, tool = ScriptedBackend(), made(trivial, source="bench")
     named: dict[str, Any] = {"tools": {tool.name: ()}, "tools_without_approval": [tool.name], "tool_facts": {tool.name: ("neither",)}}
     named |= {"tool_calls": CALLS + 5, "backend_url": "http://127.0.0.1:9"}
     plain = {**settings.STORAGES, "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}

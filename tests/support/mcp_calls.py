@@ -20,6 +20,7 @@ from chatui.tools.remote.offers import Listing, ServerError, ToolOffer
 from chatui.tools.server_registry import ServerConnection, tool_of
 from chatui.tools.tool import CallingTurn, Tool, ToolError
 from tests.support.tool_calls import BusyError, RefusedError
+from tests.support.tool_servers import on_tools_loop
 
 ADD = {
     "name": "add",
@@ -43,6 +44,18 @@ def offer_of(fields: dict[str, Any] | None = None) -> ToolOffer:
 def listing(server: str, selected: list[str], found: list[Any]) -> Listing:
     """What a server's tools (``found``) become."""
     return offers.listing(server, selected, lambda remote, name: offered(server, remote, found, name))
+
+
+class NotOfferedError(Exception):
+    """Why a tool cannot be offered, for the operator."""
+
+
+def tool_with(schema: Any = ADD["inputSchema"], **fields: Any) -> ToolOffer:
+    """What a server's tool with this schema becomes, and with these ``fields`` otherwise. Raises NotOfferedError."""
+    found = listing("demo", ["add"], [{**ADD, "inputSchema": schema, **fields}])
+    if found.problems:
+        raise NotOfferedError(found.problems["add"])
+    return found.offers["add"]
 
 
 @asynccontextmanager
@@ -143,6 +156,10 @@ class Turn:
 
     def call(self, seconds: float = 10, **arguments: Any) -> Any:
         return json.loads(asyncio.run(self.result(seconds, **arguments)))
+
+    def close(self) -> None:
+        """Close the connection to the server."""
+        on_tools_loop(self.watched.close())
 
     async def result(self, seconds: float = 10, left: Callable[[], float] | None = None, **arguments: Any) -> str:
         """``left``: how much time is left for all calls of the turn. Raises as ``ToolTurn.call``."""

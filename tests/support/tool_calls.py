@@ -12,11 +12,11 @@ from uuid import UUID, uuid4
 from chatui.env import environment
 from chatui.tools import catalogue
 from chatui.tools.execution import Execution, ToolFailedError, ToolsBusyError, cancel_all, is_cancelled
-from chatui.tools.functions import tool_of
 from chatui.tools.tool import CallingTurn, Tool, ToolError
 from chatui.turns.calls.requested import Requested, requested
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.markup.citations import CitableSource
+from tests.support.offering import made
 
 __all__ = ["BusyError", "FailedError", "RefusedError", "ToolTurn", "end_process", "is_cancelled", "turn_with"]
 
@@ -101,7 +101,7 @@ class ToolTurn:
 
 def turn_with(function: Callable[..., Any], **turn: Any) -> ToolTurn:
     """A turn that is offered nothing but this function of a package, under its own name."""
-    return ToolTurn(tools={function.__name__: tool_of(function, function.__name__, "tests")}, **turn)
+    return ToolTurn(tools={function.__name__: made(function)}, **turn)
 
 
 def end_process() -> None:

@@ -17,7 +17,7 @@ from chatui.outbound.public_network import CheckedNetwork
 from chatui.tools import tool_accounts
 from chatui.tools.remote.definition import McpSpec
 from chatui.tools.sign_in import kept
-from chatui.tools.sign_in.door import SignInError, UnavailableError
+from chatui.tools.sign_in.door import SignInError, UnavailableError, door_of
 from chatui.tools.sign_in.flow import PendingToolSignIn
 from tests.support import peer
 from tests.support.peer import Peer, PeerRequest
@@ -157,7 +157,7 @@ def begin(
 ) -> Begun:
     """A person's sign-in at the server of this address, with this ``oauth`` in the tools file. ``seconds``: for each request; ``resolver``:
     looks up names; ``place``: of the row that staff entered instead. Raises NotSignedInError."""
-    spec, who, door_of = spec_of(url, **oauth), person or uuid4(), tool_accounts.door_of
+    spec, who = spec_of(url, **oauth), person or uuid4()
     spec = spec.at_place(place) if place else spec
     other = {"seconds": seconds} if seconds else {"network": CheckedNetwork(resolver)} if resolver else {}
     with pytest.MonkeyPatch.context() as patch, _told():

@@ -18,10 +18,12 @@ from tests.support.places import ROOT
 
 LEAST_PERCENT = 47
 """Whoever makes the share fall below this says why in the commit that lowers it."""
-MOST_INSIDE = 315
+MOST_INSIDE = 230
 """Whoever makes tests hold more of the inside says why in the commit that raises it."""
 DOORS: dict[str, tuple[str, ...]] = {
     "tables, codes and settings": ("chatui.codes", "chatui.env", "chatui.models", "chatui.settings", "renderer.errors"),
+    # as docs/tools.md has it
+    "packages with tools": ("chatui.tools.execution.is_cancelled", "chatui.tools.functions.tool", "chatui.tools.tool.ToolError"),
     # requests and recordings in, raw events out
     "chatui.backends": ("chatui.answer_formats", *(f"chatui.backends.{name}" for name in ("base", "registry", "route", "spec"))),
     # a file in, text out
@@ -66,7 +68,8 @@ def files() -> list[Path]:
 
 
 def inside(root: Path) -> dict[str, list[str]]:
-    """Each function and class that only its own room uses, by its full name, with the test files outside tests/support that name it."""
+    """Each function and class that only its own room uses, and no package, by its full name, with the test files outside tests/support
+    that name it."""
     defined: set[str] = set()
     using, holding = defaultdict[str, set[str]](set), defaultdict[str, list[str]](list)
     for path in sorted(path for folder in (*_PRODUCT, "tests") for path in (root / folder).rglob("*.py")):
@@ -80,7 +83,8 @@ def inside(root: Path) -> dict[str, list[str]]:
         elif relative.parts[:2] != ("tests", "support"):
             for name in _named(tree):
                 holding[name].append(str(relative))
-    return {name: holding[name] for name in sorted(defined & holding.keys()) if using[name] <= {_room(name)}}
+    published = DOORS["packages with tools"]
+    return {name: holding[name] for name in sorted(defined & holding.keys()) if using[name] <= {_room(name)} and name not in published}
 
 
 def _room(name: str) -> str:

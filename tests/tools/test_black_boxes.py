@@ -57,6 +57,13 @@ def test_what_counts_as_a_door_of_a_pure_room_is_used_from_outside_of_it() -> No
             assert any(f"{name}.".startswith(f"{door}.") for name in used) or f"{door.replace('.', '/')}.py" in published, door
 
 
+def test_what_counts_as_a_door_for_packages_is_documented() -> None:
+    documented = (ROOT / "docs/tools.md").read_text(encoding="utf-8")
+    for door in black_boxes.DOORS["packages with tools"]:
+        module, _, name = door.rpartition(".")
+        assert f"`{door}" in documented or f"from {module} import {name}\n" in documented, door
+
+
 def test_this_repository_has_both_kinds() -> None:
     kinds = {black_boxes.is_black_box(path.read_text(encoding="utf-8")) for path in black_boxes.files()}
     assert kinds == {True, False}
@@ -72,12 +79,15 @@ def test_this_repository_has_both_kinds() -> None:
         ("def test(monkeypatch):\n    monkeypatch.setattr('chatui.turns.titles.read', None)", True),
         ("from chatui.turns import titles\ntitles.shown()\ntitles.LONGEST", False),
         ("from chatui.turns.titles import shown\n'read'", False),
+        ("from chatui.tools.functions import tool", False),
+        ("from chatui.turns.titles import read\nfrom chatui.tools.functions import tool", True),
     ],
 )
 def test_inside_is_what_no_other_room_uses(test: str, held: bool, tmp_path: Path) -> None:
     sources = {
         "chatui/turns/titles.py": "LONGEST = 1\ndef read(): ...\ndef shown(): ...",
         "chatui/turns/ending.py": "from chatui.turns.titles import read",
+        "chatui/tools/functions.py": "def tool(): ...",
         "chatui/web/pages.py": "from chatui.turns import titles\ntitles.shown()",
         "tests/support/titles.py": "from chatui.turns.titles import read",
         "tests/test_titles.py": test,

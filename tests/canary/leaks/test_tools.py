@@ -18,7 +18,7 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.tools import catalogue
-from chatui.tools.functions import tool, tool_of
+from chatui.tools.functions import tool
 from chatui.tools.tool import Tool, ToolError
 from renderer.frames import Header, Terminator
 from tests.canary.leaks.test_streaming import assert_silent, begin, everything_of, pages_of
@@ -27,6 +27,7 @@ from tests.canary.remote_tools import WAYS, remote_tools
 from tests.support import environment
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.canary import Canary
+from tests.support.offering import made
 from tests.support.scripted import ANALYSIS, ScriptedBackend, Step, answer, ended, frame
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -70,7 +71,7 @@ def offer(monkeypatch: pytest.MonkeyPatch, canary: Canary, remote: dict[str, Too
         function.__doc__ = f"Looks up {canary.plant(f'description of {function.__name__}')}."
         # The product accepts only lower-case letters; markers have others.
         name = names[function.__name__] = canary.plant(f"name of {function.__name__}")
-        tools[name] = replace(tool_of(function, "under_test", canary.plant("package of a tool")), name=name)
+        tools[name] = replace(made(function, "under_test", canary.plant("package of a tool")), name=name)
     monkeypatch.setattr(catalogue, "tools", lambda: tools)
     settings = {"tools": dict.fromkeys(tools, ()), "tools_without_approval": list(tools), "tool_seconds": 2.0, "tool_combinations": "any"}
     environment.change(monkeypatch, {"backend_url": "http://127.0.0.1:9", **settings})

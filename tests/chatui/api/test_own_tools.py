@@ -11,7 +11,6 @@ from chatui.models.message import Message
 from chatui.models.user import User
 from chatui.store import transcripts
 from chatui.tools import catalogue
-from chatui.tools.functions import tool_of
 from tests.chatui.api.asking import Program, json_of, key_of, text_of
 from tests.chatui.api.functions import CLOCK, calling, calls_of, ids_of
 from tests.chatui.turns.calls.calling import RAN, call, fetch
@@ -125,7 +124,7 @@ async def test_tools_that_read_or_send_are_not_combined_with_client_functions(
 @pytest.fixture
 def with_python(ada: User, monkeypatch: pytest.MonkeyPatch) -> Program:
     """A program whose key offers a tool that gpt-oss was trained to call ``python``."""
-    tool = replace(tool_of(fetch, "run_python", "tests"), recipient="python")
+    tool = replace(offering.made(fetch, "run_python"), recipient="python")
     offering.offer(monkeypatch, fetch, tools=["python"], tools_without_approval=["python"], tool_facts={"python": ("neither",)})
     monkeypatch.setattr(catalogue, "tools", lambda: {"run_python": tool})
     return Program(key_of(ada, tools=("run_python",)))

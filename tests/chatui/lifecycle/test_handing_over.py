@@ -18,13 +18,13 @@ from chatui.models.user import User
 from chatui.permissions import shares
 from chatui.store import files as store_files
 from chatui.store import ownership_transfer
-from chatui.tools.forms import form_of
 from renderer.activities.activity import Activity
 from renderer.activities.frame import frame_of
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.long_conversations import long_conversation
 from tests.chatui.store.test_many_files import fill
 from tests.support.environment import change
+from tests.support.mcp_forms import asked
 from tests.support.messages import add_message, open_branch
 
 pytestmark = pytest.mark.django_db
@@ -72,7 +72,7 @@ def test_an_heir_without_summaries_reads_none_of_the_former_owners(ada: User, be
 def test_an_heir_is_shown_nothing_that_a_tool_said_to_the_former_owner_alone_or_was_told_by_them(ada: User, bela: User) -> None:
     row = long_conversation(ada, 2)
     turn = Turn.objects.filter(conversation=row).latest("pk")
-    form = form_of("FOR-ADA: where to?", {"type": "object", "properties": {"city": {"type": "string"}}})
+    form = asked("FOR-ADA: where to?", {"type": "object", "properties": {"city": {"type": "string"}}})
     cards = [
         (CardKind.TEXT, Decision.NONE, json.dumps({"text": "FOR-ADA: your number is 12"}), ""),
         (CardKind.FORM, Decision.ANSWERED, form.model_dump_json(), json.dumps({"city": "FOR-ADA"})),

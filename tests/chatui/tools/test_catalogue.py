@@ -5,9 +5,7 @@ A tool that reads private data is never offered together with one that sends dat
 
 import logging
 import os
-from importlib.metadata import EntryPoint
 from itertools import permutations
-from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -15,7 +13,6 @@ from pydantic import ValidationError
 from chatui.env import Environment
 from chatui.tools import catalogue
 from chatui.tools.catalogue import combine
-from chatui.tools.functions import tool_of
 from chatui.tools.tool import Tool
 from tests.support import environment, offering
 
@@ -61,9 +58,9 @@ def test_a_tool_of_a_group_is_for_its_members(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_at_most_twenty_are_offered_always_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    tools = {f"tool_{n:02}": tool_of(one, f"tool_{n:02}") for n in range(30)}
+    tools = {f"tool_{n:02}": offering.made(one, f"tool_{n:02}") for n in range(30)}
     environment.change(monkeypatch, {"tools": dict.fromkeys(reversed(tools), ()), "tools_without_approval": list(tools)})
-    monkeypatch.setattr(catalogue, "tools", lambda: tools)
+    offering.install(monkeypatch, *tools.values())
     assert list(catalogue.offered_to((), is_demo=False)) == list(tools)[:20]
 
 
@@ -74,9 +71,7 @@ def test_the_demo_has_its_own_tools_which_no_server_gets(monkeypatch: pytest.Mon
 
 
 def test_the_demo_takes_no_name_from_a_tool_of_the_operators(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    entry = EntryPoint("get_current_weather", "tests.chatui.tools.test_catalogue:one", catalogue.GROUP)
-    monkeypatch.setattr(catalogue, "entry_points", lambda group: [entry])
-    monkeypatch.setattr(catalogue, "installed", catalogue.installed.__wrapped__)
+    offering.installed(monkeypatch, {"get_current_weather": "tests.chatui.tools.test_catalogue:one"})
     environment.change(monkeypatch, {"tools": {"get_current_weather": ()}})
     (offered,) = catalogue.offered_to((), is_demo=False).values()
     assert offered.name == "get_current_weather" and not offered.is_for_demo and not caplog.records
@@ -99,15 +94,9 @@ def test_packages_can_add_tools_and_a_broken_one_does_not_prevent_startup(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     here = "tests.chatui.tools.test_catalogue"
-    entries = [
-        EntryPoint("mine", f"{here}:one", catalogue.GROUP),
-        EntryPoint("current_time", f"{here}:two", catalogue.GROUP),
-        EntryPoint("gone", "no_such_module:thing", catalogue.GROUP),
-        EntryPoint("unusable", f"{here}:EntryPoint", catalogue.GROUP),
-    ]
-    monkeypatch.setattr(catalogue, "entry_points", lambda group: entries)
     caplog.set_level(logging.ERROR)
-    tools: Any = catalogue.installed.__wrapped__()
+    places = {"mine": f"{here}:one", "current_time": f"{here}:two", "gone": "no_such_module:thing", "unusable": f"{here}:Environment"}
+    tools = offering.installed(monkeypatch, places)
     own = {"ask_person", "current_time", "browser_find", "browser_open", "browser_search", "run_python"}
     assert set(tools) == {*own, "mine"} and tools["current_time"].source == "chatui"
     logged = [record.getMessage() for record in caplog.records]

@@ -1,15 +1,20 @@
 """Forms that a tool asks a person to fill in: what a flat schema becomes, which are refused, and what fits them."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
-from chatui.display import tool_forms
-from chatui.json_schemas import UnusableError
-from chatui.models.tools import ToolApproval
-from chatui.tools import forms
-from chatui.tools.forms import MAX_CHOICES, MAX_FIELDS, FormError, answers_of, form_of
+from chatui.models.tools import CardKind, ToolApproval
+from chatui.models.turn import Turn
+from chatui.models.user import User
+from chatui.tools.forms import MAX_CHOICES, MAX_FIELDS, FormError, answers_of
+from tests.chatui.conftest import signed_in
+from tests.chatui.store.long_conversations import long_conversation
+from tests.support.cost import relative_cost
+from tests.support.mcp_forms import NotAskedError, asked
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -33,11 +38,11 @@ SCHEMA: dict[str, Any] = {
 def filled(*fields: str | Sequence[str]) -> dict[str, Any]:
     """What is sent for the fields in their order; what is not named is left empty."""
     given = [[each] if isinstance(each, str) else list(each) for each in fields]
-    return dict(answers_of(form_of("Order", SCHEMA), lambda number: given[number] if number < len(given) else []))
+    return dict(answers_of(asked("Order", SCHEMA), lambda number: given[number] if number < len(given) else []))
 
 
 def test_a_form_has_texts_numbers_yes_or_no_and_choices() -> None:
-    form = form_of("Order", SCHEMA)
+    form = asked("Order", SCHEMA)
     assert [each.kind for each in form.fields] == [*["text"] * 5, "integer", "number", "boolean", "choice", "choice", "choices"]
     assert (form.fields[0].title, form.fields[0].about, form.fields[0].is_required) == ("Your name", "As on the badge", True)
     assert form.fields[8].choices == (("s", "Small"), ("l", "Large")) and form.fields[9].choices == (("r", "Red"), ("b", "Blue"))
@@ -111,8 +116,8 @@ def beside_a_note(field: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_secrets_and_what_is_no_flat_form_are_refused(message: Any, schema: Any) -> None:
-    with pytest.raises(UnusableError):
-        form_of(message, schema)
+    with pytest.raises(NotAskedError):
+        asked(message, schema)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +138,7 @@ def test_secrets_and_what_is_no_flat_form_are_refused(message: Any, schema: Any)
     ],
 )
 def test_what_only_looks_like_a_secret_is_asked(schema: Any) -> None:
-    assert form_of("Which?", schema).message == "Which?"
+    assert asked("Which?", schema).message == "Which?"
 
 
 def test_what_a_schema_says_is_bounded() -> None:
@@ -141,33 +146,36 @@ def test_what_a_schema_says_is_bounded() -> None:
     huge = 10**400
     properties = {
         "count": {"type": "integer", "minimum": -huge, "maximum": huge, "default": huge},
-        "tags": {"type": "array", "items": {"enum": ["a"]}, "default": ["x" * 100_000] * 100 + ["a"]},
-        "text": {"type": "string", "minLength": huge, "default": ["x" * 100_000] * 100},
+        "tags": {"type": "array", "items": {"enum": ["a"]}, "default": ["x" * 10_000] * 100 + ["a"]},
+        "text": {"type": "string", "minLength": huge, "default": ["x" * 10_000] * 100},
     }
-    form = form_of("Order", {"type": "object", "properties": properties})
+    form = asked("Order", {"type": "object", "properties": properties})
     assert [(each.least, each.most) for each in form.fields] == [(None, None)] * 3
     assert len(form.model_dump_json()) < 2000
 
 
-def test_the_page_has_the_limits_to_the_digit() -> None:
+@pytest.mark.django_db
+def test_the_page_has_the_limits_to_the_digit(ada: User) -> None:
     schema = {"type": "object", "properties": {"count": {"type": "integer", "minimum": 1234567, "maximum": 123456789012}}}
-    [field] = tool_forms.shown(ToolApproval(arguments=form_of("Order", schema).model_dump_json()), "", 60).fields
-    assert (field.least, field.most) == ("1234567", "123456789012")
+    row = long_conversation(ada, 2)
+    turn = Turn.objects.filter(conversation=row).latest("pk")
+    Turn.objects.filter(pk=turn.pk).update(state="running", lease_until=timezone.now() + timedelta(hours=1))
+    about = {"kind": CardKind.FORM, "arguments": asked("Order", schema).model_dump_json()}
+    ToolApproval.objects.create(turn=turn, call_id="c1", title="tickets", lapses_at=timezone.now() + timedelta(hours=1), **about)
+    shown = signed_in(ada).get(f"/c/{row.pk}/turns/{turn.pk}/calls/").content.decode()
+    assert 'min="1234567"' in shown and 'max="123456789012"' in shown
 
 
-def test_only_the_beginning_of_a_servers_words_is_read_and_only_of_choices_that_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[int] = []
+def test_only_the_beginning_of_a_servers_words_is_read_and_only_of_choices_that_fit(caplog: pytest.LogCaptureFixture) -> None:
+    long = "é" * 5_000
 
-    def watched(text: str) -> str:
-        read.append(len(text))
-        return text
+    def form(count: int, **named: str) -> dict[str, Any]:
+        return {"properties": {"a": {**named, "oneOf": [{"const": str(number), **named} for number in range(count)]}}}
 
-    monkeypatch.setattr(forms, "one_line", watched)
-    long = "é" * 100_000
-    named = [{"const": str(number), "title": long} for number in range(MAX_CHOICES)]
-    shown = form_of("Which?", {"properties": {"a": {"title": long, "description": long, "oneOf": named}}})
-    assert len(shown.fields[0].choices) == MAX_CHOICES and max(read) < 4000
-    read.clear()
-    with pytest.raises(UnusableError, match="more than 50"):
-        form_of("Which?", {"properties": {"a": {"oneOf": [*named, {"const": "more", "title": "One more"}]}}})
-    assert not read
+    shown = asked("Which?", form(MAX_CHOICES, title=long, description=long)).fields[0]
+    assert len(shown.choices) == MAX_CHOICES and max(map(len, [shown.title, shown.about, *(name for _, name in shown.choices)])) < 500
+    cut, short = form(MAX_CHOICES, title=long), form(MAX_CHOICES, title=long[:400], other=long[400:])
+    assert relative_cost(lambda: asked("Which?", cut), lambda: asked("Which?", short), pairs=5) < 1.5
+    with pytest.raises(NotAskedError):
+        asked("Which?", form(MAX_CHOICES + 1, title=long))
+    assert "more than 50" in caplog.text

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chatui.tools.remote.definition import McpSpec, ToolsFile, fixed_files, read_file
+from chatui.tools.remote.definition import McpSpec, fixed_files, read_file
 from tests.support import environment
 from tests.support.cases import for_each
 from tests.support.system_checks import said
@@ -25,15 +25,16 @@ searchPages = "Searching the wiki for {q}"
 """
 
 
-def parsed(text: str, directory: Path) -> ToolsFile:
+def parsed(text: str, directory: Path) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+    """The servers that are used, and what is wrong with the others."""
     (directory / "tools.toml").write_text(text)
-    return read_file(directory / "tools.toml")
+    found = read_file(directory / "tools.toml")
+    return found.servers, found.problems
 
 
 def test_a_table_is_a_server_and_its_files_are_relative_to_it(tmp_path: Path) -> None:
-    found = parsed(GOOD, tmp_path)
-    assert not found.problems
-    (wiki,) = found.servers
+    (wiki,), problems = parsed(GOOD, tmp_path)
+    assert not problems
     assert (wiki.name, wiki.url, str(wiki.headers["Authorization"].file)) == (
         "wiki",
         "https://wiki.example/api",
@@ -63,14 +64,14 @@ def test_a_table_is_a_server_and_its_files_are_relative_to_it(tmp_path: Path) ->
 )
 def test_a_mistake_is_reported_without_quoting_the_file(wrong: str, right: str, tmp_path: Path) -> None:
     assert right in GOOD
-    found = parsed(GOOD.replace(right, wrong), tmp_path)
-    assert not found.servers and found.problems
-    assert all("SECRET" not in problem or "lables" in wrong for problem in found.problems)
+    servers, problems = parsed(GOOD.replace(right, wrong), tmp_path)
+    assert not servers and problems
+    assert all("SECRET" not in problem or "lables" in wrong for problem in problems)
 
 
 def test_one_invalid_table_does_not_affect_the_others(tmp_path: Path) -> None:
-    found = parsed(GOOD + '[[openapi]]\nname = "other"\n' + GOOD + "[[other]]\n", tmp_path)
-    assert [server.name for server in found.servers] == ["wiki"] and len(found.problems) > 3
+    servers, problems = parsed(GOOD + '[[openapi]]\nname = "other"\n' + GOOD + "[[other]]\n", tmp_path)
+    assert [server.name for server in servers] == ["wiki"] and len(problems) > 3
 
 
 @for_each([b"\xff\xfe", b"= = ="])
@@ -87,10 +88,10 @@ def test_an_invalid_file_is_reported(data: bytes) -> None:
 @pytest.mark.parametrize("written", ['sessions = "everybody"', "sessions = true", "programs = 0", "programs = true", 'programs = "many"'])
 def test_who_shares_state_is_one_of_three_and_by_default_nobody(written: str, tmp_path: Path) -> None:
     table = '[[mcp]]\nname = "notes"\nurl = "https://notes.example/mcp"\ntools = ["keep"]\n'
-    (server,) = parsed(table, tmp_path).servers
+    (server,), _ = parsed(table, tmp_path)
     assert isinstance(server, McpSpec) and server.sessions == "conversation"
-    wrong = parsed(table + written, tmp_path)
-    assert not wrong.servers and written.split()[0] in wrong.problems[0]
+    servers, problems = parsed(table + written, tmp_path)
+    assert not servers and written.split()[0] in problems[0]
 
 
 @pytest.mark.parametrize(

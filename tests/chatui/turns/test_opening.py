@@ -30,7 +30,7 @@ from tests.chatui.conftest import signed_in
 from tests.chatui.store.uploads import uploaded
 from tests.chatui.turns.calls.calling import call, calls
 from tests.support import environment
-from tests.support.offering import install, offer
+from tests.support.offering import install, made, offer
 from tests.support.scripted import ScriptedBackend, answer, connect
 from tests.support.turns import ask, begin, run, store
 
@@ -124,9 +124,7 @@ async def test_not_together_with_a_tool_that_reads_or_sends(
 
 
 def found_tool(function: Any) -> Any:
-    from chatui.tools.functions import tool_of
-
-    return tool_of(function, "lookup", "tests")
+    return made(function, "lookup")
 
 
 async def test_the_operator_can_allow_it_anyway(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,6 @@ from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.prompts import format_assistant_instructions, format_preferences
 from chatui.store import ownership_transfer
-from chatui.tools import clock
 from tests.chatui.conftest import signed_in
 from tests.chatui.turns.calls.calling import fetch
 from tests.chatui.turns.test_instructions import say, sent_instructions
@@ -327,7 +326,7 @@ def with_tools(client: Client, *names: str, **fields: object) -> str:
 
 
 def test_a_conversation_begins_with_the_tools_of_its_assistant(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    offering.offer(monkeypatch, clock.current_time, fetch)
+    offering.offer(monkeypatch, "current_time", fetch)
     client = signed_in(ada)
     assert tools_off(client.get(f"/?assistant={made(client)}").content.decode()) is None, "the person's own choice counts otherwise"
     timed, nothing = with_tools(client, "current_time"), with_tools(client)
@@ -345,11 +344,11 @@ def test_a_conversation_begins_with_the_tools_of_its_assistant(ada: User, monkey
 
 
 def test_a_tool_that_is_not_offered_any_more_is_named_and_left_out(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    offering.offer(monkeypatch, clock.current_time, fetch)
+    offering.offer(monkeypatch, "current_time", fetch)
     client = signed_in(ada)
     editor = with_tools(client, "current_time", "fetch")
     assert "of its tools" not in client.get(f"/?assistant={editor}").content.decode()
-    offering.offer(monkeypatch, clock.current_time)
+    offering.offer(monkeypatch, "current_time")
     page = client.get(f"/?assistant={editor}").content.decode()
     assert tools_off(page) == "" and "You are not offered these of its tools any more: <bdi>fetch</bdi>" in page
     assert "fetch (not offered now)" in client.get(f"/assistants/{editor}/").content.decode()
@@ -364,7 +363,7 @@ def test_an_assistant_lends_no_tool_and_names_none(ada: User, bela: User, monkey
     ada.groups.add(staff)
     ada.user_permissions.set(Permission.objects.filter(codename="offer_assistants"))
     User.objects.filter(pk=ada.pk).update(is_staff=True)
-    offering.offer(monkeypatch, clock.current_time, fetch, tools={"current_time": (), "fetch": ("staff",)})
+    offering.offer(monkeypatch, "current_time", fetch, tools={"current_time": (), "fetch": ("staff",)})
     editor = with_tools(signed_in(ada), "fetch", groups=[team.pk])
     page = signed_in(bela).get(f"/?assistant={editor}").content.decode()
     assert tools_off(page) == "current_time" and "You are not offered all of its tools." in page and "fetch" not in page

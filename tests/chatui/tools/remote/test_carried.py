@@ -10,25 +10,20 @@ import pytest
 
 from chatui.json_schemas import UnusableError, fault, without_nulls
 from chatui.tools.functions import function_of
-from chatui.tools.remote.offers import Listing, ToolOffer
 from tests.chatui.tools.remote.cases import CASES, NULL, OTHER_DIALECTS, STRING, A, SchemaCase, of
-from tests.support.mcp_calls import ADD, listing
+from tests.support.mcp_calls import NotOfferedError, tool_with
 
 CARRIED = {name: case for name, case in CASES.items() if not case.refused}
 
 
-def offered(schema: Any) -> Listing:
-    return listing("demo", ["add"], [{**ADD, "inputSchema": schema}])
-
-
-def refusal(offer: ToolOffer, arguments: dict[str, Any]) -> str | None:
+def refusal(offer: Any, arguments: dict[str, Any]) -> str | None:
     return fault(offer.parameters, arguments) or offer.fault(arguments)
 
 
 @pytest.mark.parametrize("name", CARRIED)
 def test_the_right_call_is_accepted_and_the_wrong_one_is_not(name: str) -> None:
     case = CARRIED[name]
-    offer = offered(case.schema).offers["add"]
+    offer = tool_with(case.schema)
     assert without_nulls(offer.parameters, case.right) == case.right and refusal(offer, case.right) is None
     if name not in OTHER_DIALECTS:
         assert jsonschema_rs.validator_for(case.schema).is_valid(offer.named(case.right)), "the table says what is right"
@@ -38,7 +33,8 @@ def test_the_right_call_is_accepted_and_the_wrong_one_is_not(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.refused])
 def test_what_cannot_be_carried_is_refused_with_a_reason(name: str) -> None:
-    assert CASES[name].refused in offered(CASES[name].schema).problems["add"]
+    with pytest.raises(NotOfferedError, match=CASES[name].refused):
+        tool_with(CASES[name].schema)
 
 
 def test_the_table_is_as_large_as_it_says() -> None:
@@ -48,19 +44,19 @@ def test_the_table_is_as_large_as_it_says() -> None:
 @pytest.mark.parametrize("case", CARRIED.values(), ids=CARRIED)
 def test_a_programs_function_takes_the_same_calls(case: SchemaCase) -> None:
     tool = function_of("f", "Does it.", case.schema)
-    arguments = offered(case.schema).offers["add"].named(case.right)
+    arguments = tool_with(case.schema).named(case.right)
     assert fault(tool.parameters, arguments) is None and (tool.fault is None or tool.fault(arguments) is None)
 
 
 def test_a_null_that_is_not_allowed_is_left_out_where_the_argument_is_optional() -> None:
     schema = of("n", a=STRING, n=STRING, l={"type": "array", "items": of(x=STRING, y={"anyOf": [STRING, NULL]})})
-    shown = offered(schema).offers["add"].parameters
+    shown = tool_with(schema).parameters
     asked = {"a": None, "n": None, "l": [{"x": None, "y": None}]}
     assert without_nulls(shown, asked) == {"n": None, "l": [{"y": None}]}
 
 
 def test_the_operator_reads_what_a_model_is_not_shown() -> None:
-    offer = offered(of(a={"type": "string", "pattern": "^x"}, z={"enum": [str(number) for number in range(200)]})).offers["add"]
+    offer = tool_with(of(a={"type": "string", "pattern": "^x"}, z={"enum": [str(number) for number in range(200)]}))
     assert offer.left_out == ("a: pattern", "z: an enumeration of 200 values")
     assert "a: pattern" in "\n".join(offer.lines()) and "such as 0, 1" in json.dumps(offer.parameters)
     assert offer.digest() != offer.model_copy(update={"original": None}).digest()
@@ -68,7 +64,7 @@ def test_the_operator_reads_what_a_model_is_not_shown() -> None:
 
 def test_a_definition_that_needs_nothing_new_stays_confirmed() -> None:
     """Its digest was made before offers said what they leave out."""
-    offer = offered(of("a", a=STRING)).offers["add"]
+    offer = tool_with(of("a", a=STRING))
     assert not offer.left_out and offer.original is None
     assert offer.digest() == "a873006d96c7959547e7f917b286ebf6ed897d8ec9cc93b7021393b8d51eb815"
 
@@ -96,8 +92,10 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_schema_is_reduced_or_refused_in_bounded_time(name: str) -> None:
     began = time.process_time()
-    found = offered(HOSTILE[name])
-    assert found.offers or len(found.problems["add"].split()) > 2
+    try:
+        tool_with(HOSTILE[name])
+    except NotOfferedError as refused:
+        assert len(str(refused).split()) > 2
     assert time.process_time() - began < 3
 
 

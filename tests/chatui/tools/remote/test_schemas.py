@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 
 from chatui import json_schemas
-from chatui.json_schemas import UnusableError
-from chatui.tools.remote import schemas
 from tests.support.cases import for_each
 from tests.support.cost import cost
 from tests.support.limits import limit
+from tests.support.mcp_calls import NotOfferedError, tool_with
 
 QUICK = 1_000
 """In units of ``cost``: about a second."""
 
 
 def reduced(schema: Any) -> dict[str, Any]:
-    return schemas.reduced(schema).schema
+    """What a model is shown of the schema of a server's tool."""
+    return tool_with(schema).parameters
 
 
 def object_schema(**properties: Any) -> dict[str, Any]:
@@ -53,12 +53,14 @@ def test_all_of_becomes_one_object() -> None:
 
 
 def test_variants_of_plain_types_become_a_list_of_types() -> None:
-    assert reduced({"oneOf": [{"type": "string"}, {"type": "integer"}]}) == {"type": ["integer", "string"]}
+    schema = object_schema(a={"oneOf": [{"type": "string"}, {"type": "integer"}]})
+    assert reduced(schema)["properties"]["a"] == {"type": ["integer", "string"]}
 
 
 def test_alternatives_that_are_alternatives_themselves_stay() -> None:
     inner = {"anyOf": [object_schema(a={}), object_schema(b={}), {"type": "string"}]}
-    assert len(reduced({"anyOf": [{"type": "integer"}, inner, {"type": "null"}]})["anyOf"]) == 3
+    schema = object_schema(a={"anyOf": [{"type": "integer"}, inner, {"type": "null"}]})
+    assert len(reduced(schema)["properties"]["a"]["anyOf"]) == 3
 
 
 def test_no_keyword_is_left_that_a_prompt_would_have_to_write_and_does_not() -> None:
@@ -84,6 +86,11 @@ def doubling(levels: int, word: str = "properties") -> dict[str, Any]:
     return {"$ref": "#/$defs/d0", "$defs": {**definitions, f"d{levels}": {"type": "string"}}}
 
 
+def below(schema: dict[str, Any]) -> dict[str, Any]:
+    """An object with this in it."""
+    return {**object_schema(a={"$ref": schema["$ref"]}), "$defs": schema["$defs"]}
+
+
 def deep(levels: int) -> Any:
     found: Any = {"type": "string"}
     for _ in range(levels):
@@ -99,28 +106,28 @@ def deep(levels: int) -> Any:
 ])  # fmt: skip
 def test_exploding_external_or_invalid_schemas_are_refused_quickly(schema: Any) -> None:
     def refused() -> None:
-        with pytest.raises(UnusableError):
+        with pytest.raises(NotOfferedError):
             reduced(schema)
 
     assert cost(refused) < QUICK
 
 
 @pytest.mark.parametrize(
-    "schema", [doubling(30), doubling(30, "anyOf"), doubling(30, "oneOf"), deep(20), deep(900), object_schema(a=deep(13))]
+    "schema", [doubling(30), below(doubling(30, "anyOf")), below(doubling(30, "oneOf")), deep(20), deep(300), object_schema(a=deep(13))]
 )
 def test_below_the_limit_of_levels_any_value_is_allowed(schema: dict[str, Any]) -> None:
     assert cost(lambda: reduced(schema)) < QUICK
-    found = schemas.reduced(schema)
-    assert "deeper levels" in found.left_out[0] and len(json.dumps(found.schema)) < limit("chatui.tools.remote", "MAX_CHARS")
-    assert json_schemas.fault(found.schema, {}) is None
+    found = tool_with(schema)
+    assert "deeper levels" in found.left_out[0] and len(json.dumps(found.parameters)) < limit("chatui.tools.remote", "MAX_CHARS")
+    assert json_schemas.fault(found.parameters, {}) is None
 
 
 @for_each(['a" | "b', "x}; type y = {", "<|end|>", "a\u202eb", "two\nlines", "\U000e0041hidden", "x" * 101, "\ufe00"])
 def test_an_enum_value_that_could_end_the_definition_is_never_shown(word: str) -> None:
-    found = schemas.reduced(object_schema(a={"type": "string", "enum": [word, "good"]}))
-    assert word not in json.dumps(found.schema, ensure_ascii=False) and "enumeration of 2 values" in found.left_out[0]
-    assert json_schemas.fault(found.schema, {"a": "good"}) is None
-    with pytest.raises(UnusableError, match="enumeration"):
+    found = tool_with(object_schema(a={"type": "string", "enum": [word, "good"]}))
+    assert word not in json.dumps(found.parameters, ensure_ascii=False) and "enumeration of 2 values" in found.left_out[0]
+    assert json_schemas.fault(found.parameters, {"a": "good"}) is None
+    with pytest.raises(NotOfferedError, match="enumeration"):
         reduced(object_schema(a={"type": "string", "enum": [word]}))
     assert "default" not in reduced(object_schema(a={"type": "string", "default": word}))["properties"]["a"]
 
@@ -133,9 +140,9 @@ def test_a_name_below_the_first_level_is_shown_as_it_is(name: str) -> None:
 
 @for_each(["a}", "x" * 65, "", "a//{", "<|end|>", "a\nb", "a\u202eb", 'a"', " a", "a: any, b"])
 def test_a_name_that_cannot_be_shown_is_listed_or_refused_if_required(name: str) -> None:
-    found = schemas.reduced(object_schema(o=object_schema(**{name: {"type": "string"}, "good": {}})))
-    assert found.schema["properties"]["o"]["properties"] == {"good": {}} and "name" in found.left_out[0]
-    with pytest.raises(UnusableError, match="name that cannot be shown"):
+    found = tool_with(object_schema(o=object_schema(**{name: {"type": "string"}, "good": {}})))
+    assert found.parameters["properties"]["o"]["properties"] == {"good": {}} and "name" in found.left_out[0]
+    with pytest.raises(NotOfferedError, match="name that cannot be shown"):
         reduced(object_schema(o={**object_schema(**{name: {}}), "required": [name]}))
 
 

@@ -1,14 +1,23 @@
 """Sanitizing foreign tools: names are ours, descriptions are one harmless line, and credentials are redacted."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from chatui.tools.remote import definition
-from chatui.tools.remote.definition import CredentialSource
-from chatui.tools.remote.offers import ServerError, argument_name, cleaned, tool_name
 from chatui.tools.tool import NAME
 from tests.support.cases import for_each
+from tests.support.mcp_calls import ADD, Turn, listing, spec_of, tool_with
+from tests.support.mcp_server import Mcp, result
+from tests.support.peer import peer
+from tests.support.tool_calls import RefusedError
+
+
+def names_of(*remote: str) -> list[str]:
+    """How the tools of the server ``wiki`` are named for a model."""
+    found = listing("wiki", list(remote), [{**ADD, "name": each} for each in remote])
+    assert not found.problems
+    return [found.offers[each].name for each in remote]
 
 
 @pytest.mark.parametrize(
@@ -22,19 +31,19 @@ from tests.support.cases import for_each
     ],
 )
 def test_a_tool_is_named_by_its_server_and_its_own_name(remote: str, name: str) -> None:
-    assert tool_name("wiki", remote, ()) == name
+    assert names_of(remote) == [name]
 
 
 @for_each(["", "---", "東京", "x" * 500, "<|end|>", "\ud800", "bash"])
 def test_every_generated_name_is_valid(remote: str) -> None:
-    assert NAME.fullmatch(tool_name("wiki", remote, ()))
+    [name] = names_of(remote)
+    assert NAME.fullmatch(name)
 
 
 def test_tool_names_are_unique() -> None:
-    first = tool_name("wiki", "get-page", ())
-    second = tool_name("wiki", "get_page", {first})
+    first, second = names_of("get-page", "get_page")
     assert first == "wiki_get_page" and second.startswith("wiki_get_page_") and second != first
-    assert tool_name("wiki", "x" * 70, ()) != tool_name("wiki", "x" * 71, ())
+    assert len(set(names_of("x" * 70, "x" * 71))) == 2
 
 
 @pytest.mark.parametrize(
@@ -42,7 +51,8 @@ def test_tool_names_are_unique() -> None:
     [("page[size]", "page_size"), ("X-Tenant", "X_Tenant"), ("2nd", "n2nd"), ("", "argument_e3b0c4"), ("é", "argument_4a9955")],
 )
 def test_argument_names_are_valid(wire: str, name: str) -> None:
-    assert argument_name(wire, ()) == name
+    offer = tool_with({"type": "object", "properties": {wire: {"type": "string"}}})
+    assert list(offer.parameters["properties"]) == [name] and offer.named({name: "x"}) == {wire: "x"}
 
 
 @pytest.mark.parametrize(
@@ -58,44 +68,53 @@ def test_argument_names_are_valid(wire: str, name: str) -> None:
     ],
 )
 def test_descriptions_contain_no_markup_or_invisible_characters(text: str, left: str) -> None:
-    assert cleaned(text, 300) == left
+    assert tool_with(description=text).description == left
 
 
 def test_long_descriptions_are_truncated() -> None:
-    assert len(cleaned("word " * 10**6, 300)) <= 300 and cleaned("word " * 100, 300).endswith("…")
+    assert len(tool_with(description="word " * 10**6).description) <= 1000
+    assert tool_with(description="word " * 400).description.endswith("…")
+
+
+def told(answer: dict[str, Any], headers: dict[str, Any]) -> tuple[Any, dict[str, str]]:
+    """What the model is told of this answer of a server that gets these headers, and what the server got."""
+    with peer(Mcp(on={"tools/call": result(answer)})) as server:
+        return Turn(url=server.url, headers=headers).call(), server.requests[-1].headers
 
 
 def test_a_credential_comes_from_a_variable_or_a_file_and_is_not_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WIKI_TOKEN", " sk-secret-1 \n")
     (tmp_path / "key").write_text("sk-secret-2\n")
     values = {
-        "Authorization": CredentialSource(env="WIKI_TOKEN", prefix="Bearer "),
-        "X-Key": CredentialSource(file=tmp_path / "key"),
-        "X-Team": CredentialSource(value="ours"),
+        "Authorization": {"env": "WIKI_TOKEN", "prefix": "Bearer "},
+        "X-Key": {"file": str(tmp_path / "key")},
+        "X-Team": {"value": "ours"},
     }
-    assert definition.texts(values) == {"Authorization": "Bearer sk-secret-1", "X-Key": "sk-secret-2", "X-Team": "ours"}
-    assert "secret" not in repr(values) and "ours" not in repr(values)
-    removed = definition.without(
-        {"sk-secret-1": ["x sk-secret-2 y", {"a": "Bearer sk-secret-1"}], "team": "ours", "n": 3}, definition.secrets(values)
-    )
-    assert removed == {"(hidden)": ["x (hidden) y", {"a": "Bearer (hidden)"}], "team": "ours", "n": 3}
+    said = {"sk-secret-1": ["x sk-secret-2 y", {"a": "Bearer sk-secret-1"}], "team": "ours", "n": 3}
+    found, got = told({"content": [], "structuredContent": said}, values)
+    assert found == {"(hidden)": ["x (hidden) y", {"a": "Bearer (hidden)"}], "team": "ours", "n": 3}
+    assert (got["authorization"], got["x-key"], got["x-team"]) == ("Bearer sk-secret-1", "sk-secret-2", "ours")
+    shown = repr(spec_of(url="https://wiki.example", headers=values))
+    assert "WIKI_TOKEN" in shown and "secret" not in shown and "ours" not in shown
 
 
 def test_part_of_a_credential_is_redacted_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BASIC", "Basic dXNlcjpw/YXNz==")
-    found = definition.secrets({"Authorization": CredentialSource(env="BASIC")})
-    assert definition.without("dXNlcjpw/YXNz== dXNlcjpw%2FYXNz%3D%3D", found) == "(hidden) (hidden)"
+    said = {"content": [{"type": "text", "text": "dXNlcjpw/YXNz== dXNlcjpw%2FYXNz%3D%3D"}]}
+    assert told(said, {"Authorization": {"env": "BASIC"}})[0] == "(hidden) (hidden)"
 
 
 @for_each(["", "line\nbreak", "grün"])
 def test_an_unsendable_credential_is_an_error_that_does_not_quote_it(value: str) -> None:
-    with pytest.raises(ServerError) as found, pytest.MonkeyPatch.context() as patched:
+    with pytest.MonkeyPatch.context() as patched, peer(Mcp()) as server:
         patched.setenv("WIKI_TOKEN", value)
-        CredentialSource(env="WIKI_TOKEN").bare()
+        with pytest.raises(RefusedError, match="credential") as found:
+            Turn(url=server.url, headers={"X-Key": {"env": "WIKI_TOKEN"}}).call()
+        assert not server.requests
     assert not value.strip() or value not in str(found.value)
 
 
 def test_a_credential_has_one_source() -> None:
     for wrong in ({}, {"env": "A", "value": "b"}):
         with pytest.raises(ValueError, match="one of env, file and value"):
-            CredentialSource.model_validate(wrong)
+            spec_of(url="https://wiki.example", headers={"X-Key": wrong})

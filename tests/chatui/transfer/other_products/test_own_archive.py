@@ -24,7 +24,6 @@ from chatui.models.message import Author, Message
 from chatui.models.user import User
 from chatui.pictures import only_pixels
 from chatui.store import transcripts
-from chatui.tools import clock
 from renderer.frame_kinds import SUMMARY
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in
@@ -185,7 +184,7 @@ def own(person: User) -> list[AssistantText]:
 def test_assistants_and_prompts_of_an_archive_become_those_of_whoever_imports_it(
     ada: User, bela: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    offering.offer(monkeypatch, clock.current_time, fetch)
+    offering.offer(monkeypatch, "current_time", fetch)
     model = choices_for(ada)[0].exact
     text = AssistantText("Editor", "ED", "Shortens.", "Answer in Latin.\n\nBriefly.", model, "high", "Why?\nHow?", ["fetch"])
     made = assistants.add(ada, text, RED)
@@ -294,7 +293,7 @@ def test_what_is_written_into_an_assistant_of_an_archive_is_cleaned_as_in_the_fo
 def test_a_model_effort_or_tool_that_is_not_offered_is_left_out_of_an_assistant(
     given: dict[str, Any], number: int, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    offering.offer(monkeypatch, clock.current_time, fetch, tools={"current_time": (), "fetch": ("staff",)})
+    offering.offer(monkeypatch, "current_time", fetch, tools={"current_time": (), "fetch": ("staff",)})
     page = upload(ada, lists(GOOD | given))
     [text] = own(ada)
     kept = [name for name in given.get("tools", ()) if name == "current_time"]

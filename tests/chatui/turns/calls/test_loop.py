@@ -16,7 +16,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.tools import ToolCall
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.tools import clock, stored
+from chatui.tools import stored
 from chatui.turns import running
 from chatui.turns.calls.conductor import Conductor
 from chatui.turns.running import TurnPlace
@@ -58,7 +58,7 @@ async def test_parallel_calls_run_concurrently_and_reply_in_any_order(world: Wor
 
 @pytest.mark.parametrize(("language", "line"), [("", "Looking at the clock"), ("ko", "시계 보기"), ("xx", "Looking at the clock")])
 async def test_a_line_of_ours_is_in_the_language_of_the_page_that_asked(language: str, line: str, world: World) -> None:
-    world.offer(clock.current_time)
+    world.offer("current_time")
     world.backend.script, world.backend.following = calls(call("current_time", "c1")), [answer("Noon.")]
     rows = await rows_of(await run(world.ada, ask(language=language)))
     assert [each.body for row in rows if (each := document.parse_frame(row.text)).header.name == "tool_activity"] == [line]
