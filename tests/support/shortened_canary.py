@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from chatui.operations.canary.crawl import Address, Crawl, Values
 
 SETTING = "CANARY_BEGINNINGS"
-KINDS = "CHATUI_TEST_CANARY_KINDS"
-"""The kinds of scripts that are played, with commas; all where it is empty. (Named like the settings, but read by this file alone.)"""
+SCRIPTS = "CHATUI_TEST_CANARY_SCRIPTS"
+"""The scripts that are played, with commas: all of a kind (``chat``), one (``chat/fields``), or those whose names begin so
+(``chat/late *``); all where it is empty. (Named like the settings, but read by this file alone.)"""
 ADDRESSES = "CHATUI_TEST_CANARY_ADDRESSES"
 """The names of the addresses that are crawled, with commas; all where it is empty. Where there are some, no link is followed; and no
 program asks, unless one of the API is among them."""
@@ -51,12 +53,14 @@ def patch() -> None:
                 file.write(f"{self.beginning}\n")
 
     run.Canary = Telling  # type: ignore[attr-defined]
-    kinds, planting = os.environ.get(KINDS, "").split(","), run.plant
+    wanted, planting = os.environ.get(SCRIPTS, "").split(","), run.plant
 
     def plant(hidden: Canary, visible: Canary, shapes: int | None, seed: int) -> tuple[Planted, tuple[str, ...]]:
         planted, left_out = planting(hidden, visible, shapes, seed)
-        scripts = {kind: scripts for kind, scripts in planted.scripts.items() if kinds == [""] or kind in kinds}
-        return replace(planted, scripts=scripts), left_out
+        if wanted == [""]:
+            return planted, left_out
+        some = {kind: [one for one in scripts if _is_wanted(kind, one.name, wanted)] for kind, scripts in planted.scripts.items()}
+        return replace(planted, scripts={kind: scripts for kind, scripts in some.items() if scripts}), left_out
 
     run.plant = plant
     one_in = int(os.environ.get(ONE_IN) or 1)
@@ -69,6 +73,10 @@ def patch() -> None:
         crawl.Crawl._follow = lambda self: None  # type: ignore[method-assign]
         if not any(address.pattern.startswith("v1/") for address in some):
             Journey._programs = lambda self: None  # type: ignore[method-assign]
+
+
+def _is_wanted(kind: str, name: str, wanted: Sequence[str]) -> bool:
+    return any(fnmatchcase(f"{kind}/{name}", one if "/" in one else f"{one}/*") for one in wanted)
 
 
 def _some_of(whole: type[Crawl], one_in: int) -> type[Crawl]:
