@@ -11,7 +11,7 @@ from chatui.models.message import Message
 from chatui.turns import running
 from tests.chatui.api.asking import Program, json_of, whole
 from tests.chatui.api.functions import WEATHER, calling, first_call, weather
-from tests.chatui.turns.recording import unstored
+from tests.support.recorded_frames import unstored
 from tests.support.scripted import FINAL, ScriptedBackend, answer, ended, frame
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -35,9 +35,9 @@ from tests.chatui.conftest import signed_in
 from tests.chatui.store.long_conversations import long_conversation
 from tests.chatui.store.uploads import given, uploaded, uploaded_with
 from tests.chatui.tools.test_catalogue import CLOCK, MAIL
-from tests.chatui.turns.recording import unstored
 from tests.support import environment
 from tests.support.messages import add_documents, add_message, open_branch
+from tests.support.recorded_frames import unstored
 from tests.support.sampling import sent
 
 pytestmark = pytest.mark.django_db

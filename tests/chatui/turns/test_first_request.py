@@ -16,8 +16,8 @@ from chatui.turns.opening import first_request, spec_for
 from chatui.turns.running_turn import RunningTurn
 from chatui.turns.streams.program import ProgramStream
 from renderer.frames import Frame, Header, Role
-from tests.chatui.turns.recording import unstored
 from tests.support.environment import change
+from tests.support.recorded_frames import unstored
 
 SPEC = BackendSpec(
     name="one",

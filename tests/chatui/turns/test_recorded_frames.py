@@ -15,8 +15,8 @@ from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE, TOOL_LINE
 from renderer.frames import Channel, Frame, Header, Role, Terminator
-from tests.chatui.turns.recording import Recording, start
-from tests.chatui.turns.recording import recording as recording
+from tests.support.recorded_frames import Recording, start
+from tests.support.recorded_frames import recording as recording
 
 LINE = Activity("weigh")
 CALL = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.look", call_id="c1")

@@ -26,8 +26,8 @@ from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn,
 from renderer.frame_kinds import ANALYSIS, ANSWER, ASIDE, BROKEN, NOTES, PREAMBLE, PRODUCT_NAMES, SUMMARY, SUMMARY_NAME
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.gate import Audience, may_see
-from tests.chatui.turns.recording import unstored
 from tests.support.cost import costs_at_most
+from tests.support.recorded_frames import unstored
 from tests.support.sampling import way_back
 from tests.support.scripted import CALL, REPLY
 from tests.support.summarizer import QUESTION, THOUGHT, Says, Summarizer

@@ -19,8 +19,8 @@ from renderer.events import FrameClosed, FrameOpened
 from renderer.frame_kinds import ANSWER, PREAMBLE
 from renderer.frames import Frame, Terminator
 from renderer.gate import Audience
-from tests.chatui.turns.streams.published import Turn, World, followed
-from tests.chatui.turns.streams.published import world as world
+from tests.support.published import Turn, World, followed
+from tests.support.published import world as world
 
 QUOTED = "-".join(["hidden", "words"])
 LONG = "- an *item* of a list\n" * 700

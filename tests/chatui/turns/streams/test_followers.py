@@ -12,8 +12,8 @@ from chatui.wire.bus import PROCESS
 from renderer.activities.activity import Activity
 from renderer.events import FrameText, FrameWithdrawn
 from renderer.gate import Audience
-from tests.chatui.turns.streams.published import Turn, World, followed, in_world
-from tests.chatui.turns.streams.published import world as world
+from tests.support.published import Turn, World, followed, in_world
+from tests.support.published import world as world
 
 ENDED = wire.TurnEnded("response.completed", "completed", None, 1)
 

@@ -20,7 +20,7 @@ from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE
 from renderer.frames import Header, Terminator
 from renderer.gate import Audience
 from renderer.markup.growing import GrowingMarkdown
-from tests.chatui.turns.recording import unstored
+from tests.support.recorded_frames import unstored
 
 WORDS = [f"Some **words** of line {number}.\n\n" for number in range(50)]
 

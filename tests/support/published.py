@@ -15,7 +15,7 @@ from chatui.wire import bus
 from renderer.events import FrameOpened, FrameText
 from renderer.frame_kinds import ANALYSIS, ANSWER
 from renderer.gate import Audience
-from tests.chatui.turns.recording import unstored
+from tests.support.recorded_frames import unstored
 
 
 class Timer:
