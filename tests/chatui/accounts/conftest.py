@@ -2,19 +2,17 @@
 
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.test import Client
 
-from chatui.accounts import one_time_codes, openid, sign_in_settings
-from chatui.accounts.sign_in_settings import Provider, SignInFile
+from chatui.accounts import one_time_codes, openid
 from tests.chatui.accounts.scripted_provider import ScriptedProvider, running
 from tests.chatui.conftest import make_person
-from tests.support.environment import change
 from tests.support.new_process import begin_anew
+from tests.support.sign_in_file import configure as configure
 
 SignIn = Callable[..., Any]
 NOW = time.time()
@@ -40,13 +38,6 @@ def provider(monkeypatch: pytest.MonkeyPatch, db: None) -> Iterator[ScriptedProv
 def forget_providers() -> None:
     """The next sign-in fetches everything of its provider again."""
     begin_anew(openid)
-
-
-def configure(monkeypatch: pytest.MonkeyPatch, *tables: dict[str, Any], **fields: Any) -> None:
-    """What the operator's file says from now on."""
-    file = SignInFile(tuple(Provider.model_validate(table) for table in tables), **fields)
-    change(monkeypatch, {"sign_in_file": Path("/no/such/file")})
-    monkeypatch.setattr(sign_in_settings, "read_file", lambda path: file)
 
 
 def start_sign_in(client: Client, key: str = "company", **fields: str) -> str:

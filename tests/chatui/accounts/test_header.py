@@ -9,12 +9,11 @@ from channels.testing import WebsocketCommunicator
 from django.conf import settings
 from django.test import Client
 
-from chatui.accounts import header_sign_in, sign_in_settings
-from chatui.accounts.header_sign_in import ForgedHeaderError, name_in
-from chatui.accounts.sign_in_settings import HeaderRule, SignInFile, read_file
+from chatui.accounts.header_sign_in import name_in
 from chatui.models.audit import AuditEvent
 from chatui.models.user import User
 from tests.chatui.conftest import PASSWORD, make_person
+from tests.support import sign_in_file
 from tests.support.cases import for_each
 from tests.support.environment import change
 
@@ -31,9 +30,7 @@ def _configured(monkeypatch: pytest.MonkeyPatch, db: None) -> None:
 
 
 def configure(monkeypatch: pytest.MonkeyPatch, **fields: Any) -> None:
-    file = SignInFile(header=HeaderRule.model_validate(RULE | fields))
-    change(monkeypatch, {"sign_in_file": Path("/no/such/file")})
-    monkeypatch.setattr(sign_in_settings, "read_file", lambda path: file)
+    sign_in_file.configure(monkeypatch, header=RULE | fields)
 
 
 def get(client: Client, name: str | None = "ada.l", path: str = "/", peer: str = PROXY, **more: str) -> Any:
@@ -92,9 +89,7 @@ def test_a_proxy_that_is_trusted_for_addresses_is_not_trusted_for_names(monkeypa
     """The peer's own address counts, not the one that X-Forwarded-For makes of it."""
     from ipaddress import ip_network
 
-    file = SignInFile(header=HeaderRule.model_validate(RULE))
-    change(monkeypatch, {"sign_in_file": Path("/x"), "trusted_proxies": [ip_network("192.0.2.7")]})
-    monkeypatch.setattr(sign_in_settings, "read_file", lambda path: file)
+    change(monkeypatch, {"trusted_proxies": [ip_network("192.0.2.7")]})
     assert get(Client(), peer="192.0.2.7", **{"X-Forwarded-For": PROXY}).status_code == 403
     assert get(Client()).status_code == 200, "the twin"
 
@@ -115,8 +110,8 @@ def test_a_proxy_that_is_trusted_for_addresses_is_not_trusted_for_names(monkeypa
 )
 def test_untrusted_headers_are_refused(what: str, lines: list[tuple[bytes, bytes]], peer: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(header_sign_in, "rule", lambda: HeaderRule.model_validate(RULE))
-        with pytest.raises(ForgedHeaderError):
+        sign_in_file.only_rule(patch, RULE)
+        with pytest.raises(sign_in_file.ForgedHeaderError):
             name_in([*lines, HUSH], peer)
         assert name_in([(b"X-Remote-User", b"ada"), HUSH], PROXY) == "ada", what
         assert name_in([(b"X-Remote-User", b"ada"), HUSH], f"::ffff:{PROXY}") == "ada"
@@ -189,7 +184,7 @@ def test_mistakes_in_the_file(change_of: dict[str, Any], problem: str, tmp_path:
     rule = RULE | change_of
     lines = "\n".join(f"{key} = {value!r}".replace("'", '"') for key, value in rule.items())
     (wrong := tmp_path / "wrong.toml").write_text(f"[header]\n{lines}\n")
-    file = read_file(wrong)
+    file = sign_in_file.read(wrong)
     assert file.header is None and problem in file.problems[0] and "hush" not in str(file.problems)
     (right := tmp_path / "right.toml").write_text('[header]\nname = "Remote-User"\nproxies = ["127.0.0.1"]\n')
-    assert read_file(right).header is not None, "this machine needs none"
+    assert sign_in_file.read(right).header is not None, "this machine needs none"

@@ -6,13 +6,13 @@ import time
 
 import pytest
 
-from chatui.accounts.mail import BackgroundQueue
+from tests.support.mails import queue
 
 HANGS = """
 import logging, threading
 logging.basicConfig()
-from chatui.accounts.mail import BackgroundQueue
-behind = BackgroundQueue("mails", 0.3)
+from tests.support.mails import queue
+behind = queue("mails", 0.3)
 for _ in range(3):
     behind.submit(threading.Event().wait, 60)
 """
@@ -38,7 +38,7 @@ def test_a_failure_is_logged_by_its_type_and_the_next_job_runs(caplog: pytest.Lo
     def fail() -> None:
         raise RuntimeError("ada@example.org")
 
-    behind = BackgroundQueue("test")
+    behind = queue("test")
     for work in (lambda: done.append(1), fail, lambda: done.append(2)):
         behind.submit(work)
     behind.wait()

@@ -9,7 +9,6 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from chatui.accounts import mail as accounts_mail
 from chatui.accounts import passkeys, second_factor, sessions, sign_in_notices
 from chatui.audit_log.record import SHELL, Visitor
 from chatui.models.audit import AuditEvent
@@ -21,6 +20,7 @@ from tests.chatui.accounts.people import after_password, is_in, owned, sign_in
 from tests.chatui.accounts.test_second_factor import password, switched_on
 from tests.chatui.api.asking import key_of
 from tests.chatui.conftest import make_person, signed_in
+from tests.support import mails
 from tests.support.environment import change
 
 
@@ -69,7 +69,7 @@ def test_staff_who_change_an_address_or_revoke_a_key_do_not_do_so_unnoticed(
     staff = signed_in(make_person("rosa", "view_user", "change_user", staff=True))
     with django_capture_on_commit_callbacks(execute=True):
         sent = staff.post(f"/manage/people/{ada.pk}/details/", {"username": "ada", "email": "elsewhere@example.org"})
-    accounts_mail.wait()
+    mails.all_sent()
     assert sent.status_code == 302 and notices_of(ada) == ["address-changed"] and ada.email == "elsewhere@example.org"
     assert [each.to for each in mail.outbox] == [["ada@example.org"]], "the old address: links for a new password go to the new one"
     key_of(ada)
@@ -100,7 +100,7 @@ def test_a_mail_is_sent_to_people_who_have_an_address(
     with django_capture_on_commit_callbacks(execute=True):
         second_factor.remove(SHELL, ada)  # there is none: nothing happened
         sign_in_notices.notify(ada, "passkey-removed")
-    accounts_mail.wait()
+    mails.all_sent()
     assert [sent.to for sent in mail.outbox] == ([[address]] if address else [])
     assert all("ada" in sent.body for sent in mail.outbox)
 

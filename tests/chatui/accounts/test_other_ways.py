@@ -1,13 +1,10 @@
 """A second factor that a group requires, with a provider and a proxy that also sign people in: no password gets around it."""
 
-from pathlib import Path
-
 import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts import one_time_codes, sign_in_settings
-from chatui.accounts.sign_in_settings import HeaderRule, SignInFile
+from chatui.accounts import one_time_codes
 from chatui.models.sign_in import OutsideIdentity, RequiredFactor, SecondFactor
 from chatui.models.user import User
 from tests.chatui.accounts.conftest import provider as provider
@@ -15,7 +12,7 @@ from tests.chatui.accounts.conftest import sign_in_with_provider, start_sign_in
 from tests.chatui.accounts.scripted_provider import ScriptedProvider
 from tests.chatui.accounts.test_second_factor import code_of, secret_in_app
 from tests.chatui.conftest import PASSWORD, make_person
-from tests.support.environment import change
+from tests.support import sign_in_file
 
 PROXY = "192.0.2.1"
 
@@ -69,9 +66,7 @@ def test_a_person_who_signs_in_with_a_provider_needs_no_second_factor_here(ada: 
 
 
 def test_the_proxys_header_ends_another_persons_second_step_and_completes_none(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    rule = HeaderRule.model_validate({"name": "X-Remote-User", "proxies": [PROXY], "secret": "hush"})
-    change(monkeypatch, {"sign_in_file": Path("/no/such/file")})
-    monkeypatch.setattr(sign_in_settings, "read_file", lambda path: SignInFile(header=rule))
+    sign_in_file.configure(monkeypatch, header={"name": "X-Remote-User", "proxies": [PROXY], "secret": "hush"})
     client = after_password()
     headers = {"X-Remote-User": "ada", "X-Proxy-Secret": "hush"}
     # An account is found by the identity that the proxy sent before, never by its name.

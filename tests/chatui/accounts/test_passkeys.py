@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts import account_managers, passkey_ceremonies, passkeys, second_factor, sign_in_settings
+from chatui.accounts import account_managers, passkey_ceremonies, passkeys, second_factor
 from chatui.audit_log.record import SHELL
 from chatui.guesses import GuessLimit, Scope
 from chatui.lifecycle.erasure import erase
@@ -20,6 +20,7 @@ from chatui.models.user import User
 from tests.chatui.accounts.people import add, after_password, browser, enter, is_in, options, owned, sign_in
 from tests.chatui.accounts.test_second_factor import code_of
 from tests.chatui.conftest import PASSWORD, make_person
+from tests.support import sign_in_file
 from tests.support.authenticator import EDDSA, ES256, RS256, Authenticator, decoded, encoded
 from tests.support.environment import change
 from tests.support.staff_pages import page_of
@@ -461,7 +462,8 @@ def test_the_last_sign_in_method_cannot_be_removed(ada: User) -> None:
 
 
 def test_an_identity_that_may_not_open_the_account_is_no_other_way(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sign_in_settings, "outside_issuers", lambda: ["https://id.example"])
+    provider = {"key": "id", "name": "Id", "issuer": "https://id.example", "client_id": "chatui", "client_secret": "s3cret"}
+    sign_in_file.configure(monkeypatch, provider | {"who_may_enter": "everybody"})
     owned(ada)
     ada.set_unusable_password()
     ada.save()

@@ -1,8 +1,6 @@
 """Password reset by e-mail: to the account's own address, valid for an hour, with the same page for everybody."""
 
 import re
-from concurrent.futures import Future
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +13,7 @@ from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import PasswordLink
 from chatui.models.user import User
 from tests.chatui.conftest import PASSWORD
+from tests.support import mails
 from tests.support.environment import change
 from tests.support.system_checks import said
 
@@ -26,14 +25,7 @@ def _mails(monkeypatch: pytest.MonkeyPatch, db: None) -> None:
     """There is a mail server, and what happens behind the page happens at once."""
     change(monkeypatch, {"mail_url": "smtp://localhost", "mail_from": "chat@example.org", "origins": ["http://testserver"]})
 
-    monkeypatch.setattr(password_links, "connection", SimpleNamespace(close=lambda: None))
-
-    def at_once(work: Any, *values: Any) -> Future[None]:
-        work(*values)
-        return Future()
-
-    monkeypatch.setattr("chatui.accounts.mail.BackgroundQueue.submit", lambda _, work, *values: at_once(work, *values))
-    monkeypatch.setattr("chatui.accounts.mail.transaction", SimpleNamespace(on_commit=lambda work: work()))
+    mails.send_at_once(monkeypatch)
 
 
 @pytest.fixture
@@ -122,7 +114,7 @@ def test_a_mail_server_that_is_down_causes_no_error_page(ada: User, monkeypatch:
     def down(*_: Any) -> None:
         raise ConnectionRefusedError
 
-    monkeypatch.setattr("chatui.accounts.mail.EmailMessage.send", down)
+    monkeypatch.setattr(mail.EmailMessage, "send", down)
     assert "on its way" in request_link("ada")
 
 

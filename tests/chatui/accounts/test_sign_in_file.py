@@ -1,10 +1,12 @@
 """The operator's file: mistakes are reported without quoting a value, and never make the product more permissive."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from chatui.accounts.sign_in_settings import EMERGENCY, EVERYBODY, SignInFile, read_file
+from chatui.accounts.sign_in_settings import EMERGENCY, EVERYBODY
+from tests.support import sign_in_file
 
 GOOD = """
 passwords = "emergency"
@@ -21,16 +23,15 @@ groups = { "/chat" = "people", "0d1c-44" = ["people", "debuggers"] }
 """
 
 
-def parsed(text: str, directory: Path) -> SignInFile:
+def parsed(text: str, directory: Path) -> Any:
     (path := directory / "sign-in.toml").write_text(text)
-    read_file.cache_clear()
-    return read_file(path)
+    return sign_in_file.read(path)
 
 
 def test_a_valid_file(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("s3cret\n")
     (path := tmp_path / "sign-in.toml").write_text(GOOD)
-    file = read_file(path)
+    file = sign_in_file.read(path)
     assert file.problems == () and file.passwords == EMERGENCY and file.emergency_accounts == ("rescue",)
     provider = file.providers[0]
     assert provider.secret() == "s3cret" and provider.managed_groups == {"people", "debuggers"}
@@ -73,7 +74,7 @@ def test_a_mistake_never_enables_passwords(text: str, passwords: str, tmp_path: 
 
 
 def test_an_unreadable_file_disables_passwords(tmp_path: Path) -> None:
-    assert read_file(tmp_path / "none").passwords == EMERGENCY and read_file(tmp_path / "none").problems
+    assert sign_in_file.read(tmp_path / "none").passwords == EMERGENCY and sign_in_file.read(tmp_path / "none").problems
 
 
 def test_a_repeated_provider_is_reported_and_ignored(tmp_path: Path) -> None:

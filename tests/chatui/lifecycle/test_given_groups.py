@@ -8,7 +8,7 @@ from django.contrib.auth.models import Group
 from chatui.accounts import account_linking, provider_groups
 from chatui.accounts.openid import NotListedError
 from chatui.accounts.provider_claims import PersonClaims
-from chatui.accounts.sign_in_settings import Provider, SignInFile
+from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor
 from chatui.lifecycle import closing, scim_people
 from chatui.models.audit import AuditEvent
@@ -89,7 +89,6 @@ def test_a_provider_that_is_gone_gives_nothing_and_mistakes_change_nothing(direc
     assert provider_groups.apply_tables() == 1 and names(person) == set()
     configure(monkeypatch, TABLE)
     assert provider_groups.apply_tables() == 1 and names(person) == {"people", "debuggers"}, "a mistake can be undone"
-    assert SignInFile().providers == ()
 
 
 def test_groups_that_staff_gave_stay(directory: Directory) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
+from math import inf
 from typing import Any
 from uuid import uuid4
 
@@ -28,7 +29,8 @@ from renderer.events import FrameText
 from renderer.markup import html
 from tests.chatui.conftest import refuse_log
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
-from tests.support.database import watch
+from tests.support.database import Database, watch
+from tests.support.database import database as database
 from tests.support.limits import set_limits
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, frame
 from tests.support.turns import ask, stored
@@ -114,14 +116,15 @@ async def test_nothing_hidden_reaches_the_socket(ada: User, backend: ScriptedBac
 
 @pytest.mark.parametrize("error", ["broken", "busy"])
 async def test_stop_works_while_the_database_is_away_for_those_who_follow_the_turn(
-    error: str, ada: User, bela: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+    error: str, ada: User, bela: User, backend: ScriptedBackend, database: Database
 ) -> None:
+    away = {"broken": OperationalError("server closed the connection unexpectedly"), "busy": DatabaseBusyError()}
     backend.script = [*frame(FINAL, "Half an answer")[:-1], asyncio.Event()]
     async with BrowserSocket(ada) as socket, BrowserSocket(ada) as idle, BrowserSocket(bela) as other:
         await socket.send_message()
         accepted = (await socket.until("chatui:accepted"))[-1]
         await socket.until("response.delta")
-        monkeypatch.setattr(commands, "own_turn", {"broken": broken, "busy": busy}[error])
+        database.refuse("SELECT .* FROM chatui_conversation", away[error], times=inf)
         stop = {"conversation": accepted["conversation"], "turn": accepted["turn"]}
         for stranger in (idle, other):
             await stranger.send("stop", **stop)

@@ -9,11 +9,11 @@ from django.core import mail
 from django.test import Client
 
 from chatui.accounts import invitations
-from chatui.accounts import mail as accounts_mail
 from chatui.models.audit import AuditEvent
 from chatui.models.invitations import Invitation
 from chatui.models.user import User
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
+from tests.support import mails
 from tests.support.environment import change
 from tests.support.html_text import collapsed
 
@@ -42,7 +42,7 @@ def test_links_are_mailed_to_addresses(kim: User, django_capture_on_commit_callb
     with django_capture_on_commit_callbacks(execute=True):
         client.post(INVITE, FORM)  # not asked to mail anything
         page = client.post(INVITE, FORM | {"mails": "on"}).content.decode()
-    accounts_mail.wait()
+    mails.all_sent()
     [sent] = mail.outbox
     links = re.findall(r"/invitation/[0-9a-f-]+/[0-9a-f]+/", page)
     assert sent.to == ["nora@example.org"] and "https://chat.example.org/invitation/" in sent.body and "kim" in sent.body
@@ -57,7 +57,7 @@ def test_without_a_mail_server_mailing_is_not_offered(
     assert 'name="mails"' not in client.get(INVITE).content.decode()
     with django_capture_on_commit_callbacks(execute=True):
         page = client.post(INVITE, FORM | {"mails": "on"}).content.decode()
-    accounts_mail.wait()
+    mails.all_sent()
     assert "sent by e-mail" not in page and not mail.outbox
 
 
@@ -121,7 +121,7 @@ def test_the_invited_address_is_the_accounts_only_if_a_mailed_link_or_staff_say_
     client, note = signed_in(kim), "Nora" if way == "by name" else "nora@example.org"
     with django_capture_on_commit_callbacks(execute=True):
         page = client.post(INVITE, FORM | {"people": note, "mails": "on"}).content.decode()
-    accounts_mail.wait()
+    mails.all_sent()
     [shown] = set(re.findall(r"/invitation/[0-9a-f-]+/[0-9a-f]+/", page))
     mailed = re.search(r"https://chat\.example\.org(/invitation/\S+)", str(mail.outbox[0].body)) if mail.outbox else None
     assert (mailed is None) == (way == "by name")
@@ -151,7 +151,7 @@ def test_a_mailed_link_ends_as_the_shown_one_does(
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True):
         signed_in(kim).post(INVITE, FORM | {"mails": "on"})
-    accounts_mail.wait()
+    mails.all_sent()
     link = re.findall(r"https://chat\.example\.org(/invitation/\S+)", str(mail.outbox[0].body))[0]
     assert Client().get(link).status_code == 200
     row = Invitation.objects.get(note="nora@example.org")
