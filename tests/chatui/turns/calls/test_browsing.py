@@ -13,13 +13,12 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import erasure, opened_pages
 from chatui.transfer import shares
-from chatui.turns import publisher
-from chatui.turns.streams.end_user import EndUserStream
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.markup.citations import CitableSource
 from tests.chatui.backends.formats import Format, format_of
 from tests.chatui.backends.wire import posts
 from tests.chatui.turns.calls.test_wire_formats import model_of, transcript
+from tests.support import page_stream
 from tests.support.browsing import SECRET, set_up, web
 from tests.support.offering import install
 from tests.support.turns import ask, run
@@ -45,19 +44,12 @@ def reloaded(turn: Turn) -> Any:
 
 @pytest.mark.parametrize("kind", ["chat", "responses", "harmony-vllm"])
 async def test_a_citation_over_each_wire_format(kind: str, ada: User, monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary) -> None:
-    streams: list[Any] = []
-
-    class Noted(EndUserStream):
-        def __init__(self, *arguments: Any, **named: Any) -> None:
-            super().__init__(*arguments, **named)
-            streams.append(self)
-
-    monkeypatch.setattr(publisher, "EndUserStream", Noted)
+    streams = page_stream.noted(monkeypatch)
     of = format_of(vocabulary, kind)
     async with web() as peer, model_of(monkeypatch, of, *answers(of)) as server:
         set_up(monkeypatch, peer)
         install(monkeypatch, *browser_tools())
-        monkeypatch.setattr("chatui.turns.publisher.Publisher.is_watched", True)
+        page_stream.watch_all(monkeypatch)
         turn = await run(ada, ask())
         assert (turn.state, turn.error_code) == ("completed", "")
         tea = "http://tea.example/tea"

@@ -9,13 +9,13 @@ import pytest
 
 from chatui import wire
 from chatui.display import activities
-from chatui.turns.streams.end_user import EndUserStream
 from renderer.activities.activity import Activity
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frames import Terminator
 from renderer.markup.html import render_blocks
 from tests.support.cases import EVERY_SHAPE, drawn, is_drawn
 from tests.support.cost import Longest
+from tests.support.page_stream import PageStream
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE
 
 MAX_UNITS = 2_000
@@ -75,7 +75,7 @@ class Loop:
     """Feeds a stream as an event loop does. The time of its steps is measured if requested."""
 
     def __init__(self, *, is_measured: bool = False) -> None:
-        self.stream, self.key = EndUserStream(uuid4()), uuid4()
+        self.stream, self.key = PageStream(), uuid4()
         self.longest = Longest() if is_measured else None
         self.sent: list[wire.Event] = []
 
@@ -141,11 +141,11 @@ LONG = "- SECRET *item* of a list\n" * 600
 LINES = [activities.line(Activity(doing)) for doing in ("calc", "weigh")]
 
 
-def types(stream: EndUserStream) -> list[str]:
+def types(stream: PageStream) -> list[str]:
     return [str(numbered.as_json()["type"]) for numbered in stream.flush()]
 
 
-def finish(stream: EndUserStream) -> list[str]:
+def finish(stream: PageStream) -> list[str]:
     """Render everything that is left. Returns what is sent meanwhile."""
     sent = []
     while stream.has_unshown:
@@ -154,7 +154,7 @@ def finish(stream: EndUserStream) -> list[str]:
 
 
 def test_a_message_withdrawn_while_its_text_waits_is_not_sent_on() -> None:
-    stream, key = EndUserStream(uuid4()), uuid4()
+    stream, key = PageStream(), uuid4()
     for event in (FrameOpened(FINAL), FrameText(LONG), FrameWithdrawn(), FrameText("SECRET"), FrameClosed(Terminator.END)):
         stream.take(event, key, 0)
         assert event != FrameText(LONG) or "chatui:message" in types(stream)
@@ -164,7 +164,7 @@ def test_a_message_withdrawn_while_its_text_waits_is_not_sent_on() -> None:
 
 
 def test_summary_lines_that_came_during_a_withdrawn_message_stay() -> None:
-    stream, key = EndUserStream(uuid4()), uuid4()
+    stream, key = PageStream(), uuid4()
     stream.take(FrameOpened(ANALYSIS), uuid4(), 0)
     stream.take(FrameClosed(Terminator.END), uuid4(), 0)
     stream.take(FrameOpened(PREAMBLE), key, 0)
@@ -178,7 +178,7 @@ def test_summary_lines_that_came_during_a_withdrawn_message_stay() -> None:
 
 
 def test_withdrawing_a_later_message_leaves_the_earlier_one_whole() -> None:
-    stream, first, second = EndUserStream(uuid4()), uuid4(), uuid4()
+    stream, first, second = PageStream(), uuid4(), uuid4()
     long = LONG.replace("SECRET", "public")
     for event in (FrameOpened(PREAMBLE), FrameText(long), FrameClosed(Terminator.END)):
         stream.take(event, first, 0)
@@ -193,7 +193,7 @@ def test_withdrawing_a_later_message_leaves_the_earlier_one_whole() -> None:
 
 
 def test_later_events_wait_in_order_for_a_long_text_and_turn_events_go_on() -> None:
-    stream, first, second = EndUserStream(uuid4()), uuid4(), uuid4()
+    stream, first, second = PageStream(), uuid4(), uuid4()
     for event in (FrameOpened(PREAMBLE), FrameText(LONG), FrameClosed(Terminator.END)):
         stream.take(event, first, 0)
     for event in (FrameOpened(FINAL), FrameText("Four."), FrameClosed(Terminator.END)):

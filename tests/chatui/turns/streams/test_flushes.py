@@ -12,13 +12,13 @@ import pytest
 
 from chatui import wire
 from chatui.turns import publisher
-from chatui.turns.streams.end_user import EndUserStream
 from chatui.wire.bus import PROCESS
 from renderer.activities.activity import Activity
 from renderer.events import FrameClosed, FrameOpened
 from renderer.frame_kinds import ANSWER, PREAMBLE
 from renderer.frames import Frame, Terminator
 from renderer.gate import Audience
+from tests.support import page_stream
 from tests.support.published import Turn, World, followed
 from tests.support.published import world as world
 
@@ -131,7 +131,7 @@ def test_nothing_is_sent_after_the_end(world: World) -> None:
 def test_the_end_of_a_turn_does_not_wait_for_events_that_cannot_be_sent(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     turn = followed(world)
     turn.publisher.add_event(wire.Delayed("chatui:saving"))
-    monkeypatch.setattr(EndUserStream, "flush", broken)
+    page_stream.break_flushes(monkeypatch)
     asyncio.run(turn.publisher.catch_up())
     assert world.now == 0.125 and world.sent == []
 

@@ -7,13 +7,13 @@ import pytest
 
 from chatui import wire
 from chatui.display import activities
-from chatui.turns.streams.end_user import EndUserStream
 from renderer.activities.activity import Activity
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE, TOOL_LINE
 from renderer.frames import Frame, Terminator
 from renderer.gate import Audience, show
 from renderer.markup import html
+from tests.support.page_stream import PageStream
 from tests.support.scripted import CALL, FINAL
 
 LINE = Activity("calc")
@@ -30,7 +30,7 @@ class Page:
     """The events that a page is sent, each at a second of its own."""
 
     def __init__(self) -> None:
-        self.stream = EndUserStream(uuid4(), can_answer_now=True)
+        self.stream = PageStream(can_answer_now=True)
         self.seconds = 0
 
     def take(self, *events: RawEvent) -> list[wire.Event]:
@@ -114,7 +114,7 @@ JOINED: list[RawEvent] = [FrameOpened(FINAL), FrameText("One.\n\nTwo and"), Fram
 @pytest.mark.parametrize("flushed", range(4))
 @pytest.mark.parametrize("is_watched", [True, False])
 def test_pages_remove_the_cut_text_and_show_the_whole_new_answer(flushed: int, is_watched: bool) -> None:
-    stream = EndUserStream(uuid4())
+    stream = PageStream()
     blocks = html.render_blocks(show(Frame(FINAL, "One.\n\nTwo and"), Audience.END_USER))
     stream.show_before([wire.MessageSoFar(str(CUT_KEY), "final", tuple(blocks))], CUT_KEY)
     for number, event in enumerate(JOINED):
@@ -147,7 +147,7 @@ def show_on(page: dict[str, list[str]], events: list[wire.Numbered]) -> None:
 @pytest.mark.parametrize("flushed", range(4))
 @pytest.mark.parametrize("is_watched", [True, False])
 def test_pages_show_a_cut_text_that_stays_again_until_a_new_answer_replaces_it(flushed: int, is_watched: bool) -> None:
-    stream, page = EndUserStream(uuid4()), dict[str, list[str]]()
+    stream, page = PageStream(), dict[str, list[str]]()
     blocks = html.render_blocks(show(Frame(FINAL, "One.\n\nTwo and"), Audience.END_USER))
     before = wire.MessageSoFar(str(CUT_KEY), "final", tuple(blocks))
     page[str(CUT_KEY)] = list(map(str, blocks))

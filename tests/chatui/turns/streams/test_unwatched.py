@@ -6,10 +6,10 @@ from uuid import uuid4
 import pytest
 
 from chatui import wire
-from chatui.turns.streams.end_user import EndUserStream
 from renderer.events import FrameClosed, FrameWithdrawn, RawEvent
 from renderer.frames import Terminator
 from renderer.markup.growing import GrowingMarkdown
+from tests.support.page_stream import PageStream
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, frame
 
 TURN = uuid4()
@@ -25,8 +25,8 @@ WITHDRAWN = [*EVENTS[:5], *frame(FINAL, "It is")[:-1], FrameWithdrawn(), *frame(
 TURNS = {"one answer": EVENTS, "a sentence before a call": ROUNDS, "a withdrawn answer": WITHDRAWN}
 
 
-def streamed(events: Sequence[RawEvent], *, watched_from: int) -> EndUserStream:
-    stream, key = EndUserStream(TURN), TURN
+def streamed(events: Sequence[RawEvent], *, watched_from: int) -> PageStream:
+    stream, key = PageStream(TURN), TURN
     for number, event in enumerate(events):
         stream.take(event, key, 1000 * number)
         stream.flush(is_watched=number >= watched_from)
