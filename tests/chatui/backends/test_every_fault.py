@@ -18,7 +18,6 @@ from django.utils.html import escape
 from chatui.backends import http
 from chatui.backends.base import SampleLimits
 from chatui.codes import ProductCode
-from chatui.display import failures
 from chatui.model_servers import connected
 from chatui.models.message import Message
 from chatui.models.turn import Turn, TurnPiece
@@ -32,7 +31,7 @@ from tests.chatui.backends.formats import KINDS, SECRET, WORDS, Format, format_o
 from tests.chatui.backends.test_route import certificate
 from tests.chatui.backends.wire import posts
 from tests.chatui.conftest import signed_in
-from tests.support import stub
+from tests.support import failed_answers, stub
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.cases import extended, is_drawn
 from tests.support.sampling import PATIENT
@@ -99,7 +98,7 @@ def problems(seen: ObservedResult, code: ErrorCode, *, of_request: bool, keeps_w
         "that it is not whole": not (of_request and shown and shown[-1].is_complete),
         "content for staff only": all(SECRET in message.text for message in seen.messages if not message.is_visible),
         f"code {seen.turn.error_code}": seen.turn.error_code == code,
-        "sentence": seen.page.count(escape(failures.notice_of(seen.turn, 0).sentence)) == 1,
+        "sentence": seen.page.count(escape(failed_answers.notice(seen.turn).sentence)) == 1,
         "words": (WORDS in seen.page) == keeps_words,
         "question": "capital of France" in seen.page,
         "line of the turn": len(seen.ends) == 1 and getattr(seen.ends[0], "code", "") == code.value,

@@ -6,9 +6,9 @@ import pytest
 
 from chatui.backends.base import ContextUse
 from chatui.codes import Cause, ProductCode
-from chatui.display.failures import has_failed, notice_of, sentence
 from chatui.models.turn import Turn
 from tests.support.cases import for_each
+from tests.support.failed_answers import has_failed, notice, sentence
 
 TURN = UUID("01939c1e-0000-7000-8000-00004f2a91bc")
 
@@ -30,24 +30,25 @@ def test_without_retry_seconds_no_number_is_shown() -> None:
 @for_each(ProductCode)
 def test_everything_that_failed_has_a_number_and_nothing_else(code: ProductCode) -> None:
     """An answer that was cut at a limit has not failed, nor has one that is complete or was stopped."""
-    failed = notice_of(Turn(id=TURN, state="failed", error_code=code.value, error_cause=""), 0)
+    failed = notice(Turn(id=TURN, state="failed", error_code=code.value, error_cause=""))
     is_cut = code in (ProductCode.LENGTH, ProductCode.CONTEXT_FULL)
     assert failed.number == ("" if is_cut else "4F2A-91BC") and code.value not in failed.sentence
-    assert [
-        notice_of(Turn(id=TURN, state=state, error_code=code.value, error_cause=""), 0).number for state in ("completed", "stopped")
-    ] == ["", ""]
+    assert [notice(Turn(id=TURN, state=state, error_code=code.value, error_cause="")).number for state in ("completed", "stopped")] == [
+        "",
+        "",
+    ]
 
 
 @for_each(Cause)
 def test_a_retry_is_offered_only_where_it_can_help(cause: Cause) -> None:
     turn = Turn(id=TURN, state="failed", error_code="E-X-BACKEND", error_cause=cause.log_text("HTTP 500"))
-    assert notice_of(turn, 0).can_retry is cause.may_pass
+    assert notice(turn).can_retry is cause.may_pass
     assert {Cause.KEY_REFUSED.may_pass, Cause.CONTEXT_EXCEEDED.may_pass, Cause.BUSY.may_pass} == {True, False}
 
 
 def test_the_numbers_that_a_person_reads_are_not_lost_to_an_admin() -> None:
     busy = Turn(id=TURN, state="failed", error_code="E-X-BACKEND-BUSY", error_cause=Cause.BUSY.log_text("HTTP 429"), retry_after=20)
-    assert "20 seconds" in notice_of(busy, 0).cause.sentence
+    assert "20 seconds" in notice(busy).cause.sentence
 
 
 def test_a_too_long_question_shows_its_length_and_the_limit() -> None:

@@ -11,11 +11,12 @@ from html import escape, unescape
 
 import pytest
 
-from renderer.markup import html, markdown
+from renderer.markup import html
 from renderer.markup.html import SafeHtml, plain, render, render_blocks
 from tests.attacks import attacks, second_opinion
 from tests.renderer.markup.canon import canonical
 from tests.renderer.markup.samples import EXAMPLES, Answer, answers
+from tests.support import markup
 from tests.support.cases import for_each
 from tests.support.cost import costs_at_most
 
@@ -85,7 +86,7 @@ def test_a_fence_with_fences_in_it_is_one_block(text: str) -> None:
     inner = "\n".join(text.split("\n")[1:-2])
     assert unescape(re.sub("<.*?>", "", code.html)) == f"{inner}\n"
     assert after.html.endswith("<p>After <em>it</em>.</p></div>")
-    assert list(html.parts(text + "b")) == [(True, text.rstrip("\n")), (False, "b")]
+    assert list(markup.parts(text + "b")) == [(True, text.rstrip("\n")), (False, "b")]
 
 
 @for_each(
@@ -317,26 +318,26 @@ def test_text_that_is_nested_too_deeply_is_still_shown() -> None:
 
 
 def test_the_sanitizer_would_change_no_paragraph_that_is_shown_without_it() -> None:
-    characters = [chr(code) for code in range(sys.maxunicode + 1) if html.PLAIN_PARAGRAPH.fullmatch(f"<p>{chr(code)}</p>")]
+    characters = [chr(code) for code in range(sys.maxunicode + 1) if markup.is_unsanitized(f"<p>{chr(code)}</p>")]
     assert len(characters) > 100_000, "letters of all scripts"
     mixed = random.Random(4).choices(characters, k=20_000)
     for text in ("", "one<br>\ntwo<br><br>", "".join(characters), "".join(mixed), "".join(" \n.,;:!?'\"()/%–—’‘“”…-" * 3)):
         paragraph = f"<p>{text}</p>"
-        assert html.PLAIN_PARAGRAPH.fullmatch(paragraph)
+        assert markup.is_unsanitized(paragraph)
         whole = f'<div class="block" dir="auto">{paragraph}</div>'
-        assert html._cleaner.clean(whole) == whole
+        assert markup.sanitized(whole) == whole
 
 
 def test_plain_words_are_shown_as_the_parser_and_the_sanitizer_would_show_them() -> None:
-    characters = [chr(code) for code in range(sys.maxunicode + 1) if html.plain_line(f"a{chr(code)}a")]
+    characters = [chr(code) for code in range(sys.maxunicode + 1) if markup.unparsed(f"a{chr(code)}a")]
     assert len(characters) > 100_000, "letters of all scripts"
     rng = random.Random(6)
     lines = ["".join(rng.choices([*" ,;:?'\"()%–—‘’“”…-", *characters[:40], *rng.choices(characters, k=60)], k=200)) for _ in range(800)]
-    some = [text for line in lines if (text := f"a{line}".rstrip()) and html.plain_line(text)]
+    some = [text for line in lines if (text := f"a{line}".rstrip()) and markup.unparsed(text)]
     assert len(some) > 700
     for text in [*(f"a{''.join(characters[start : start + 1_000])}" for start in range(0, len(characters), 1_000)), *some]:
-        assert render_blocks(text) == (html.plain_line(text),)
-        assert render_blocks(heading := f"{'#' * rng.randint(1, 6)} {text}") == (html.plain_line(heading),)
+        assert render_blocks(text) == (markup.unparsed(text),)
+        assert render_blocks(heading := f"{'#' * rng.randint(1, 6)} {text}") == (markup.unparsed(heading),)
 
 
 @pytest.mark.parametrize(
@@ -369,7 +370,7 @@ def test_plain_words_are_shown_as_the_parser_and_the_sanitizer_would_show_them()
     ],
 )
 def test_all_other_texts_are_parsed(text: str) -> None:
-    assert html.plain_line(text) is None
+    assert markup.unparsed(text) is None
 
 
 @pytest.mark.parametrize(
@@ -377,7 +378,7 @@ def test_all_other_texts_are_parsed(text: str) -> None:
     ["a<br >b", "a<br/>b", "a<b>b", "a & b", "&amp;", "<", ">", "a</p><p>b", "a</p>\n<p>b", "\0", "\r", "\t", "\xa0", "\u200b", "\u202e"],
 )
 def test_all_other_paragraphs_pass_the_sanitizer(text: str) -> None:
-    assert not html.PLAIN_PARAGRAPH.fullmatch(f"<p>{text}</p>")
+    assert not markup.is_unsanitized(f"<p>{text}</p>")
 
 
 @pytest.mark.slow
@@ -407,7 +408,7 @@ def test_the_second_sanitizer_would_notice(rendered: str) -> None:
     ],
 )
 def test_the_sanitizer_protects_even_if_the_parser_does_not(html_text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(markdown, "to_html", lambda tokens, definitions: html_text)
+    markup.parse_as(monkeypatch, lambda: html_text)
     rendered = str(render("anything"))
     for word in ("script", "style", "onclick", "id=", "class=y", "y'", "src", "name", 'type="text', "href", "svg"):
         assert word not in rendered
@@ -452,10 +453,10 @@ def test_text_beyond_the_limit_of_a_message_is_plain_text() -> None:
 
 @pytest.mark.parametrize("error", [RecursionError, ValueError, IndexError, RuntimeError])
 def test_a_block_that_cannot_be_rendered_is_plain_text(error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*arguments: object) -> str:
+    def fail() -> str:
         raise error
 
-    monkeypatch.setattr(markdown, "to_html", fail)
+    markup.parse_as(monkeypatch, fail)
     assert render("a <script> *b*") == plain("a <script> *b*")
 
 
@@ -498,7 +499,7 @@ def test_text_between_fences_is_code_and_the_rest_is_unchanged() -> None:
     ]
 )
 def test_fences_are_found_as_in_answers(text: str, expected: list[tuple[bool, str]]) -> None:
-    assert list(html.parts(text)) == expected
+    assert list(markup.parts(text)) == expected
 
 
 def test_no_character_of_a_question_is_lost_except_fences_and_blank_lines() -> None:

@@ -6,10 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderer.markup import growing as blocks
-from renderer.markup import html, markdown
-from renderer.markup.html import SafeHtml
-from renderer.markup.tails import AGAIN_SECONDS, COST_PER_SECOND, Tail
+from tests.support import markup
 from tests.support.growing import Blocks
 
 FLUSH_SECONDS = 0.03
@@ -64,23 +61,20 @@ MORE = [
 ]
 
 
-class Rendered(Tail):
-    """Renders the block again for each update."""
-
-    def _continue_sentence(self) -> SafeHtml | None:
-        return None
-
-
-def shown(pieces: list[str], tail: type[Tail]) -> list[str]:
+def shown(pieces: list[str]) -> list[str]:
     """The HTML shown after each piece."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "Tail", tail)
-        growing, seen = Blocks(), []
-        for piece in pieces:
-            growing.feed(piece)
-            growing.tail()
-            seen.append("".join(block.html for block in growing.html()))
-        return seen
+    growing, seen = Blocks(), []
+    for piece in pieces:
+        growing.feed(piece)
+        growing.tail()
+        seen.append("".join(block.html for block in growing.html()))
+    return seen
+
+
+def rendered_again(pieces: list[str]) -> list[str]:
+    """The same, with the block rendered again for each piece."""
+    with markup.nothing_continued():
+        return shown(pieces)
 
 
 pieces = st.lists(st.one_of(st.sampled_from(WORDS), st.sampled_from(WORDS), st.sampled_from(MARKUP + MORE)), max_size=40)
@@ -88,13 +82,13 @@ pieces = st.lists(st.one_of(st.sampled_from(WORDS), st.sampled_from(WORDS), st.s
 
 @given(pieces)
 def test_an_appended_text_looks_as_if_rendered_again(pieces: list[str]) -> None:
-    assert shown(pieces, Tail) == shown(pieces, Rendered)
+    assert shown(pieces) == rendered_again(pieces)
 
 
 @given(st.sampled_from(MARKUP + MORE), pieces, st.lists(st.sampled_from(WORDS), max_size=12))
-def test_the_same_holds_after_each_kind_of_markup(markup: str, before: list[str], after: list[str]) -> None:
-    all_pieces = [*before, "text ", markup, *after]
-    assert shown(all_pieces, Tail) == shown(all_pieces, Rendered)
+def test_the_same_holds_after_each_kind_of_markup(mark: str, before: list[str], after: list[str]) -> None:
+    all_pieces = [*before, "text ", mark, *after]
+    assert shown(all_pieces) == rendered_again(all_pieces)
 
 
 LONG = [
@@ -107,23 +101,21 @@ LONG = [
 
 @pytest.mark.parametrize("text", LONG)
 def test_a_long_block_is_rendered_a_few_times_a_second_and_shows_nothing_else_meanwhile(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    pieces, renderings, render = [text[at : at + 5] for at in range(0, len(text), 5)], list[tuple[Tail, float, int]](), Tail._open
-    usual, growing, now = shown(pieces, Tail), Blocks(), 0.0
-
-    def recorded(tail: Tail, text: str) -> SafeHtml | None:
-        renderings.append((tail, now, tail.cost))
-        return render(tail, text)
-
-    monkeypatch.setattr(Tail, "_open", recorded)
+    pieces = [text[at : at + 5] for at in range(0, len(text), 5)]
+    usual, growing, times = shown(pieces), Blocks(), list[float]()
+    rendered = markup.renderings(monkeypatch)
     for number, piece in enumerate(pieces):
         growing.feed(piece)
         growing.tail(now := number * FLUSH_SECONDS)
+        times += [now] * (len(rendered) - len(times))
         assert "".join(block.html for block in growing.html()) in usual[: number + 1], "nothing that is not shown of it otherwise"
+    count = len(rendered) - (growing.waits_until is None)
     if growing.waits_until is not None:
         growing.tail(growing.waits_until)
     assert growing.waits_until is None and "".join(block.html for block in growing.html()) == usual[-1]
-    pauses = [(then - at, cost) for (tail, at, cost), (same, then, _) in pairwise(renderings[:-1]) if tail is same]
-    assert all(pause + 1e-9 >= min(AGAIN_SECONDS, cost / COST_PER_SECOND) for pause, cost in pauses)
+    steps = pairwise(zip(rendered[:count], times, strict=False))
+    pauses = [(then - at, one.least_pause) for (one, at), (other, then) in steps if one.block == other.block]
+    assert all(pause + 1e-9 >= least for pause, least in pauses)
     assert max(pause for pause, _ in pauses) >= 0.1, "the premise: it was not rendered for each update"
 
 
@@ -138,14 +130,13 @@ def final(pieces: list[str]) -> list[str]:
 
 @given(pieces)
 def test_plain_words_look_as_if_they_were_parsed(pieces: list[str]) -> None:
-    seen = shown(pieces, Tail), final(pieces)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(html, "plain_line", lambda text, **_: None)
-        assert seen == (shown(pieces, Tail), final(pieces))
+    seen = shown(pieces), final(pieces)
+    with markup.every_line_parsed():
+        assert seen == (shown(pieces), final(pieces))
 
 
 def test_lines_of_plain_words_are_never_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(markdown, "parse", None)
+    markup.never_parse(monkeypatch)
     assert final(["## The", " time\n\n", "Of", " course", ": it's 3", " o'clock.", "\n\n", "Good", " bye"]) == [
         '<div class="block" dir="auto"><h2 dir="auto">The time</h2></div>',
         '<div class="block" dir="auto"><p>Of course: it\'s 3 o\'clock.</p></div>',
@@ -154,15 +145,8 @@ def test_lines_of_plain_words_are_never_parsed(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_plain_words_are_not_rendered_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    rendered: list[str] = []
-    render = Tail._open
-
-    def recorded(tail: Tail, text: str) -> SafeHtml | None:
-        rendered.append(text)
-        return render(tail, text)
-
-    monkeypatch.setattr(Tail, "_open", recorded)
-    seen = shown(["The **first", " words", " are", " bold** and", " these", " are", " not.", " Now", " it", " goes", " on"], Tail)
+    rendered = markup.renderings(monkeypatch)
+    seen = shown(["The **first", " words", " are", " bold** and", " these", " are", " not.", " Now", " it", " goes", " on"])
     assert (
         seen[-1] == '<div class="block" dir="auto"><p>The <strong>first words are bold</strong> and these are not. Now it goes on</p></div>'
     )
@@ -170,7 +154,7 @@ def test_plain_words_are_not_rendered_again(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_spaces_at_the_end_wait_for_the_next_word() -> None:
-    assert shown(["one two", " three ", "four"], Tail)[1:] == [
+    assert shown(["one two", " three ", "four"])[1:] == [
         '<div class="block" dir="auto"><p>one two three</p></div>',
         '<div class="block" dir="auto"><p>one two three four</p></div>',
     ]
