@@ -143,6 +143,7 @@ def member_ids(value: object) -> list[str]:
 
 
 def _changes_of(operation: object) -> Iterator[PatchOperation]:
+    """The changes of one operation: of the attribute that its path names, or without a path of each that its value has."""
     fields = {str(name).lower(): value for name, value in operation.items()} if isinstance(operation, dict) else {}
     kind, path, value = str(fields.get("op")).lower(), fields.get("path"), fields.get("value")
     if kind not in ("add", "replace", "remove") or not isinstance(path, str | None):

@@ -94,6 +94,7 @@ _ACTIONS: dict[type[wire.AskCommand], str] = {wire.Edit: "edit a question", wire
 
 
 async def _ask(caller: Caller, command: wire.AskCommand, accept: Callable[[wire.Accepted, Following], None]) -> Following | None:
+    """Ask as the command says, and accept it once it is stored. Returns the turn to follow if the same question had begun it before."""
     if caller.session is None:
         raise AskRefusedError(ProductCode.SIGNED_OUT)
     parsed = _ask_of(command, caller)

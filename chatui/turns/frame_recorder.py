@@ -182,6 +182,7 @@ class FrameRecorder:
                 writer.post(hidden_text.hide_cut, cut, order=self._running.turn.pk).add_done_callback(self._on_hidden)
 
     def _record(self, finished: Finished) -> None:
+        """Keep a finished frame until it is stored, and store what waits where it must: with a visible frame, or once too many wait."""
         if finished.error and finished.error is not ProductCode.ANSWER_NOW and finished.frame.header.role != Role.TOOL:
             self._codes.append(finished.error)
         self.is_withheld = self.is_withheld or finished.error is ProductCode.WITHHELD

@@ -476,6 +476,7 @@ class _Blocks(ParserBlock):
     """Block parser that shows content nested too deeply as one paragraph, where markdown-it would drop it."""
 
     def tokenize(self, state: StateBlock, startLine: int, endLine: int) -> None:  # noqa: N803
+        """See markdown-it. What is nested too deeply becomes one paragraph, which is shown as text."""
         if state.level < state.md.options.maxNesting:
             if state.parentType == "list" and state.tokens[-1].info:
                 state.blkIndent = lines_below.content_column(state, startLine, endLine)

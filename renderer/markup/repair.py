@@ -170,6 +170,7 @@ class _Repair:
         return self._cut(position) if may_become else position + 1
 
     def _tag(self, match: re.Match[str]) -> int:
+        """A tag of ours opens or closes an element; half a tag is hidden, and half an address in angle brackets is shown without them."""
         rest = self.text[match.start() :]
         if _HALF_A_TAG.fullmatch(rest):
             return self._hide(match)

@@ -216,6 +216,7 @@ class _Judge:
         return None
 
     def _at_sign(self, sign: Sign) -> int | None:
+        """Hide what a sign says about the text. Returns where to go on, None if all of the rest has been judged."""
         if sign.kind is SignKind.OPENING:
             return self._past_tag(sign.name, sign.start, sign.end)
         if sign.kind in (SignKind.CLOSING, SignKind.ANSWER):
