@@ -111,7 +111,7 @@ class GuessLimit:
         Raises:
             MustWaitError: there were too many.
         """
-        return Guess(_taken([self._of_account(account, known)]))
+        return Guess(_take_all([self._of_account(account, known)]))
 
     def admit_stranger(self, address: str, account: str, *, known: str = "", place: str = "", exists: bool = True) -> Guess:
         """Count one guess at the secret of an account, by anybody at this address. It counts for the address and its network once it
@@ -132,7 +132,7 @@ class GuessLimit:
         pair = [self.kind, account, address_group(address)]
         if not wait:
             try:
-                return Guess(_taken(counts), places, pair)
+                return Guess(_take_all(counts), places, pair)
             except MustWaitError as error:
                 wait = error.seconds
         ready_at = _ready_at(place, pair)
@@ -141,7 +141,7 @@ class GuessLimit:
         if (left := math.ceil(ready_at - time.time())) > 0:
             raise MustWaitError(left, place)
         try:
-            taken = _taken(self._silent(pair))
+            taken = _take_all(self._silent(pair))
         except MustWaitError as error:
             longer = max(wait, error.seconds)
             raise MustWaitError(longer, _new_place(pair, longer)) from None
@@ -225,7 +225,7 @@ class Guess:
             raise self.again
 
 
-def _taken(counts: list[_GuessCount]) -> list[_GuessCount]:
+def _take_all(counts: list[_GuessCount]) -> list[_GuessCount]:
     """Count one guess in all of these or in none. Raises MustWaitError."""
     if wait := max(count.seconds_left() for count in counts):
         raise MustWaitError(wait)

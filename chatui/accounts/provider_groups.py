@@ -33,7 +33,7 @@ def set_groups(visitor: Visitor, person: User, provider: Provider, said: frozens
     is_manager = account_managers.is_manager(person)
     try:
         with account_managers.require_manager_left(name, [person.pk]) if is_manager else transaction.atomic():
-            given = _given(person, provider)
+            given = _given_groups(person, provider)
             given.said = sorted(given.said if said is None else said)
             is_admitted = given.table != GivenGroups.TURNED_AWAY if is_admitted is None else is_admitted
             values = frozenset(given.said) if is_admitted else frozenset()
@@ -85,7 +85,7 @@ def remember_giver(person: User, provider: Provider) -> None:
     GivenGroups.objects.get_or_create(user=person, issuer=provider.issuer)
 
 
-def _given(person: User, provider: Provider) -> GivenGroups:
+def _given_groups(person: User, provider: Provider) -> GivenGroups:
     """What this provider gave the person so far."""
     given, is_new = GivenGroups.objects.select_for_update().get_or_create(user=person, issuer=provider.issuer)
     if is_new:

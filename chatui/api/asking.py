@@ -246,7 +246,7 @@ async def _asked(key: LiveKey, wanted: AnyRequest) -> tuple[Ask, ProgramAsk]:
         sampling=wanted.sampling(),
         must_fit=must_fit,
         is_kept=wanted.store is not False,
-        settings_as_sent={**wanted.given(effort), **given_tools},
+        settings_as_sent={**wanted.echoed_settings(effort), **given_tools},
         at_once=key.at_once,
         stop=() if offer.must_call else wanted.stop_texts,
         is_prefilled=continues,

@@ -55,7 +55,7 @@ async def _recording_elsewhere(key: LiveKey, answer: StoredProgramAnswer) -> Fol
     if not answer.given.get("background"):
         return None
     try:
-        return await recordings_elsewhere.found(answer.id, answer.process, key.owner.pk)
+        return await recordings_elsewhere.find(answer.id, answer.process, key.owner.pk)
     except LostError:
         if answer.state != "running":
             return None  # nothing is missing from the whole response

@@ -88,7 +88,7 @@ class ChatRequest(ProgramRequest):
             _take(read, message, where)
         return read
 
-    def given(self, effort: str) -> dict[str, Any]:
+    def echoed_settings(self, effort: str) -> dict[str, Any]:
         """The settings of the request, as a response would repeat them."""
         return {
             "format": "chat",

@@ -56,10 +56,10 @@ def parse_tools(asked: ProgramRequest, key: LiveKey) -> tuple[FunctionOffer, dic
         is_parallel=asked.is_parallel,
         max_calls=asked.max_calls,
     )
-    return offer, _given(asked, offer, choice, [_shown(name, tool) for name, tool in read])
+    return offer, _echoed_fields(asked, offer, choice, [_shown(name, tool) for name, tool in read])
 
 
-def _given(asked: ProgramRequest, offer: FunctionOffer, choice: _Choice, shown: list[dict[str, Any]]) -> dict[str, Any]:
+def _echoed_fields(asked: ProgramRequest, offer: FunctionOffer, choice: _Choice, shown: list[dict[str, Any]]) -> dict[str, Any]:
     """The fields that the response repeats. ``functions`` and ``hosted``: what may be called, to recognize the calls."""
     return {
         "tools": shown,

@@ -154,7 +154,7 @@ class MessagesRequest(CountedMessages):
     def stop_texts(self) -> tuple[str, ...]:
         return (*super().stop_texts, *(self.stop_sequences or ()))
 
-    def given(self, effort: str) -> dict[str, Any]:
+    def echoed_settings(self, effort: str) -> dict[str, Any]:
         """The settings of the request, as a response would repeat them."""
         return {
             "format": "messages",

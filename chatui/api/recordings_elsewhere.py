@@ -110,7 +110,7 @@ class _Channel:
         self._replies.put_nowait(message)
 
 
-async def found(key: UUID, process: str, owner_id: UUID) -> FollowedElsewhere | None:
+async def find(key: UUID, process: str, owner_id: UUID) -> FollowedElsewhere | None:
     """The recording of a response that ``process`` writes or has written. None if it no longer has it.
 
     Raises:

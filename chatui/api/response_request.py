@@ -133,7 +133,7 @@ class ResponsesRequest(ProgramRequest):
             raise no_conversation()
         return found
 
-    def given(self, effort: str) -> dict[str, Any]:
+    def echoed_settings(self, effort: str) -> dict[str, Any]:
         """The settings of the request, as the response repeats them."""
         return {
             "format": "responses",

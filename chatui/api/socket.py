@@ -227,7 +227,7 @@ class Connection:
             if getattr(wanted, param):
                 raise unsupported(param, "A response that is not generated continues nothing that is stored.")
         wanted.read()
-        head = ResponseHead(uuid4(), wanted.model or "", timezone.now(), wanted.given(wanted.effort or "medium"))
+        head = ResponseHead(uuid4(), wanted.model or "", timezone.now(), wanted.echoed_settings(wanted.effort or "medium"))
         events = ResponseEvents(head, wants_summary=False)
         for body in (*events.begin(), *events.feed(Ended("completed", None, 0, 0))):
             await self._tell(body)

@@ -180,7 +180,7 @@ async def in_time(deadline: float) -> AsyncIterator[None]:
 
 def lost_by(error: Exception, *, has_begun: bool = False) -> BackendError:
     """The error that ends the sample when one of FAULTS was raised. ``has_begun``: whether events of the answer have come."""
-    return lost(next(name for known, name in _NAMES if isinstance(error, known)), _said(error), has_begun=has_begun)
+    return lost(next(name for known, name in _NAMES if isinstance(error, known)), _reason(error), has_begun=has_begun)
 
 
 _NAMES: tuple[tuple[type[Exception], str], ...] = (
@@ -199,7 +199,7 @@ FAULTS = tuple(known for known, _ in _NAMES)
 """What requests and reads raise."""
 
 
-def _said(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     """What was wrong, without the address that was asked, which may hold a key."""
     match error:
         case aiohttp.ClientHttpProxyError(status=status):

@@ -152,10 +152,10 @@ def choices_for(user: User | None) -> tuple[ModelChoice, ...]:
         if offered and default is not None and spec.name == default.name:
             offered[0] = replace(offered[0], is_default=True)
         found += offered
-    return _told_apart(found)
+    return _with_distinct_labels(found)
 
 
-def _told_apart(choices: Sequence[ModelChoice]) -> tuple[ModelChoice, ...]:
+def _with_distinct_labels(choices: Sequence[ModelChoice]) -> tuple[ModelChoice, ...]:
     """Choices whose labels would read alike, with the names of their model servers added: the names that people see, or the unique ones if
     those are the same."""
     for server_of in (lambda each: each.server, lambda each: split_choice(each.value)[0]):

@@ -494,14 +494,14 @@ _BY_FIELD = {
 
 def _dropped(frames: Sequence[Frame], plain: WrittenTokens) -> Difference | None:
     """The reasoning that openai-harmony drops by default when it writes a conversation."""
-    if None in plain.ids or plain.whole == _joined(plain, range(len(frames))):
+    if None in plain.ids or plain.whole == _ids_at(plain, range(len(frames))):
         return None
     first_answer = next((index for index, frame in enumerate(frames) if frame.header.channel == Channel.FINAL), 0)
     spent = [index for index in range(first_answer) if frames[index].header.channel == Channel.ANALYSIS]
-    if plain.whole != _joined(plain, [index for index in range(len(frames)) if index not in set(spent)]):
+    if plain.whole != _ids_at(plain, [index for index in range(len(frames)) if index not in set(spent)]):
         return Difference(DifferenceKind.WRITTEN_OTHERWISE, 0, "the conversation as a whole differs from its messages")
     return Difference(DifferenceKind.REASONING_KEPT, 0, f"{len(spent)} of {len(frames)} messages")
 
 
-def _joined(written: WrittenTokens, places: Sequence[int]) -> tuple[int, ...]:
+def _ids_at(written: WrittenTokens, places: Sequence[int]) -> tuple[int, ...]:
     return tuple(number for place in places for number in written.ids[place] or ())

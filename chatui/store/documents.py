@@ -68,7 +68,7 @@ def save(content: FileContent, reading: FileReading, tokens: Sequence[int], *, i
         tokens=sum(tokens),
         is_counted=is_counted,
         is_cut=reading.is_cut,
-        left_out="\n".join(f"{kind} {characters.storable(str(each))}".rstrip() for kind, each in _said(reading)),
+        left_out="\n".join(f"{kind} {characters.storable(str(each))}".rstrip() for kind, each in _notes_about(reading)),
     )
     parts = [
         DocumentPart(
@@ -87,7 +87,7 @@ def save(content: FileContent, reading: FileReading, tokens: Sequence[int], *, i
 _ENCODING, _DOUBTFUL = "encoding", "doubtful-encoding"
 
 
-def _said(reading: FileReading) -> Iterator[tuple[str, object]]:
+def _notes_about(reading: FileReading) -> Iterator[tuple[str, object]]:
     """What is to be said about a file beside its text: kind, and name or number."""
     yield from reading.left_out
     yield from reading.unread
@@ -200,13 +200,13 @@ def prepare(person_id: UUID, wanted: Sequence[QuestionFile], room: Room, in_ques
     firsts = sorted((use for use in wanted if use.use == DocumentUse.FIRST), key=lambda each: _tokens(files[each.id]))
     for number, use in enumerate([*fixed, *firsts]):
         tokens_left = room.documents - sum(each.given.tokens for each in found.values())
-        found[use.id] = PreparedDocument(files[use.id], use, _given(files[use.id], use, tokens_left // (len(wanted) - number)))
+        found[use.id] = PreparedDocument(files[use.id], use, _document_frame(files[use.id], use, tokens_left // (len(wanted) - number)))
     if not room.fits(sum(each.given.tokens for each in found.values())):
         raise TooLargeError
     return [found[use.id] for use in wanted]
 
 
-def _given(file: StoredFile, use: QuestionFile, max_tokens: int) -> DocumentFrame:
+def _document_frame(file: StoredFile, use: QuestionFile, max_tokens: int) -> DocumentFrame:
     """The document as the model gets it. Raises NoSuchFileError if no text was read from the file, and TooLargeError."""
     text: DocumentText | None = getattr(file.content, "document", None)
     if text is None or text.state != ReadingState.READ:

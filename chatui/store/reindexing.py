@@ -29,7 +29,7 @@ def run() -> int:
     """Write every such row anew; returns their number. May take hours for millions; others write meanwhile."""
     done = 0
     for index, step in _STEPS.items():
-        below = _below(index)
+        below = _reached(index)
         while below > 0:
             with short_transaction():
                 count, below = step(below)
@@ -38,7 +38,8 @@ def run() -> int:
     return done
 
 
-def _below(index: str) -> int:
+def _reached(index: str) -> int:
+    """How far the index has come: rows below this id are still to be read again. 0: none."""
     row = Reindexing.objects.filter(index=index).first()
     return row.below if row else 0
 

@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import unquote_plus
 
 from chatui.documents import reading
-from chatui.documents.inside.html import TITLE_CHARS, clean, host, joined, wrapped
+from chatui.documents.inside.html import TITLE_CHARS, absolute_url, clean, host, wrapped
 from chatui.documents.kinds import NoTextReason
 from chatui.documents.limits import BY_REASON
 from chatui.env import Environment, environment
@@ -142,7 +142,7 @@ def results(query: str, found: Sequence[Result]) -> TextPage:
     lines: list[str] = []
     links: list[str] = []
     for result in found:
-        url = joined(result.url, "")
+        url = absolute_url(result.url, "")
         title = " ".join(clean(result.title).split())[:TITLE_CHARS] or host(url)
         if not url:
             continue

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, field
 
-from chatui.documents.inside.html import joined
+from chatui.documents.inside.html import absolute_url
 from chatui.documents.kinds import PDF
 from chatui.outbound import requests
 from chatui.outbound.addresses import AddressError, Target, parse_target
@@ -119,7 +119,7 @@ class Fetcher:
         async with requests.opened("GET", target.url, seconds=self.limits.seconds, headers=about, transport=transport) as response:
             named = response.headers
             if response.has_redirect_location:
-                if not (following := joined(target.url, named["location"])):
+                if not (following := absolute_url(target.url, named["location"])):
                     raise FetchError(ADDRESS_REFUSED)
                 return following
             if not response.is_success:

@@ -21,10 +21,10 @@ def listed(name: str, person_id: UUID) -> list[tuple[ServerPrompt, str]]:
     async def read(server: McpServer) -> list[ServerPrompt]:
         return await asyncio.to_thread(prompts.listed, await server.prompts())
 
-    return [(each, signed("prompt", place, _kept(each))) for each in asked(place, "prompts", read)]
+    return [(each, signed("prompt", place, _for_token(each))) for each in asked(place, "prompts", read)]
 
 
-def _kept(prompt: ServerPrompt) -> list[Any]:
+def _for_token(prompt: ServerPrompt) -> list[Any]:
     """What a token says of a prompt: no words for people, which would make it long."""
     return [prompt.remote, [[each.remote, each.is_required] for each in prompt.arguments]]
 

@@ -142,7 +142,7 @@ async def end(running: RunningTurn, publisher: Publisher, frames: FrameRecorder 
     answered = wire.Answered(str(turn.conversation_id), timezone.now().isoformat(), ledger.is_news(outcome.state))
     bus().send(person(turn.asked_by_id), conversation_list.message(answered))
     tell_program(running, outcome, turn.finished_at)
-    below = await _below(running, turn, publisher, frames)
+    below = await _answer_footer(running, turn, publisher, frames)
     await publisher.catch_up()
     publisher.end(
         wire.TurnEnded(
@@ -179,7 +179,7 @@ async def _store(running: RunningTurn, publisher: Publisher, frames: FrameRecord
     await publisher.saving(writer.post(ledger.finish, running, order=order))
 
 
-async def _below(running: RunningTurn, turn: Turn, publisher: Publisher, frames: FrameRecorder | None) -> fragments.AnswerFooter:
+async def _answer_footer(running: RunningTurn, turn: Turn, publisher: Publisher, frames: FrameRecorder | None) -> fragments.AnswerFooter:
     """The part below the answer of the ended ``turn``. Empty if no page shows the whole answer, or if it cannot be read in time: pages then
     fetch it."""
     if not publisher.is_shown_whole:

@@ -164,7 +164,7 @@ def _interpret_other(author: HarmonyAuthor, attributes: list[str], sections: lis
     channels, constraints = words[Token.CHANNEL], words[Token.CONSTRAIN]
     if not author.is_clear or len(channels) > 1 or len(constraints) > 1 or not all([*channels, *constraints]):
         return _BROKEN
-    recipients, others = _told_apart([*attributes, *(word for section in (*channels, *constraints) for word in section[1:])])
+    recipients, others = _recipients_and_others([*attributes, *(word for section in (*channels, *constraints) for word in section[1:])])
     values = [author.name or author.role, *recipients, *others, *(section[0] for section in (*channels, *constraints))]
     if len(recipients) > 1 or len(others) > 1 or not all(HEADER_VALUE.fullmatch(value) for value in values):
         return _BROKEN
@@ -189,7 +189,7 @@ def _is_stray_commentary(channels: list[list[str]]) -> bool:
 def _with_attributes(channel: str, attributes: list[str], constrained: set[str], error: Code | None) -> Interpretation:
     """The header of an assistant's message on this channel, with the recipient and the kind of content that its attributes name; broken if
     they are ambiguous."""
-    recipients, others = _told_apart(attributes)
+    recipients, others = _recipients_and_others(attributes)
     if len(recipients) > 1 or len(others) > 1 or any(word.lower() not in _CONTENT_TYPES for word in others):
         return _BROKEN
     if not all(HEADER_VALUE.fullmatch(recipient) for recipient in recipients):
@@ -210,7 +210,7 @@ def _with_attributes(channel: str, attributes: list[str], constrained: set[str],
     return Interpretation(header, error)
 
 
-def _told_apart(attributes: list[str]) -> tuple[set[str], set[str]]:
+def _recipients_and_others(attributes: list[str]) -> tuple[set[str], set[str]]:
     """Recipients, and other attributes."""
     recipients = {word for word in attributes if word.startswith("to=")}
     return {word.removeprefix("to=") for word in recipients}, set(attributes) - recipients

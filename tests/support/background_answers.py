@@ -63,7 +63,7 @@ class OtherProcess:
 
     async def ask(self) -> bool:
         """Whether it has the recording. Raises LostError."""
-        return await recordings_elsewhere.found(uuid4(), OTHER, uuid4()) is not None
+        return await recordings_elsewhere.find(uuid4(), OTHER, uuid4()) is not None
 
     def followed(self, after: int = -1, wait: float = 5.0) -> AsyncGenerator[dict[str, Any] | None, None]:
         """What a reader in this process gets of the recording."""

@@ -138,7 +138,7 @@ def continued_request(asked: CompletionRequest, pieces: Iterable[Piece], vocabul
     It also announces JSON as gpt-oss was trained to: otherwise a model that was about to write something else fills the grammar with white
     space. Slow for a long text.
     """
-    ids = ids_of_pieces(_announced([*_joined(pieces)]), vocabulary)
+    ids = ids_of_pieces(_announced([*_merge_texts(pieces)]), vocabulary)
     return replace(asked, ids=[*asked.ids, *ids], max_tokens=max(asked.max_tokens - len(ids), 1))
 
 
@@ -149,7 +149,7 @@ def _announced(pieces: list[Piece]) -> list[Piece]:
     return [*pieces[:-1], " ", Marker(Token.CONSTRAIN), "json", *pieces[-1:]]
 
 
-def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
+def _merge_texts(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """Joins neighbouring texts, because they are encoded together. Markers without an id are left out."""
     for is_marker, group in groupby(pieces, key=lambda piece: isinstance(piece, Marker)):
         if is_marker:

@@ -56,7 +56,7 @@ _MAX_CACHED = 20_000
 _CYRILLIC = dict(zip("\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0455\u04bb\u0501\u03bf\u03bd", "aeopcxyishdov", strict=True))
 
 
-class _Looks(dict[int, str]):
+class _LookCache(dict[int, str]):
     """The character that each character looks like, computed at its first use."""
 
     def __missing__(self, code: int) -> str:
@@ -75,7 +75,7 @@ def _look(character: str) -> str:
     return plain if len(plain) == 1 and plain.isascii() else character
 
 
-_LOOKS = _Looks(
+_LOOKS = _LookCache(
     {
         **dict.fromkeys(map(ord, _ANGLES_OPEN), "<"),
         **dict.fromkeys(map(ord, _ANGLES_CLOSE), ">"),

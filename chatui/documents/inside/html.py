@@ -118,7 +118,7 @@ class HtmlReader:
         if title := tree.css_first("title"):
             self.title = " ".join(clean(title.text()).split())[:TITLE_CHARS]
         if base := tree.css_first("base[href]"):
-            self._url = joined(self._url, base.attributes.get("href") or "") or self._url
+            self._url = absolute_url(self._url, base.attributes.get("href") or "") or self._url
         if self._collector is not None:
             for each in tree.css("style"):
                 self.styles.read(each.text())
@@ -210,7 +210,7 @@ class HtmlReader:
         """The address of a link; empty for a place in the document."""
         if self._collector is not None and reference.lower().startswith(("mailto:", "tel:")):
             return reference
-        return joined(self._url, reference)
+        return absolute_url(self._url, reference)
 
     def _is_cell(self, node: Any) -> bool:
         """Whether a cell holds a value, and not a part of the page: its paragraphs are on one line."""
@@ -311,7 +311,7 @@ def _is_hidden(attributes: dict[str, str | None]) -> bool:
     return "hidden" in attributes or attributes.get("aria-hidden") == "true" or "display:none" in style or "visibility:hidden" in style
 
 
-def joined(base: str, reference: str) -> str:
+def absolute_url(base: str, reference: str) -> str:
     """The absolute URL of a link, without its fragment; empty if it is not an http or https URL."""
     try:
         found = urljoin(base, reference.strip()).partition("#")[0]

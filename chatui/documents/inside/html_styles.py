@@ -39,7 +39,7 @@ class Shown:
 NOTHING = Shown()
 
 
-def said(declarations: str) -> Shown:
+def parse_declarations(declarations: str) -> Shown:
     """What the declarations of a rule, or of an element's ``style``, say."""
     plain = "".join(declarations.lower().split()).replace("!important", "")
     values = dict(each.split(":", 1) for each in plain.split(";") if ":" in each)
@@ -74,7 +74,7 @@ class StyleSheets:
                 depth = max(depth - 1, 0)
 
     def _add(self, selectors: str, declarations: str) -> None:
-        shown = said(declarations)
+        shown = parse_declarations(declarations)
         if shown == NOTHING:
             return
         for each in selectors.split(","):
@@ -84,7 +84,7 @@ class StyleSheets:
 
     def of(self, tag: str, attributes: Mapping[str, str | None]) -> Shown:
         """What the rules and its own style say of an element."""
-        own = said(attributes.get("style") or "") if "style" in attributes else NOTHING
+        own = parse_declarations(attributes.get("style") or "") if "style" in attributes else NOTHING
         if not self.rules:
             return own
         for sign, name in (("#", attributes.get("id")), *((".", each) for each in reversed((attributes.get("class") or "").split()[:20]))):

@@ -92,7 +92,7 @@ def read(data: bytes, collector: TextCollector) -> None:
     archive = opendocument.opened(data)
     styles = _Styles()
     reader = _Reader(archive, Grid(collector), styles)
-    for element in archive.each(_CONTENT, "style", within=_SHEETS):
+    for element in archive.iter_elements(_CONTENT, "style", within=_SHEETS):
         if element.tag == "style":
             styles.read(element)
         elif element.tag == "table":
@@ -106,7 +106,7 @@ def read(data: bytes, collector: TextCollector) -> None:
 def _page_header(archive: Archive) -> str:
     """What the printed pages have above and below the cells; empty if that is only numbers of pages and names of sheets."""
     found = []
-    for part in archive.each("styles.xml", *_HEADERS) if "styles.xml" in archive else ():
+    for part in archive.iter_elements("styles.xml", *_HEADERS) if "styles.xml" in archive else ():
         for each in part.iter("p"):
             fields = {id(inner) for field in each if field.tag not in ("span", "a", "s", "tab") for inner in field.iter()}
             words = "".join(" " if id(inner) in fields else inner.text or "" for inner in each.iter())

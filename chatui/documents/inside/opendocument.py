@@ -84,7 +84,7 @@ def read(data: bytes, collector: TextCollector) -> None:
         text.put_slides()
         return
     collector.begin()
-    for element in archive.each("content.xml", within=_BODY):
+    for element in archive.iter_elements("content.xml", within=_BODY):
         text.walk(element, PLAIN)
     text.put_notes()
     text.put_margins()
@@ -94,7 +94,7 @@ def _read_styles(archive: Archive, styles: OpenStyles) -> int:
     """Read the styles of a document. Returns the number of its slides."""
     slides = 0
     for place in ("styles.xml", "content.xml"):
-        for element in archive.each(place, *OpenStyles.ELEMENTS, _SLIDE, within=_BODY) if place in archive else ():
+        for element in archive.iter_elements(place, *OpenStyles.ELEMENTS, _SLIDE, within=_BODY) if place in archive else ():
             styles.read(element)
             slides += element.tag == _SLIDE and place == "content.xml"
     return slides
@@ -423,7 +423,7 @@ class _Text:
     def put_slides(self) -> None:
         """Write each slide as a part."""
         number = 0
-        for element in self.archive.each("content.xml", _SLIDE, *_DECLARED):
+        for element in self.archive.iter_elements("content.xml", _SLIDE, *_DECLARED):
             if element.tag == _SLIDE:
                 number += 1
                 self.put_slide(element, number)

@@ -174,7 +174,7 @@ def read(data: bytes, collector: TextCollector) -> None:
 
 def _strings(archive: Archive, place: str) -> Iterator[str]:
     """The texts that cells name by their number."""
-    for number, entry in enumerate(archive.each(place, "si") if place in archive else ()):
+    for number, entry in enumerate(archive.iter_elements(place, "si") if place in archive else ()):
         if number == MAX_STRINGS:
             raise UnreadableFileError(NoTextReason.STRINGS)
         yield _one_line(_rich_text(entry))
@@ -236,7 +236,7 @@ class _Reader:
             self._merged, self._links, self._header = [], {}, ""
             parts = relations(self.archive, place)
             _SHEET_PARTS.count_parts((kind for kind, _ in parts.values()), self.grid.collector)
-            for element in self.archive.each(place, *_OF_CELLS, within=("worksheet",)):
+            for element in self.archive.iter_elements(place, *_OF_CELLS, within=("worksheet",)):
                 self._read_element(element)
                 if self.grid.is_full:
                     break

@@ -120,7 +120,7 @@ def _scalar(piece: str, reader: HtmlReader, *, is_value: bool) -> str:
         return html.clean(piece)
     with suppress(ValueError):
         value = json.loads(piece, strict=False)
-        if is_value and html.joined(value, "") == value and len(reader.links) < html.MAX_LINKS:
+        if is_value and html.absolute_url(value, "") == value and len(reader.links) < html.MAX_LINKS:
             return f'"{reader.linked(value, value)}"'
         return html.clean(json.dumps(value, ensure_ascii=False))
     return html.clean(piece)

@@ -74,7 +74,7 @@ def read(data: bytes, collector: TextCollector) -> None:
     document.prepare()
     collector.begin()
     body = _Text(collector, document, relations=related, addresses=addresses(archive, main))
-    for element in archive.each(main, within=_BODY):
+    for element in archive.iter_elements(main, within=_BODY):
         body.walk(element, _Place(is_hidden_by_style=document.styles.hides_all))
     body.runs.end()
     for kind in ("footnote", "endnote"):

@@ -158,7 +158,7 @@ class Archive:
             pass
         return cast(Element, builder.root)
 
-    def each(self, name: str, *wanted: str, within: tuple[str, ...] = ()) -> Iterator[Element]:
+    def iter_elements(self, name: str, *wanted: str, within: tuple[str, ...] = ()) -> Iterator[Element]:
         """The elements of an entry with one of these names, or whose parents have the names ``within``, from the root on, as each ends.
 
         Only one is kept at a time: a long document as a whole would need more memory than there is. Raises as ``tree``.

@@ -69,7 +69,7 @@ class AnswerReader:
     def __init__(self, max_chars: int = 2000) -> None:
         self.mark = secrets.token_hex(16)
         self._end_mark = b"\0" + self.mark.encode() + b"\0"
-        self._output = _Kept(max_chars)
+        self._output = _HeadAndTail(max_chars)
         self._tail = b""
         self._end: bytes | None = None
 
@@ -113,7 +113,7 @@ def files_of(listed: object) -> tuple[tuple[str, int], ...]:
     return tuple((replace(name[:MAX_NAME_CHARS], "?"), size) for name, size in valid)
 
 
-class _Kept:
+class _HeadAndTail:
     """The beginning and the end of an output. The middle is dropped, because errors are usually at the end."""
 
     def __init__(self, most: int) -> None:

@@ -92,7 +92,7 @@ def build(data_dir: Path, report: Callable[[str], object]) -> dict[str, str]:
         for left in (new, old):
             shutil.rmtree(left, ignore_errors=True)
         report(f"Installing {', '.join(NAMES)} into {final}. This takes some minutes, and 500 MB.")
-        versions = _made(new, final)
+        versions = _install(new, final)
         if os.path.lexists(final):
             final.rename(old)
         new.rename(final)
@@ -104,7 +104,7 @@ def build(data_dir: Path, report: Callable[[str], object]) -> dict[str, str]:
     return versions
 
 
-def _made(new: Path, final: Path) -> dict[str, str]:
+def _install(new: Path, final: Path) -> dict[str, str]:
     base = str(getattr(sys, "_base_executable", "") or sys.executable)
     own = str(new / "bin" / "python3")
     try:

@@ -166,7 +166,7 @@ def document(name: str, text: str, language: str = "") -> str:
 
 def link(address: str, name: str = "") -> str:
     """A link to a web page as Markdown, under its name or else its host; empty if it is no web address."""
-    found = html.joined(address, "").translate({ord("<"): "%3C", ord(">"): "%3E"})
+    found = html.absolute_url(address, "").translate({ord("<"): "%3C", ord(">"): "%3E"})
     return f"[{plain(name) or html.host(found)}](<{found}>)" if found else ""
 
 

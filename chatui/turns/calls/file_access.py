@@ -78,7 +78,7 @@ class FilesOfTurn:
 
     async def of_conversation(self, max_bytes: int, known: Collection[UUID] | None = None) -> Sequence[ConversationFile]:
         try:
-            return await pools.turns.run_or_busy(_given, self._turn, max_bytes, known)
+            return await pools.turns.run_or_busy(_files_for_sandbox, self._turn, max_bytes, known)
         except (DatabaseBusyError, NoKeyError):
             log.warning("turn %s: the files of its conversation could not be read", self._turn.pk)
             return ()
@@ -99,7 +99,7 @@ def _store(turn: Turn, new: NewFile) -> StoredFileInfo:
     return StoredFileInfo(file.name, file.content.size, file.content.sha256)
 
 
-def _given(turn: Turn, max_bytes: int, known: Collection[UUID] | None) -> list[ConversationFile]:
+def _files_for_sandbox(turn: Turn, max_bytes: int, known: Collection[UUID] | None) -> list[ConversationFile]:
     wanted: list[StoredFile] = []
     for file in files.of_conversation(turn.conversation_id, documents.elsewhere(turn.conversation_id, turn.question_id)):
         if known is not None and (file.pk in known or file.source != FileSource.PERSON):

@@ -72,7 +72,7 @@ def back(request: HttpRequest, provider: str) -> HttpResponseBase:
         # Not counted: a state cannot be guessed, and any site could make browsers send false ones until a whole office is throttled.
         return _refused(request, configured, BadSignInError("this browser did not start this sign-in"))
     try:
-        started = _taken(request, answer["state"])
+        started = _pop_pending(request, answer["state"])
         claims = openid.fetch_claims(configured, started, answer, session.back_address(request, configured.key))
         follow = _connected if started.connects else _confirmed if started.confirms else _entered
         return follow(request, configured, started, provider_claims.read(configured, claims))
@@ -97,7 +97,7 @@ def _invitation(request: HttpRequest) -> str:
     return value
 
 
-def _taken(request: HttpRequest, state: str) -> PendingSignIn:
+def _pop_pending(request: HttpRequest, state: str) -> PendingSignIn:
     """The sign-in that was begun in this browser with that state, which is removed: an answer is accepted once."""
     stored: Mapping[str, dict[str, Any]] = request.session[_SESSION_KEY]
     request.session[_SESSION_KEY] = {other: started for other, started in stored.items() if other != state}
