@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from chatui.model_servers.vocabulary import DIRECTORY_VARIABLE
 from chatui.models.user import User
-from chatui.operations import backups
-from chatui.operations.second_reader import OpenAIHarmony, SecondReader
 from tests.chatui.store.long_conversations import long_conversation
+from tests.support import database_file
 from tests.support.deployments import prepared
+from tests.support.second_readers import in_process as in_process
+from tests.support.second_readers import second as second
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
@@ -22,27 +22,11 @@ Place = Callable[[], Path]
 
 
 @pytest.fixture
-def second(rank_file: Path) -> SecondReader:
-    """The real second reader, with more time than a busy machine needs."""
-    return SecondReader(lambda: rank_file, 120)
-
-
-@pytest.fixture(scope="session")
-def in_process(rank_file: Path) -> OpenAIHarmony:
-    """The same without a process for each transcript."""
-    import openai_harmony
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(DIRECTORY_VARIABLE, str(rank_file.parent))
-        return OpenAIHarmony(openai_harmony)
-
-
-@pytest.fixture
 def database(tmp_path: Path, django_db_blocker: Any) -> Iterator[Path]:
     """The path of a migrated database with two people and their conversations, which Django's models use until the test ends."""
     path = tmp_path / "chatui.sqlite3"
     shutil.copy2(prepared.migrated(), path)
-    with django_db_blocker.unblock(), backups.used_by_django(path):
+    with django_db_blocker.unblock(), database_file.in_use(path):
         call_command("audit", "head")
         for name in ("ada", "bela"):
             long_conversation(User.objects.create_user(name, password="correct horse battery"), 4, f"{WORD} {name}")

@@ -16,11 +16,10 @@ from django.db import connection
 
 from chatui.audit_log.lines import LineFilters, rows
 from chatui.database import file_locks
-from chatui.operations import backups
-from chatui.operations.backups import BackupError
 from tests.chatui.audit_log.triggers import without_triggers
 from tests.chatui.conftest import output_of
 from tests.chatui.operations.conftest import WORD
+from tests.support import database_file
 from tests.support.deployments import process
 from tests.support.served import Deployment
 
@@ -67,9 +66,8 @@ def test_a_backup_is_a_snapshot_while_others_write(database: Path, tmp_path: Pat
     try:
         assert started.wait(60)
         sizes = []
-        for number in range(20):
-            backups.copy_live(database, tmp_path / f"{number}")
-            backups.check(tmp_path / f"{number}")
+        for number in range(12):
+            output_of("backup", tmp_path / f"{number}")
             sizes.append(count(tmp_path / f"{number}", "pairs"))
     finally:
         ended.set()
@@ -78,25 +76,29 @@ def test_a_backup_is_a_snapshot_while_others_write(database: Path, tmp_path: Pat
 
 
 def test_an_encrypted_backup_is_unreadable_without_its_key(database: Path, tmp_path: Path) -> None:
-    public, other = backups.new_key(tmp_path / "key"), backups.new_key(tmp_path / "other")
+    public, other = new_key(tmp_path / "key"), new_key(tmp_path / "other")
     assert stat.S_IMODE((tmp_path / "key").stat().st_mode) == 0o600
     output_of("backup", tmp_path / "b.age", "--to", public, "--to", SSH)
     sealed = (tmp_path / "b.age").read_bytes()
     assert WORD.encode() not in sealed
-    keys = backups.identities(tmp_path / "key")
-    (tmp_path / "opened").write_bytes(pyrage.decrypt(sealed, keys))
+    key = (tmp_path / "key").read_text().splitlines()[-1]
+    (tmp_path / "opened").write_bytes(pyrage.decrypt(sealed, [pyrage.x25519.Identity.from_str(key)]))
     assert count(tmp_path / "opened", "chatui_message") == 8 and WORD.encode() in (tmp_path / "opened").read_bytes()
     assert other != public
-    for wrong in (backups.identities(tmp_path / "other"), keys):
-        with (tmp_path / "b.age").open("rb") as source, (tmp_path / "x").open("wb") as target, pytest.raises(BackupError, match="damaged"):
-            (tmp_path / "b.age").write_bytes(sealed if wrong is not keys else sealed[: len(sealed) // 2])
-            backups.decrypt(source, target, wrong)
+    (tmp_path / "cut.age").write_bytes(sealed[: len(sealed) // 2])
+    for name, identity in (("b.age", "other"), ("cut.age", "key")):
+        with pytest.raises(CommandError, match="another key, or it is damaged"):
+            output_of("restore", tmp_path / name, "--identity", tmp_path / identity)
+    assert count(database, "chatui_message") == 8
 
 
 def test_a_file_can_name_the_keys_and_a_private_one_is_refused_without_being_quoted(database: Path, tmp_path: Path) -> None:
-    public = backups.new_key(tmp_path / "key")
-    (tmp_path / "keys").write_text(f"# of Ada\n{public}\n{SSH}\n")
-    assert len(backups.recipients([str(tmp_path / "keys")])) == 2
+    keys = {name: new_key(tmp_path / name) for name in ("key", "second")}
+    (tmp_path / "keys").write_text(f"# of Ada\n{keys['key']}\n{SSH}\n{keys['second']}\n")
+    output_of("backup", tmp_path / "sealed", "--to", tmp_path / "keys")
+    for name in keys:
+        identity = pyrage.x25519.Identity.from_str((tmp_path / name).read_text().splitlines()[-1])
+        assert pyrage.decrypt((tmp_path / "sealed").read_bytes(), [identity]).startswith(b"SQLite format 3")
     (tmp_path / "none").write_text("# nobody\n")
     for wrong in (tmp_path / "key", tmp_path / "none", tmp_path / "missing", "age1nonsense", "ssh-nonsense"):
         with pytest.raises(CommandError) as refused:
@@ -117,16 +119,20 @@ def test_a_file_can_name_the_keys_and_a_private_one_is_refused_without_being_quo
     ],
 )
 def test_a_file_of_keys_that_cannot_be_read_is_named_for_what_it_is(
-    reading: Exception, of_private: str, of_public: str, monkeypatch: pytest.MonkeyPatch
+    reading: Exception, of_private: str, of_public: str, database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(path: Path, **kwargs: str) -> str:
-        raise reading
+    sound = Path.read_text
+
+    def refuse(path: Path, *args: str, **kwargs: str) -> str:
+        if path == Path("K"):
+            raise reading
+        return sound(path, *args, **kwargs)
 
     monkeypatch.setattr(Path, "read_text", refuse)
-    with pytest.raises(BackupError, match=of_private):
-        backups.identities(Path("K"))
-    with pytest.raises(BackupError, match=of_public):
-        backups.recipients(["K"])
+    with pytest.raises(CommandError, match=of_private):
+        output_of("restore", tmp_path / "backup", "--identity", "K")
+    with pytest.raises(CommandError, match=of_public):
+        output_of("backup", tmp_path / "backup", "--to", "K")
 
 
 def test_no_file_is_overwritten_and_no_partial_file_is_left(database: Path, tmp_path: Path) -> None:
@@ -180,9 +186,18 @@ def test_a_broken_audit_log_is_backed_up_and_reported(database: Path, tmp_path: 
 
 
 def test_a_damaged_database_is_not_backed_up(database: Path, tmp_path: Path) -> None:
-    backups.copy_live(database, tmp_path / "copy")
+    output_of("backup", tmp_path / "copy")
+    with closing(sqlite3.connect(tmp_path / "copy")) as opened:
+        [page] = opened.execute("SELECT rootpage FROM sqlite_master WHERE name = 'chatui_rating'").fetchone()
+        [size] = opened.execute("PRAGMA page_size").fetchone()
     with (tmp_path / "copy").open("r+b") as file:
-        file.seek(4096 * 20)
-        file.write(b"\xff" * 4096 * 20)
-    with pytest.raises(BackupError, match="damaged"):
-        backups.check(tmp_path / "copy")
+        file.seek(size * (page - 1))
+        file.write(b"\xff" * size)
+    with database_file.in_use(tmp_path / "copy"), pytest.raises(CommandError, match="damaged"):
+        output_of("backup", tmp_path / "of a damaged one")
+    assert not list(tmp_path.glob("*damaged*"))
+
+
+def new_key(path: Path) -> str:
+    """The public key of a new private one in this file."""
+    return output_of("backup", "--new-key", path).splitlines()[0]

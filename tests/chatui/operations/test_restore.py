@@ -31,16 +31,17 @@ from chatui.models.shares import ShareLink
 from chatui.models.sign_in import PasswordLink
 from chatui.models.tools import ToolConfirmation
 from chatui.models.user import ClosingCause, User
-from chatui.operations import backups, machine_keys
+from chatui.operations import machine_keys
 from chatui.store import erasure, temporary
 from chatui.store.transcripts import frame_of
 from chatui.tools import confirmations
 from tests.chatui.audit_log.triggers import without_triggers
 from tests.chatui.conftest import output_of, signed_in
 from tests.chatui.operations.conftest import WORD
+from tests.chatui.operations.test_backup import new_key
 from tests.chatui.store.test_documents import talk_with
 from tests.chatui.store.uploads import uploaded
-from tests.support import environment, wiki
+from tests.support import database_file, environment, wiki
 
 pytestmark = pytest.mark.slow
 
@@ -74,7 +75,7 @@ def test_lost_data_is_restored_and_the_former_database_is_kept(database: Path, b
     assert "2 accounts, 2 conversations, 8 messages" in printed and Message.objects.count() == 8
     [line] = rows(LineFilters(action="backup restored"))
     assert (line.number, line.detail) == (2, f"made at line 1; the log before it ended at line 4 with {later.hash}")
-    assert chain.verify(chain.ChainHead(made.number, made.hash)).is_intact and not chain.missing_triggers()
+    assert chain.verify(chain.ChainHead(made.number, made.hash)).is_intact, "with its triggers"
     connection.close()
     [former_name] = files_next_to(database)
     with closing(sqlite3.connect(database.parent / former_name)) as former:
@@ -154,7 +155,7 @@ def test_on_a_new_machine_the_list_of_erasures_is_required(database: Path, backu
     output_of("erasures", "export", tmp_path / "list")
     connection.close()
     for wrong in (b"", b"no database"):
-        backups.discard(database)
+        database_file.discard(database)
         if wrong:
             database.write_bytes(wrong)
             Path(f"{database}-wal").write_bytes(b"of the database that was destroyed")
@@ -169,7 +170,7 @@ def test_on_a_new_machine_the_list_of_erasures_is_required(database: Path, backu
     output_of("restore", backup, "--without-erasures")
     assert names() == ["bela"], "the log of the restored database also records the erasure"
     connection.close()
-    backups.discard(database)
+    database_file.discard(database)
     output_of("restore", backup, "--without-erasures")
     assert names() == ["ada", "bela"]
 
@@ -232,7 +233,7 @@ def test_one_time_links_are_not_restored(database: Path, tmp_path: Path) -> None
 
 
 def test_an_encrypted_backup_needs_its_key_and_a_changed_one_is_refused(database: Path, tmp_path: Path) -> None:
-    public = backups.new_key(tmp_path / "key")
+    public = new_key(tmp_path / "key")
     output_of("backup", tmp_path / "b.age", "--to", public)
     User.objects.filter(username="ada").update(username="eve")
     with pytest.raises(CommandError, match="--identity"):
@@ -293,14 +294,11 @@ def test_a_backup_from_before_the_migrations_became_one_is_restored(database: Pa
 
 
 def test_errors_of_sqlite_are_reported_and_leave_no_files(database: Path, backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object, **__: object) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
-
     with monkeypatch.context() as patch:
-        patch.setattr("chatui.operations.restoring.call_command", full)
+        database_file.fill_disk_at_migrations(patch)
         with pytest.raises(CommandError, match="disk is full"):
             output_of("restore", backup)
-        patch.setattr("chatui.operations.backups.copy_live", full)
+        database_file.fill_disk_at_copies(patch)
         with pytest.raises(CommandError, match="disk is full"):
             output_of("backup", backup.parent / "second")
     assert files_next_to(database) <= {"chatui.sqlite3-shm", "chatui.sqlite3-wal"} and not (backup.parent / "second").exists()

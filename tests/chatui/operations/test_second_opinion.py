@@ -4,20 +4,17 @@ import io
 import json
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chatui.model_servers import vocabulary as vocabularies
-from chatui.operations import second_reader
-from chatui.operations.second_reader import SecondReader
 from renderer import command
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.operations.fakes import crashing, hanging, lying
 from tests.chatui.operations.test_transcript import COMPLETION, run
 from tests.chatui.transfer.test_imports import DOCUMENT
+from tests.support.second_readers import believed, crashing, hanging, lying, patient
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
@@ -35,7 +32,7 @@ PECULIAR = PLAIN.replace("user<", "user name=alice<").replace(" to=assistant", "
 @pytest.fixture(autouse=True)
 def _has_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """The real second reader has more time than usual: on a busy machine, its process takes long to start."""
-    monkeypatch.setattr(second_reader, "SecondReader", partial(SecondReader, seconds=120))
+    patient(monkeypatch)
 
 
 @pytest.fixture
@@ -43,10 +40,6 @@ def _has_vocabulary(rank_file: Path, vocabulary: Vocabulary, monkeypatch: pytest
     """The right file in the right directory; to save time, it is read once for all tests."""
     monkeypatch.setenv(vocabularies.DIRECTORY_VARIABLE, str(rank_file.parent))
     monkeypatch.setattr(vocabularies, "load", lambda _: vocabulary)
-
-
-def believed(monkeypatch: pytest.MonkeyPatch, reader: SecondReader) -> None:
-    monkeypatch.setattr(second_reader, "SecondReader", lambda: reader)
 
 
 def file_with(tmp_path: Path, text: str) -> str:
