@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatui.display.folders import clean_name
-from chatui.documents import plain_text
 from chatui.documents.inside import html
 from chatui.skeletons import folded
 from chatui.store import file_names
 from chatui.tools.remote.offers import cleaned
 from chatui.turns import title_reading
 from renderer.characters import MAX_MARKS, drop, escape, is_invisible, is_seen, one_line, replace, storable
+from tests.support import document_files
 from tests.support.cases import EVERY_SHAPE, for_each
 from tests.support.downloads import name_of
 
@@ -24,7 +24,7 @@ UNSEEN = [
     *("\u3164", "\ufe0f", "\ufeff", "\uffa0", "\ue000", "\ud800", "\U000e0041", "\U000e0101"),
 ]
 CLEANERS = {
-    "a document": plain_text.clean,
+    "a document": document_files.cleaned,
     "a web page": html.clean,
     "a file's name": file_names.clean,
     "a download's name": name_of,

@@ -1,13 +1,10 @@
 """The rule of what is left out: known things by their kind, unknown ones where they hold or point to something."""
 
 from collections import Counter
-from xml.etree.ElementTree import Element, fromstring
 
 import pytest
 
 from chatui.display import files as display_files
-from chatui.documents.inside.contents import KnownThings
-from chatui.documents.inside.text_collector import MAX_UNREAD, TextCollector
 from chatui.documents.kinds import UnreadThing
 from chatui.documents.reading import FileReading, TextPart, read
 from chatui.models.files import DocumentPart, DocumentText, FileContent
@@ -15,17 +12,11 @@ from chatui.store import document_frames
 from chatui.store import documents as store_documents
 from chatui.store.document_frames import Document
 from tests.chatui.documents import samples
+from tests.support.document_files import counted, counted_parts, looked_into, things
+from tests.support.limits import limit
 
-KNOWN = KnownThings(frozenset({"p", "t"}), frozenset({"look"}), {"chart": UnreadThing.CHART})
+KNOWN = things(read={"p", "t"}, plain={"look"}, counted={"chart": UnreadThing.CHART})
 OTHER = {UnreadThing.OTHER: 1}
-
-
-def element(xml: str) -> Element:
-    """With attributes named as the reader of archives names them."""
-    found = fromstring(xml)
-    for each in found.iter():
-        each.attrib = {name.removeprefix("{").replace("}", " "): value for name, value in each.attrib.items()}
-    return found
 
 
 @pytest.mark.parametrize(
@@ -51,21 +42,16 @@ def element(xml: str) -> Element:
     ],
 )
 def test_an_element_is_read_or_plain_or_counts(written: str, is_read: bool, counts: Counter[UnreadThing]) -> None:
-    collector = TextCollector(100, float("inf"))
-    assert (KNOWN.look_into(element(written), collector), collector.unread) == (is_read, counts)
+    assert looked_into(KNOWN, written) == (is_read, counts)
 
 
 def test_parts_of_unknown_types_count() -> None:
-    collector = TextCollector(100, float("inf"))
-    KNOWN.count_parts(["p", "look", "chart", "chart", "wonder"], collector)
-    assert collector.unread == {UnreadThing.CHART: 2, UnreadThing.OTHER: 1}
+    assert counted_parts(KNOWN, ["p", "look", "chart", "chart", "wonder"]) == {UnreadThing.CHART: 2, UnreadThing.OTHER: 1}
 
 
 def test_counts_have_a_limit() -> None:
-    collector = TextCollector(100, float("inf"))
-    for number in (0, MAX_UNREAD, 5):
-        collector.count(UnreadThing.CHART, number)
-    assert collector.unread == {UnreadThing.CHART: MAX_UNREAD}
+    most = limit("chatui.documents.inside", "MAX_UNREAD")
+    assert counted(0, most, 5) == {UnreadThing.CHART: most}
 
 
 @pytest.mark.django_db

@@ -2,10 +2,10 @@
 
 import pytest
 
-from chatui.documents.inside.encodings import decoded
 from chatui.documents.kinds import NoTextReason, UnreadThing
 from chatui.documents.plain_text import ENCODINGS
 from chatui.documents.reading import read
+from tests.support.document_files import decoded
 
 RUSSIAN, CHINESE = "Привет, как дела? Завтра встреча в три часа у Анны.", "已付款给供应商，合同编号如下，请确认收到。"
 TEXTS = [
@@ -61,12 +61,12 @@ async def test_a_declared_encoding_is_believed(name: str, head: str) -> None:
 
 @pytest.mark.parametrize("named", ["utf-7", "rot13", "idna", "no-such", "unicode_escape"])
 def test_an_encoding_that_no_text_has_is_not_believed(named: str) -> None:
-    assert decoded(f"# coding: {named}\né+ADw-".encode(), 1000).text == f"# coding: {named}\né+ADw-"
+    assert decoded(f"# coding: {named}\né+ADw-".encode())[0] == f"# coding: {named}\né+ADw-"
 
 
 def test_the_language_of_the_person_makes_its_usual_encoding_certain() -> None:
     data = "Ça va très bien, merci; le café coûte 3 €.".encode("cp1252")
-    assert [decoded(data, 100, language).is_doubtful for language in ("de", "ko")] == [False, True]
+    assert [decoded(data, language)[1] for language in ("de", "ko")] == [False, True]
 
 
 @pytest.mark.parametrize(("bad", "count"), [(b"Gr\xfc\xdfe", 2), (b"\xff", 1)])
@@ -96,7 +96,7 @@ async def test_a_guess_between_two_encodings_is_doubtful_and_a_choice_decides() 
     ],
 )
 def test_a_few_letters_are_not_enough_to_be_certain(text: str, encoding: str, language: str) -> None:
-    assert decoded(text.encode(encoding), 1000, language).is_doubtful
+    assert decoded(text.encode(encoding), language)[1]
 
 
 @pytest.mark.parametrize(
@@ -109,20 +109,18 @@ def test_a_few_letters_are_not_enough_to_be_certain(text: str, encoding: str, la
     ],
 )
 def test_words_that_make_sense_in_one_script_alone_are_certain(text: str, encoding: str, language: str) -> None:
-    found = decoded(text.encode(encoding), 1000, language)
-    assert (found.text, found.is_doubtful) == (text, False)
+    assert decoded(text.encode(encoding), language) == (text, False)
 
 
 @pytest.mark.parametrize(("text", "encoding", "language"), [("订单", "gbk", "zh-hans"), ("안녕", "cp949", "ko")])
 def test_a_few_letters_are_read_in_the_language_of_the_person_and_doubtful(text: str, encoding: str, language: str) -> None:
-    found = decoded(text.encode(encoding), 1000, language)
-    assert (found.text, found.is_doubtful) == (text, True)
+    assert decoded(text.encode(encoding), language) == (text, True)
 
 
 @pytest.mark.parametrize("encoding", [each for each in ENCODINGS if not each.startswith("utf-32")])
 def test_every_encoding_can_be_chosen(encoding: str) -> None:
     text = "words and " + bytes(range(0xC1, 0xFB)).decode(encoding, "ignore")
-    assert decoded(text.encode(encoding), 1000, chosen=encoding).text == text
+    assert decoded(text.encode(encoding), chosen=encoding)[0] == text
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ from xml.sax.saxutils import escape, quoteattr
 
 import pytest
 
-from chatui.documents.inside.number_formats import parsed
 from chatui.documents.kinds import HiddenPart, NoTextReason, UnreadThing
 from chatui.documents.limits import MAX_CELLS
 from chatui.documents.reading import read
 from tests.chatui.documents import samples
+from tests.support.document_files import shown_number, shown_text
 
 HERE = Path(__file__).parent
 CASES = json.loads((HERE / "number_formats.json").read_text())
@@ -36,7 +36,7 @@ EVERYTHING = [
 
 @pytest.mark.parametrize(("code", "number", "shown"), [case[:3] for case in CASES])
 def test_a_number_is_shown_in_its_format(code: str, number: float, shown: str) -> None:
-    assert parsed(code).shown(number) == shown
+    assert shown_number(code, number) == shown
 
 
 @pytest.mark.parametrize(
@@ -51,18 +51,18 @@ def test_a_number_is_shown_in_its_format(code: str, number: float, shown: str) -
         ("yyyy-mm-dd", 3e6, False, "3000000"),
         ("[h]:mm", -0.5, False, "-12:00"),
         ("0", float("inf"), False, "∞"),
-        ("0" * 5000, 1e300, False, parsed("0" * 255).shown(1e300)),
+        ("0" * 5000, 1e300, False, shown_number("0" * 255, 1e300)),
     ],
 )
 def test_calendars_and_what_no_format_can_show(code: str, number: float, is_from_1904: bool, shown: str) -> None:
-    assert parsed(code).shown(number, is_from_1904) == shown
+    assert shown_number(code, number, is_from_1904=is_from_1904) == shown
 
 
 @pytest.mark.parametrize(
     ("code", "text", "shown"), [('0;0;0;"Mr. "@', "Ada", "Mr. Ada"), ('@" kg"', "5", "5 kg"), (";;;", "SECRET", ""), ("0.00", "x", "x")]
 )
 def test_a_text_is_shown_in_its_format(code: str, text: str, shown: str) -> None:
-    assert parsed(code).shown_text(text) == shown
+    assert shown_text(code, text) == shown
 
 
 def _styles(codes: list[str]) -> str:
