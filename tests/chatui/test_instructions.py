@@ -6,13 +6,14 @@ import pytest
 
 from chatui import instructions
 from tests.support.environment import change
+from tests.support.new_process import forget
 
 TWO = '[groups]\nwriters = "Be kind."\n"Sales EU" = """\nBe brief.\nName no prices.\n"""\n'
 
 
 def configure(monkeypatch: pytest.MonkeyPatch, place: Path, text: str | bytes, **more: object) -> None:
     place.write_bytes(text if isinstance(text, bytes) else text.encode())
-    instructions.read_file.cache_clear()
+    forget(instructions)
     change(monkeypatch, {"group_instructions_file": place} | more)
 
 

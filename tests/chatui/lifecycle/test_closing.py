@@ -3,6 +3,7 @@
 import asyncio
 from datetime import timedelta
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from channels.db import database_sync_to_async
@@ -11,7 +12,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from chatui.accounts import api_keys, key_admission, sign_in_settings
+from chatui.accounts import api_keys, key_admission
 from chatui.audit_log import chain
 from chatui.audit_log.record import SHELL, Visitor
 from chatui.lifecycle import closed_accounts, closing
@@ -89,10 +90,11 @@ def test_reopening_an_account_does_not_restore_its_access(ada: User) -> None:
 
 @pytest.mark.parametrize("cause", [ClosingCause.PROVISIONING, ClosingCause.LOGOUT])
 def test_no_other_server_closes_superusers_and_emergency_accounts(
-    cause: ClosingCause, root: User, ada: User, grace: User, monkeypatch: pytest.MonkeyPatch
+    cause: ClosingCause, root: User, ada: User, grace: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_person("keeper", "change_user", staff=True)
-    monkeypatch.setattr(sign_in_settings, "is_emergency", lambda name: name == "ada")
+    (tmp_path / "sign-in.toml").write_text('emergency_accounts = ["ada"]\n')
+    change(monkeypatch, {"sign_in_file": tmp_path / "sign-in.toml"})
     for person in (root, ada):
         with pytest.raises(CannotCloseError):
             closing.close_account(person, cause, HERE, source="company")

@@ -10,7 +10,7 @@ from chatui.accounts.openid import NotListedError
 from chatui.accounts.provider_claims import PersonClaims
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor
-from chatui.lifecycle import closing, scim_people
+from chatui.lifecycle import scim_people
 from chatui.models.audit import AuditEvent
 from chatui.models.provisioning import GivenGroups
 from chatui.models.user import User
@@ -122,8 +122,8 @@ def test_groups_from_before_this_was_noted_were_given_by_the_provider(directory:
 
 def test_whoever_may_not_enter_is_given_nothing_until_they_may(directory: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
     person = sign_in("Chat users")
-    visitor = Visitor(None, "192.0.2.1", "page")
-    closing.turn_away(visitor, Provider.model_validate(TABLE), "00u1", NotListedError("not in an admitted group"))
+    with pytest.raises(NotListedError):
+        sign_in("Chat users", table=TABLE | {"who_may_enter": "listed", "enter_groups": ["Chat admins"]})
     configure(monkeypatch, TABLE | {"groups": {"Chat users": ["people", "others"]}})
     provider_groups.apply_tables()
     directory.group("Chat users", directory.create_account())

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Permission
 
-from chatui.accounts.openid import AccountClosedError, NotAdmittedError
+from chatui.accounts.openid import NotAdmittedError, SingleSignOnError
 from chatui.accounts.provider_claims import PersonClaims
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import SHELL, Visitor
@@ -64,7 +64,7 @@ def test_a_closing_before_the_sign_in_closes_the_account_in_use(ends: str, direc
     configure(monkeypatch, ENTRA)
     key = directory.create_account(number="oid-1")
     directory.patch(f"Users/{key}", OKTA_OFF) if ends == "off" else directory.ask("DELETE", f"Users/{key}")
-    with pytest.raises(AccountClosedError, match="not active"):
+    with pytest.raises(SingleSignOnError, match="not active"):
         sign_in_as("pairwise", "oid-1")
     assert not is_open(user) and browser.get("/").status_code == 302
 
@@ -101,7 +101,7 @@ def test_two_accounts_that_were_both_used_are_closed_together(directory: Directo
 
 def test_a_person_deleted_by_the_directory_gets_no_new_account(directory: Directory) -> None:
     directory.ask("DELETE", f"Users/{directory.create_account()}")
-    with pytest.raises(AccountClosedError, match="not active"):
+    with pytest.raises(SingleSignOnError, match="not active"):
         sign_in("00u1")
     assert User.objects.count() == 2
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from chatui.management.commands import ask
 from chatui.model_servers import vocabulary
 from renderer.harmony.vocabulary import Vocabulary
 from tests.backends.recorded import GREETING
@@ -38,9 +37,9 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return values
 
 
-async def run(command: str, *arguments: object) -> tuple[int, str, str]:
-    """Exit code, output and errors; in a thread, because the command has its own event loop."""
-    out, err = io.StringIO(), io.StringIO()
+async def run(command: str, *arguments: object, terminal: io.StringIO | None = None) -> tuple[int, str, str]:
+    """Exit code, output and errors; in a thread, because the command has its own event loop. ``terminal``: takes the output."""
+    out, err = terminal or io.StringIO(), io.StringIO()
 
     def call() -> int:
         try:
@@ -140,13 +139,14 @@ async def test_control_characters_are_spelled_out(environment: dict[str, Any]) -
     assert output == "a\\x1b[2J\\x202eb\\x0d\\xd83d\tc\n"
 
 
-async def test_text_is_shown_while_it_is_written(environment: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    may_end, shown = asyncio.Event(), []
-    loop = asyncio.get_running_loop()
+async def test_text_is_shown_while_it_is_written(environment: dict[str, Any]) -> None:
+    may_end, loop = asyncio.Event(), asyncio.get_running_loop()
 
-    def write(self: Any, text: str) -> None:
-        shown.append(text)
-        loop.call_soon_threadsafe(may_end.set)
+    class Terminal(io.StringIO):
+        def write(self, text: str) -> int:
+            if "First part" in text:
+                loop.call_soon_threadsafe(may_end.set)
+            return super().write(text)
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         writer.write(stub.SSE_HEAD + stub.chunk(reasoning="hm") + stub.chunk(content="First part of it. "))
@@ -155,11 +155,9 @@ async def test_text_is_shown_while_it_is_written(environment: dict[str, Any], mo
         writer.write(stub.chunk("stop", content="Second.") + stub.DONE)
         await writer.drain()
 
-    monkeypatch.setattr(ask._Screen, "_write", write)
     async with stub.running(answer) as server:
-        code, _, _ = await run("ask", "--url", server.url, "Hello!")
-    assert code == 0
-    assert "".join(shown).strip() == "First part of it. Second."
+        code, shown, _ = await run("ask", "--url", server.url, "Hello!", terminal=Terminal())
+    assert (code, shown.strip()) == (0, "First part of it. Second.")
 
 
 async def test_the_question_can_come_from_standard_input(environment: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

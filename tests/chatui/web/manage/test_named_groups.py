@@ -15,6 +15,7 @@ from chatui.permissions import shares
 from chatui.permissions.access import NotFoundError
 from tests.chatui.conftest import make_person, signed_in
 from tests.support.environment import change
+from tests.support.new_process import forget
 from tests.support.staff_pages import save_rights
 from tests.support.system_checks import said
 
@@ -36,7 +37,7 @@ def groups(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Group]:
     """Two groups named in settings, and another one."""
     place = tmp_path / "groups.toml"
     place.write_text('[groups]\nreaders = "Never mention MARMALADE."\nghosts = "Boo."\n')
-    instructions.read_file.cache_clear()
+    forget(instructions)
     change(monkeypatch, SETTINGS | {"group_instructions_file": place})
     return [Group.objects.create(name=name) for name in ("readers", "writers", "free")]
 

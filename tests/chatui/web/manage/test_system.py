@@ -1,6 +1,5 @@
 """The page of the system: each process with its state in words, why, and its load; model servers and failures without any content."""
 
-import dataclasses
 import json
 import re
 from datetime import timedelta
@@ -11,29 +10,16 @@ from django.utils import timezone
 
 from chatui import __version__, program
 from chatui.database import connections
-from chatui.display import process_reports, readiness
-from chatui.display.process_reports import ProcessReport
-from chatui.limits import CACHE_ERRORS
+from chatui.display import readiness
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.wire.bus import PROCESS
 from tests.chatui.conftest import make_person, signed_in
 from tests.chatui.web.manage.test_manage import failed_turn
-from tests.support import environment
+from tests.support import environment, process_reports
+from tests.support.process_reports import GOOD, OTHER, report
 
 pytestmark = pytest.mark.django_db
-
-OTHER = "beech:17:0123abcd"
-GOOD = {
-    "database": "ok",
-    "migrations": "ok",
-    "disk": "ok",
-    "configuration": "ok",
-    "redis": "ok",
-    "connections": "not used",
-    "clock": "not used",
-}
-WELL = ProcessReport(OTHER, __version__, 1_790_000_000.0, 1_790_003_600.0, GOOD, 0.002, 3, 0.004, 0.001)
 
 
 @pytest.fixture(autouse=True)
@@ -91,7 +77,7 @@ def test_one_process_knows_itself_without_redis(root: User) -> None:
 def test_another_process_is_shown_with_its_state_and_why(
     change: dict[str, object], state: str, words: tuple[str, ...], root: User, shared: None
 ) -> None:
-    process_reports.store(dataclasses.replace(WELL, **change))  # type: ignore[arg-type]
+    report(**change)
     page = page_of(root)
     card = card_of(page, "beech · 17")
     assert f"> {state}<" in card and "SECRET" not in page
@@ -102,15 +88,15 @@ def test_another_process_is_shown_with_its_state_and_why(
 
 
 def test_a_silent_process_is_shown_with_the_time_of_its_last_word_and_one_that_ended_is_not(root: User, shared: None) -> None:
-    process_reports.store(WELL)
+    report()
     cache.delete(f"process-alive:{OTHER}")  # as the cache does after SILENT_SECONDS
     page = page_of(root)
     card = card_of(page, "beech · 17")
     assert "> Silent<" in card and 'datetime="2026-09-21T' in card and "Answers being written" not in card
     assert "1 of 2 processes are silent" in page and page.index("beech · 17") < page.index("This page comes from it.")
-    process_reports.store(WELL)
+    report()
     assert "> Silent<" not in page_of(root), "it speaks again"
-    process_reports.take_away(OTHER)
+    process_reports.end()
     assert "beech" not in page_of(root)
 
 
@@ -123,15 +109,12 @@ def test_what_another_release_stored_is_read_as_far_as_it_goes(root: User, share
 
 
 def test_while_redis_is_away_the_page_says_so(root: User, shared: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    process_reports.store(WELL)
+    report()
 
-    def refuse(*_: object, **__: object) -> None:
-        raise CACHE_ERRORS[0]
-
-    monkeypatch.setattr("chatui.display.process_reports.cache.get_many", refuse)
+    process_reports.lose_cache(monkeypatch)
     page = page_of(root)
     assert "Redis does not answer, so only the process that made this page is shown." in page and "beech" not in page
-    process_reports.store(WELL)  # raises nothing
+    report()  # raises nothing
 
 
 def test_answers_and_questions_count_for_the_process_that_has_them(root: User, ada: User, shared: None) -> None:
@@ -139,7 +122,7 @@ def test_answers_and_questions_count_for_the_process_that_has_them(root: User, a
     for is_queued in (False, True, True):
         turn = failed_turn(ada)
         Turn.objects.filter(pk=turn.pk).update(state="running", lease_owner=OTHER, lease_until=until, is_queued=is_queued)
-    process_reports.store(WELL)
+    report()
     card = card_of(page_of(root), "beech · 17")
     assert "Answers being written</dt><dd>1<" in card and "Questions that wait</dt><dd>2<" in card
 
