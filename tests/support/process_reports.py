@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 
 from chatui import __version__
 from chatui.display import process_reports
@@ -40,4 +41,4 @@ def lose_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise CACHE_ERRORS[0]
 
-    monkeypatch.setattr(process_reports.cache, "get_many", refuse)
+    monkeypatch.setattr(cache, "get_many", refuse)

@@ -14,7 +14,9 @@ import pytest
 
 from chatui.model_servers.vocabulary import DIRECTORY_VARIABLE
 from chatui.operations import second_reader
-from chatui.operations.second_reader import COMMAND, ComparisonTask, DifferenceKind, OpenAIHarmony, SecondReader
+from chatui.operations.second_reader import COMMAND as COMMAND
+from chatui.operations.second_reader import ComparisonTask, DifferenceKind, OpenAIHarmony
+from chatui.operations.second_reader import SecondReader as SecondReader
 from chatui.operations.second_reader import SecondReaderError as SecondReaderError
 from chatui.operations.second_reader import SecondReaderMessage as SecondReaderMessage
 from chatui.operations.second_reader import Unreadable as Unreadable
