@@ -32,6 +32,15 @@ async def run(person: User, question: Ask) -> Turn:
     return await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
 
 
+prepared = start.prepared
+"""The question with its documents, read as the product reads them before it is stored."""
+
+
+def document_tokens(question: Ask) -> int:
+    """How many tokens the documents of a prepared question have."""
+    return start.tokens_of(question)
+
+
 def store(person: User, question: Ask, lease_owner: str = limit("chatui.turns", "OWNER")) -> RunningTurn:
     """Store a question and its turn as the product does, in a transaction; nothing runs it."""
     with transaction.atomic():

@@ -21,7 +21,6 @@ from chatui.permissions.access import NotFoundError
 from chatui.store import documents
 from chatui.store import documents as store_documents
 from chatui.tools.document_search import NAME
-from chatui.turns import start
 from chatui.turns.asks import Ask, AskKind, AskRefusedError, QuestionFile
 from renderer.frame_kinds import is_document
 from renderer.frames import Frame
@@ -34,7 +33,7 @@ from tests.support.messages import stored_messages
 from tests.support.offering import offer
 from tests.support.page import Page
 from tests.support.scripted import ScriptedBackend, answer
-from tests.support.turns import ask, run
+from tests.support.turns import ask, prepared, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -183,7 +182,7 @@ async def test_documents_must_fit_in_the_model_of_the_question_and_else_in_that_
 ) -> None:
     file, turn = await bring(ada), await run(ada, ask())
     await Turn.objects.filter(pk=turn.pk).aupdate(context_size=100)
-    prepare = database_sync_to_async(start.prepared)
+    prepare = database_sync_to_async(prepared)
     assert (await prepare(ada, with_files(file, conversation=turn.conversation_id, choice="large"))).documents
     with pytest.raises(AskRefusedError) as refused:
         await prepare(ada, with_files(file, conversation=turn.conversation_id))

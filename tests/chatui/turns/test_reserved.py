@@ -4,25 +4,17 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn
+from chatui.models.usage import UsageLimit
 from chatui.models.user import User
-from chatui.turns import start
-from chatui.usage import counting, reserving
-from chatui.usage.limits import UsageLimits
-from chatui.usage.reserving import Reserved
+from chatui.usage import limits
 from tests.support.turns import ask, store
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _as_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reservation of exactly the tokens before the question, whose own text counts nothing."""
-    monkeypatch.setattr(counting, "tokens_to_reserve", lambda text, before: before)
-    monkeypatch.setattr(reserving, "reserve", lambda person, limits, tokens: Reserved(tokens))
 
 
 def ended(person: User, conversation: Conversation | None, hours: int, read: int | None, written: int | None) -> Conversation:
@@ -45,24 +37,34 @@ def row(ada: User, bela: User) -> Conversation:
     return row
 
 
-def tokens(monkeypatch: pytest.MonkeyPatch, person: User, conversation: UUID | None, **limits: int) -> int | None:
-    monkeypatch.setattr(start, "limits_of", lambda of: UsageLimits(**limits))
-    found = start.reserved_for(person, conversation, "And then?", 200)
-    return found.tokens if found else None
+def tokens(person: User, conversation: UUID | None, *kinds: str) -> int | None:
+    """How many are reserved for a question there if these are limited, and nobody is near a limit; None for no reservation."""
+    with transaction.atomic():
+        if kinds:
+            UsageLimit.objects.create(**dict.fromkeys(kinds, 1_000_000_000))
+        limits.clear_cache()
+        Conversation.objects.filter(pk=conversation).update(owner=person)
+        found = store(person, ask(text="And then?", conversation=conversation)).turn.reserved_tokens
+        transaction.set_rollback(True)
+    limits.clear_cache()
+    return found
 
 
-def test_the_last_answer_counts_if_tokens_are_limited(ada: User, row: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = {}
-    for names in (("day_tokens",), ("month_tokens",), ("day_tokens", "month_tokens"), ("day_turns",), ("month_turns",), ()):
-        found[names] = tokens(monkeypatch, ada, row.pk, **dict.fromkeys(names, 5))
-    assert list(found.values()) == [10_100, 10_100, 10_100, 200, 200, None]
-    assert tokens(monkeypatch, ada, None, day_tokens=5) == 200, "a new conversation"
+def more(person: User, conversation: UUID, *kinds: str) -> int:
+    """How many more than in a new conversation."""
+    here, anew = (tokens(person, place, *kinds) for place in (conversation, None))
+    assert here is not None and anew
+    return here - anew
 
 
-@pytest.mark.parametrize(("read", "written", "before"), [(None, None, 200), (None, 5, 205), (30, None, 230), (30, 5, 235)])
-def test_a_number_that_no_server_reported_counts_nothing(
-    read: int | None, written: int | None, before: int, ada: User, bela: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_last_answer_counts_if_tokens_are_limited(ada: User, row: Conversation) -> None:
+    kinds = [("day_tokens",), ("month_tokens",), ("day_tokens", "month_tokens"), ("day_turns",), ("month_turns",)]
+    assert [more(ada, row.pk, *each) for each in kinds] == [9900, 9900, 9900, 0, 0]
+    assert tokens(ada, row.pk) is None, "nothing is limited"
+
+
+@pytest.mark.parametrize(("read", "written", "before"), [(None, None, 0), (None, 5, 5), (30, None, 30), (30, 5, 35)])
+def test_a_number_that_no_server_reported_counts_nothing(read: int | None, written: int | None, before: int, ada: User, bela: User) -> None:
     row = ended(ada, None, 1, read, written)
-    assert tokens(monkeypatch, ada, row.pk, day_tokens=5) == before
-    assert tokens(monkeypatch, bela, row.pk, day_tokens=5) == 200, "nothing was answered to this person"
+    assert more(ada, row.pk, "day_tokens") == before
+    assert more(bela, row.pk, "day_tokens") == 0, "nothing was answered to this person"

@@ -20,19 +20,20 @@ from chatui.models.message import Author, Message
 from chatui.models.programs import ApiKey, ProgramAnswer
 from chatui.models.tools import ToolRule
 from chatui.models.turn import Turn
+from chatui.models.usage import UsageLimit
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.store import context_use, passages, transcripts
-from chatui.turns import start, sweep
+from chatui.turns import sweep
 from chatui.turns.asks import Ask, AskKind, AskRefusedError, EarlierMessage, ProgramAsk, QuestionFile
 from chatui.turns.running_turn import RunningTurn
 from chatui.turns.streams.program import ProgramStream
-from chatui.usage.limits import LimitLine
-from chatui.usage.reserving import Reserved
+from chatui.usage import limits
 from renderer.frames import Frame, Header
 from tests.chatui.accounts.test_api_keys import create_key
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.uploads import uploaded
+from tests.support import turns
 from tests.support.environment import change
 from tests.support.messages import add_message, open_branch
 from tests.support.several import Configure
@@ -162,7 +163,7 @@ def test_only_a_visible_question_of_the_conversation_can_be_asked_again(kind: As
 
 
 def test_the_operators_instructions_are_stored_before_the_first_question(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(start, "instructions_for", lambda groups: "Be brief.")
+    change(monkeypatch, {"instructions": "Be brief."})
     first = answered(ada, ask())
     answered(ada, in_it(first))
     stored = list(Message.objects.order_by("position").values_list("position", "role", "parent__position"))
@@ -352,23 +353,20 @@ def test_a_request_needs_the_session_in_which_its_page_was_opened(ada: User) -> 
 
 
 @pytest.mark.parametrize("is_limited", [True, False])
-def test_tokens_are_reserved_for_the_question_and_what_the_program_sent_before(
-    is_limited: bool, ada: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    near = object.__new__(LimitLine)
-    asked: list[tuple[Any, ...]] = []
-
-    def reserve(*arguments: object) -> Reserved | None:
-        asked.append(arguments)
-        return Reserved(77, near) if is_limited else None
-
-    monkeypatch.setattr(start, "reserved_for", reserve)
-    monkeypatch.setattr(start, "tokens_of", lambda question: 100)
-    started = [store(ada, question) for question in (ask(text="Why?"), of_program(EarlierMessage("word " * 400)))]
-    assert asked[0] == (ada, None, "Why?", 100)
-    assert asked[1][0] == ada and asked[1][1] == started[1].turn.conversation_id and 400 <= asked[1][3] <= 1000
-    assert all((each.turn.reserved_tokens, each.near) == ((77, near) if is_limited else (None, None)) for each in started)
-    assert {turn.reserved_tokens for turn in Turn.objects.all()} == ({77} if is_limited else {None})
+def test_tokens_are_reserved_for_the_question_its_documents_and_what_the_program_sent_before(is_limited: bool, ada: User) -> None:
+    if is_limited:
+        UsageLimit.objects.create(day_tokens=10_000_000)
+    limits.clear_cache()
+    with_file = turns.prepared(ada, ask(text="Why?", files=(QuestionFile(uploaded(ada, "one.txt", "word " * 4000).pk),)))
+    questions = (ask(text="Why?"), ask(text="Why? " * 400), with_file, of_program(EarlierMessage("word " * 400)))
+    found = [store(ada, question).turn.reserved_tokens for question in questions]
+    if is_limited:
+        [alone, *more] = [each or 0 for each in found]
+        least = (400, turns.document_tokens(with_file), 400)
+        assert all(least <= each - alone <= 3 * least for each, least in zip(more, least, strict=True)), found
+    else:
+        assert found == [None] * 4
+    assert sorted(each or 0 for each in Turn.objects.values_list("reserved_tokens", flat=True)) == sorted(each or 0 for each in found)
 
 
 # Preparing the documents of a question: which files it may use, what is refused, and what is left to the start of the turn.
@@ -379,10 +377,10 @@ def test_only_ones_own_repeated_request_is_not_prepared_again(ada: User, bela: U
     question = ask(files=(QuestionFile(file.pk),))
     store(bela, replace(ask(), client_id=question.client_id))
     store(ada, ask())
-    ready = start.prepared(ada, question)
+    ready = turns.prepared(ada, question)
     assert [each.file for each in ready.documents] == [file], "another person's request with the same id is another request"
     store(ada, ready)
-    assert start.prepared(ada, question) is question
+    assert turns.prepared(ada, question) is question
 
 
 @pytest.mark.parametrize("can_search", [True, False])
@@ -393,32 +391,32 @@ def test_a_file_is_searched_only_if_the_model_can_search(can_search: bool, ada: 
     monkeypatch.setattr(passages, "index", indexed.append)
     question = ask(files=(QuestionFile(whole.pk), QuestionFile(searched.pk, "search")))
     if can_search:
-        assert [each.use.use for each in start.prepared(ada, question).documents] == ["whole", "search"]
+        assert [each.use.use for each in turns.prepared(ada, question).documents] == ["whole", "search"]
         assert indexed == [searched.content_id]
     else:
         with pytest.raises(AskRefusedError) as refused:
-            start.prepared(ada, question)
+            turns.prepared(ada, question)
         assert refused.value.code is ProductCode.TOO_LARGE and indexed == []
-    assert len(start.prepared(ada, ask(files=(QuestionFile(whole.pk),))).documents) == 1
+    assert len(turns.prepared(ada, ask(files=(QuestionFile(whole.pk),))).documents) == 1
 
 
 def test_only_an_edit_uses_the_files_of_its_question_again(ada: User, bela: User) -> None:
     file, deleted = uploaded(ada), uploaded(ada, "two.txt", "Another text.")
-    first = answered(ada, start.prepared(ada, ask(files=(QuestionFile(file.pk), QuestionFile(deleted.pk)))))
+    first = answered(ada, turns.prepared(ada, ask(files=(QuestionFile(file.pk), QuestionFile(deleted.pk)))))
     SentDocument.objects.filter(file=deleted).update(file=None)
     again = (QuestionFile(file.pk),)
-    ready = start.prepared(ada, in_it(first, AskKind.EDIT, "x", files=again, has_own_files=True))
+    ready = turns.prepared(ada, in_it(first, AskKind.EDIT, "x", files=again, has_own_files=True))
     assert [each.file for each in ready.documents] == [file]
     for kind, question in ((AskKind.SEND, first.turn.question_id), (AskKind.EDIT, uuid4())):
         with pytest.raises(NotFoundError):
-            start.prepared(ada, in_it(first, kind, "x", files=again, question=question))
+            turns.prepared(ada, in_it(first, kind, "x", files=again, question=question))
     with pytest.raises(NotFoundError):
-        start.prepared(bela, in_it(first, AskKind.EDIT, "x", files=again))
+        turns.prepared(bela, in_it(first, AskKind.EDIT, "x", files=again))
 
 
 def test_the_tokens_of_all_documents_are_added(ada: User) -> None:
     files = tuple(QuestionFile(uploaded(ada, f"{name}.txt", name).pk) for name in ("one", "two"))
-    both = start.prepared(ada, ask(files=files))
-    each = [start.tokens_of(start.prepared(ada, ask(files=(use,)))) for use in files]
-    assert start.tokens_of(both) == sum(each) and min(each) > 0
-    assert start.tokens_of(ask()) == 0
+    both = turns.prepared(ada, ask(files=files))
+    each = [turns.document_tokens(turns.prepared(ada, ask(files=(use,)))) for use in files]
+    assert turns.document_tokens(both) == sum(each) and min(each) > 0
+    assert turns.document_tokens(ask()) == 0
