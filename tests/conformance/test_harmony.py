@@ -8,11 +8,12 @@ import pytest
 from renderer.errors import OpenChatMLError
 from renderer.harmony import hip1
 from renderer.harmony.hip1 import SideRecord
-from renderer.harmony.pieces import Marker, Piece, fold, pieces_of_text
+from renderer.harmony.pieces import Marker, Piece, pieces_of_text
 from renderer.harmony.reader import HarmonyReader
 from renderer.ocml.document import Reading
 from tests.conformance.cases import Case, cases, finished_as_json, frame_as_json, frames_of
 from tests.support.cases import for_each
+from tests.support.harmony import fold
 
 
 @for_each(cases("hip1-read"))

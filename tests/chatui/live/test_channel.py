@@ -18,13 +18,14 @@ from twisted.python.failure import Failure
 from twisted.web import http
 from twisted.web.http import HTTPFactory, Request
 
-from chatui.live import server
-from chatui.live import server as open_files
+from tests.support import http_connections
 from tests.support.limits import limit
 from tests.support.served import Server
 
 HEAD_SECONDS = limit("chatui.live", "HEAD_SECONDS")
 MIN_BYTES = limit("chatui.live", "MIN_BYTES")
+MAX_OPEN_FILES = limit("chatui.live", "MAX_OPEN_FILES")
+MAX_UNSENT = limit("chatui.live", "MAX_UNSENT")
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 
@@ -49,12 +50,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def connected(clock: Clock, transport: Any = None) -> tuple[Any, Any]:
     factory: Any = HTTPFactory(timeout=HEAD_SECONDS, reactor=clock)  # type: ignore[arg-type]
-    server.limit_requests(factory)
-    connection = factory.buildProtocol(None)
-    connection.requestFactory = Answered
-    transport = transport or StringTransport()
-    connection.makeConnection(transport)
-    return connection, transport
+    return http_connections.accept(factory, transport, Answered)
 
 
 def test_a_head_sent_byte_by_byte_times_out(clock: Clock) -> None:
@@ -250,16 +246,16 @@ def test_a_closed_connection_leaves_nothing_behind(clock: Clock) -> None:
 
 @pytest.mark.parametrize(
     ("limits", "raised"),
-    [((1024, 4096), 4096), ((1024, 1_000_000), open_files.MAX_OPEN_FILES), ((1024, resource.RLIM_INFINITY), open_files.MAX_OPEN_FILES)],
+    [((1024, 4096), 4096), ((1024, 1_000_000), MAX_OPEN_FILES), ((1024, resource.RLIM_INFINITY), MAX_OPEN_FILES)],
 )
 def test_the_limit_of_open_files_is_raised(limits: tuple[int, int], raised: int, monkeypatch: pytest.MonkeyPatch) -> None:
     requested: list[tuple[int, int]] = []
     monkeypatch.setattr(resource, "getrlimit", lambda _: limits)
     monkeypatch.setattr(resource, "setrlimit", lambda _, new: requested.append(new))
-    open_files.raise_limit()
+    http_connections.raise_limit()
     assert requested == [(raised, limits[1])]
     monkeypatch.setattr(resource, "getrlimit", lambda _: (100_000, 100_000))
-    open_files.raise_limit()
+    http_connections.raise_limit()
     assert len(requested) == 1, "what is higher stays"
 
 
@@ -275,8 +271,8 @@ class StuckConnection(Connection):
 
 
 def test_a_connection_with_too_much_unsent_data_is_dropped() -> None:
-    for waiting, is_given_up in ((0, False), (server.MAX_UNSENT, False), (server.MAX_UNSENT + 1, True)):
+    for waiting, is_given_up in ((0, False), (MAX_UNSENT, False), (MAX_UNSENT + 1, True)):
         stuck = StuckConnection(waiting)
-        server.give_up_slow(stuck)
+        http_connections.give_up_slow(stuck)
         assert stuck.is_aborted is is_given_up
-    server.give_up_slow(object())
+    http_connections.give_up_slow(object())

@@ -20,8 +20,9 @@ from twisted.web import http
 
 from chatui import wire
 from chatui.live import server
-from chatui.live.server import MAX_FRAME_BYTES, WINDOW_BITS, SocketProtocol, accepted_compression
+from chatui.live.server import MAX_FRAME_BYTES, WINDOW_BITS
 from chatui.models.user import User
+from tests.support import http_connections
 from tests.support.browser_socket import BrowserSocket
 
 MIB = 1024 * 1024
@@ -31,10 +32,10 @@ FORM = b'--x\r\nContent-Disposition: form-data; name="title"\r\n\r\nHello\r\n--x
 
 
 def test_only_bounded_deflate_is_accepted() -> None:
-    accept = accepted_compression([PerMessageDeflateOffer()])
+    accept = http_connections.accepted_compression([PerMessageDeflateOffer()])
     assert isinstance(accept, PerMessageDeflateOfferAccept)
     assert (accept.window_bits, accept.max_message_size) == (WINDOW_BITS, MAX_FRAME_BYTES)
-    assert accepted_compression([]) is None
+    assert http_connections.accepted_compression([]) is None
 
 
 @pytest.mark.django_db(transaction=True)
@@ -76,7 +77,7 @@ class Peer(Connection):
     [(100, [b"hello"], []), (2, [b"he"], [b"llo"]), (0, [b""], [b"hello"]), (ConnectionLost(), [], [b"hello"])],
 )
 def test_a_frame_is_written_at_once_as_far_as_the_system_accepts_it(takes: int, sent: list[bytes], buffered: list[bytes]) -> None:
-    protocol, peer = _protocol(), Peer(takes)
+    protocol, peer = http_connections.socket_protocol(), Peer(takes)
     protocol.transport = peer
     protocol.sendData(b"hello")
     assert (peer.sent, peer.buffered) == (sent, buffered)
@@ -86,17 +87,11 @@ def test_a_frame_is_written_at_once_as_far_as_the_system_accepts_it(takes: int, 
     "held", [{"dataBuffer": b"x"}, {"_tempDataBuffer": [b"x"]}, {"disconnecting": True}, {"TLS": True}, {"connected": False}]
 )
 def test_a_frame_waits_behind_earlier_ones(held: dict[str, object]) -> None:
-    protocol, peer = _protocol(), Peer(100)
+    protocol, peer = http_connections.socket_protocol(), Peer(100)
     vars(peer).update(held)
     protocol.transport = peer
     protocol.sendData(b"hello")
     assert (peer.sent, peer.buffered) == ([], [b"hello"])
-
-
-def _protocol() -> SocketProtocol:
-    protocol = SocketProtocol()
-    protocol.send_queue, protocol.peer, protocol.logOctets, protocol.state = [], "", False, None
-    return protocol
 
 
 class Application:
@@ -130,9 +125,7 @@ def sent(*pieces: bytes) -> tuple[Application, StringTransport]:
     application = Application()
     factory: Any = HTTPFactory(application)
     factory.reactor = factory._reactor = Clock()
-    server.limit_requests(factory)
-    connection, transport = factory.buildProtocol(None), StringTransport()
-    connection.makeConnection(transport)
+    connection, transport = http_connections.accept(factory)
     for piece in pieces:
         connection.dataReceived(piece)
     connection.connectionLost(Failure(ConnectionDone()))

@@ -360,6 +360,7 @@ def test_tokens_are_reserved_for_the_question_its_documents_and_what_the_program
     with_file = turns.prepared(ada, ask(text="Why?", files=(QuestionFile(uploaded(ada, "one.txt", "word " * 4000).pk),)))
     questions = (ask(text="Why?"), ask(text="Why? " * 400), with_file, of_program(EarlierMessage("word " * 400)))
     found = [store(ada, question).turn.reserved_tokens for question in questions]
+    assert turns.document_tokens(with_file) > 1000, "the premise"
     if is_limited:
         [alone, *more] = [each or 0 for each in found]
         least = (400, turns.document_tokens(with_file), 400)

@@ -7,8 +7,9 @@ from renderer.events import Finished
 from renderer.frame_kinds import BROKEN, PRODUCT_NAMES
 from renderer.frames import Frame, Header, Intent
 from renderer.harmony import hip1
-from renderer.harmony.pieces import fold, pieces_of_text
+from renderer.harmony.pieces import pieces_of_text
 from renderer.harmony.reader import HarmonyReader
+from tests.support.harmony import fold
 
 OTHER_AUTHORS = {
     "user": Header("user"),

@@ -15,11 +15,12 @@ from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 from renderer.gate import Audience, may_see
 from renderer.harmony import hip1
 from renderer.harmony.hip1 import MessageRecord, SideRecord, SideRecordError
-from renderer.harmony.pieces import messages, pieces_of_text, text_of_pieces
+from renderer.harmony.pieces import pieces_of_text, text_of_pieces
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.ocml import document
 from renderer.tokens import Token
 from tests.support.cases import for_each
+from tests.support.harmony import messages
 
 WEATHER = (
     Frame(Header("system"), "You are helpful."),

@@ -8,9 +8,10 @@ from renderer.errors import Code, ErrorCode
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN, PREAMBLE
 from renderer.frames import Header, Terminator
-from renderer.harmony.pieces import fold, pieces_of_text
+from renderer.harmony.pieces import pieces_of_text
 from renderer.harmony.reader import HarmonyReader, is_json
 from tests.support.cost import relative_cost
+from tests.support.harmony import fold
 
 FINAL = "<|channel|>final<|message|>"
 THOUGHT = "<|channel|>analysis<|message|>a"

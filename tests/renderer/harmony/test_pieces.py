@@ -14,25 +14,14 @@ from renderer.errors import Code
 from renderer.events import Finished
 from renderer.frames import Channel, Frame, Header, Intent
 from renderer.gate import Audience, show, visible
-from renderer.harmony.pieces import (
-    Marker,
-    Piece,
-    TokenPieces,
-    escaped,
-    fold,
-    ids_of_pieces,
-    messages,
-    pieces_of_text,
-    read_completion,
-    text_of_pieces,
-    unescaped,
-)
+from renderer.harmony.pieces import Marker, Piece, TokenPieces, ids_of_pieces, pieces_of_text, text_of_pieces
 from renderer.harmony.reader import HarmonyReader
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
 from tests.renderer.harmony.cases import CASES, A, C, Case, F, shown_text, text
 from tests.renderer.harmony.test_tokens import mutated, random_messages
 from tests.support import places
 from tests.support.cases import example_count, for_each
+from tests.support.harmony import escaped, fold, messages, read_completion, unescaped
 
 MARKERS = (
     "<|start|>",

@@ -5,8 +5,8 @@ import pytest
 from renderer.errors import Code
 from renderer.events import Finished
 from renderer.frames import Intent, Terminator
-from renderer.harmony.pieces import read_completion
 from tests.renderer.harmony.cases import shown_text
+from tests.support.harmony import read_completion
 
 A = "<|channel|>analysis<|message|>"
 C = "<|channel|>commentary<|message|>"
