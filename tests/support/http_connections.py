@@ -16,9 +16,9 @@ def accept(factory: Any, transport: ITransport | None = None, requests: type | N
     connection = factory.buildProtocol(None)
     if requests:
         connection.requestFactory = requests
-    transport = transport or StringTransport()
-    connection.makeConnection(transport)
-    return connection, transport
+    used = transport or StringTransport()
+    connection.makeConnection(used)
+    return connection, used
 
 
 def raise_limit() -> None:

@@ -43,7 +43,8 @@ def tokens(person: User, conversation: UUID | None, *kinds: str) -> int | None:
         if kinds:
             UsageLimit.objects.create(**dict.fromkeys(kinds, 1_000_000_000))
         limits.clear_cache()
-        Conversation.objects.filter(pk=conversation).update(owner=person)
+        if conversation is not None:
+            Conversation.objects.filter(pk=conversation).update(owner=person)
         found = store(person, ask(text="And then?", conversation=conversation)).turn.reserved_tokens
         transaction.set_rollback(True)
     limits.clear_cache()
