@@ -83,13 +83,16 @@ def test_this_repository_has_both_kinds() -> None:
         ("from chatui.turns.titles import read\nfrom chatui.tools.functions import tool", True),
     ],
 )
-def test_inside_is_what_no_other_room_uses(test: str, held: bool, tmp_path: Path) -> None:
+def test_inside_is_what_no_other_room_uses_and_no_readme_publishes(test: str, held: bool, tmp_path: Path) -> None:
     sources = {
         "chatui/turns/titles.py": "LONGEST = 1\ndef read(): ...\ndef shown(): ...",
         "chatui/turns/ending.py": "from chatui.turns.titles import read",
         "chatui/tools/functions.py": "def tool(): ...",
         "chatui/web/pages.py": "from chatui.turns import titles\ntitles.shown()",
         "tests/support/titles.py": "from chatui.turns.titles import read",
+        "renderer/ocml/document.py": "def parse(): ...",
+        "renderer/README.md": "```python\nfrom renderer.ocml import document\ndocument.parse()\n```",
+        "tests/test_parse.py": "from renderer.ocml.document import parse",
         "tests/test_titles.py": test,
     }
     for path, source in sources.items():
