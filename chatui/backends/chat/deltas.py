@@ -92,7 +92,7 @@ class Deltas:
         self._known_calls: dict[object, _Call] = {}
         """The latest call by its place, by its id, and by both."""
         self._tail = ""
-        self._has_said = self._is_after_call = self._is_interrupted = self._refused = False
+        self._has_said = self._is_after_call = self._is_interrupted = self._refused = self._goes_on = False
         self._reason: str | None = None
         self._given = ReasoningCollector(max_chars)
         self.is_stated = True
@@ -118,8 +118,8 @@ class Deltas:
 
     @property
     def has_finished(self) -> bool:
-        """Whether the server said why the model stopped."""
-        return self._reason is not None
+        """Whether the server said why the model stopped, and no text came after that: some say it of each part of an answer."""
+        return self._reason is not None and not self._goes_on
 
     @property
     def has_ended(self) -> bool:
@@ -164,7 +164,7 @@ class Deltas:
         self._ends_in_call = self._ends_in_call or _ends_in_call(choice)
         self.error = self.error or choice.get("error")
         if reason := choice.get("finish_reason"):
-            self._reason = text_of(reason) or self._reason
+            self._reason, self._goes_on = text_of(reason) or self._reason, False
         return events
 
     def finish(self) -> tuple[list[RawEvent], EndReason]:
@@ -239,6 +239,7 @@ class Deltas:
             answer = ""
         self._has_said = self._has_said or bool(answer or other or refusal)
         texts = "".join((summary, reasoning, other, answer, refusal))
+        self._goes_on = self._goes_on or bool(texts.strip() or delta.get("tool_calls"))
         if not self._has_output and (texts.strip() or delta.get("tool_calls")):
             self._has_output, self._upstream = True, self._named
         label = self._speaker.label_of(delta, choice, chunk, has_text=bool(texts))

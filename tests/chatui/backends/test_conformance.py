@@ -138,6 +138,15 @@ async def test_an_answer_whose_end_was_said_is_whole_whatever_becomes_of_the_con
     assert (result.visible, result.hidden, result.error) == (WORDS, SECRET, None)
 
 
+async def test_text_behind_a_reason_to_stop_says_that_the_answer_goes_on(monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary) -> None:
+    monkeypatch.setattr(http, "AFTER_THE_END", 0.1)
+    chat = format_of(vocabulary, "chat")
+    early = SSE_HEAD + chat.half + chat.stops.removesuffix(DONE) + chat.more(" and")
+    for rest, more, error in ((chat.more(" on") + chat.stops, " and on", None), (b"", " and", Code.STREAM_TRUNCATED)):
+        result, _ = await answered(chat, then(early, 0.4, rest))
+        assert (result.visible, result.hidden, result.error and result.error.code) == (WORDS + more, SECRET, error)
+
+
 async def test_the_end_names_the_model_and_the_usage(of: Format) -> None:
     usage = {
         "chat": b'data: {"model":"m-2024-08-06","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}\n\n',
