@@ -56,10 +56,12 @@ _NO_REQUEST = SampleRequest(())
 @dataclass(frozen=True, slots=True)
 class Progress:
     """What the reader of an answer knows of it. ``is_hidden``: as for AnswerPace. ``has_ended``: whether the server has said that the
-    answer is over; then the end of the stream is waited for only briefly, and nothing is missing if it does not come."""
+    answer is over; then the end of the stream is waited for only briefly, and nothing is missing if it does not come. ``unreadable``: how
+    many events could not be read so far: these are no sign of life."""
 
     is_hidden: Callable[[], bool] = lambda: False
     has_ended: Callable[[], bool] = lambda: False
+    unreadable: Callable[[], int] = lambda: 0
 
 
 _NO_PROGRESS = Progress()
@@ -159,7 +161,7 @@ class Upstream:
         Raises:
             BackendError: retryable only if no event had arrived yet.
         """
-        clock = _Clock(self.limits, request.asked_at, progress.has_ended)
+        clock = _Clock(self.limits, request.asked_at, progress)
         async with self._opened(path, clock.deadline(), payload, request) as answer:
             request.on_taken(True)
             try:
@@ -196,9 +198,10 @@ class Upstream:
                     break
                 is_empty = False
                 if events := decoder.feed(piece):
-                    clock.restart()
+                    clock.begin_events()
                     if feed(events):
                         return True
+                    clock.restart(len(events))
                     decoder.check()
                     on_read()
         return feed(_last_events(decoder, answer, must_have=not clock.response_started, is_empty=is_empty))
@@ -268,20 +271,26 @@ class Upstream:
 
 
 class _Clock:
-    """The deadline of the next event: ``first`` seconds for the first, then ``idle``, and ``overall`` in any case. ``has_ended``: see
-    ``Progress``."""
+    """The deadline of the next event that can be read: ``first`` seconds for the first, then ``idle``, and ``overall`` in any case."""
 
-    def __init__(self, limits: SampleLimits, asked_at: float | None, has_ended: Callable[[], bool]) -> None:
-        self.has_ended = has_ended
+    def __init__(self, limits: SampleLimits, asked_at: float | None, progress: Progress) -> None:
+        self.has_ended, self._unreadable = progress.has_ended, progress.unreadable
         self._limits = limits
         self._now = asyncio.get_running_loop().time
         self._end = self._now() + limits.overall
         self._next = (self._now() if asked_at is None else asked_at) + limits.first
+        self._skipped = 0
         self.response_started = False
 
-    def restart(self) -> None:
+    def begin_events(self) -> None:
+        """Events have come. They restart the clock once they are read."""
         self.response_started = True
-        self._next = self._now() + self._limits.idle
+
+    def restart(self, count: int) -> None:
+        """So many events were taken, of which one at least could be read: otherwise nothing changes."""
+        skipped, self._skipped = self._unreadable() - self._skipped, self._unreadable()
+        if skipped < count:
+            self._next = self._now() + self._limits.idle
 
     def deadline(self) -> float:
         less = max(self._limits.idle - AFTER_THE_END, 0.0) if self.response_started and self.has_ended() else 0.0

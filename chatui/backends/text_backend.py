@@ -6,6 +6,7 @@ A format adds its request, and a reader that makes raw events of the events of i
 from __future__ import annotations
 
 import asyncio
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -25,6 +26,8 @@ from chatui.backends.sse import ServerSentEvent, decoded
 from renderer.errors import ErrorCode
 from renderer.events import RawEvent
 from renderer.frame_kinds import is_reasoning
+
+_log = logging.getLogger(__name__)
 
 
 class TextBackend(DetectedServer):
@@ -71,7 +74,8 @@ class TextBackend(DetectedServer):
         facts = request.facts
         try:
             noted = feed if facts is None else facts.noting(feed, parser)
-            await self._upstream.stream(self.path, payload, noted, request, Progress(lambda: is_hidden, lambda: parser.has_ended))
+            progress = Progress(lambda: is_hidden, lambda: parser.has_ended, lambda: reader.unreadable)
+            await self._upstream.stream(self.path, payload, noted, request, progress)
             rest, reason = reader.finish()
         except (BackendError, asyncio.CancelledError) as error:
             rest = reader.break_off(broken_off_with(error))
@@ -98,7 +102,8 @@ class StreamReader(ABC):
         """``text_of``: as for ``Repetitions``."""
         self.parser = parser
         self.is_done = False
-        self._bad = 0
+        self.unreadable = 0
+        """How many events were no JSON objects, or none of the format."""
         self._repetitions = Repetitions(text_of)
         self._rest: list[RawEvent] = []
 
@@ -162,8 +167,14 @@ class StreamReader(ABC):
             return []
         if event.name == "error":
             raise self.error(event.data)
-        self._bad += 1
+        self._skip()
         return []
+
+    def _skip(self) -> None:
+        """Skip an event that cannot be read. The first one is logged at once: an answer may take an hour to end."""
+        if not self.unreadable:
+            _log.warning("a model server sends events that cannot be read; they are skipped")
+        self.unreadable += 1
 
 
 class Parser(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from types import NoneType
 from typing import Any
 
 import httpx
@@ -15,7 +16,7 @@ from chatui.backends.continuation import has_text
 from chatui.backends.http import WHOLE
 from chatui.backends.joining import text_of_chunk
 from chatui.backends.raw_frames import new_call_id
-from chatui.backends.sse import ServerSentEvent
+from chatui.backends.sse import ServerSentEvent, choice_of
 from chatui.backends.text_backend import StreamReader, TextBackend, asked_of
 from chatui.codes import ProductCode
 from renderer.errors import Code
@@ -93,6 +94,8 @@ class _Reader(StreamReader):
     def _object(self, event: ServerSentEvent, chunk: dict[str, Any]) -> list[RawEvent]:
         if event.name == "error" or chunk.get("object") == "error":
             raise self.error(chunk.get("error") or chunk)
+        if not _is_chunk(chunk):
+            self._skip()
         # What came with an error is kept.
         raws = self.parser.feed(chunk)
         self.is_done = event.name == WHOLE or self.parser.is_full or bool(self.parser.error)
@@ -100,14 +103,25 @@ class _Reader(StreamReader):
 
     def _check_end(self) -> None:
         self.parser.is_stated = self.parser.has_finished
-        if self._bad:
-            _log.warning("a model server sent %d events that are no JSON objects", self._bad)
+        if self.unreadable:
+            _log.warning("a model server sent %d events that could not be read", self.unreadable)
         if self.parser.error:
             raise self.error(self.parser.error)
         if self.parser.failure and not self.parser.is_full:
             raise BackendError(Code.STREAM_TRUNCATED, f"the server ended the answer for a reason of its own: {self.parser.failure!r:.200}")
         if not self.is_done and not self.parser.has_finished:
-            raise BackendError(Code.STREAM_TRUNCATED, f"the stream ended without an end; {self._bad} events could not be read")
+            raise BackendError(Code.STREAM_TRUNCATED, f"the stream ended without an end; {self.unreadable} events could not be read")
+
+
+def _is_chunk(chunk: dict[str, Any]) -> bool:
+    """Whether its choices are of the types that the format says. None need be there: chunks about the usage have none."""
+    choices = chunk.get("choices")
+    if choices is None:
+        return True
+    if not isinstance(choices, list) or (choices and not any(isinstance(each, dict) for each in choices)):
+        return False
+    choice = choice_of(chunk) or {}
+    return all(isinstance(choice.get(name), (dict, NoneType)) for name in ("delta", "message"))
 
 
 def _is_refused(error: BackendError) -> bool:

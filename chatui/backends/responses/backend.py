@@ -156,14 +156,14 @@ class _Reader(StreamReader):
         return raws
 
     def _check_end(self) -> None:
-        if self._bad or self.parser.oddities:
+        if self.unreadable or self.parser.oddities:
             odd = ", ".join(f"{count} × {name}" for name, count in sorted(self.parser.oddities.items()))
-            _log.info("a model server sent %d events that are no JSON objects; other oddities: %s", self._bad, odd or "none")
+            _log.info("a model server sent %d events that could not be read; other oddities: %s", self.unreadable, odd or "none")
         if self.parser.is_full or self.parser.has_ended:
             return
         if self.parser.status == "failed" or self.parser.error:
             raise self.error(self.parser.error or "the response failed")
-        details = f"the last status was {self.parser.status[:40]!r}; {self._bad} events could not be read"
+        details = f"the last status was {self.parser.status[:40]!r}; {self.unreadable} events could not be read"
         raise BackendError(Code.STREAM_TRUNCATED, f"the stream ended without an end: {details}")
 
     def _whole(self, response: Mapping[str, Any], *, is_last: bool) -> list[RawEvent]:

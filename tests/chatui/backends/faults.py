@@ -15,6 +15,8 @@ from tests.support.sampling import PATIENT
 from tests.support.stub import SSE_HEAD, Answer, responds
 
 SHORT = replace(PATIENT, first=0.4, idle=0.4, overall=0.8)
+SILENT = replace(PATIENT, first=0.4, idle=0.4)
+ODD = b"data: {oops\n\n"
 SETUP, BUSY, BROKEN, REFUSED = (
     ProductCode.BACKEND_SETUP,
     ProductCode.BACKEND_BUSY,
@@ -130,6 +132,7 @@ CONNECTIONS = [
     _raw("is no HTTP", BROKEN, b"SSH-2.0-OpenSSH_9.9\r\n" + SECRET.encode() + b"\r\n\r\n"),
     _raw("sends headers without end", BROKEN, b"HTTP/1.1 200 OK\r\nX-A: " + b"x" * 2_000_000),
     Fault("drips comments", LATE, lambda _: _dripping(SSE_HEAD, b":"), SHORT),
+    Fault("drips what cannot be read", LATE, lambda _: _dripping(SSE_HEAD, ODD), SILENT, is_of_ids=False),
     Fault("drips its head", LATE, lambda _: _dripping(b"HTTP/1.1 200 OK\r\nX-A: ", b"x"), SHORT),
 ]
 
@@ -160,6 +163,8 @@ LATER = [
     _later("stops without an end", CUT),
     _later("stops in the middle of an event", CUT, b'data: {"choi'),
     Fault("drips in its answer", LATE, lambda each: _dripping(SSE_HEAD + each.half, b":"), SHORT, keeps_words=True),
+    Fault("drips what cannot be read in its answer", LATE, lambda each: _dripping(SSE_HEAD + each.half, ODD), SILENT, keeps_words=True,
+     is_of_ids=False),
     Fault("a line without end in its answer", CUT, lambda each: _flood(SSE_HEAD + each.half + b"data: "), keeps_words=True),
     Fault("never ends", LATE, lambda each: _dripping(SSE_HEAD + each.half, each.words), SHORT, keeps_words=True),
     Fault("an error in its answer", BROKEN, lambda each: then(SSE_HEAD + each.half + each.error({"message": SECRET, "code": 500})),
