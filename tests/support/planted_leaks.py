@@ -270,6 +270,7 @@ def _not_refused() -> Iterator[Fault]:
     "tests/canary/leaks/test_sockets.py::test_not_found_and_not_yours_are_the_same_bytes_on_the_socket",
     (CONVERSATION, "stranger", "what the owner may read"),
     ("socket", "stranger", "subscribe was not refused"),
+    *(("socket", "stranger", f"{unanswered} was not refused in no answer") for unanswered in ("see", "stop", "answer_now", "make_way")),
 )
 def _not_owned() -> Iterator[Fault]:
     from chatui.database.statements import read

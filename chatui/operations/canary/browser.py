@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import httpx
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
@@ -182,12 +183,23 @@ class Tab(contextlib.ExitStack):
 
     def say(self, command: str, **fields: object) -> None:
         """Send one command, as soon as the pace allows it."""
-        self._wait_for_turn()
         self.watch.looked[f"commands {command}"] += 1
-        try:
-            self._connection.send(json.dumps({"type": command, **fields}))
-        except ConnectionClosed as error:
-            raise CanaryError("The socket was closed from the other side.") from error
+        self._send({"type": command, **fields})
+
+    def answer_to(self, command: str, *types: str, **fields: object) -> dict[str, Any] | None:
+        """Send one command, and return its refusal or its event of one of these types; None if it was carried out without either.
+
+        The product answers in order, so the refusal of a command that does not exist, sent behind it, says that none will come.
+        """
+        self.say(command, **fields)
+        behind = str(uuid4())
+        self._send({"type": "canary", "client_id": behind})
+        answer = self.until("chatui:refused", *types)
+        if answer.get("client_id") == behind:
+            return None
+        while self.until("chatui:refused").get("client_id") != behind:
+            pass
+        return answer
 
     def until(self, *types: str, turn: str | None = None, seconds: float = _SECONDS) -> dict[str, Any]:
         """The first event of one of these types (of ``turn``, if given)."""
@@ -195,6 +207,13 @@ class Tab(contextlib.ExitStack):
             event = self._next(self._browser.clock.left(seconds))
             if event.get("type") in types and (turn is None or event.get("turn") == turn):
                 return event
+
+    def _send(self, message: Mapping[str, object]) -> None:
+        self._wait_for_turn()
+        try:
+            self._connection.send(json.dumps(message))
+        except ConnectionClosed as error:
+            raise CanaryError("The socket was closed from the other side.") from error
 
     def _wait_for_turn(self) -> None:
         now = time.monotonic()

@@ -199,28 +199,27 @@ class Journey:
     def _ask_for_hidden(self) -> None:
         """The owner tries to watch the hidden channels of a conversation of theirs."""
         with Tab(self._owner) as tab:
-            tab.say("watch", conversation=self._known()[0]["conversation_id"])
-            self._expect_refusal(tab, "owner", "watch", Code.PERM_VISIBILITY)
+            self._expect_refusal(tab, "owner", "watch", Code.PERM_VISIBILITY, conversation=self._known()[0]["conversation_id"])
 
     def _strangers_sockets(self) -> None:
         ids = self._known()[0]
         with Tab(self._stranger) as tab:
             for command in ("subscribe", "see", "watch", "stop", "answer_now", "make_way", "send", "edit", "regenerate", "continue"):
                 fields = {"conversation": ids["conversation_id"], "turn": ids["turn_id"], "question": ids["message_id"]}
-                tab.say(command, **fields, client_id=str(uuid4()), effort="low", text="What is hidden here?", is_wanted=True)
+                asked = {"client_id": str(uuid4()), "effort": "low", "text": "What is hidden here?", "is_wanted": True}
                 code = Code.PERM_VISIBILITY if command == "watch" else ProductCode.NOT_FOUND
-                self._expect_refusal(tab, "stranger", command, code)
+                self._expect_refusal(tab, "stranger", command, code, **fields, **asked)
         with Tab(self._nobody) as tab:
             tab.until("chatui:closing")
 
-    def _expect_refusal(self, tab: Tab, viewer: str, command: str, code: ErrorCode) -> None:
+    def _expect_refusal(self, tab: Tab, viewer: str, command: str, code: ErrorCode, **fields: object) -> None:
         try:
-            answer = tab.until("chatui:refused", "chatui:accepted", "chatui:idle", "chatui:snapshot", "chatui:debug.snapshot")
+            answer = tab.answer_to(command, "chatui:accepted", "chatui:idle", "chatui:snapshot", "chatui:debug.snapshot", **fields)
         except NoEventError as error:
             self._problems.append(f"{command}, which was to be refused, was not answered. {error}")
             return
-        if answer.get("code") != code:
-            self._watch.note(f"{command} was not refused", viewer, SOCKET, str(answer["type"]))
+        if answer is None or answer.get("code") != code:
+            self._watch.note(f"{command} was not refused", viewer, SOCKET, str(answer["type"]) if answer else "no answer")
         elif code is Code.PERM_VISIBILITY:
             self._refused[viewer] += 1
 
